@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
-from dowse.types import EmbeddedBatch, Model, Vector
+from dowse.types import (
+    Batch,
+    ChunkKey,
+    Counts,
+    DocumentEntry,
+    Edge,
+    EmbeddedBatch,
+    Fields,
+    FileState,
+    Finding,
+    Model,
+    Scores,
+    Stamp,
+    StoredChunk,
+    StoredDocument,
+    Vector,
+)
 
 
 class Embedder(Protocol):
@@ -32,3 +49,154 @@ class Embedder(Protocol):
     def query(self, text: str) -> Vector:
         """Embeds a text to search with."""
         ...
+
+
+class Analyzer(Protocol):
+    """Turns text into the terms that the keyword index holds.
+
+    Promises: the same text gives the same terms as long as `stamp` stays the same.
+    """
+
+    @property
+    def stamp(self) -> Mapping[str, object]:
+        """The settings that terms depend on; an index built with others is refused."""
+        ...
+
+    def chunk_terms(
+        self, fields: Fields, header_path: Sequence[str], text: str
+    ) -> list[tuple[str, int]]:
+        """The terms of a chunk with their positions; a term weighs as often as it is listed."""
+        ...
+
+    def code_terms(self, text: str) -> list[tuple[str, int]]:
+        """The identifiers of a piece of code and their parts, with their positions."""
+        ...
+
+    def vocabulary(self, text: str) -> Iterable[str]:
+        """The words of a text that can stand in the vocabulary, as often as they occur."""
+        ...
+
+
+class Reading(Protocol):
+    """One whole generation of an index, unchanged for as long as it is held."""
+
+    @property
+    def generation(self) -> int:
+        """How many batches the index has taken."""
+        ...
+
+    def stamp(self) -> Stamp | None:
+        """What the index was built with; None while it is new."""
+        ...
+
+    def files(self) -> dict[str, FileState]:
+        """What is known of every file, by document id."""
+        ...
+
+    def documents(self) -> list[DocumentEntry]:
+        """All documents, by id."""
+        ...
+
+    def document(self, document_id: str) -> StoredDocument | None:
+        """One document, whole."""
+        ...
+
+    def find(self, short: str) -> list[tuple[str, int, int]]:
+        """What an abbreviated id can mean: document id, first and last line."""
+        ...
+
+    def chunks(self, keys: Sequence[ChunkKey]) -> list[StoredChunk]:
+        """Chunks by key, in the order asked for; unknown keys are passed over."""
+        ...
+
+    def edges(self) -> list[Edge]:
+        """All links, by source and line."""
+        ...
+
+    def communities(self) -> dict[str, int]:
+        """The community of each document that has one, by id."""
+        ...
+
+    def counts(self) -> Counts:
+        """How much the index holds."""
+        ...
+
+    def keyword(self, terms: Sequence[str], limit: int) -> Scores:
+        """Chunks that hold any of the terms, best first."""
+        ...
+
+    def code(self, terms: Sequence[str], limit: int) -> Scores:
+        """Chunks whose code holds any of the terms, best first."""
+        ...
+
+    def nearest(self, vector: Vector, limit: int) -> Scores:
+        """Chunks by cosine to the vector, best first."""
+        ...
+
+    def vocabulary(self, size: int) -> list[str]:
+        """The most frequent words, most frequent first."""
+        ...
+
+    def vectors(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
+        """The vectors that are known for these text keys."""
+        ...
+
+    def unembedded(self) -> list[str]:
+        """The embedding texts of chunks that have no vector yet."""
+        ...
+
+
+class Writing(Reading, Protocol):
+    """The one writer of an index; reads what it has written."""
+
+    def start(self, stamp: Stamp) -> None:
+        """Empties the index and stamps it; known vectors are kept."""
+        ...
+
+    def apply(self, batch: Batch) -> None:
+        """Takes a batch in one transaction: after a crash all of it is there, or nothing."""
+        ...
+
+    def remember(self, vectors: Mapping[bytes, Vector]) -> None:
+        """Keeps vectors by text key; chunks that were waiting for one of them get it."""
+        ...
+
+    def set_communities(self, communities: Mapping[str, int]) -> None:
+        """Replaces the communities."""
+        ...
+
+    def tidy(self) -> None:
+        """Gives back what nothing needs any more."""
+        ...
+
+
+class Store(Protocol):
+    """Keeps an index.
+
+    Promises: a reader sees one whole generation while a writer works, in this process or another;
+    there is one writer at a time, and it is named to a second one; after a crash at any moment the
+    index is as it was after the last batch. Several threads may read at once.
+    Does not promise: that a batch is seen by readings that began before it ended.
+    """
+
+    def read(self) -> AbstractContextManager[Reading]:
+        """Opens the newest generation; raises `Damaged` when a file of it is not as written."""
+        ...
+
+    def write(self, wait: float = 0.0) -> AbstractContextManager[Writing]:
+        """Becomes the writer; raises `Locked` when another still is after `wait` seconds."""
+        ...
+
+    def check(self) -> list[Finding]:
+        """Looks at every part; an empty list means that the index is whole."""
+        ...
+
+    def repair(self) -> None:
+        """Rebuilds what is damaged, as far as the truth is intact."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of everything that is open."""
+        ...
+
+

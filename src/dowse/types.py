@@ -6,13 +6,17 @@ times are seconds since 1970 (UTC).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+Stamp = dict[str, Any]
+"""What an index was built with: format version, model, chunking and analysis settings."""
 
 Matrix = NDArray[np.float32]
 """Row vectors of unit length, one row per text."""
@@ -209,6 +213,114 @@ class EmbeddedBatch:
 
     positions: tuple[int, ...]  # where these texts stood in the list that was handed in
     vectors: Matrix
+
+
+def text_key(text: str) -> bytes:
+    """The name under which the vector of a text is kept: 16 bytes of its hash."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+# ── Storing ──────────────────────────────────────────────────────────────────
+
+ChunkKey = int
+"""The number that stands for a chunk inside one index; never given out twice."""
+
+Scores = list[tuple[ChunkKey, float]]
+"""Chunks with a raw score each, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What was known of a file when it was indexed, to tell whether it has changed."""
+
+    size: int  # bytes
+    mtime_ns: int  # nanoseconds since 1970; 0 when the file was too fresh to be trusted
+    digest: str  # sha256 of its bytes, hex
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedDocument:
+    """A document on its way into the index."""
+
+    chunked: ChunkedDocument
+    state: FileState
+    modified: float  # what the frontmatter says, else the file's time
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one transaction changes."""
+
+    put: tuple[IndexedDocument, ...] = ()  # new or changed documents
+    gone: tuple[str, ...] = ()  # ids of documents that are no more
+    touched: tuple[tuple[str, FileState], ...] = ()  # same bytes under a new file time
+    vectors: Mapping[bytes, Vector] = field(default_factory=dict)  # by `text_key`
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEntry:
+    """A document as the index lists it."""
+
+    id: str
+    short_id: str  # 8 hex digits
+    fields: Fields
+    modified: float  # what the frontmatter says, else the file's time
+    size: int  # bytes
+    mtime_ns: int
+    chunks: int  # how many
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as the index keeps it, whole."""
+
+    entry: DocumentEntry
+    text: str
+    body: int  # offset where the frontmatter ends
+    sections: tuple[Section, ...]
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk with what is needed to rank and show it."""
+
+    key: ChunkKey
+    chunk: Chunk
+    text: str
+    document: DocumentEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link between documents, and where it leads."""
+
+    source: str  # id of the linking document
+    link: Link
+    target: str | None  # id of the document it leads to; None while it dangles
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much an index holds."""
+
+    documents: int
+    sections: int
+    chunks: int
+    code_blocks: int
+    links: int
+    dangling: int  # links that lead nowhere yet
+    embedded: int  # chunks that have a vector
+    terms: int  # distinct words of the vocabulary
+    communities: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it should be, and the command that mends it."""
+
+    what: str
+    repair: str
 
 
 # ── What stages announce ─────────────────────────────────────────────────────

@@ -1,0 +1,90 @@
+"""The analyzer that ships: weighted fields laid down as one stream of terms.
+
+Scoring one stream whose term frequencies are weighted sums over fields is BM25F as Robertson,
+Zaragoza and Taylor define it (Simple BM25 Extension to Multiple Weighted Fields, 2004); adding up
+scores field by field is not, and ranks far worse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+
+import Stemmer
+
+from dowse.analyze.code import code_terms
+from dowse.analyze.options import BOOSTED, KeywordOptions
+from dowse.analyze.stopwords import STOPWORDS
+from dowse.analyze.words import WordTerms
+from dowse.types import Fields
+
+_VERSION = 1  # raise when terms change, so that older indexes are rebuilt
+_FIELD_GAP = 100  # positions between fields, so that no phrase spans two of them
+_VOCABULARY_WORD = re.compile(r"[^\W\d_][\w-]*")
+
+
+class TextAnalyzer:
+    """Turns documents and queries into terms."""
+
+    def __init__(self, options: KeywordOptions) -> None:
+        self._options = options
+        stem = Stemmer.Stemmer(options.language).stemWord if options.stemming else None
+        self._words = WordTerms(stem, options.stopwords)
+        self._boosts = {name: float(getattr(options, name)) for name in BOOSTED}
+
+    @property
+    def stamp(self) -> dict[str, object]:
+        """The settings that terms depend on."""
+        return {"version": _VERSION, **asdict(self._options)}
+
+    def chunk_terms(
+        self, fields: Fields, header_path: Sequence[str], text: str
+    ) -> list[tuple[str, int]]:
+        """The terms of a chunk with their positions; a term weighs as often as it is listed."""
+        return list(self._weighted(_texts(fields, header_path, text)))
+
+    def code_terms(self, text: str) -> list[tuple[str, int]]:
+        """The identifiers of a piece of code and their parts, with their positions."""
+        return list(code_terms(text))
+
+    def query_terms(self, text: str) -> list[str]:
+        """The distinct terms of a query, in the order in which they first occur."""
+        return list(dict.fromkeys(term for term, _ in self._words.positions(text)))
+
+    def vocabulary(self, text: str) -> Iterable[str]:
+        """The words of a text that can stand in the vocabulary, as often as they occur."""
+        words = _VOCABULARY_WORD.findall(text.lower())
+        return (word for word in words if len(word) >= 3 and word not in STOPWORDS)
+
+    def _weighted(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, int]]:
+        # Frequencies are whole numbers: what a boost of 2.5 leaves over is carried to the next
+        # occurrence of the term, and in the end rounded to the nearest.
+        carried: defaultdict[str, float] = defaultdict(lambda: 0.5)
+        start = 0
+        for name, text in texts:
+            boost = self._boosts[name]
+            last = start
+            for term, position in self._words.positions(text) if boost else ():
+                last = start + position
+                weight = carried[term] + boost
+                carried[term] = weight % 1
+                for _ in range(int(weight)):
+                    yield term, last
+            start = last + _FIELD_GAP
+
+
+def _texts(fields: Fields, header_path: Sequence[str], text: str) -> Iterator[tuple[str, str]]:
+    joined = {
+        "title": fields.title,
+        "headers": "\n".join(header_path),
+        "keywords": "\n".join(fields.keywords),
+        "description": fields.description,
+        "tags": "\n".join(fields.tags),
+        "aliases": "\n".join(fields.aliases),
+        "author": "\n".join(fields.author),
+        "category": fields.category,
+        "content": text,
+    }
+    return ((name, joined[name]) for name in BOOSTED if joined[name])

@@ -1,0 +1,51 @@
+"""What a user can choose about keyword analysis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import Stemmer
+
+from dowse.errors import BadSettings
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordOptions:
+    """How words become terms, and how much a match in each field weighs (BM25F boosts)."""
+
+    language: Annotated[str, "Language of the stemmer and its rules, such as english."] = "english"
+    stemming: Annotated[bool, "Reduce words to their stems."] = True
+    stopwords: Annotated[bool, "Leave out words too common to tell documents apart."] = True
+    title: Annotated[float, "Weight of the title."] = 3.0
+    headers: Annotated[float, "Weight of the headings above a chunk."] = 2.5
+    keywords: Annotated[float, "Weight of the frontmatter's keywords."] = 2.5
+    description: Annotated[float, "Weight of the frontmatter's description."] = 2.0
+    tags: Annotated[float, "Weight of tags."] = 2.0
+    aliases: Annotated[float, "Weight of aliases."] = 1.5
+    author: Annotated[float, "Weight of authors."] = 1.0
+    category: Annotated[float, "Weight of the category."] = 1.0
+    content: Annotated[float, "Weight of the text itself."] = 1.0
+
+    def __post_init__(self) -> None:
+        """Rejects what no index could be built with."""
+        if self.language not in Stemmer.algorithms():
+            known = ", ".join(Stemmer.algorithms())
+            raise BadSettings(f"keyword.language is {self.language!r}.", f"Known: {known}.")
+        for name in BOOSTED:
+            if not 0 <= getattr(self, name) <= 10:
+                raise BadSettings(f"keyword.{name} must lie between 0 and 10.")
+
+
+BOOSTED = (
+    "title",
+    "headers",
+    "keywords",
+    "description",
+    "tags",
+    "aliases",
+    "author",
+    "category",
+    "content",
+)
+"""The fields of a chunk, in the order in which their terms are laid down."""
