@@ -185,9 +185,13 @@ class ChunkedDocument:
         return self.document.text[part.start : part.end]
 
     def embedding_text(self, chunk: Chunk) -> str:
-        """What the embedder reads: the header path, a blank line, the chunk's text."""
-        text = self.text_of(chunk)
-        return f"{header_line(chunk.header_path)}\n\n{text}" if chunk.header_path else text
+        """What the embedder reads of a chunk."""
+        return embedding_text(chunk.header_path, self.text_of(chunk))
+
+
+def embedding_text(header_path: tuple[str, ...], text: str) -> str:
+    """What the embedder reads of a chunk: the header path, a blank line, the text."""
+    return f"{header_line(header_path)}\n\n{text}" if header_path else text
 
 
 def header_line(header_path: tuple[str, ...]) -> str:

@@ -1,0 +1,1 @@
+"""What is kept: the index, in one of several engines behind one port."""

@@ -1,0 +1,1 @@
+"""The store that needs nothing but a folder: SQLite, and two replicas beside it."""

@@ -1,0 +1,129 @@
+"""The keyword and code index: tantivy, fed with terms that were made above the store.
+
+tantivy commits by replacing its `meta.json`, which carries a stamp that grows with every commit.
+The manifest notes that stamp, so a reader can tell whether what it opened is what the manifest
+describes, and the next writer can tell that a commit was not followed by its manifest.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+import tantivy
+
+from dowse.errors import Damaged
+from dowse.ports import Analyzer
+from dowse.store.embedded.manifest import Manifest, sum_files
+from dowse.store.embedded.truth import Terms, Truth
+from dowse.types import ChunkKey, Scores
+
+_META = "meta.json"  # the one file of tantivy's that is ever replaced
+_HEAP = 60_000_000  # bytes that tantivy may fill before it writes a segment
+
+
+class KeywordIndex:
+    """One generation of the keyword index, open for reading."""
+
+    def __init__(self, folder: Path) -> None:
+        self._index = tantivy.Index.open(str(folder))
+        self._searcher = self._index.searcher()
+
+    def search(self, field: str, terms: Sequence[str], limit: int) -> Scores:
+        """Chunks that hold any of the terms in a field, best first by BM25."""
+        if not terms or limit < 1:
+            return []
+        schema = self._index.schema
+        wanted = [
+            (tantivy.Occur.Should, tantivy.Query.term_query(schema, field, term, "freq"))
+            for term in terms
+        ]
+        found = self._searcher.search(tantivy.Query.boolean_query(wanted), limit, count=False).hits
+        keys = self._searcher.fast_field_values("key", [address for _, address in found])
+        scored = [
+            (int(key or 0), float(score)) for key, (score, _) in zip(keys, found, strict=True)
+        ]
+        return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
+
+    def keys(self) -> set[ChunkKey]:
+        """All the chunks it holds."""
+        everything = self._searcher.search(
+            tantivy.Query.all_query(), max(1, self._searcher.num_docs)
+        )
+        keys = self._searcher.fast_field_values("key", [address for _, address in everything.hits])
+        return {int(key or 0) for key in keys}
+
+
+class KeywordReplica:
+    """Makes and extends the keyword index."""
+
+    name = "keyword"
+
+    def __init__(self, base: Path, analyzer: Analyzer) -> None:
+        self._base = base
+        self._analyzer = analyzer
+
+    def create(self, truth: Truth) -> Manifest:
+        """An empty index, in a folder of its own."""
+        folder = self._base / f"{self.name}-{uuid.uuid4().hex[:12]}"
+        folder.mkdir(parents=True)
+        tantivy.Index(_schema(), path=str(folder))
+        return Manifest(truth.identity, -1, folder.name)
+
+    def take(self, manifest: Manifest, truth: Truth, changed: list[ChunkKey] | None) -> Manifest:
+        """The index with the changed chunks, or all; doing it twice is doing it once."""
+        folder = self._base / manifest.folder
+        writer = tantivy.Index.open(str(folder)).writer(_HEAP, num_threads=1)
+        for key in changed or ():
+            writer.delete_documents_by_term("key", key)
+        for row in truth.keyword_rows(self._analyzer, changed):
+            writer.add_document(_document(*row))
+        writer.commit()
+        writer.wait_merging_threads()  # so that no file changes after the manifest is written
+        names = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
+        known = {name: known for name, known in manifest.files.items() if name != _META}
+        files = sum_files(folder, names, known)
+        detail = {"commit": _commit_stamp(folder)}
+        return Manifest(truth.identity, truth.generation, manifest.folder, files, detail)
+
+    def is_current(self, manifest: Manifest) -> bool:
+        """Whether no commit has been made since the manifest was written."""
+        return _commit_stamp(self._base / manifest.folder) == manifest.detail["commit"]
+
+    def open(self, manifest: Manifest) -> KeywordIndex | None:
+        """The index that a manifest describes, or None when a writer has moved on from it."""
+        try:
+            index = KeywordIndex(self._base / manifest.folder)
+        except ValueError as error:  # tantivy's only error
+            if self.is_current(manifest):
+                raise Damaged(f"The keyword index cannot be opened: {error}.") from error
+            return None
+        return index if self.is_current(manifest) else None
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    # Signed: deleting by an unsigned key silently deletes nothing in tantivy-py 0.27.
+    builder.add_integer_field("key", indexed=True, fast=True)
+    builder.add_text_field("body", tokenizer_name="raw", index_option="position")
+    builder.add_text_field("code", tokenizer_name="raw", index_option="position")
+    return builder.build()
+
+
+def _document(key: ChunkKey, body: Terms, code: Terms) -> tantivy.Document:
+    document = tantivy.Document()
+    document.add_integer("key", key)
+    for field, terms in (("body", body), ("code", code)):
+        if terms:
+            tokens = [tantivy.Token(term, position, 0, 0) for term, position in terms]
+            document.add_pre_tokenized_text(field, tantivy.PreTokenizedString("", tokens))
+    return document
+
+
+def _commit_stamp(folder: Path) -> int:
+    try:
+        return int(json.loads((folder / _META).read_bytes())["opstamp"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return -1

@@ -1,0 +1,87 @@
+"""What a replica says about itself: how far it has come, and what its files must look like.
+
+A manifest is replaced whole (write, flush, rename), so that it is either the old or the new one
+after a crash, and it carries a checksum of its own.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import xxhash
+
+from dowse.errors import Damaged
+
+
+@dataclass(frozen=True, slots=True)
+class FileSum:
+    """How long a file is and what its bytes add up to."""
+
+    size: int  # bytes
+    checksum: str  # xxh3 over all of it, hex
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A replica's account of itself."""
+
+    index: str  # the identity of the index that it replicates
+    generation: int  # the last batch it has taken
+    folder: str  # where its files lie, beside the manifest
+    files: Mapping[str, FileSum] = field(default_factory=dict)
+    detail: Mapping[str, int] = field(default_factory=dict)  # what the replica itself needs
+
+
+def read_manifest(path: Path) -> Manifest | None:
+    """The manifest at a path, or None when there is none yet; raises `Damaged`."""
+    try:
+        checksum, _, body = path.read_bytes().partition(b"\n")
+    except FileNotFoundError:
+        return None
+    if xxhash.xxh3_64_hexdigest(body).encode() != checksum:
+        raise Damaged(f"{path} is not as it was written.")
+    return msgspec.json.decode(body, type=Manifest)
+
+
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    """Replaces the manifest at a path, so that it survives a crash whole."""
+    body = msgspec.json.encode(manifest)
+    temporary = path.with_suffix(".new")
+    with temporary.open("wb") as file:
+        file.write(xxhash.xxh3_64_hexdigest(body).encode() + b"\n" + body)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def sum_files(
+    folder: Path, names: Iterable[str], known: Mapping[str, FileSum]
+) -> dict[str, FileSum]:
+    """Sums the files of a folder; files that never change once written are summed only once."""
+    return {name: known.get(name) or _sum(folder / name) for name in sorted(names)}
+
+
+def verify(folder: Path, files: Mapping[str, FileSum]) -> None:
+    """Raises `Damaged` unless every file is there as it was written."""
+    for name, expected in files.items():
+        path = folder / name
+        try:
+            found = _sum(path) if path.stat().st_size == expected.size else None
+        except OSError:
+            found = None
+        if found != expected:
+            raise Damaged(f"{path} is not as it was written.")
+
+
+def _sum(path: Path) -> FileSum:
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size == 0:
+            return FileSum(0, xxhash.xxh3_64_hexdigest(b""))
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+            return FileSum(size, xxhash.xxh3_64_hexdigest(view))

@@ -1,0 +1,225 @@
+"""One generation of the truth, and of the replicas beside it, as a reader sees it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from dowse.store.embedded.keyword_replica import KeywordIndex
+from dowse.store.embedded.vector_replica import VectorIndex
+from dowse.types import (
+    Chunk,
+    ChunkKey,
+    Counts,
+    DocumentEntry,
+    Edge,
+    Fields,
+    FileState,
+    Link,
+    Scores,
+    Section,
+    Stamp,
+    StoredChunk,
+    StoredDocument,
+    Vector,
+    embedding_text,
+)
+
+_ENTRY = """d.id, d.short, d.fields, d.modified, d.size, d.mtime_ns,
+  (SELECT count(*) FROM chunks c WHERE c.document = d.key)"""
+_CHUNK = (
+    """c.id, c.section, c.header_path, c.start, c."end", c.overlap, c.first_line, c.last_line"""
+)
+_SECTION = """id, header_path, start, "end", first_line, last_line"""
+
+
+class SqliteReading:
+    """The reading side of the embedded store, inside one transaction."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, keyword: KeywordIndex, vectors: VectorIndex
+    ) -> None:
+        self._connection = connection
+        self._keyword = keyword
+        self._vectors = vectors
+
+    @property
+    def generation(self) -> int:
+        """How many batches the index has taken."""
+        return int(self._meta("generation") or 0)
+
+    def stamp(self) -> Stamp | None:
+        """What the index was built with; None while it is new."""
+        stamp = self._meta("stamp")
+        return None if stamp is None else json.loads(stamp)
+
+    def files(self) -> dict[str, FileState]:
+        """What is known of every file, by document id."""
+        rows = self._rows("SELECT id, size, mtime_ns, digest FROM documents")
+        return {row[0]: FileState(*row[1:]) for row in rows}
+
+    def documents(self) -> list[DocumentEntry]:
+        """All documents, by id."""
+        return [_entry(row) for row in self._rows(f"SELECT {_ENTRY} FROM documents d ORDER BY id")]
+
+    def document(self, document_id: str) -> StoredDocument | None:
+        """One document, whole."""
+        query = f"SELECT key, text, body, {_ENTRY} FROM documents d WHERE id = ?"
+        row = self._connection.execute(query, (document_id,)).fetchone()
+        if row is None:
+            return None
+        key, text, body, *entry = row
+        sections = self._rows(
+            f"SELECT {_SECTION} FROM sections WHERE document = ? ORDER BY key", key
+        )
+        chunks = self._rows(f"SELECT {_CHUNK} FROM chunks c WHERE document = ? ORDER BY key", key)
+        return StoredDocument(
+            _entry(entry), text, body, tuple(map(_section, sections)), tuple(map(_chunk, chunks))
+        )
+
+    def find(self, short: str) -> list[tuple[str, int, int]]:
+        """What an abbreviated id can mean: document id, first and last line."""
+        ends = (short, short + "g")  # after every hex digit
+        whole = self._rows(
+            "SELECT id, 1, length(text) - length(replace(text, char(10), '')) + 1"
+            " FROM documents WHERE short >= ? AND short < ?",
+            *ends,
+        )
+        parts = self._rows(
+            "SELECT d.id, p.first_line, p.last_line FROM"
+            " (SELECT document, first_line, last_line FROM sections WHERE id >= ? AND id < ?"
+            " UNION SELECT document, first_line, last_line FROM chunks WHERE id >= ? AND id < ?) p"
+            " JOIN documents d ON d.key = p.document",
+            *ends,
+            *ends,
+        )
+        return sorted({*whole, *parts})
+
+    def chunks(self, keys: Sequence[ChunkKey]) -> list[StoredChunk]:
+        """Chunks by key, in the order asked for; unknown keys are passed over."""
+        rows = self._rows(
+            f"SELECT c.key, c.document, {_CHUNK} FROM chunks c"
+            " WHERE c.key IN (SELECT value FROM json_each(?))",
+            json.dumps(list(keys)),
+        )
+        documents = {document: self._text_and_entry(document) for _, document, *_ in rows}
+        found: dict[ChunkKey, StoredChunk] = {}
+        for key, document, *rest in rows:
+            chunk, (text, entry) = _chunk(rest), documents[document]
+            found[key] = StoredChunk(key, chunk, text[chunk.start : chunk.end], entry)
+        return [found[key] for key in keys if key in found]
+
+    def edges(self) -> list[Edge]:
+        """All links, by source and line."""
+        rows = self._rows(
+            "SELECT s.id, l.kind, l.target, l.anchor, l.label, l.line, t.id FROM links l"
+            " JOIN documents s ON s.key = l.source LEFT JOIN documents t ON t.key = l.leads"
+            " ORDER BY s.id, l.line, l.key"
+        )
+        return [Edge(row[0], Link(*row[1:6]), row[6]) for row in rows]
+
+    def communities(self) -> dict[str, int]:
+        """The community of each document that has one, by id."""
+        query = "SELECT d.id, c.community FROM communities c JOIN documents d ON d.key = c.document"
+        return dict(self._rows(query))
+
+    def counts(self) -> Counts:
+        """How much the index holds."""
+        row = self._connection.execute(
+            "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM sections),"
+            " (SELECT count(*) FROM chunks), (SELECT count(*) FROM code_blocks),"
+            " (SELECT count(*) FROM links), (SELECT count(*) FROM links WHERE leads IS NULL),"
+            " (SELECT count(*) FROM chunks c JOIN embeddings e USING (text_key) WHERE e.model = ?),"
+            " (SELECT count(*) FROM terms), (SELECT count(DISTINCT community) FROM communities)",
+            (self._model,),
+        ).fetchone()
+        return Counts(*row)
+
+    def keyword(self, terms: Sequence[str], limit: int) -> Scores:
+        """Chunks that hold any of the terms, best first."""
+        return self._keyword.search("body", terms, limit)
+
+    def code(self, terms: Sequence[str], limit: int) -> Scores:
+        """Chunks whose code holds any of the terms, best first."""
+        return self._keyword.search("code", terms, limit)
+
+    def nearest(self, vector: Vector, limit: int) -> Scores:
+        """Chunks by cosine to the vector, best first."""
+        return self._vectors.search(vector, limit)
+
+    def vocabulary(self, size: int) -> list[str]:
+        """The most frequent words, most frequent first."""
+        query = "SELECT term FROM terms ORDER BY count DESC, term LIMIT ?"
+        return [row[0] for row in self._rows(query, size)]
+
+    def vectors(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
+        """The vectors that are known for these text keys."""
+        query = "SELECT vector FROM embeddings WHERE model = ? AND text_key = ?"
+        found = {}
+        for key in keys:
+            row = self._connection.execute(query, (self._model, key)).fetchone()
+            if row is not None:
+                found[key] = decode_vector(row[0])
+        return found
+
+    def unembedded(self) -> list[str]:
+        """The embedding texts of chunks that have no vector yet."""
+        rows = self._rows(
+            f"SELECT c.document, {_CHUNK} FROM chunks c WHERE NOT EXISTS"
+            " (SELECT 1 FROM embeddings e WHERE e.model = ? AND e.text_key = c.text_key)"
+            " ORDER BY c.key",
+            self._model,
+        )
+        texts = {document: self._text_and_entry(document)[0] for document, *_ in rows}
+        return [_embedding_text(texts[document], _chunk(rest)) for document, *rest in rows]
+
+    def _text_and_entry(self, document: int) -> tuple[str, DocumentEntry]:
+        text, *entry = self._rows(
+            f"SELECT text, {_ENTRY} FROM documents d WHERE key = ?", document
+        )[0]
+        return text, _entry(entry)
+
+    @property
+    def _model(self) -> str:
+        return str((self.stamp() or {}).get("model", ""))
+
+    def _meta(self, name: str) -> str | None:
+        row = self._connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        return self._connection.execute(query, values).fetchall()
+
+
+def encode_vector(vector: Vector) -> bytes:
+    """A vector as it is kept: half floats, little endian."""
+    return vector.astype("<f2").tobytes()
+
+
+def decode_vector(blob: bytes) -> Vector:
+    """A kept vector, to calculate with."""
+    return np.frombuffer(blob, dtype="<f2").astype(np.float32)
+
+
+def _embedding_text(text: str, chunk: Chunk) -> str:
+    return embedding_text(chunk.header_path, text[chunk.start : chunk.end])
+
+
+def _entry(row: Sequence[Any]) -> DocumentEntry:
+    document_id, short, fields, *rest = row
+    return DocumentEntry(document_id, short, msgspec.json.decode(fields, type=Fields), *rest)
+
+
+def _section(row: Sequence[Any]) -> Section:
+    section_id, header_path, *rest = row
+    return Section(section_id, tuple(json.loads(header_path)), *rest)
+
+
+def _chunk(row: Sequence[Any]) -> Chunk:
+    chunk_id, section, header_path, *rest = row
+    return Chunk(chunk_id, section, tuple(json.loads(header_path)), *rest)

@@ -1,0 +1,112 @@
+"""Keeping the replicas level with the truth."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+from dowse.errors import Damaged
+from dowse.ports import Analyzer
+from dowse.store.embedded.keyword_replica import KeywordIndex, KeywordReplica
+from dowse.store.embedded.manifest import Manifest, read_manifest, verify, write_manifest
+from dowse.store.embedded.truth import Truth
+from dowse.store.embedded.vector_replica import VectorIndex, VectorReplica
+from dowse.types import Announce, Event
+
+Indexes = tuple[KeywordIndex, VectorIndex]
+"""Both replicas at one generation, open for reading."""
+
+Replica = KeywordReplica | VectorReplica
+
+
+class Replicas:
+    """The keyword and the vector index beside a database."""
+
+    def __init__(self, folder: Path, analyzer: Analyzer, announce: Announce) -> None:
+        self._folder = folder
+        self._announce = announce
+        self._keyword = KeywordReplica(folder, analyzer)
+        self._vectors = VectorReplica(folder)
+        self._trusted: dict[str, Manifest] = {}  # by replica: what this process wrote or verified
+
+    def open(self, connection: sqlite3.Connection) -> Indexes | None:
+        """Both replicas, if they are at the connection's generation; None while they are not.
+
+        Raises `Damaged` when a file is not as it was written.
+        """
+        truth = Truth(connection)
+        keyword, vectors = self._manifest(self._keyword), self._manifest(self._vectors)
+        if keyword is None or vectors is None:
+            return None
+        if not (truth.reached_by(keyword) and truth.reached_by(vectors)):
+            return None
+        if not self._is_sound(self._keyword, keyword) or not self._is_sound(self._vectors, vectors):
+            return None
+        opened = self._keyword.open(keyword)
+        return (opened, self._vectors.open(vectors)) if opened else None
+
+    def catch_up(self, connection: sqlite3.Connection, *, mend: bool) -> Indexes:
+        """Brings both replicas to the connection's generation; only the writer may.
+
+        What is damaged is built anew if it is to be mended, and raises `Damaged` if not.
+        """
+        truth = Truth(connection)
+        keyword = self._level(self._keyword, truth, mend=mend)
+        vectors = self._level(self._vectors, truth, mend=mend)
+        opened = self._keyword.open(keyword)
+        if opened is None:
+            raise Damaged(f"{self._folder / keyword.folder} changed while it was being written.")
+        return opened, self._vectors.open(vectors)
+
+    def rebuild(self, connection: sqlite3.Connection) -> None:
+        """Builds both replicas anew."""
+        truth = Truth(connection)
+        for replica in (self._keyword, self._vectors):
+            self._publish(replica, replica.take(replica.create(truth), truth, None))
+
+    def _level(self, replica: Replica, truth: Truth, *, mend: bool) -> Manifest:
+        try:
+            manifest = self._manifest(replica)
+            sound = manifest is not None and self._is_sound(replica, manifest)
+        except Damaged as damage:
+            if not mend:
+                raise
+            self._announce(Event("repair", 0, None, note=f"{damage.message} It is built anew."))
+            manifest, sound = None, False
+        if manifest is None or not sound or not truth.can_extend(manifest):
+            return self._publish(replica, replica.take(replica.create(truth), truth, None))
+        if truth.reached_by(manifest):
+            return manifest
+        changed = truth.changed_since(manifest.generation)
+        return self._publish(replica, replica.take(manifest, truth, changed))
+
+    def _is_sound(self, replica: Replica, manifest: Manifest) -> bool:
+        """False when a writer died before it wrote the manifest; raises `Damaged` otherwise."""
+        if self._trusted.get(replica.name) != manifest:
+            if not replica.is_current(manifest):
+                return False
+            verify(self._folder / manifest.folder, manifest.files)
+            self._trusted[replica.name] = manifest
+        return True
+
+    def _publish(self, replica: Replica, manifest: Manifest) -> Manifest:
+        write_manifest(self._path(replica), manifest)
+        self._trusted[replica.name] = manifest
+        self._sweep(replica, manifest)
+        return manifest
+
+    def _sweep(self, replica: Replica, manifest: Manifest) -> None:
+        """Removes what the manifest no longer mentions."""
+        for folder in self._folder.glob(f"{replica.name}-*"):
+            if folder.name != manifest.folder:
+                shutil.rmtree(folder, ignore_errors=True)
+        for path in (self._folder / manifest.folder).iterdir():
+            if path.name not in manifest.files and not path.name.startswith("."):
+                path.unlink(missing_ok=True)
+
+    def _manifest(self, replica: Replica) -> Manifest | None:
+        return read_manifest(self._path(replica))
+
+    def _path(self, replica: Replica) -> Path:
+        return self._folder / f"{replica.name}.json"

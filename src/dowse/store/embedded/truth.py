@@ -1,0 +1,100 @@
+"""What the replicas need to know of the truth: its generation, its changes, its rows."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from dowse.ports import Analyzer
+from dowse.store.embedded.manifest import Manifest
+from dowse.types import ChunkKey, Fields
+
+Terms = list[tuple[str, int]]
+"""Terms with their positions."""
+
+KeywordRow = tuple[ChunkKey, Terms, Terms]
+"""A chunk, the terms of its text, the terms of its code."""
+
+VectorRow = tuple[ChunkKey, bytes]
+"""A chunk and its vector as it is kept."""
+
+
+class Truth:
+    """The database as the replicas see it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        meta: dict[str, str] = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+        stamp = json.loads(meta.get("stamp", "{}"))
+        self.generation = int(meta["generation"])
+        self.model = str(stamp.get("model", ""))
+        self.dimensions = int(stamp.get("dimensions", 0))
+        # A replica of another index, or of vectors of another model, is a stranger.
+        self.identity = f"{meta['index']}/{self.model}/{self.dimensions}"
+        self._journal_from = int(meta.get("journal_from", 0))
+
+    def reached_by(self, manifest: Manifest | None) -> bool:
+        """Whether a replica is at this very generation."""
+        return (
+            manifest is not None
+            and manifest.index == self.identity
+            and manifest.generation == self.generation
+        )
+
+    def can_extend(self, manifest: Manifest | None) -> bool:
+        """Whether the journal reaches back to where a replica stands."""
+        return (
+            manifest is not None
+            and manifest.index == self.identity
+            and self._journal_from <= manifest.generation <= self.generation
+        )
+
+    def changed_since(self, generation: int) -> list[ChunkKey]:
+        """The chunks that came or went after a generation."""
+        query = "SELECT DISTINCT chunk FROM journal WHERE generation > ? ORDER BY chunk"
+        return [row[0] for row in self._connection.execute(query, (generation,))]
+
+    def chunk_keys(self) -> set[ChunkKey]:
+        """All chunks."""
+        return {row[0] for row in self._connection.execute("SELECT key FROM chunks")}
+
+    def keyword_rows(
+        self, analyzer: Analyzer, among: Iterable[ChunkKey] | None = None
+    ) -> Iterator[KeywordRow]:
+        """What the keyword index holds of all chunks, or of some."""
+        rows = self._select(
+            'c.key, c.document, c.header_path, c.start, c."end",'
+            " (SELECT group_concat(b.text, char(10)) FROM code_blocks b WHERE b.chunk = c.key)",
+            "",
+            among,
+        )
+        document, text, fields = -1, "", Fields()
+        for key, owner, header_path, start, end, code in rows:
+            if owner != document:  # once a document, however many chunks it has
+                document, (text, fields) = owner, self._document(owner)
+            body = analyzer.chunk_terms(fields, json.loads(header_path), text[start:end])
+            yield key, body, analyzer.code_terms(code) if code else []
+
+    def vector_rows(self, among: Iterable[ChunkKey] | None = None) -> Iterator[VectorRow]:
+        """The vectors of all chunks that have one, or of some."""
+        join = "JOIN embeddings e ON e.model = ? AND e.text_key = c.text_key"
+        return iter(self._select("c.key, e.vector", join, among, self.model))
+
+    def _select(
+        self, columns: str, join: str, among: Iterable[ChunkKey] | None, *values: object
+    ) -> sqlite3.Cursor:
+        query = f"SELECT {columns} FROM chunks c {join}"
+        if among is not None:
+            query += " WHERE c.key IN (SELECT value FROM json_each(?))"
+            values += (json.dumps(list(among)),)
+        return self._connection.execute(f"{query} ORDER BY c.key", values)
+
+    def _document(self, key: int) -> tuple[str, Fields]:
+        row: Any = self._connection.execute(
+            "SELECT text, fields FROM documents WHERE key = ?", (key,)
+        ).fetchone()
+        return row[0], msgspec.json.decode(row[1], type=Fields)

@@ -1,0 +1,102 @@
+"""Where a link leads: by path, then by file name, then by alias; the nearest document wins.
+
+Every way of meeting a document goes through a short name (a file name, the folder of an index
+page, an alias), so that a store can look up by that name which links a change may touch.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dowse.types import Link
+
+NameKind = Literal["file", "folder", "alias"]
+
+_ENDINGS = (".md", ".markdown", ".mdx", ".txt")  # in the order of preference between twins
+_INDEX_PAGES = frozenset({"index", "_index", "readme"})
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """One way in which links can call a document."""
+
+    document: str  # id
+    name: str  # folded, for looking up
+    kind: NameKind
+    spelled: str  # folded: the whole alias, or the path that leads here without its ending
+
+
+def names_of(document_id: str, aliases: Iterable[str]) -> list[Name]:
+    """All the ways in which links can call a document."""
+    path = _fold(_without_ending(document_id))
+    names = [Name(document_id, posixpath.basename(path), "file", path)]
+    folder, stem = posixpath.split(path)
+    if stem in _INDEX_PAGES and folder:
+        names.append(Name(document_id, posixpath.basename(folder), "folder", folder))
+    spelled = dict.fromkeys(_fold(alias.strip()) for alias in aliases if alias.strip())
+    return names + [Name(document_id, posixpath.basename(a), "alias", a) for a in spelled]
+
+
+def name_of_target(source: str, link: Link) -> str:
+    """The short name under which the target of a link is looked up."""
+    return posixpath.basename(_paths(source, link)[0])
+
+
+def choose(source: str, link: Link, named: Sequence[Name]) -> str | None:
+    """The document that a link leads to, among those that bear the name it looks up."""
+    for group in _matches(source, link, named):
+        if group:
+            return min(group, key=lambda name: _nearness(source, name.document)).document
+    return None
+
+
+def _matches(source: str, link: Link, named: Sequence[Name]) -> Iterable[list[Name]]:
+    paths = _paths(source, link)
+    pages = [name for name in named if name.kind != "alias"]
+    for path in paths:
+        yield [name for name in pages if name.spelled == path]
+    bare = _fold(_without_ending(link.target.strip().strip("/")))
+    if link.kind != "relative" or link.target.startswith("/"):
+        # A path may be given from any folder above, as Obsidian and site generators do.
+        yield [name for name in pages if f"/{name.spelled}".endswith(f"/{bare}")]
+    if link.kind != "relative":
+        spelled = _fold(link.target.strip())
+        yield [name for name in named if name.kind == "alias" and name.spelled == spelled]
+
+
+def _paths(source: str, link: Link) -> list[str]:
+    """The paths that a target can mean, best first: beside the source, then from the root."""
+    target = _fold(_without_ending(link.target.strip()))
+    root = source.split("/", 1)[0] if source.startswith("@") else ""
+    from_root = _join(_fold(root), target.lstrip("/"))
+    beside = _join(_fold(posixpath.dirname(source)), target)
+    if target.startswith("/"):
+        return [from_root]
+    return [beside] if link.kind == "relative" else [beside, from_root]
+
+
+def _nearness(source: str, document_id: str) -> tuple[int, int, int, str]:
+    here = posixpath.dirname(source).split("/")
+    there = posixpath.dirname(document_id).split("/")
+    shared = len(posixpath.commonprefix([here, there]))  # works on lists of parts as well
+    steps = len(here) + len(there) - 2 * shared
+    ending = posixpath.splitext(document_id)[1].lower()
+    rank = _ENDINGS.index(ending) if ending in _ENDINGS else len(_ENDINGS)
+    return steps, rank, len(document_id), document_id
+
+
+def _join(folder: str, target: str) -> str:
+    return posixpath.normpath(posixpath.join(folder, target.rstrip("/")) or ".")
+
+
+def _without_ending(path: str) -> str:
+    stem, ending = posixpath.splitext(path)
+    return stem if ending.lower() in _ENDINGS else path
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
