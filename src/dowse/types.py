@@ -224,6 +224,11 @@ def text_key(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
+def short_id(document_id: str) -> str:
+    """Eight hex digits that stand for a document."""
+    return hashlib.sha256(document_id.encode()).hexdigest()[:8]
+
+
 # ── Storing ──────────────────────────────────────────────────────────────────
 
 ChunkKey = int

@@ -6,10 +6,9 @@ computed term by term. That makes it the independent witness for the embedded st
 
 from __future__ import annotations
 
-import hashlib
 import math
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -30,10 +29,12 @@ from dowse.types import (
     Finding,
     IndexedDocument,
     Scores,
+    Section,
     Stamp,
     StoredChunk,
     StoredDocument,
     Vector,
+    short_id,
     text_key,
 )
 
@@ -89,9 +90,10 @@ class MemoryReading:
         """What an abbreviated id can mean: document id, first and last line."""
         found = set()
         for name, indexed in self._state.documents.items():
-            if _short_id(name).startswith(short):
+            if short_id(name).startswith(short):
                 found.add((name, 1, indexed.chunked.document.text.count("\n") + 1))
-            for part in (*indexed.chunked.sections, *indexed.chunked.chunks):
+            parts: list[Section | Chunk] = [*indexed.chunked.sections, *indexed.chunked.chunks]
+            for part in parts:
                 if part.id.startswith(short):
                     found.add((name, part.first_line, part.last_line))
         return sorted(found)
@@ -212,14 +214,14 @@ class MemoryReading:
     ) -> Scores:
         counts = {key: Counter(body) for key, body in bodies.items()}
         average = sum(len(body) for body in bodies.values()) / max(1, len(bodies))
-        scores: Counter[ChunkKey] = Counter()
+        scores: defaultdict[ChunkKey, float] = defaultdict(float)
         for term in terms:
             holders = [key for key, count in counts.items() if term in count]
             rarity = math.log(1 + (len(bodies) - len(holders) + 0.5) / (len(holders) + 0.5))
             for key in holders:
                 often = counts[key][term]
                 length = 1 - _B + _B * len(bodies[key]) / average
-                scores[key] += rarity * often * (_K1 + 1) / (often + _K1 * length)  # type: ignore[assignment]
+                scores[key] += rarity * often * (_K1 + 1) / (often + _K1 * length)
         return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
 
 
@@ -329,14 +331,10 @@ def _entry(indexed: IndexedDocument) -> DocumentEntry:
     document, state = indexed.chunked.document, indexed.state
     return DocumentEntry(
         document.id,
-        _short_id(document.id),
+        short_id(document.id),
         document.fields,
         indexed.modified,
         state.size,
         state.mtime_ns,
         len(indexed.chunked.chunks),
     )
-
-
-def _short_id(document_id: str) -> str:
-    return hashlib.sha256(document_id.encode()).hexdigest()[:8]

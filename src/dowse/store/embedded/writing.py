@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from collections import Counter
@@ -27,6 +26,7 @@ from dowse.types import (
     Link,
     Stamp,
     Vector,
+    short_id,
     text_key,
 )
 
@@ -280,11 +280,6 @@ class SqliteWriting(SqliteReading):
 
     def _row(self, query: str, *values: object) -> Any:
         return self._connection.execute(query, values).fetchone()
-
-
-def short_id(document_id: str) -> str:
-    """Eight hex digits that stand for a document."""
-    return hashlib.sha256(document_id.encode()).hexdigest()[:8]
 
 
 def _place_of(chunked: ChunkedDocument, block: CodeBlock) -> int | None:
