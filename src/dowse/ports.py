@@ -198,5 +198,3 @@ class Store(Protocol):
     def close(self) -> None:
         """Lets go of everything that is open."""
         ...
-
-

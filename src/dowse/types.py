@@ -332,6 +332,74 @@ class Finding:
     repair: str
 
 
+# ── Searching ────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What one strategy found, best first."""
+
+    strategy: str  # "semantic", "keyword", …
+    scores: Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one strategy put a candidate, and what that gave it."""
+
+    strategy: str
+    rank: int  # from 1
+    score: float  # raw: a cosine, a BM25 score
+    contribution: float  # to the fused score
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one stage did to a candidate."""
+
+    stage: str
+    before: float  # its score before the stage
+    after: float  # and after it
+    dropped: str = ""  # why the stage dropped it; empty when it kept it
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What happened to one candidate on its way."""
+
+    places: tuple[Place, ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result."""
+
+    id: str  # of the chunk
+    document: str
+    title: str
+    header_path: tuple[str, ...]
+    first_line: int
+    last_line: int
+    score: float  # 0 to 1
+    text: str
+    snippet: str  # the part of the text that answers best, matched words between ** and **
+    modified: float
+    tags: tuple[str, ...]
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The answer to a query."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    counts: Mapping[str, int]  # candidates left after each stage, in order
+    seconds: Mapping[str, float]  # time each stage took
+    notices: tuple[str, ...]  # what could not be done, and how to change that
+
+
 # ── What stages announce ─────────────────────────────────────────────────────
 
 

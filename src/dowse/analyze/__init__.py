@@ -2,6 +2,6 @@
 
 from dowse.analyze.analyzer import TextAnalyzer
 from dowse.analyze.communities import find_communities
-from dowse.analyze.options import KeywordOptions
+from dowse.analyze.options import KeywordOptions, VocabularyOptions
 
-__all__ = ["KeywordOptions", "TextAnalyzer", "find_communities"]
+__all__ = ["KeywordOptions", "TextAnalyzer", "VocabularyOptions", "find_communities"]

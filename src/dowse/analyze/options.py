@@ -37,6 +37,18 @@ class KeywordOptions:
                 raise BadSettings(f"keyword.{name} must lie between 0 and 10.")
 
 
+@dataclass(frozen=True, slots=True)
+class VocabularyOptions:
+    """Which words of the documents are embedded, so that queries can be expanded with them."""
+
+    size: Annotated[int, "How many of the most frequent words; 0 embeds none."] = 10_000
+
+    def __post_init__(self) -> None:
+        """Rejects what no vocabulary could be built with."""
+        if not 0 <= self.size <= 100_000:
+            raise BadSettings("vocabulary.size must lie between 0 and 100000.")
+
+
 BOOSTED = (
     "title",
     "headers",

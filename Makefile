@@ -1,0 +1,45 @@
+# Two commands set everything up on a machine that has Python 3.11+ and make: `make demo`, `make test`.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+DEMO   := .demo
+# The demo keeps its projects to itself; the model weights are shared with every other use of dowse.
+IN_DEMO := DOWSE_CONFIG_DIR=$(DEMO)/config DOWSE_DATA_DIR=$(DEMO)/data
+
+.PHONY: demo test check lock weights docs clean
+
+demo: $(VENV)/installed weights
+	@$(IN_DEMO) $(BIN)/dowse index docs examples/vault -p demo
+	@echo
+	$(IN_DEMO) $(BIN)/dowse search -p demo "why do the masts not carry a SIM card"
+
+test: $(VENV)/installed weights
+	$(BIN)/pytest -n auto
+
+check: $(VENV)/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+weights: $(VENV)/installed
+	@$(BIN)/dowse models pull
+
+# Everything comes from the lock file, with hashes; dowse itself is installed as it stands here.
+$(VENV)/installed: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+lock:
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra formats --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" --output-file requirements.lock
+
+docs: $(VENV)/installed
+	$(BIN)/python -m dowse.front.cli.reference docs
+
+clean:
+	rm -rf $(VENV) $(DEMO)

@@ -1,0 +1,225 @@
+"""The one door to a project: index, search, get, and what there is to know about it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from dowse.chunk import VERSION as CHUNK_VERSION
+from dowse.errors import NotFound, StampMismatch
+from dowse.flow import IndexReport, Searching, SearchOptions, run_indexing, run_search
+from dowse.flow.scan import scan
+from dowse.parse import VERSION as PARSE_VERSION
+from dowse.ports import Reading
+from dowse.projects import Project
+from dowse.read import path_of, watch
+from dowse.references import Passage, find_passage
+from dowse.settings import Settings
+from dowse.types import (
+    Announce,
+    Counts,
+    DocumentEntry,
+    Finding,
+    Response,
+    Stamp,
+    silent,
+)
+from dowse.wiring import Parts
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How far the folder has moved on from the index."""
+
+    new: int
+    changed: int
+    deleted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What there is to know about a project."""
+
+    project: str
+    roots: tuple[str, ...]
+    folder: str  # where the index lies
+    bytes: int  # that the index takes on disk
+    counts: Counts
+    stamp: Stamp | None
+    freshness: Freshness
+    notices: tuple[str, ...]
+
+
+class Engine:
+    """A project, open."""
+
+    def __init__(self, project: Project, settings: Settings, parts: Parts) -> None:
+        self.project = project
+        self.settings = settings
+        self._parts = parts
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of everything that is open."""
+        self._parts.store.close()
+
+    # ── Changing ─────────────────────────────────────────────────────────────
+
+    def index(
+        self,
+        paths: Sequence[Path] = (),
+        *,
+        rebuild: bool = False,
+        wait: float = 10.0,
+        announce: Announce = silent,
+    ) -> IndexReport:
+        """Brings the index level with the folder, or with some paths of it.
+
+        Raises `Locked` when another process is still writing after `wait` seconds.
+        """
+        with self._parts.store.write(wait) as writing:
+            stamp = writing.stamp()
+            if stamp is None or rebuild:
+                writing.start(self._stamp())
+            else:
+                self._check_stamp(stamp)
+            return run_indexing(
+                self.project.named_roots,
+                paths,
+                read=self.settings.read,
+                chunk=self.settings.chunk,
+                vocabulary=self.settings.vocabulary.size,
+                writing=writing,
+                embedder=self._parts.embedder,
+                announce=announce,
+            )
+
+    def watch(
+        self,
+        changed: Callable[[IndexReport], None],
+        stop: threading.Event,
+        announce: Announce = silent,
+    ) -> None:
+        """Keeps the index level with the folder until told to stop."""
+        watch(
+            self.project.named_roots,
+            self.settings.read,
+            lambda paths: changed(self.index(sorted(paths), announce=announce)),
+            stop=stop,
+        )
+
+    def reset(self, wait: float = 10.0) -> None:
+        """Empties the index; known vectors are kept, so that indexing again is quick."""
+        with self._parts.store.write(wait) as writing:
+            writing.start(self._stamp())
+
+    def repair(self) -> None:
+        """Rebuilds what is damaged."""
+        self._parts.store.repair()
+
+    # ── Asking ───────────────────────────────────────────────────────────────
+
+    def search(self, query: str, options: SearchOptions | None = None) -> Response:
+        """The chunks that answer a query best."""
+        analyzer = self._parts.analyzer
+        with self._parts.store.read() as reading:
+            self._check_readable(reading)
+            work = Searching(
+                query,
+                options or self.settings.search,
+                reading,
+                self._parts.embedder,
+                analyzer.query_terms(query),
+            )
+            return run_search(work, analyzer.query_terms)
+
+    def get(self, reference: str) -> Passage:
+        """A document or a part of it: `path`, `path:line`, `path:line:count`, or a short id."""
+        with self._parts.store.read() as reading:
+            self._check_readable(reading)
+            return find_passage(reading, reference, self.project.named_roots)
+
+    def documents(self) -> list[DocumentEntry]:
+        """All documents, by id."""
+        with self._parts.store.read() as reading:
+            return reading.documents()
+
+    def path_of(self, document_id: str) -> Path:
+        """Where a document's file is."""
+        return path_of(self.project.named_roots, document_id)
+
+    def status(self) -> Status:
+        """What there is to know about the project."""
+        with self._parts.store.read() as reading:
+            stamp = reading.stamp()
+            changes = scan(self.project.named_roots, (), self.settings.read, reading.files())
+            new = sum(source.id not in changes.known for source in changes.pending)
+            return Status(
+                project=self.project.name,
+                roots=tuple(str(root) for root in self.project.roots),
+                folder=str(self.project.index_folder),
+                bytes=_size(self.project.index_folder),
+                counts=reading.counts(),
+                stamp=stamp,
+                freshness=Freshness(new, len(changes.pending) - new, len(changes.gone)),
+                notices=tuple(self._mismatches(stamp)),
+            )
+
+    def check(self) -> list[Finding]:
+        """What is not as it should be with the index, with the command that mends it."""
+        return self._parts.store.check()
+
+    # ── The stamp ────────────────────────────────────────────────────────────
+
+    def _stamp(self) -> Stamp:
+        embedder = self._parts.embedder
+        return {
+            "model": embedder.model.key if embedder else "none",
+            "dimensions": embedder.model.dimensions if embedder else 0,
+            "chunk": {"version": CHUNK_VERSION, **asdict(self.settings.chunk)},
+            "keyword": dict(self._parts.analyzer.stamp),
+            "parse": {"version": PARSE_VERSION},
+        }
+
+    def _mismatches(self, stamp: Stamp | None) -> list[str]:
+        wanted = self._stamp()
+        return [
+            f"{name}: the index has {stamp.get(name)!r}, the settings say {value!r}."
+            for name, value in wanted.items()
+            if stamp is not None and stamp.get(name) != value
+        ]
+
+    def _check_stamp(self, stamp: Stamp) -> None:
+        mismatches = self._mismatches(stamp)
+        if mismatches:
+            raise StampMismatch(
+                "The index was built with other settings. " + " ".join(mismatches),
+                f"Rebuild it with: dowse index --rebuild -p {self.project.name}",
+            )
+
+    def _check_readable(self, reading: Reading) -> None:
+        stamp = reading.stamp()
+        if stamp is None:
+            raise NotFound(
+                f"The project {self.project.name!r} has not been indexed yet.",
+                f"Index it with: dowse index -p {self.project.name}",
+            )
+        self._check_stamp(stamp)
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

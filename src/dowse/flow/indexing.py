@@ -1,0 +1,158 @@
+"""From a folder to an index: the stages in their order, and the loop that runs and times them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dowse.analyze import find_communities
+from dowse.chunk import ChunkOptions
+from dowse.flow.batches import Batches
+from dowse.flow.scan import Changes, scan
+from dowse.flow.stages import Clock, Stage
+from dowse.flow.vectors import VectorMaker
+from dowse.ports import Embedder, Writing
+from dowse.read import ReadOptions, Root
+from dowse.types import Announce, Event, LeftOut
+
+_WORDS_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What an indexing run did."""
+
+    added: int
+    changed: int
+    removed: int
+    unchanged: int
+    chunks: int  # written
+    embedded: int  # texts that the embedder had to read
+    left_out: tuple[LeftOut, ...]
+    notices: tuple[str, ...]  # what could not be done, and how to change that
+    seconds: dict[str, float]  # time by stage
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing that should be in the index had to be left out."""
+        return not self.notices and not any(item.whole for item in self.left_out)
+
+
+@dataclass(slots=True)
+class Indexing:
+    """The work that index stages hand along."""
+
+    roots: Sequence[Root]
+    within: Sequence[Path]  # only these files and folders; empty: everything
+    read: ReadOptions
+    chunk: ChunkOptions
+    vocabulary: int  # how many words are embedded
+    writing: Writing
+    vectors: VectorMaker
+    announce: Announce
+    clock: Clock
+    changes: Changes = field(default_factory=Changes)
+    left_out: list[LeftOut] = field(default_factory=list)
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    chunks: int = 0
+
+
+def _scan(work: Indexing) -> None:
+    work.announce(Event("scan", 0, None))
+    work.changes = scan(work.roots, work.within, work.read, work.writing.files())
+    work.left_out += work.changes.left_out
+
+
+def _index(work: Indexing) -> None:
+    batches = Batches(
+        work.changes,
+        read=work.read,
+        chunk=work.chunk,
+        vectors=work.vectors,
+        clock=work.clock,
+        announce=work.announce,
+    )
+    for done in batches:
+        with work.clock.timing("store"):
+            work.writing.apply(done.batch)
+        work.left_out += done.left_out
+        work.added += done.added
+        work.changed += len(done.batch.put) - done.added
+        work.removed += len(done.batch.gone)
+        work.chunks += sum(len(put.chunked.chunks) for put in done.batch.put)
+
+
+def _embed_waiting(work: Indexing) -> None:
+    """Embeds chunks that were stored while no weights were to be had."""
+    if work.vectors.can_embed:
+        texts = work.writing.unembedded()
+        for start in range(0, len(texts), _WORDS_AT_ONCE):
+            some = texts[start : start + _WORDS_AT_ONCE]
+            work.writing.remember(work.vectors.make(some))
+            work.announce(Event("embed", start + len(some), len(texts), "chunks"))
+
+
+def _embed_vocabulary(work: Indexing) -> None:
+    words = work.writing.vocabulary(work.vocabulary) if work.vectors.can_embed else []
+    new = work.vectors.unknown(words)
+    for start in range(0, len(new), _WORDS_AT_ONCE):
+        some = new[start : start + _WORDS_AT_ONCE]
+        work.writing.remember(work.vectors.make(some))
+        work.announce(Event("vocabulary", start + len(some), len(new), "words"))
+
+
+def _find_communities(work: Indexing) -> None:
+    if work.added or work.changed or work.removed:
+        communities = find_communities(work.writing.edges())
+        if communities != work.writing.communities():
+            work.writing.set_communities(communities)
+
+
+def _tidy(work: Indexing) -> None:
+    if work.changed or work.removed:
+        work.writing.tidy()
+
+
+INDEX_FLOW: tuple[Stage[Indexing], ...] = (
+    Stage("scan", _scan),
+    Stage("index", _index),  # batch by batch: read, parse, chunk, embed, store
+    Stage("waiting", _embed_waiting),
+    Stage("vocabulary", _embed_vocabulary),
+    Stage("communities", _find_communities),
+    Stage("tidy", _tidy),
+)
+"""What happens to a folder, in this order."""
+
+
+def run_indexing(
+    roots: Sequence[Root],
+    within: Sequence[Path],
+    *,
+    read: ReadOptions,
+    chunk: ChunkOptions,
+    vocabulary: int,
+    writing: Writing,
+    embedder: Embedder | None,
+    announce: Announce,
+) -> IndexReport:
+    """Brings the index level with the folder, timing each stage."""
+    clock = Clock()
+    vectors = VectorMaker(embedder, writing)
+    work = Indexing(roots, within, read, chunk, vocabulary, writing, vectors, announce, clock)
+    for stage in INDEX_FLOW:
+        with clock.timing(stage.name):
+            stage.run(work)
+    return IndexReport(
+        added=work.added,
+        changed=work.changed,
+        removed=work.removed,
+        unchanged=work.changes.unchanged,
+        chunks=work.chunks,
+        embedded=vectors.made,
+        left_out=tuple(work.left_out),
+        notices=tuple(vectors.notices),
+        seconds=clock.seconds,
+    )

@@ -1,0 +1,54 @@
+"""Vectors for texts: known ones are looked up, the others made, and nothing made is ever lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from dowse.errors import EmbedError
+from dowse.ports import Embedder, Writing
+from dowse.types import Vector, text_key
+
+
+class VectorMaker:
+    """Makes the vectors of an indexing run."""
+
+    def __init__(self, embedder: Embedder | None, writing: Writing) -> None:
+        self._embedder = embedder
+        self._writing = writing
+        self.made = 0  # texts that the embedder has read
+        self.notices: list[str] = []  # why there are no vectors, if there are none
+
+    @property
+    def can_embed(self) -> bool:
+        """Whether vectors are wanted and can be had, as far as is known."""
+        return self._embedder is not None
+
+    def unknown(self, texts: Iterable[str]) -> list[str]:
+        """The texts that have no vector yet, each once, in their order."""
+        keys = {text_key(text): text for text in texts}
+        known = self._writing.vectors(list(keys))
+        return [text for key, text in keys.items() if key not in known]
+
+    def make(
+        self, texts: Sequence[str], progress: Callable[[float], None] = lambda _: None
+    ) -> dict[bytes, Vector]:
+        """The vectors of these texts, by text key; fewer when the embedder gives up.
+
+        When the run is interrupted, what is made so far is kept in the index for the next one.
+        """
+        made: dict[bytes, Vector] = {}
+        if self._embedder is None or not texts:
+            return made
+        try:
+            for batch in self._embedder.passages(texts):
+                for position, vector in zip(batch.positions, batch.vectors, strict=True):
+                    made[text_key(texts[position])] = vector
+                progress(len(made) / len(texts))
+        except EmbedError as error:
+            self.notices.append(f"Indexed for keyword search only. {error}")
+            self._embedder = None
+        except BaseException:
+            self._writing.remember(made)
+            raise
+        self.made += len(made)
+        return made

@@ -1,0 +1,110 @@
+"""From what a person types to the passage they mean."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dowse.errors import DowseError, NotFound, UsageError
+from dowse.ports import Reading
+from dowse.read import Root
+from dowse.types import StoredDocument
+
+_LINES = re.compile(r"(?P<name>.+?):(?P<line>\d+)(?::(?P<count>\d+))?$")
+_SHORT = re.compile(r"#?(?P<digits>[0-9a-f]{4,16})$")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A document, or some lines of it."""
+
+    document: str
+    title: str
+    first_line: int
+    last_line: int
+    total_lines: int
+    text: str
+
+
+def find_passage(reading: Reading, reference: str, roots: Sequence[Root]) -> Passage:
+    """The passage that a reference means; raises `NotFound` with what comes nearest."""
+    document = _document(reading, reference, roots)
+    if document is not None:
+        return _lines(document, 1, None)
+    match = _LINES.match(reference)
+    if match and (document := _document(reading, match["name"], roots)):
+        return _lines(document, int(match["line"]), match["count"] and int(match["count"]))
+    short = _SHORT.match(reference)
+    if short:
+        return _by_short_id(reading, short["digits"])
+    raise _not_found(reading, match["name"] if match else reference)
+
+
+def _document(reading: Reading, name: str, roots: Sequence[Root]) -> StoredDocument | None:
+    return reading.document(name) or _by_path(reading, name, roots) or _by_ending(reading, name)
+
+
+def _by_path(reading: Reading, name: str, roots: Sequence[Root]) -> StoredDocument | None:
+    """A path as the shell completes it, from the current folder."""
+    for root in roots:
+        try:
+            found = reading.document(root.id_of(Path(name).expanduser()))
+        except DowseError:
+            continue
+        if found is not None:
+            return found
+    return None
+
+
+def _by_ending(reading: Reading, name: str) -> StoredDocument | None:
+    """The one document whose path ends like this, with or without its ending."""
+    wanted = f"/{name.casefold().lstrip('/')}"
+    ids = [
+        entry.id
+        for entry in reading.documents()
+        if f"/{entry.id.casefold()}".endswith(wanted)
+        or f"/{entry.id.casefold().rpartition('.')[0]}".endswith(wanted)
+    ]
+    if len(ids) > 1:
+        some = ", ".join(ids[:5])
+        raise UsageError(f"{name!r} can mean {len(ids)} documents: {some}.", "Give more of it.")
+    return reading.document(ids[0]) if ids else None
+
+
+def _by_short_id(reading: Reading, digits: str) -> Passage:
+    found = reading.find(digits)
+    documents = {place[0] for place in found}
+    if not found:
+        raise NotFound(f"Nothing has the id {digits!r}.", "List documents with: dowse ls")
+    if len(documents) > 1:
+        listed = ", ".join(sorted(documents)[:5])
+        raise UsageError(f"{digits!r} can mean several: {listed}.", "Give more digits.")
+    document = reading.document(found[0][0])
+    if document is None:
+        raise NotFound(f"{found[0][0]} is gone.", "Try again.")
+    first, last = min(place[1] for place in found), max(place[2] for place in found)
+    return _lines(document, first, last - first + 1)
+
+
+def _lines(document: StoredDocument, first: int, count: int | None) -> Passage:
+    lines = document.text.split("\n")
+    if lines[-1] == "" and len(lines) > 1:
+        lines.pop()  # the end of the last line, not a line of its own
+    if not 1 <= first <= len(lines):
+        raise UsageError(
+            f"{document.entry.id} has {len(lines)} lines, not a line {first}.",
+            "Name a line that it has.",
+        )
+    last = len(lines) if count is None else min(len(lines), first + max(1, count) - 1)
+    text = "\n".join(lines[first - 1 : last])
+    return Passage(document.entry.id, document.entry.fields.title, first, last, len(lines), text)
+
+
+def _not_found(reading: Reading, name: str) -> NotFound:
+    ids = [entry.id for entry in reading.documents()]
+    near = difflib.get_close_matches(name, ids, n=3, cutoff=0.5)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "List documents with: dowse ls"
+    return NotFound(f"There is no document {name!r}.", hint)

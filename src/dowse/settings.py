@@ -1,0 +1,141 @@
+"""Settings: files, environment and arguments become each room's own options, once, at the door.
+
+From weakest to strongest: built-in defaults, the user's config.toml, a dowse.toml that lies with
+the documents, what the user has set for the project, DOWSE_SECTION_NAME in the environment,
+arguments of the call.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import msgspec
+
+from dowse.analyze import KeywordOptions, VocabularyOptions
+from dowse.chunk import ChunkOptions
+from dowse.embed import EmbedOptions
+from dowse.errors import BadSettings
+from dowse.flow import SearchOptions
+from dowse.read import ReadOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Each room's own options."""
+
+    read: ReadOptions = field(default_factory=ReadOptions)
+    chunk: ChunkOptions = field(default_factory=ChunkOptions)
+    embed: EmbedOptions = field(default_factory=EmbedOptions)
+    keyword: KeywordOptions = field(default_factory=KeywordOptions)
+    vocabulary: VocabularyOptions = field(default_factory=VocabularyOptions)
+    search: SearchOptions = field(default_factory=SearchOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Settings from one place."""
+
+    origin: str  # for people: a path, "environment", "arguments"
+    values: Mapping[str, Any]  # by full name: "chunk.overlap"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting as the reference lists it."""
+
+    name: str  # "chunk.overlap"
+    type: Any
+    default: object
+    meaning: str
+
+
+SECTIONS: dict[str, type] = {
+    field_.name: field_.default_factory  # type: ignore[misc]
+    for field_ in dataclasses.fields(Settings)
+}
+"""The options class of each section."""
+
+
+def known_settings() -> dict[str, Setting]:
+    """Every setting there is, by full name."""
+    found = {}
+    for section, options in SECTIONS.items():
+        hints = get_type_hints(options, include_extras=True)
+        for one in dataclasses.fields(options):
+            meaning = next(iter(getattr(hints[one.name], "__metadata__", ())), "")
+            name = f"{section}.{one.name}"
+            found[name] = Setting(name, get_type_hints(options)[one.name], one.default, meaning)
+    return found
+
+
+def combine(layers: Iterable[Layer]) -> tuple[Settings, dict[str, str]]:
+    """The settings that hold, and for each that is not a default where it comes from."""
+    values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+    origins: dict[str, str] = {}
+    for layer in layers:
+        for name, value in layer.values.items():
+            section, _, option = name.partition(".")
+            values[section][option] = check_value(name, value, layer.origin)
+            origins[name] = layer.origin
+    options = {section: SECTIONS[section](**chosen) for section, chosen in values.items()}
+    return Settings(**options), origins
+
+
+def check_value(name: str, value: object, origin: str) -> object:
+    """The value in the setting's own type; raises `BadSettings` when it cannot be that."""
+    setting = known_settings().get(name)
+    if setting is None:
+        raise BadSettings(f"{origin}: there is no setting {name!r}.", _suggestion(name))
+    try:
+        return msgspec.convert(value, setting.type, strict=not isinstance(value, str))
+    except msgspec.ValidationError as error:
+        raise BadSettings(
+            f"{origin}: {name} = {value!r} does not fit: {error}.", f"It means: {setting.meaning}"
+        ) from error
+
+
+def read_file(path: Path, ignored: Sequence[str] = ()) -> Layer:
+    """The settings of a TOML file; an absent file has none. `ignored` names tables for others."""
+    try:
+        tables = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return Layer(str(path), {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise BadSettings(f"{path} cannot be read: {error}.", "Mend or remove it.") from error
+    values: dict[str, Any] = {}
+    for section, table in tables.items():
+        if section in ignored:
+            continue
+        if not isinstance(table, dict):
+            raise BadSettings(f"{path}: there is no setting {section!r}.", _suggestion(section))
+        values |= {f"{section}.{name}": value for name, value in table.items()}
+    return Layer(str(path), values)
+
+
+def from_environment(environment: Mapping[str, str] = os.environ) -> Layer:
+    """The settings that DOWSE_SECTION_NAME variables give."""
+    values: dict[str, Any] = {}
+    for name, setting in known_settings().items():
+        text = environment.get("DOWSE_" + name.replace(".", "_").upper())
+        if text is not None:
+            values[name] = parse_text(setting, text)
+    return Layer("environment", values)
+
+
+def parse_text(setting: Setting, text: str) -> object:
+    """A value as people type it: a list is separated by commas."""
+    if setting.type == tuple[str, ...]:
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return text
+
+
+def _suggestion(name: str) -> str:
+    near = difflib.get_close_matches(name, known_settings(), n=3, cutoff=0.5)
+    return f"Did you mean {' or '.join(near)}?" if near else "See: dowse config show"
