@@ -1,0 +1,78 @@
+"""Folders of Markdown for tests, made from a seed: the same seed gives the same bytes."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from dowse.analyze import TextAnalyzer
+from dowse.engine import Engine
+from dowse.ports import Embedder
+from dowse.projects import Project
+from dowse.settings import Settings
+from dowse.store.embedded.store import EmbeddedStore
+from dowse.testing import HashEmbedder
+from dowse.wiring import Parts
+
+_WORDS = [
+    "gateway",
+    "station",
+    "sensor",
+    "radio",
+    "battery",
+    "antenna",
+    "rain",
+    "wind",
+    "frame",
+    "decode",
+    "upload",
+    "store",
+    "query",
+    "schema",
+    "backup",
+    "restore",
+    "clock",
+    "drift",
+    "error",
+    "retry",
+    "timeout",
+    "token",
+    "user",
+    "session",
+    "cache",
+    "index",
+]
+
+
+def note(number: int, total: int, rng: random.Random) -> str:
+    """One note with frontmatter, headings, links, tags and code."""
+    targets = [rng.randrange(total) for _ in range(3)]
+    paragraphs = [" ".join(rng.choices(_WORDS, k=rng.randrange(20, 90))) for _ in range(4)]
+    return (
+        f"---\ntitle: Note {number}\naliases: [n{number}]\ntags: [{rng.choice(_WORDS)}]\n---\n"
+        f"# Note {number}\n\n{paragraphs[0]}\n\n"
+        f"See [[note-{targets[0]}]] and [next](note-{targets[1]}.md), or [[n{targets[2]}]].\n\n"
+        f"## Details\n\n{paragraphs[1]} #{rng.choice(_WORDS)}\n\n"
+        f"```python\ndef {rng.choice(_WORDS)}_{number}(value):\n    return value\n```\n\n"
+        f"## More\n\n{paragraphs[2]}\n\n{paragraphs[3]}\n"
+    )
+
+
+def write_vault(folder: Path, count: int, seed: int = 1) -> None:
+    """Writes notes into a folder."""
+    rng = random.Random(seed)
+    for number in range(count):
+        path = folder / f"part-{number % 7}" / f"note-{number}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(note(number, count, rng), "utf-8")
+
+
+def open_engine(
+    vault: Path, index: Path, embedder: Embedder | None = None, settings: Settings | None = None
+) -> Engine:
+    """An engine over a folder, with an embedder that needs no weights."""
+    settings = settings or Settings()
+    analyzer = TextAnalyzer(settings.keyword)
+    project = Project("test", index, (vault,))
+    store = EmbeddedStore(project.index_folder, analyzer)
+    return Engine(project, settings, Parts(store, analyzer, embedder or HashEmbedder()))
