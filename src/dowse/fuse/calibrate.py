@@ -7,4 +7,4 @@ import math
 
 def calibrate(score: float, threshold: float, steepness: float) -> float:
     """The sigmoid that is one half at the threshold."""
-    return 1 / (1 + math.exp(-steepness * (score - threshold)))
+    return 0.5 + 0.5 * math.tanh(steepness * (score - threshold) / 2)  # never overflows

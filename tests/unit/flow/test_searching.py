@@ -1,0 +1,169 @@
+"""The search flow end to end, over a real index with an embedder that needs no weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dowse.engine import Engine
+from dowse.errors import BadSettings, NotFound, StampMismatch, UsageError, WeightsMissing
+from dowse.flow import SEARCH_FLOW, SearchOptions
+from dowse.settings import Layer, combine
+from dowse.testing import HashEmbedder, NoEmbedder
+from vaults import open_engine
+
+_NOTES = {
+    "guides/login.md": "# Sign in\n\nHow authentication works with a token and a session.\n",
+    "guides/backup.md": "# Backup\n\nRestore the database from last night's dump.\n",
+    "reference/api.md": "# API\n\n```python\ndef getUserById(id): ...\n```\n\nUser lookup.\n",
+    "journal/day.md": "# Day\n\nWe looked at antennas and wind. C++ firmware was flashed.\n",
+}
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    for name, text in _NOTES.items():
+        path = tmp_path / "vault" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return tmp_path / "vault"
+
+
+@pytest.fixture
+def engine(vault: Path, tmp_path: Path) -> Iterator[Engine]:
+    with open_engine(vault, tmp_path / "index") as engine:
+        engine.index()
+        yield engine
+
+
+def test_the_best_document_comes_first_with_its_place(engine: Engine) -> None:
+    hit = engine.search("authentication token").hits[0]
+    assert (hit.document, hit.title, hit.header_path) == (
+        "guides/login.md",
+        "Sign in",
+        ("Sign in",),
+    )
+    assert (hit.first_line, hit.last_line) == (1, 3)
+    assert "**authentication**" in hit.snippet
+    assert {place.strategy: place.rank for place in hit.trace.places} == {
+        "semantic": 1,
+        "keyword": 1,
+    }
+    assert [step.stage for step in hit.trace.steps] == ["calibrate"]
+    assert hit.trace.steps[0].before == pytest.approx(2 / 61)
+    assert hit.score == hit.trace.steps[0].after
+
+
+def test_a_missing_word_loses_score_not_the_document(engine: Engine) -> None:
+    options = SearchOptions(mode="keyword")
+    assert engine.search("authentication zzzz qqqq", options).hits[0].document == "guides/login.md"
+
+
+def test_technical_terms_are_found_as_written(engine: Engine) -> None:
+    options = SearchOptions(mode="keyword")
+    assert [hit.document for hit in engine.search("C++", options).hits] == ["journal/day.md"]
+    assert engine.search("getUserById", options).hits[0].document == "reference/api.md"
+
+
+def test_invariants_of_every_response(engine: Engine) -> None:
+    for query in (
+        "authentication",
+        "database dump restore",
+        "",
+        "?!",
+        "zzzz",
+        "x" * 10_000,
+        "東京",
+    ):
+        for top_n in (1, 2, 50):
+            response = engine.search(query, SearchOptions(top_n=top_n))
+            scores = [hit.score for hit in response.hits]
+            assert len(scores) <= top_n
+            assert scores == sorted(scores, reverse=True)
+            assert all(0 <= score <= 1 for score in scores)
+            assert len({hit.id for hit in response.hits}) == len(scores)
+            assert list(response.counts) == [stage.name for stage in SEARCH_FLOW]
+
+
+def test_modes_use_only_their_strategy(engine: Engine) -> None:
+    for mode in ("keyword", "semantic"):
+        response = engine.search("backup database", SearchOptions(mode=mode))  # type: ignore[arg-type]
+        assert {place.strategy for hit in response.hits for place in hit.trace.places} == {mode}
+
+
+def test_without_weights_words_still_rank_and_the_reason_is_told(
+    vault: Path, engine: Engine, tmp_path: Path
+) -> None:
+    engine.close()
+    with open_engine(vault, tmp_path / "index", NoEmbedder()) as without:
+        response = without.search("backup database")
+        assert response.hits[0].document == "guides/backup.md"
+        assert "dowse models pull" in response.notices[0]
+        with pytest.raises(WeightsMissing):
+            without.search("backup", SearchOptions(mode="semantic"))
+
+
+def test_an_index_that_is_not_there_yet_is_named_with_the_command(
+    vault: Path, tmp_path: Path
+) -> None:
+    with (
+        open_engine(vault, tmp_path / "none") as engine,
+        pytest.raises(NotFound, match="dowse index"),
+    ):
+        engine.search("anything")
+
+
+@pytest.mark.parametrize(
+    "change", [{"chunk.chunk_max": 900}, {"keyword.stemming": False}, {"keyword.title": 5.0}]
+)
+def test_an_index_of_other_settings_is_refused_with_the_command(
+    vault: Path, engine: Engine, tmp_path: Path, change: dict[str, object]
+) -> None:
+    engine.close()
+    settings, _ = combine([Layer("arguments", change)])
+    with open_engine(vault, tmp_path / "index", settings=settings) as other:
+        with pytest.raises(StampMismatch, match="dowse index --rebuild"):
+            other.search("anything")
+        with pytest.raises(StampMismatch, match="dowse index --rebuild"):
+            other.index()
+        assert other.index(rebuild=True).added == len(_NOTES)
+        assert other.search("authentication").hits
+
+
+def test_an_index_of_another_model_is_refused(vault: Path, engine: Engine, tmp_path: Path) -> None:
+    engine.close()
+    with open_engine(vault, tmp_path / "index", HashEmbedder(dimensions=32)) as other:
+        with pytest.raises(StampMismatch, match="hash/64"):
+            other.search("anything")
+        other.index(rebuild=True)
+        assert other.search("authentication").hits
+        assert other.check() == []
+
+
+def test_options_that_no_search_could_run_with_are_rejected() -> None:
+    for wrong in ({"top_n": 0}, {"top_k": -1}, {"rrf_k": 0.0}, {"semantic_weight": -1.0}):
+        with pytest.raises(BadSettings):
+            SearchOptions(**wrong)  # type: ignore[arg-type]
+
+
+def test_candidates_follow_the_results_wanted() -> None:
+    assert [SearchOptions(top_n=n).candidates for n in (1, 5, 25)] == [10, 10, 50]
+    assert SearchOptions(top_k=30).candidates == 30
+
+
+def test_passages_by_path_line_and_short_id(engine: Engine, vault: Path) -> None:
+    assert engine.get("guides/login.md").text == _NOTES["guides/login.md"].rstrip("\n")
+    assert engine.get("guides/login.md:3:1").text.startswith("How authentication")
+    assert engine.get("login").document == "guides/login.md"
+    assert engine.get(str(vault / "guides" / "backup.md")).title == "Backup"
+    short = next(entry.short_id for entry in engine.documents() if entry.id == "journal/day.md")
+    assert engine.get(short).document == engine.get(f"#{short}").document == "journal/day.md"
+    hit = engine.search("getUserById").hits[0]
+    assert engine.get(hit.id).first_line == hit.first_line
+    for wrong in ("guides/logon.md", "nothing like it", "guides/login.md:99", "ffffffffffff"):
+        with pytest.raises((NotFound, UsageError)):
+            engine.get(wrong)
+    with pytest.raises(NotFound, match=r"guides/login\.md"):
+        engine.get("guides/logon.md")

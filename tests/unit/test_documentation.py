@@ -1,0 +1,30 @@
+"""Documents that point at files must not point at nothing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).parents[2]
+_LINK = re.compile(r"\[[^\]]*\]\((?!https?://|#|mailto:)([^)#\s]+)")
+_PAGES = sorted([*_ROOT.glob("*.md"), *(_ROOT / "docs").rglob("*.md")])
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=lambda page: str(page.relative_to(_ROOT)))
+def test_no_link_is_dead(page: Path) -> None:
+    targets = _LINK.findall(page.read_text("utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_the_architecture_shows_every_room_and_file() -> None:
+    shown = set(_LINK.findall((_ROOT / "ARCHITECTURE.md").read_text("utf-8")))
+    house = _ROOT / "src" / "dowse"
+    rooms = {path.parent for path in house.glob("*/__init__.py")} | set(house.glob("*.py"))
+    expected = {
+        path.relative_to(_ROOT).as_posix()
+        for path in rooms
+        if path.name not in {"__init__.py", "front"}
+    }
+    assert expected <= shown
