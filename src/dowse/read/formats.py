@@ -1,0 +1,35 @@
+"""Which endings dowse reads, and which of them must be converted first."""
+
+from __future__ import annotations
+
+TEXT = "text"
+"""The kind of a file that is read as it stands."""
+
+CONVERTED = ("pdf", "docx", "pptx", "xlsx", "xls", "csv", "html")
+"""The kinds of files that become Markdown through a converter."""
+
+_KINDS = {
+    ".md": TEXT,
+    ".markdown": TEXT,
+    ".mdx": TEXT,
+    ".txt": TEXT,
+    ".htm": "html",
+    **{f".{kind}": kind for kind in CONVERTED},
+}
+
+ENDINGS = tuple(sorted(_KINDS))
+"""Every ending that can be a source, in lower case."""
+
+INSTALL = (
+    "Files of this kind need a converter: pip install 'dowse[formats]', "
+    "or take the format out of the setting convert."
+)
+"""Why a file is left out when the libraries that convert it are not there."""
+
+
+def kind_of(name: str) -> str | None:
+    """How a file of this name is read: as text, as one of `CONVERTED`, or not at all (None)."""
+    dot = name.rfind(".")
+    if dot <= 0 or name.startswith("~$"):  # "~$x.docx" is the lock of an open x.docx
+        return None
+    return _KINDS.get(name[dot:].lower())

@@ -1,0 +1,123 @@
+"""From the bytes of an office file, a PDF or a web page to Markdown, with markitdown's converters.
+
+The converters are called one by one and handed bytes: nothing is guessed, fetched,
+captioned or loaded from plugins. All of this runs in the process of `worker.py`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dowse.read.decode import decode, refuse_binary, unix_lines
+from dowse.read.regular import Unreadable
+
+_SLIDE = re.compile(r"^<!-- Slide number: (\d+) -->\n*(?:# (.+)$)?", re.MULTILINE)
+_EMPTY_CELL = re.compile(r"\| (?:NaN|Unnamed: \d+(?:_level_\d+)?) (?=\|)")
+_H1 = re.compile(r"^# ", re.MULTILINE)
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+
+def to_markdown(data: bytes, kind: str) -> str:
+    """The Markdown for a file of this kind; whatever the libraries raise is passed on."""
+    text = _BY_KIND[kind](data)
+    return _UNPRINTABLE.sub("", unix_lines(text))
+
+
+def _converted(data: bytes, kind: str) -> Any:
+    # Importing it takes a second, and no other process than the converting one needs it.
+    from markitdown import MissingDependencyException, StreamInfo, converters  # noqa: PLC0415
+
+    converter = getattr(converters, f"{kind.capitalize()}Converter")()
+    # HTML may name its own encoding; what else is text arrives here as UTF-8.
+    about = StreamInfo(extension=f".{kind}", charset="utf-8" if kind == "csv" else None)
+    try:
+        return converter.convert(io.BytesIO(data), about)
+    except MissingDependencyException as error:
+        raise ImportError(kind) from error
+
+
+def _plain(kind: str) -> Callable[[bytes], str]:
+    return lambda data: str(_converted(data, kind).markdown)
+
+
+def _html(data: bytes) -> str:
+    refuse_binary(data)
+    page = _converted(data, "html")
+    title = " ".join((page.title or "").split())
+    text: str = page.markdown
+    return f"# {title}\n\n{text}" if title and not _H1.search(text) else text
+
+
+def _sheets(kind: str) -> Callable[[bytes], str]:
+    return lambda data: _EMPTY_CELL.sub("|  ", _converted(data, kind).markdown)
+
+
+def _csv(data: bytes) -> str:
+    text = decode(data)
+    delimiter = _delimiter(text)
+    if delimiter != ",":
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        rewritten = io.StringIO(newline="")
+        csv.writer(rewritten).writerows(rows)
+        text = rewritten.getvalue()
+    return str(_converted(text.encode(), "csv").markdown)
+
+
+def _delimiter(text: str) -> str:
+    """What separates the columns: the likeliest sign of the first line, else a comma."""
+    first = text.lstrip("\n").partition("\n")[0]
+    return max(",;\t|", key=first.count)
+
+
+def _slides(data: bytes) -> str:
+    """Each slide under a heading; the first slide's title is the title of the whole."""
+
+    def heading(match: re.Match[str]) -> str:
+        number, title = match.groups()
+        if title and number == "1":
+            return f"# {title}"
+        return f"## Slide {number}: {title}" if title else f"## Slide {number}\n"
+
+    return _SLIDE.sub(heading, _converted(data, "pptx").markdown)
+
+
+def _pages(data: bytes) -> str:
+    """Each page under a heading, so that a result can be traced to its page."""
+    import pypdfium2  # type: ignore[import-untyped]  # noqa: PLC0415  only conversions need it
+
+    try:
+        pages = [_converted(page, "pdf").markdown for page in _single_pages(data)]
+    except pypdfium2.PdfiumError:  # the other library may still make something of it
+        pages = _converted(data, "pdf").markdown.split("\f")
+    pages = [page.strip() for page in pages]
+    if not any(pages):
+        raise Unreadable("It holds no text; pages that were scanned need text recognition first.")
+    return "\n\n".join(f"## Page {n}\n\n{page}" for n, page in enumerate(pages, 1) if page)
+
+
+def _single_pages(data: bytes) -> Iterator[bytes]:
+    """The PDF cut into documents of one page, as markitdown joins pages without a trace."""
+    import pypdfium2  # noqa: PLC0415  see above
+
+    with pypdfium2.PdfDocument(data) as whole:
+        for index in range(len(whole)):
+            with pypdfium2.PdfDocument.new() as single:
+                single.import_pages(whole, [index])
+                buffer = io.BytesIO()
+                single.save(buffer)
+            yield buffer.getvalue()
+
+
+_BY_KIND = {
+    "pdf": _pages,
+    "docx": _plain("docx"),
+    "pptx": _slides,
+    "xlsx": _sheets("xlsx"),
+    "xls": _sheets("xls"),
+    "csv": _csv,
+    "html": _html,
+}

@@ -1,0 +1,61 @@
+"""Finds a project's source files from directory entries alone, with what had to be left out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dowse.read.options import ReadOptions
+from dowse.read.roots import Root, readable
+from dowse.read.tree import Tree
+from dowse.read.wanted import concerns, wanted_below
+from dowse.types import LeftOut, SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What a walk over a project's roots found, each part in the order of its ids."""
+
+    sources: tuple[SourceFile, ...]
+    left_out: tuple[LeftOut, ...]
+    linked: tuple[Path, ...] = ()  # real files and folders that only a link makes part of a root
+
+
+def walk(roots: Sequence[Root], options: ReadOptions, within: Sequence[Path] = ()) -> Walk:
+    """All sources of the roots; with `within`, only those at or below these paths.
+
+    The rules of every folder above hold in either case. Only ignore files are opened.
+    """
+    names = frozenset(f"@{root.name}" for root in roots if root.name)
+    trees = [Tree(root, options, frozenset() if root.name else names) for root in roots]
+    for tree in trees:
+        tree.gather(wanted_below(tree.root, within))
+    left_out = [item for tree in trees for item in tree.found.left_out]
+    left_out += [_outside(path) for path in within if not concerns(path, roots)]
+    sources = _without_twins((item for tree in trees for item in tree.found.sources), left_out)
+    left_out.sort(key=lambda item: (item.id, item.reason))
+    linked = sorted({Path(path) for tree in trees for path in tree.linked})
+    return Walk(tuple(sources), tuple(left_out), tuple(linked))
+
+
+def _without_twins(found: Iterable[SourceFile], left_out: list[LeftOut]) -> list[SourceFile]:
+    """Sorts by id; of files whose names differ only in how accents are encoded, one remains."""
+    kept: list[SourceFile] = []
+    for source in sorted(found, key=lambda source: (source.id, source.path)):
+        if kept and kept[-1].id == source.id:
+            left_out.append(LeftOut(source.id, _TWIN))
+        else:
+            kept.append(source)
+    return kept
+
+
+_TWIN = (
+    "Its name looks the same as that of another file, they differ only in how "
+    "characters are encoded; rename one of them."
+)
+
+
+def _outside(path: Path) -> LeftOut:
+    return LeftOut(readable(os.fspath(path)), "It lies outside the folders of the project.")

@@ -1,0 +1,332 @@
+"""Files that become Markdown, made here in small and real."""
+
+import io
+import socket
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dowse.read import convert as convert_module
+from dowse.read.convert import convert
+from dowse.read.formats import CONVERTED
+from dowse.read.load import load
+from dowse.read.options import ReadOptions
+from dowse.read.regular import Unreadable
+from dowse.read.walk import Walk
+from dowse.read.worker import answer, refuse
+
+pytest.importorskip("markitdown")
+
+SECONDS = 60.0
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+
+
+def pdf(*pages: str) -> bytes:
+    """A PDF with one line of text on each page."""
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    kids = []
+    for page in pages:
+        stream = b"BT /F1 12 Tf 72 720 Td (" + page.encode() + b") Tj ET"
+        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
+        objects.append(
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R "
+            b"/Resources << /Font << /F1 3 0 R >> >> >>" % len(objects)
+        )
+        kids.append(b"%d 0 R" % len(objects))
+    objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (b" ".join(kids), len(kids))
+    body, offsets = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, 1):
+        offsets.append(b"%010d 00000 n \n" % len(body))
+        body += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    size = len(objects) + 1
+    table = b"xref\n0 %d\n0000000000 65535 f \n%s" % (size, b"".join(offsets))
+    return b"%s%strailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
+        body, table, size, len(body),
+    )  # fmt: skip
+
+
+def docx(*paragraphs: tuple[str, str]) -> bytes:
+    """A Word file with paragraphs of (style, text)."""
+    styles = "".join(
+        f'<w:style w:type="paragraph" w:styleId="Heading{n}">'
+        f'<w:name w:val="heading {n}"/></w:style>'
+        for n in (1, 2)
+    )
+    body = "".join(
+        f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>'
+        for style, text in paragraphs
+    )
+    types = (
+        '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+        '<Default Extension="rels" '
+        'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        '<Default Extension="xml" ContentType="application/xml"/></Types>'
+    )
+    link = f'<Relationship Id="r1" Type="{OFFICE}" Target="word/document.xml"/>'
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("[Content_Types].xml", types)
+        archive.writestr(
+            "_rels/.rels", f'<Relationships xmlns="{RELATIONS}">{link}</Relationships>'
+        )
+        archive.writestr("word/styles.xml", f'<w:styles xmlns:w="{WORD}">{styles}</w:styles>')
+        archive.writestr(
+            "word/document.xml",
+            f'<w:document xmlns:w="{WORD}"><w:body>{body}</w:body></w:document>',
+        )
+    return buffer.getvalue()
+
+
+def xlsx(**sheets: list[list[Any]]) -> bytes:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+def pptx() -> bytes:
+    presentation = pytest.importorskip("pptx").Presentation()
+    layouts = presentation.slide_layouts
+    presentation.slides.add_slide(layouts[0]).shapes.title.text = "The deck"
+    second = presentation.slides.add_slide(layouts[1])
+    second.shapes.title.text = "Plans"
+    second.placeholders[1].text = "Grow potatoes"
+    second.notes_slide.notes_text_frame.text = "Speak slowly"
+    third = presentation.slides.add_slide(layouts[6])
+    third.shapes.add_textbox(0, 0, 9, 9).text_frame.text = "No title here"
+    buffer = io.BytesIO()
+    presentation.save(buffer)
+    return buffer.getvalue()
+
+
+def reason_for(data: bytes, kind: str, seconds: float = SECONDS) -> str:
+    with pytest.raises(Unreadable) as caught:
+        convert(data, kind, seconds)
+    return caught.value.reason
+
+
+# ── What becomes of each format ──────────────────────────────────────────────
+
+
+def test_pages_of_a_pdf_become_headings() -> None:
+    text = convert(pdf("The first page", "", "The third page"), "pdf", SECONDS)
+    assert text == "## Page 1\n\nThe first page\n\n## Page 3\n\nThe third page"
+
+
+def test_a_pdf_without_text_is_reported() -> None:
+    assert "no text" in reason_for(pdf("", ""), "pdf")
+
+
+def test_headings_of_a_word_file_stay() -> None:
+    made = docx(("Heading1", "Grüße"), ("Normal", "Erster Absatz"), ("Heading2", "Mehr"))
+    assert convert(made, "docx", SECONDS) == "# Grüße\n\nErster Absatz\n\n## Mehr"
+
+
+def test_sheets_become_headings_and_empty_cells_stay_empty() -> None:
+    made = xlsx(Costs=[["item", None, "price"], ["tea", None, 3], [None, "x", 4]], Other=[["q"]])
+    text = convert(made, "xlsx", SECONDS)
+    assert text.startswith("## Costs\n| item |  | price |")
+    assert "| tea |  | 3 |" in text
+    assert "\n## Other\n" in text
+    assert "NaN" not in text
+    assert "Unnamed" not in text
+
+
+def test_slides_become_headings() -> None:
+    text = convert(pptx(), "pptx", SECONDS)
+    lines = [line for line in text.split("\n") if line]
+    assert lines == [
+        "# The deck",
+        "## Slide 2: Plans",
+        "Grow potatoes",
+        "### Notes:",
+        "Speak slowly",
+        "## Slide 3",
+        "No title here",
+    ]
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+def test_a_csv_file_becomes_a_table(sign: str) -> None:
+    data = f'\ufeffname{sign}note\r\nÄpfel{sign}"a{sign} b|c"\r\n'.encode()
+    assert convert(data, "csv", SECONDS) == (
+        f"| name | note |\n| --- | --- |\n| Äpfel | a{sign} b\\|c |"
+    )
+
+
+def test_a_csv_file_in_another_encoding_is_reported() -> None:
+    assert "not UTF-8" in reason_for(b"a,b\n\xe9,1\n", "csv")
+
+
+def test_a_web_page_keeps_its_title_and_headings_and_loses_its_scripts() -> None:
+    page = (
+        "<html><head><title>My\n page</title><script>alert(1)</script></head>"
+        "<body><h2>Part</h2><p>Some <b>bold</b> text</p>"
+        '<img src="http://127.0.0.1:9/x.png"></body></html>'
+    )
+    text = convert(page.encode(), "html", SECONDS)
+    assert text.startswith("# My page\n\n## Part\n\nSome **bold** text")
+    assert "alert" not in text
+
+
+def test_a_web_page_with_a_first_heading_needs_no_title() -> None:
+    page = b"<html><head><title>Site</title></head><body><h1>Article</h1></body></html>"
+    assert convert(page, "html", SECONDS) == "# Article"
+
+
+def test_a_web_page_names_its_own_encoding() -> None:
+    page = '<meta charset="iso-8859-1"><p>café</p>'.encode("latin-1")
+    assert convert(page, "html", SECONDS) == "café"
+
+
+def test_a_binary_file_is_no_web_page() -> None:
+    assert "binary" in reason_for(b"\x89PNG\r\n\0\0<p>", "html")
+    assert convert("<p>zwölf</p>".encode("utf-16"), "html", SECONDS) == "zwölf"
+
+
+def test_a_deeply_nested_web_page_gives_its_text() -> None:
+    assert convert(b"<div>" * 5000 + b"deep", "html", SECONDS) == "deep"
+
+
+def test_load_converts_and_the_digest_is_of_the_bytes(
+    folder: Path, found: Callable[..., Walk]
+) -> None:
+    (folder / "T.CSV").write_bytes(b"a,b\r\n1,2\r\n")
+    (source,) = found().sources
+    text = load(source, ReadOptions())
+    assert text.text == "| a | b |\n| --- | --- |\n| 1 | 2 |"
+    assert len(text.digest) == 64
+
+
+# ── What goes wrong ──────────────────────────────────────────────────────────
+
+
+def outcome(data: bytes, kind: str) -> str:
+    """The Markdown, or the reason why there is none."""
+    try:
+        return convert(data, kind, SECONDS)
+    except Unreadable as error:
+        return f"Unreadable: {error.reason}"
+
+
+@pytest.mark.parametrize("kind", CONVERTED)
+@pytest.mark.parametrize("data", [b"", b"\0\xff junk", b"PK\x03\x04", b"%PDF-1.7\n1 0 obj <<"])
+def test_broken_files_are_reported_without_noise(
+    kind: str, data: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    said = outcome(data, kind)
+    if kind not in {"csv", "html"}:  # to these nearly everything is text
+        assert "\n" not in said
+        assert said.startswith("Unreadable: ")
+        assert said.endswith(".")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_damaged_copies_of_good_files_are_reported_or_read_around() -> None:
+    good = {"docx": docx(("Heading1", "x")), "xlsx": xlsx(S=[["a"], [1]]), "pdf": pdf("one")}
+    for kind, data in good.items():
+        for cut in (1, len(data) // 3, len(data) - 30):
+            outcome(data[:cut] + b"\xff" * 9, kind)
+        assert not outcome(data, kind).startswith("Unreadable")
+
+
+def test_after_a_broken_file_the_next_one_is_fine() -> None:
+    reason_for(b"junk", "pdf")
+    assert "fine" in convert(pdf("fine"), "pdf", SECONDS)
+
+
+def test_a_conversion_that_takes_too_long_is_ended() -> None:
+    assert "longer than 0.001 seconds" in reason_for(pdf(*["x"] * 300), "pdf", 0.001)
+    assert convert(b"a\n1\n", "csv", SECONDS)
+
+
+def test_a_crash_of_the_process_costs_one_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = convert_module._exchange
+
+    def dying(process: subprocess.Popen[bytes], data: bytes, kind: str) -> tuple[bool, str]:
+        process.kill()
+        return real(process, data, kind)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(convert_module, "_exchange", dying)
+        assert "crashed" in reason_for(b"a\n1\n", "csv")
+    assert convert(b"a\n1\n", "csv", SECONDS)
+
+
+def test_a_process_that_ended_for_want_of_work_is_started_again() -> None:
+    convert(b"a\n1\n", "csv", SECONDS)
+    process = convert_module._worker._process
+    assert process is not None
+    assert process.stdin is not None
+    process.stdin.close()  # to the process this is the end of the work
+    process.wait(10)
+    assert convert(b"a\n1\n", "csv", SECONDS)
+
+
+def test_without_the_libraries_the_reason_is_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convert_module, "is_installed", lambda: False)
+    assert "pip install 'dowse[formats]'" in reason_for(b"a\n1\n", "csv")
+
+
+def test_without_python_the_reason_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    convert_module._worker.stop()
+    monkeypatch.setattr(sys, "executable", "/nonexistent/python")
+    assert "cannot be started" in reason_for(b"a\n1\n", "csv")
+
+
+# ── What a conversion may not do ─────────────────────────────────────────────
+
+
+def test_it_may_neither_connect_nor_start_programs() -> None:
+    for event in ("socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system"):
+        with pytest.raises(PermissionError):
+            refuse(event, ())
+    refuse("open", ("x", "r", 0))
+
+
+def test_nothing_of_a_page_is_fetched() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        page = (
+            f'<!DOCTYPE html SYSTEM "{url}dtd"><link rel="stylesheet" href="{url}c"><iframe '
+            f'src="{url}f"></iframe><img src="{url}i"><base href="{url}"><p>text</p>'
+        )
+        assert "text" in convert(page.encode(), "html", SECONDS)
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_nothing_is_imported_from_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "markitdown.py").write_text("raise SystemExit('imported')")
+    (tmp_path / "json.py").write_text("raise SystemExit('imported')")
+    convert_module._worker.stop()
+    monkeypatch.chdir(tmp_path)
+    assert convert(b"a\n1\n", "csv", SECONDS) == "| a |\n| --- |\n| 1 |"
+
+
+@pytest.mark.filterwarnings("ignore")  # the process that converts shows none to anybody
+def test_whatever_the_libraries_raise_becomes_a_sentence() -> None:
+    assert answer(b"a\n1\n", "csv") == (True, "| a |\n| --- |\n| 1 |")
+    fine, reason = answer(b"junk", "docx")
+    assert not fine
+    assert "BadZipFile" in reason
