@@ -2,6 +2,7 @@
 
 import io
 import socket
+import struct
 import subprocess
 import sys
 import zipfile
@@ -101,6 +102,17 @@ def xlsx(**sheets: list[list[Any]]) -> bytes:
     return buffer.getvalue()
 
 
+def xls(*rows: tuple[str, ...]) -> bytes:
+    """A sheet in the oldest of the formats, which is a plain list of records."""
+    records = [(0x0009, struct.pack("<HH", 2, 0x10))]
+    for y, row in enumerate(rows):
+        for x, text in enumerate(row):
+            cell = struct.pack("<HH3xB", y, x, len(text)) + text.encode()
+            records.append((0x0004, cell))
+    records.append((0x000A, b""))
+    return b"".join(struct.pack("<HH", code, len(data)) + data for code, data in records)
+
+
 def pptx() -> bytes:
     presentation = pytest.importorskip("pptx").Presentation()
     layouts = presentation.slide_layouts
@@ -147,6 +159,11 @@ def test_sheets_become_headings_and_empty_cells_stay_empty() -> None:
     assert "\n## Other\n" in text
     assert "NaN" not in text
     assert "Unnamed" not in text
+
+
+def test_an_old_sheet_becomes_a_table_under_its_name() -> None:
+    text = convert(xls(("name", "note"), ("tea", "green")), "xls", SECONDS)
+    assert text == "## Sheet 1\n| name | note |\n| --- | --- |\n| tea | green |"
 
 
 def test_slides_become_headings() -> None:

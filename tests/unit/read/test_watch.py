@@ -22,12 +22,12 @@ PATIENCE = 30  # seconds; only a failing test ever waits so long
 class Watcher:
     """A watch in a thread, whose calls can be waited for."""
 
-    def __init__(self, *roots: Root, options: ReadOptions | None = None) -> None:
+    def __init__(self, *roots: Root, debounce: float = 0.05) -> None:
         self.batches: queue.Queue[frozenset[Path]] = queue.Queue()
         self.notes: queue.Queue[str] = queue.Queue()
         self.failure: BaseException | None = None
         self._stop = threading.Event()
-        self._arguments = (roots, options or ReadOptions())
+        self._roots, self._debounce = roots, debounce
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -37,10 +37,11 @@ class Watcher:
 
         try:
             watch(
-                *self._arguments,
+                self._roots,
+                ReadOptions(),
                 self.batches.put,
                 stop=self._stop,
-                debounce=0.05,
+                debounce=self._debounce,
                 announce=announce,
             )
         except BaseException as error:  # noqa: BLE001  the test looks at it
@@ -73,8 +74,8 @@ def start() -> Iterator[Start]:
     """Starts watches and ends them; the first batch, the roots themselves, is already taken."""
     started: list[Watcher] = []
 
-    def begin(*roots: Root, options: ReadOptions | None = None) -> Watcher:
-        watcher = Watcher(*roots, options=options)
+    def begin(*roots: Root, debounce: float = 0.05) -> Watcher:
+        watcher = Watcher(*roots, debounce=debounce)
         started.append(watcher)
         assert watcher.next() == {root.path for root in roots}
         return watcher
@@ -159,7 +160,7 @@ def test_new_rules_concern_the_whole_root(plant: Plant, start: Start, rules: str
 
 def test_very_many_changes_concern_the_whole_root(plant: Plant, start: Start) -> None:
     folder = plant("a.md", "many/x.md")
-    watcher = start(Root(folder))
+    watcher = start(Root(folder), debounce=1)  # long enough for a slow machine
     for number in range(5000):
         (folder / f"many/{number}.md").touch()
     watcher.until(folder)
@@ -177,7 +178,7 @@ def test_a_root_that_goes_and_comes_back(plant: Plant, start: Start) -> None:
     folder = plant("one/a.md", "two/b.md")
     one, two = Root(folder / "one"), Root(folder / "two", "two")
     watcher = start(one, two)
-    shutil.rmtree(two.path)
+    two.path.rename(folder / "away")
     assert "gone" in watcher.note()
     plant("one/c.md")
     told = watcher.until(one.path)  # watching began anew, so all of it may have changed
@@ -187,6 +188,15 @@ def test_a_root_that_goes_and_comes_back(plant: Plant, start: Start) -> None:
     watcher.until(two.path)
     plant("two/d.md")
     watcher.until(two.path / "d.md")
+
+
+def test_a_root_that_is_removed_file_by_file(plant: Plant, start: Start) -> None:
+    folder = plant("a/b/c.md", "d.md")
+    watcher = start(Root(folder))
+    shutil.rmtree(folder)
+    assert "gone" in watcher.note()
+    plant("e.md")
+    watcher.until(folder)
 
 
 def test_a_root_that_is_swapped_for_another(plant: Plant, start: Start) -> None:
