@@ -13,6 +13,7 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -63,6 +64,7 @@ SECTIONS: dict[str, type] = {
 """The options class of each section."""
 
 
+@cache
 def known_settings() -> dict[str, Setting]:
     """Every setting there is, by full name."""
     found = {}
@@ -73,6 +75,14 @@ def known_settings() -> dict[str, Setting]:
             name = f"{section}.{one.name}"
             found[name] = Setting(name, get_type_hints(options)[one.name], one.default, meaning)
     return found
+
+
+def find_setting(name: str, where: str = "") -> Setting:
+    """The setting of this name; raises `BadSettings` with what comes nearest."""
+    setting = known_settings().get(name)
+    if setting is None:
+        raise BadSettings(f"{where}there is no setting {name!r}.", _suggestion(name))
+    return setting
 
 
 def combine(layers: Iterable[Layer]) -> tuple[Settings, dict[str, str]]:
@@ -90,9 +100,7 @@ def combine(layers: Iterable[Layer]) -> tuple[Settings, dict[str, str]]:
 
 def check_value(name: str, value: object, origin: str) -> object:
     """The value in the setting's own type; raises `BadSettings` when it cannot be that."""
-    setting = known_settings().get(name)
-    if setting is None:
-        raise BadSettings(f"{origin}: there is no setting {name!r}.", _suggestion(name))
+    setting = find_setting(name, f"{origin}: ")
     try:
         return msgspec.convert(value, setting.type, strict=not isinstance(value, str))
     except msgspec.ValidationError as error:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,40 +37,44 @@ def scan(
             changes.unchanged += 1
         else:
             changes.pending.append(source)
+    view = _View(roots, within, found.left_out)
     found_ids = {source.id for source in found.sources}
-    unseen = _unreachable(roots, found.left_out)
     for id_ in sorted(known.keys() - found_ids):
-        if _is_within(id_, roots, within) and not id_.startswith(unseen):
+        if view.covers(id_):
             changes.gone[id_] = known[id_]
     return changes
 
 
-def _is_within(document_id: str, roots: Sequence[Root], within: Sequence[Path]) -> bool:
-    if not within:
-        return True
-    prefixes = [
-        (root.prefix, below)
-        for root in roots
-        for path in within
-        if (below := root.relative(path)) is not None
-    ]
-    for prefix, below in prefixes:
-        place = _below(document_id, prefix)
-        if place is not None and (not below or place == below or place.startswith(f"{below}/")):
-            return True
-    return False
-
-
-def _unreachable(roots: Sequence[Root], left_out: Sequence[LeftOut]) -> tuple[str, ...]:
-    """What the ids of documents start with that cannot be seen now, but need not be gone.
+class _View:
+    """What a walk has seen; a document that it saw nothing of need not be gone.
 
     A drive that is not mounted or a folder that cannot be opened empties no index.
     """
-    missing = [root.prefix for root in roots if not root.path.exists()]
-    return (*missing, *(f"{item.id}/" for item in left_out if item.id))
+
+    def __init__(
+        self, roots: Sequence[Root], within: Sequence[Path], left_out: Sequence[LeftOut]
+    ) -> None:
+        hidden = {item.id for item in left_out}
+        self._prefixes = sorted((root.prefix for root in roots), reverse=True)  # "" comes last
+        self._lost = {root.prefix for root in roots if str(root.path) in hidden}
+        self._hidden = tuple(f"{id_}/" for id_ in hidden)
+        self._seen = [place for root in roots for place in _places(root, within or [root.path])]
+
+    def covers(self, id_: str) -> bool:
+        """Whether the walk has looked where a document was."""
+        prefix = next((one for one in self._prefixes if id_.startswith(one)), "")
+        if prefix in self._lost or id_.startswith(self._hidden):
+            return False
+        below = id_.removeprefix(prefix)
+        return any(
+            prefix == root and (not place or f"{below}/".startswith(f"{place}/"))
+            for root, place in self._seen
+        )
 
 
-def _below(document_id: str, prefix: str) -> str | None:
-    if not document_id.startswith(prefix) or (not prefix and document_id.startswith("@")):
-        return None
-    return document_id.removeprefix(prefix)
+def _places(root: Root, paths: Sequence[Path]) -> Iterator[tuple[str, str]]:
+    """The root's prefix and the places below it that paths mean; "" for all of the root."""
+    for path in paths:
+        below = "" if root.path.is_relative_to(path) else root.relative(path)
+        if below is not None:
+            yield root.prefix, unicodedata.normalize("NFC", below)
