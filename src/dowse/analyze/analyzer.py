@@ -8,6 +8,7 @@ scores field by field is not, and ranks far worse.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -23,6 +24,7 @@ from dowse.types import Fields
 _VERSION = 1  # raise when terms change, so that older indexes are rebuilt
 _FIELD_GAP = 100  # positions between fields, so that no phrase spans two of them
 _VOCABULARY_WORD = re.compile(r"[^\W\d_][\w-]*")
+_LONGEST_WORD = 40  # characters; what is longer is no word: a hash, a line of text without spaces
 
 
 class TextAnalyzer:
@@ -55,8 +57,8 @@ class TextAnalyzer:
 
     def vocabulary(self, text: str) -> Iterable[str]:
         """The words of a text that can stand in the vocabulary, as often as they occur."""
-        words = _VOCABULARY_WORD.findall(text.lower())
-        return (word for word in words if len(word) >= 3 and word not in STOPWORDS)
+        words = (word.rstrip("_-") for word in _VOCABULARY_WORD.findall(_plain(text)))
+        return (word for word in words if 3 <= len(word) <= _LONGEST_WORD and word not in STOPWORDS)
 
     def _weighted(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, int]]:
         # Frequencies are whole numbers: what a boost of 2.5 leaves over is carried to the next
@@ -64,15 +66,22 @@ class TextAnalyzer:
         carried: defaultdict[str, float] = defaultdict(lambda: 0.5)
         start = 0
         for name, text in texts:
-            boost = self._boosts[name]
+            whole, part = divmod(self._boosts[name], 1)
             last = start
-            for term, position in self._words.positions(text) if boost else ():
+            for term, position in self._words.positions(text) if whole or part else ():
                 last = start + position
-                weight = carried[term] + boost
-                carried[term] = weight % 1
-                for _ in range(int(weight)):
+                times = int(whole)
+                if part:
+                    carried[term] += part
+                    times += carried[term] >= 1
+                    carried[term] %= 1
+                for _ in range(times):
                     yield term, last
             start = last + _FIELD_GAP
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFC", text).lower()
 
 
 def _texts(fields: Fields, header_path: Sequence[str], text: str) -> Iterator[tuple[str, str]]:

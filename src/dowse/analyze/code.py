@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
-from dowse.analyze.words import split_identifier
+from dowse.analyze.words import LONGEST, split_identifier
 
-_IDENTIFIER = re.compile(r"\b[A-Za-z](?:\+\+|#)|\w+(?:(?:::|\.|->)\w+)*")
+_IDENTIFIER = re.compile(r"(?<!\w)[A-Za-z](?:\+\+|#)(?!\w)|\w+(?:(?:::|\.|->)\w+)*")
 
 
 def code_terms(text: str) -> Iterator[tuple[str, int]]:
     """The terms of a piece of code with their positions."""
     position = 0
-    for match in _IDENTIFIER.finditer(text):
+    for match in _IDENTIFIER.finditer(unicodedata.normalize("NFC", text)):
         for term in _terms(match.group()):
             yield term, position
             position += 1
@@ -21,7 +22,10 @@ def code_terms(text: str) -> Iterator[tuple[str, int]]:
 
 def _terms(name: str) -> Iterator[str]:
     whole = name.casefold()
-    parts = split_identifier(name) if name[-1] not in "+#" else [whole]
-    if [whole] != parts:
+    if name[-1] in "+#":
         yield whole
-    yield from parts
+        return
+    parts = split_identifier(name)
+    if [whole] != parts and len(whole) <= LONGEST:
+        yield whole
+    yield from (part for part in parts if len(part) <= LONGEST)

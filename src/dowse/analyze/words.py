@@ -7,25 +7,40 @@ found by a part. Chinese, Japanese and Korean runs become overlapping pairs of c
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 
 from dowse.analyze.stopwords import STOPWORDS
 
-_HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+LONGEST = 64
+"""Characters of the longest term; what is longer is no word that anyone types."""
+
+_HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _KANA = "\u3040-\u30ff\uff66-\uff9f"
 _HANGUL = "\uac00-\ud7af\u1100-\u11ff"
 _CJK_RUN = re.compile(f"([{_HAN}{_KANA}{_HANGUL}]+)")
 # Brackets, quotes, commas and emphasis end a word; dots, dashes, slashes and colons may not.
 _RUN = re.compile(r"[^\s()\[\]{}<>\"`,;|=*“”„«»…、。，；：！？「」『』（）【】《》]+")
 _EDGES = re.compile(r"^[!?:'’&^~%+]+|[.!?:'’&^~/\-_]+$|^[_#@$]+(?=\w)|(?<=\w\w)[+#]$")
-_PART = re.compile(r"\w+")
-_CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\da-zA-Z_]+")
-_LONGEST = 64  # characters; what is longer is no word that anyone types
+_PART = re.compile(r"(?<!\w)[^\W\d_](?:\+\+|#)(?!\w)|\w+")
+_CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|\?+")
 
 
 def split_identifier(name: str) -> list[str]:
     """The words inside an identifier, in lower case: `HTTPResponse_v2` gives http response v 2."""
-    return [part.lower() for part in _CAMEL.findall(name)]
+    shape = name if name.isascii() else "".join(map(_shape, name))
+    return [name[match.start() : match.end()].casefold() for match in _CAMEL.finditer(shape)]
+
+
+def _shape(character: str) -> str:
+    """An ASCII character that is cut alike; "?" for letters that are neither large nor small."""
+    if character.isupper() or character.istitle():
+        return "A"
+    if character.islower():
+        return "a"
+    if character.isdecimal():
+        return "0"
+    return "?" if character.isalnum() else "_"
 
 
 class WordTerms:
@@ -39,7 +54,7 @@ class WordTerms:
     def positions(self, text: str) -> Iterator[tuple[str, int]]:
         """The terms of a text with their positions."""
         position = 0
-        for run in _RUN.findall(text):
+        for run in _RUN.findall(unicodedata.normalize("NFC", text)):
             terms = self._seen.get(run)
             if terms is None:
                 terms = self._remember(run)
@@ -48,10 +63,11 @@ class WordTerms:
                 position += 1
 
     def _remember(self, run: str) -> tuple[str, ...]:
+        terms = tuple(self._terms(run))
         if len(self._seen) > 200_000:  # keeps a long-running process small
             self._seen.clear()
-        terms = tuple(self._terms(run))
-        self._seen[run] = terms
+        if len(run) <= LONGEST:
+            self._seen[run] = terms
         return terms
 
     def _terms(self, run: str) -> Iterator[str]:
@@ -64,22 +80,24 @@ class WordTerms:
     def _western(self, piece: str) -> Iterator[str]:
         word = _EDGES.sub("", _EDGES.sub("", piece))
         whole = word.casefold()
-        if not whole or len(whole) > _LONGEST:
+        if not whole or len(whole) > LONGEST:
             yield from self._plain_parts(word)
         elif whole.isalnum():
+            # The whole is stemmed as if it were written in small letters, so that either finds it.
+            yield from self._plain([whole])
             parts = split_identifier(word)
             if len(parts) > 1 and not word[1:].islower():
-                yield whole
                 yield from self._plain(parts)
-            else:
-                yield from self._plain([whole])
         elif any(character.isalnum() for character in whole):
             yield whole
-            yield from self._plain_parts(word)
+            yield from (part for part in self._plain_parts(word) if part != whole)
 
     def _plain_parts(self, word: str) -> Iterator[str]:
         for part in _PART.findall(word):
-            yield from self._plain(split_identifier(part[: 4 * _LONGEST]))
+            if part[-1] in "+#":
+                yield part.casefold()
+            else:
+                yield from self._plain(split_identifier(part[: 4 * LONGEST]))
 
     def _plain(self, words: list[str]) -> Iterator[str]:
         for word in words:

@@ -35,10 +35,10 @@ def names_of(document_id: str, aliases: Iterable[str]) -> list[Name]:
     path = _fold(_without_ending(document_id))
     names = [Name(document_id, posixpath.basename(path), "file", path)]
     folder, stem = posixpath.split(path)
-    if stem in _INDEX_PAGES and folder:
-        names.append(Name(document_id, posixpath.basename(folder), "folder", folder))
+    if stem in _INDEX_PAGES:
+        names.append(Name(document_id, posixpath.basename(folder) or ".", "folder", folder or "."))
     spelled = dict.fromkeys(_fold(alias.strip()) for alias in aliases if alias.strip())
-    return names + [Name(document_id, posixpath.basename(a), "alias", a) for a in spelled]
+    return names + [Name(document_id, _short(alias), "alias", alias) for alias in spelled]
 
 
 def name_of_target(source: str, link: Link) -> str:
@@ -48,6 +48,8 @@ def name_of_target(source: str, link: Link) -> str:
 
 def choose(source: str, link: Link, named: Sequence[Name]) -> str | None:
     """The document that a link leads to, among those that bear the name it looks up."""
+    if not link.target.strip():
+        return source  # only an anchor: a place in the document itself
     for group in _matches(source, link, named):
         if group:
             return min(group, key=lambda name: _nearness(source, name.document)).document
@@ -73,20 +75,28 @@ def _paths(source: str, link: Link) -> list[str]:
     target = _fold(_without_ending(link.target.strip()))
     root = source.split("/", 1)[0] if source.startswith("@") else ""
     from_root = _join(_fold(root), target.lstrip("/"))
-    beside = _join(_fold(posixpath.dirname(source)), target)
     if target.startswith("/"):
         return [from_root]
+    beside = _join(_fold(posixpath.dirname(source)), target)
     return [beside] if link.kind == "relative" else [beside, from_root]
 
 
 def _nearness(source: str, document_id: str) -> tuple[int, int, int, str]:
-    here = posixpath.dirname(source).split("/")
-    there = posixpath.dirname(document_id).split("/")
+    here, there = _folders(source), _folders(document_id)
     shared = len(posixpath.commonprefix([here, there]))  # works on lists of parts as well
     steps = len(here) + len(there) - 2 * shared
     ending = posixpath.splitext(document_id)[1].lower()
     rank = _ENDINGS.index(ending) if ending in _ENDINGS else len(_ENDINGS)
     return steps, rank, len(document_id), document_id
+
+
+def _folders(document_id: str) -> list[str]:
+    return document_id.split("/")[:-1]
+
+
+def _short(alias: str) -> str:
+    """The part of an alias under which a link that spells it out is looked up."""
+    return posixpath.basename(_join("", _without_ending(alias).lstrip("/")))
 
 
 def _join(folder: str, target: str) -> str:

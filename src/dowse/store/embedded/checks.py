@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from dowse.errors import DowseError
-from dowse.store.embedded.database import check_format, connect, translated
+from dowse.errors import DowseError, IndexUnusable
+from dowse.store.embedded.database import Connections
+from dowse.store.embedded.failures import database_errors
+from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.replicas import Replicas
 from dowse.store.embedded.truth import Truth
 from dowse.types import Finding
 
 _REBUILD = "dowse index --rebuild"
 _REPAIR = "dowse doctor --repair"
+_PATIENCE = 5.0  # seconds for a living writer to finish publishing a batch
 
 # Each counts rows that must not exist, whatever was interrupted.
 _HOLES = {
     "chunks outside any section": (
         "SELECT count(*) FROM chunks c WHERE NOT EXISTS"
         " (SELECT 1 FROM sections s WHERE s.document = c.document AND s.id = c.section)"
-    ),
-    "documents with text but without chunks": (
-        "SELECT count(*) FROM documents d WHERE trim(substr(text, body + 1), char(9, 10, 32)) != ''"
-        " AND NOT EXISTS (SELECT 1 FROM chunks c WHERE c.document = d.key)"
     ),
     "documents that links cannot name": (
         "SELECT count(*) FROM documents d WHERE NOT EXISTS"
@@ -33,21 +33,27 @@ _HOLES = {
 }
 
 
-def check(database: Path, replicas: Replicas) -> list[Finding]:
-    """Looks at the database, then at the replicas, then whether they agree."""
+def check(folder: Path, database: Path, replicas: Replicas) -> list[Finding]:
+    """Looks at the database, then at the replicas, then whether they agree.
+
+    The replicas must be ones that trust no file yet.
+    """
+    connections = Connections(database)
+    findings: list[Finding] = []
     try:
-        with translated(database):
-            connection = connect(database)
-            try:
-                check_format(connection)
-                return [*_check_database(connection), *_check_replicas(connection, replicas)]
-            finally:
-                connection.close()
+        with database_errors(database), connections.borrow() as connection:
+            findings += _check_database(connection)
+            findings += _check_replicas(connection, folder, replicas)
     except DowseError as error:
-        return [Finding(error.message, _REBUILD)]
+        repair = _REBUILD if isinstance(error, IndexUnusable) else error.hint
+        findings.append(Finding(error.message, repair))
+    finally:
+        connections.close()
+    return findings
 
 
 def _check_database(connection: sqlite3.Connection) -> Iterator[Finding]:
+    connection.execute("BEGIN")  # so that all questions are about one generation
     for (complaint,) in connection.execute("PRAGMA integrity_check(3)"):
         if complaint != "ok":
             yield Finding(f"The database is damaged: {complaint}.", _REBUILD)
@@ -57,20 +63,47 @@ def _check_database(connection: sqlite3.Connection) -> Iterator[Finding]:
         count = connection.execute(query).fetchone()[0]
         if count:
             yield Finding(f"There are {count} {what}.", _REBUILD)
+    for document_id, body in connection.execute(
+        "SELECT id, substr(text, body + 1) FROM documents d"
+        " WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.document = d.key)"
+    ):
+        if body.strip():
+            yield Finding(f"{document_id} has text but no chunks.", _REBUILD)
+    connection.rollback()
 
 
-def _check_replicas(connection: sqlite3.Connection, replicas: Replicas) -> Iterator[Finding]:
+def _check_replicas(
+    connection: sqlite3.Connection, folder: Path, replicas: Replicas
+) -> list[Finding]:
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            with writer_lock(folder, wait=0):
+                return list(_compare(connection, replicas))
+        except DowseError:  # somebody is writing, so a disagreement may be a passing one
+            findings = list(_compare(connection, replicas))
+            if not findings or time.monotonic() > deadline:
+                return findings
+        time.sleep(0.05)
+
+
+def _compare(connection: sqlite3.Connection, replicas: Replicas) -> Iterator[Finding]:
+    connection.execute("BEGIN")
     try:
-        opened = replicas.open(connection)
+        yield from _differences(connection, replicas)
     except DowseError as error:
         yield Finding(error.message, _REPAIR)
-        return
+    finally:
+        connection.rollback()
+
+
+def _differences(connection: sqlite3.Connection, replicas: Replicas) -> Iterator[Finding]:
+    opened = replicas.open(connection)
     if opened is None:
         yield Finding("The keyword or vector index is behind the database.", _REPAIR)
         return
     truth = Truth(connection)
-    keyword, vectors = opened
-    if keyword.keys() != truth.chunk_keys():
+    if opened.keyword.keys() != truth.chunk_keys():
         yield Finding("The keyword index does not hold the chunks of the database.", _REPAIR)
-    if vectors.keys() != {key for key, _ in truth.vector_rows()}:
+    if opened.vectors.keys() != {key for key, _ in truth.vector_rows()}:
         yield Finding("The vector index does not hold the vectors of the database.", _REPAIR)

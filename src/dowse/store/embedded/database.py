@@ -5,14 +5,57 @@ from __future__ import annotations
 import sqlite3
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
+from queue import Empty, LifoQueue
 
-from dowse.errors import Damaged, DowseError, StampMismatch
+from dowse.errors import StampMismatch
+from dowse.store.embedded.failures import disk_errors
 
 FORMAT = 1
 """The version of the schema; an index of another version is refused, never migrated silently."""
+
+_FileId = tuple[int, int]
+
+
+class Connections:
+    """Connections to one database, each lent to one thread at a time and kept for the next."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._idle: LifoQueue[tuple[sqlite3.Connection, _FileId | None]] = LifoQueue()
+
+    @contextmanager
+    def borrow(self) -> Iterator[sqlite3.Connection]:
+        """A connection outside any transaction; what is open at the end is rolled back."""
+        connection, file_id = self._take()
+        try:
+            yield connection
+            if connection.in_transaction:
+                connection.rollback()
+        except BaseException:
+            connection.close()  # which rolls back, too
+            raise
+        self._idle.put((connection, file_id))
+
+    def close(self) -> None:
+        """Closes all connections that are not lent."""
+        with suppress(Empty):
+            while True:
+                self._idle.get_nowait()[0].close()
+
+    def _take(self) -> tuple[sqlite3.Connection, _FileId | None]:
+        with suppress(Empty):
+            while True:
+                connection, file_id = self._idle.get_nowait()
+                if file_id == _file_id(self._path):
+                    return connection, file_id
+                connection.close()  # somebody has replaced the database since
+        with disk_errors(self._path):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        create(self._path)
+        return connect(self._path), _file_id(self._path)
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -20,25 +63,26 @@ def connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path, timeout=30, isolation_level=None, check_same_thread=False, cached_statements=256
     )
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA mmap_size = 1073741824")
-    connection.execute("PRAGMA synchronous = NORMAL")
+    try:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA mmap_size = 1073741824")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        _check_format(connection)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
 def create(path: Path) -> None:
     """Makes a new database, whole or not at all, unless there is one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(path, timeout=30, isolation_level=None)
-    try:
+    with closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as connection:
         if _is_empty(connection):
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
             if _is_empty(connection):  # still: another process may have been faster
                 _fill(connection)
             connection.execute("COMMIT")
-    finally:
-        connection.close()
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
@@ -55,7 +99,7 @@ def _fill(connection: sqlite3.Connection) -> None:
     )
 
 
-def check_format(connection: sqlite3.Connection) -> None:
+def _check_format(connection: sqlite3.Connection) -> None:
     """Refuses a database that another version of dowse has written."""
     found = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
     if found is None or found[0] != str(FORMAT):
@@ -66,25 +110,9 @@ def check_format(connection: sqlite3.Connection) -> None:
         )
 
 
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Lets no error of SQLite leave the store untranslated."""
+def _file_id(path: Path) -> _FileId | None:
     try:
-        yield
-    except sqlite3.OperationalError as error:
-        if "full" in str(error):
-            raise DowseError(
-                f"The disk is full: {path} could not grow.",
-                "Nothing that was indexed is lost. Free some space and run the command again.",
-            ) from error
-        if "readonly" in str(error) or "unable to open" in str(error):
-            raise DowseError(
-                f"{path} cannot be opened: {error}.", "Check its permissions."
-            ) from error
-        raise _damaged(path, error) from error
-    except sqlite3.DatabaseError as error:
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: Path, error: sqlite3.Error) -> Damaged:
-    return Damaged(f"{path} cannot be used: {error}.", "Look at it with: dowse doctor")
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

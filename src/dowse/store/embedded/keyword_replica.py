@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import tantivy
 
 from dowse.errors import Damaged
 from dowse.ports import Analyzer
+from dowse.store.embedded.failures import replica_damaged, tantivy_errors
 from dowse.store.embedded.manifest import Manifest, sum_files
 from dowse.store.embedded.truth import Terms, Truth
 from dowse.types import ChunkKey, Scores
 
-_META = "meta.json"  # the one file of tantivy's that is ever replaced
+_META = "meta.json"
+_REPLACED = (_META, ".managed.json")  # the only files of tantivy's that are ever written again
 _HEAP = 60_000_000  # bytes that tantivy may fill before it writes a segment
 
 
@@ -28,16 +31,17 @@ class KeywordIndex:
     """One generation of the keyword index, open for reading."""
 
     def __init__(self, folder: Path) -> None:
-        self._index = tantivy.Index.open(str(folder))
-        self._searcher = self._index.searcher()
+        with tantivy_errors(folder):
+            index = tantivy.Index.open(str(folder))  # not kept: it would go on watching the folder
+            self._schema = index.schema
+            self._searcher = index.searcher()
 
     def search(self, field: str, terms: Sequence[str], limit: int) -> Scores:
         """Chunks that hold any of the terms in a field, best first by BM25."""
         if not terms or limit < 1:
             return []
-        schema = self._index.schema
         wanted = [
-            (tantivy.Occur.Should, tantivy.Query.term_query(schema, field, term, "freq"))
+            (tantivy.Occur.Should, tantivy.Query.term_query(self._schema, field, term, "freq"))
             for term in terms
         ]
         found = self._searcher.search(tantivy.Query.boolean_query(wanted), limit, count=False).hits
@@ -60,6 +64,7 @@ class KeywordReplica:
     """Makes and extends the keyword index."""
 
     name = "keyword"
+    terms_only = True  # a new vector does not concern it
 
     def __init__(self, base: Path, analyzer: Analyzer) -> None:
         self._base = base
@@ -69,38 +74,52 @@ class KeywordReplica:
         """An empty index, in a folder of its own."""
         folder = self._base / f"{self.name}-{uuid.uuid4().hex[:12]}"
         folder.mkdir(parents=True)
-        tantivy.Index(_schema(), path=str(folder))
+        with tantivy_errors(folder):
+            tantivy.Index(_schema(), path=str(folder))
         return Manifest(truth.identity, -1, folder.name)
 
     def take(self, manifest: Manifest, truth: Truth, changed: list[ChunkKey] | None) -> Manifest:
         """The index with the changed chunks, or all; doing it twice is doing it once."""
         folder = self._base / manifest.folder
-        writer = tantivy.Index.open(str(folder)).writer(_HEAP, num_threads=1)
-        for key in changed or ():
-            writer.delete_documents_by_term("key", key)
-        for row in truth.keyword_rows(self._analyzer, changed):
-            writer.add_document(_document(*row))
-        writer.commit()
-        writer.wait_merging_threads()  # so that no file changes after the manifest is written
-        names = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
-        known = {name: known for name, known in manifest.files.items() if name != _META}
+        with _writer(folder) as writer:
+            for key in changed or ():
+                writer.delete_documents_by_term("key", key)
+            for row in truth.keyword_rows(self._analyzer, changed):
+                with tantivy_errors(folder):
+                    writer.add_document(_document(*row))
+        names = [path.name for path in folder.iterdir() if not path.name.endswith(".lock")]
+        known = {name: known for name, known in manifest.files.items() if name not in _REPLACED}
         files = sum_files(folder, names, known)
         detail = {"commit": _commit_stamp(folder)}
         return Manifest(truth.identity, truth.generation, manifest.folder, files, detail)
 
     def is_current(self, manifest: Manifest) -> bool:
-        """Whether no commit has been made since the manifest was written."""
+        """Whether no commit has been made since the manifest was written; raises `Damaged`."""
         return _commit_stamp(self._base / manifest.folder) == manifest.detail["commit"]
 
     def open(self, manifest: Manifest) -> KeywordIndex | None:
         """The index that a manifest describes, or None when a writer has moved on from it."""
         try:
             index = KeywordIndex(self._base / manifest.folder)
-        except ValueError as error:  # tantivy's only error
+        except Damaged:
             if self.is_current(manifest):
-                raise Damaged(f"The keyword index cannot be opened: {error}.") from error
+                raise
             return None
         return index if self.is_current(manifest) else None
+
+
+@contextmanager
+def _writer(folder: Path) -> Iterator[tantivy.IndexWriter]:
+    """A writer that commits at the end; afterwards no thread of its changes a file any more."""
+    with tantivy_errors(folder):
+        writer = tantivy.Index.open(str(folder)).writer(_HEAP, num_threads=1)
+    try:
+        yield writer
+        with tantivy_errors(folder):
+            writer.commit()
+    finally:
+        with tantivy_errors(folder):
+            writer.wait_merging_threads()
 
 
 def _schema() -> tantivy.Schema:
@@ -125,5 +144,5 @@ def _document(key: ChunkKey, body: Terms, code: Terms) -> tantivy.Document:
 def _commit_stamp(folder: Path) -> int:
     try:
         return int(json.loads((folder / _META).read_bytes())["opstamp"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return -1
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise replica_damaged(f"{folder / _META} is not as it was written.") from error

@@ -10,13 +10,14 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 from filelock import FileLock, Timeout
 
 from dowse.errors import Locked
+from dowse.store.embedded.failures import disk_errors
 
 
 @contextmanager
@@ -24,6 +25,20 @@ def writer_lock(folder: Path, wait: float) -> Iterator[None]:
     """Holds the writer's lock of an index; raises `Locked` when it is not free in time."""
     note = folder / "writer.json"
     lock = FileLock(folder / "writer.lock")
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        _acquire(lock, max(0.0, wait), note)
+    try:
+        with suppress(OSError):  # a full disk is noticed where it matters
+            note.write_bytes(msgspec.json.encode(_me()))
+        yield
+    finally:
+        with suppress(OSError):
+            note.unlink()
+        lock.release()
+
+
+def _acquire(lock: FileLock, wait: float, note: Path) -> None:
     try:
         lock.acquire(timeout=wait, poll_interval=0.05)
     except Timeout:
@@ -31,16 +46,11 @@ def writer_lock(folder: Path, wait: float) -> Iterator[None]:
             f"The index is being written by {_holder(note)}.",
             "Wait for it to end, or stop it; dowse index --wait SECONDS waits longer.",
         ) from None
-    try:
-        note.write_bytes(msgspec.json.encode(_me()))
-        yield
-    finally:
-        note.unlink(missing_ok=True)
-        lock.release()
 
 
 def _me() -> dict[str, str | int]:
-    command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:120]
+    name, *arguments = sys.argv or ["python"]
+    command = " ".join([Path(name).name, *arguments])[:120].encode("utf-8", "replace").decode()
     return {"pid": os.getpid(), "command": command, "since": time.strftime("%Y-%m-%d %H:%M:%S")}
 
 
@@ -48,5 +58,5 @@ def _holder(note: Path) -> str:
     try:
         who = msgspec.json.decode(note.read_bytes())
         return f"process {who['pid']} ({who['command']}, since {who['since']})"
-    except (OSError, msgspec.MsgspecError, KeyError, TypeError):
+    except (OSError, ValueError, msgspec.MsgspecError, KeyError, TypeError):
         return "another process"

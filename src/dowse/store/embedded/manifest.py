@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import xxhash
 
-from dowse.errors import Damaged
+from dowse.store.embedded.failures import disk_errors, replica_damaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,13 @@ class Manifest:
 
 def read_manifest(path: Path) -> Manifest | None:
     """The manifest at a path, or None when there is none yet; raises `Damaged`."""
-    try:
-        checksum, _, body = path.read_bytes().partition(b"\n")
-    except FileNotFoundError:
-        return None
+    with disk_errors(path):
+        try:
+            checksum, _, body = path.read_bytes().partition(b"\n")
+        except FileNotFoundError:
+            return None
     if xxhash.xxh3_64_hexdigest(body).encode() != checksum:
-        raise Damaged(f"{path} is not as it was written.")
+        raise replica_damaged(f"{path} is not as it was written.")
     return msgspec.json.decode(body, type=Manifest)
 
 
@@ -75,7 +76,7 @@ def verify(folder: Path, files: Mapping[str, FileSum]) -> None:
         except OSError:
             found = None
         if found != expected:
-            raise Damaged(f"{path} is not as it was written.")
+            raise replica_damaged(f"{path} is not as it was written.")
 
 
 def _sum(path: Path) -> FileSum:

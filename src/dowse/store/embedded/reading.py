@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from dowse.store.embedded.keyword_replica import KeywordIndex
-from dowse.store.embedded.vector_replica import VectorIndex
+from dowse.store.embedded.failures import database_errors
+from dowse.store.embedded.replicas import Indexes
+from dowse.store.vectors import decode_vector, model_of
 from dowse.types import (
     Chunk,
     ChunkKey,
@@ -42,11 +43,11 @@ class SqliteReading:
     """The reading side of the embedded store, inside one transaction."""
 
     def __init__(
-        self, connection: sqlite3.Connection, keyword: KeywordIndex, vectors: VectorIndex
+        self, connection: sqlite3.Connection, database: Path, indexes: Callable[[], Indexes]
     ) -> None:
         self._connection = connection
-        self._keyword = keyword
-        self._vectors = vectors
+        self._database = database
+        self._indexes = indexes
 
     @property
     def generation(self) -> int:
@@ -70,7 +71,7 @@ class SqliteReading:
     def document(self, document_id: str) -> StoredDocument | None:
         """One document, whole."""
         query = f"SELECT key, text, body, {_ENTRY} FROM documents d WHERE id = ?"
-        row = self._connection.execute(query, (document_id,)).fetchone()
+        row = self._row(query, document_id)
         if row is None:
             return None
         key, text, body, *entry = row
@@ -85,11 +86,7 @@ class SqliteReading:
     def find(self, short: str) -> list[tuple[str, int, int]]:
         """What an abbreviated id can mean: document id, first and last line."""
         ends = (short, short + "g")  # after every hex digit
-        whole = self._rows(
-            "SELECT id, 1, length(text) - length(replace(text, char(10), '')) + 1"
-            " FROM documents WHERE short >= ? AND short < ?",
-            *ends,
-        )
+        whole = self._rows("SELECT id, text FROM documents WHERE short >= ? AND short < ?", *ends)
         parts = self._rows(
             "SELECT d.id, p.first_line, p.last_line FROM"
             " (SELECT document, first_line, last_line FROM sections WHERE id >= ? AND id < ?"
@@ -98,7 +95,7 @@ class SqliteReading:
             *ends,
             *ends,
         )
-        return sorted({*whole, *parts})
+        return sorted({*((id_, 1, text.count("\n") + 1) for id_, text in whole), *parts})
 
     def chunks(self, keys: Sequence[ChunkKey]) -> list[StoredChunk]:
         """Chunks by key, in the order asked for; unknown keys are passed over."""
@@ -130,39 +127,40 @@ class SqliteReading:
 
     def counts(self) -> Counts:
         """How much the index holds."""
-        row = self._connection.execute(
+        row = self._row(
             "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM sections),"
             " (SELECT count(*) FROM chunks), (SELECT count(*) FROM code_blocks),"
             " (SELECT count(*) FROM links), (SELECT count(*) FROM links WHERE leads IS NULL),"
             " (SELECT count(*) FROM chunks c JOIN embeddings e USING (text_key) WHERE e.model = ?),"
             " (SELECT count(*) FROM terms), (SELECT count(DISTINCT community) FROM communities)",
-            (self._model,),
-        ).fetchone()
+            self._model[0],
+        )
         return Counts(*row)
 
     def keyword(self, terms: Sequence[str], limit: int) -> Scores:
         """Chunks that hold any of the terms, best first."""
-        return self._keyword.search("body", terms, limit)
+        return self._indexes().keyword.search("body", terms, limit)
 
     def code(self, terms: Sequence[str], limit: int) -> Scores:
         """Chunks whose code holds any of the terms, best first."""
-        return self._keyword.search("code", terms, limit)
+        return self._indexes().keyword.search("code", terms, limit)
 
     def nearest(self, vector: Vector, limit: int) -> Scores:
         """Chunks by cosine to the vector, best first."""
-        return self._vectors.search(vector, limit)
+        return self._indexes().vectors.search(vector, limit)
 
     def vocabulary(self, size: int) -> list[str]:
         """The most frequent words, most frequent first."""
         query = "SELECT term FROM terms ORDER BY count DESC, term LIMIT ?"
-        return [row[0] for row in self._rows(query, size)]
+        return [row[0] for row in self._rows(query, max(0, size))]
 
     def vectors(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         """The vectors that are known for these text keys."""
         query = "SELECT vector FROM embeddings WHERE model = ? AND text_key = ?"
+        model, _ = self._model
         found = {}
         for key in keys:
-            row = self._connection.execute(query, (self._model, key)).fetchone()
+            row = self._row(query, model, key)
             if row is not None:
                 found[key] = decode_vector(row[0])
         return found
@@ -173,7 +171,7 @@ class SqliteReading:
             f"SELECT c.document, {_CHUNK} FROM chunks c WHERE NOT EXISTS"
             " (SELECT 1 FROM embeddings e WHERE e.model = ? AND e.text_key = c.text_key)"
             " ORDER BY c.key",
-            self._model,
+            self._model[0],
         )
         texts = {document: self._text_and_entry(document)[0] for document, *_ in rows}
         return [_embedding_text(texts[document], _chunk(rest)) for document, *rest in rows]
@@ -185,25 +183,19 @@ class SqliteReading:
         return text, _entry(entry)
 
     @property
-    def _model(self) -> str:
-        return str((self.stamp() or {}).get("model", ""))
+    def _model(self) -> tuple[str, int]:
+        return model_of(self.stamp())
 
     def _meta(self, name: str) -> str | None:
-        row = self._connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        row = self._row("SELECT value FROM meta WHERE name = ?", name)
         return None if row is None else str(row[0])
 
+    def _row(self, query: str, *values: object) -> Any:
+        return next(iter(self._rows(query, *values)), None)
+
     def _rows(self, query: str, *values: object) -> list[Any]:
-        return self._connection.execute(query, values).fetchall()
-
-
-def encode_vector(vector: Vector) -> bytes:
-    """A vector as it is kept: half floats, little endian."""
-    return vector.astype("<f2").tobytes()
-
-
-def decode_vector(blob: bytes) -> Vector:
-    """A kept vector, to calculate with."""
-    return np.frombuffer(blob, dtype="<f2").astype(np.float32)
+        with database_errors(self._database):
+            return self._connection.execute(query, values).fetchall()
 
 
 def _embedding_text(text: str, chunk: Chunk) -> str:

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from dowse.errors import Damaged
 from dowse.ports import Analyzer
+from dowse.store.embedded.failures import disk_errors
 from dowse.store.embedded.keyword_replica import KeywordIndex, KeywordReplica
 from dowse.store.embedded.manifest import Manifest, read_manifest, verify, write_manifest
 from dowse.store.embedded.truth import Truth
 from dowse.store.embedded.vector_replica import VectorIndex, VectorReplica
 from dowse.types import Announce, Event
 
-Indexes = tuple[KeywordIndex, VectorIndex]
-"""Both replicas at one generation, open for reading."""
-
 Replica = KeywordReplica | VectorReplica
+
+
+class Indexes(NamedTuple):
+    """Both replicas at one generation, open for reading."""
+
+    keyword: KeywordIndex
+    vectors: VectorIndex
 
 
 class Replicas:
@@ -44,66 +52,75 @@ class Replicas:
         if not self._is_sound(self._keyword, keyword) or not self._is_sound(self._vectors, vectors):
             return None
         opened = self._keyword.open(keyword)
-        return (opened, self._vectors.open(vectors)) if opened else None
+        return Indexes(opened, self._vectors.open(vectors)) if opened else None
 
-    def catch_up(self, connection: sqlite3.Connection, *, mend: bool) -> Indexes:
+    def catch_up(self, connection: sqlite3.Connection, *, mend: bool) -> None:
         """Brings both replicas to the connection's generation; only the writer may.
 
         What is damaged is built anew if it is to be mended, and raises `Damaged` if not.
         """
         truth = Truth(connection)
-        keyword = self._level(self._keyword, truth, mend=mend)
-        vectors = self._level(self._vectors, truth, mend=mend)
-        opened = self._keyword.open(keyword)
-        if opened is None:
-            raise Damaged(f"{self._folder / keyword.folder} changed while it was being written.")
-        return opened, self._vectors.open(vectors)
+        with disk_errors(self._folder):
+            for replica in (self._keyword, self._vectors):
+                self._level(replica, truth, mend=mend)
 
     def rebuild(self, connection: sqlite3.Connection) -> None:
         """Builds both replicas anew."""
         truth = Truth(connection)
-        for replica in (self._keyword, self._vectors):
-            self._publish(replica, replica.take(replica.create(truth), truth, None))
+        with disk_errors(self._folder):
+            for replica in (self._keyword, self._vectors):
+                self._build(replica, truth)
 
-    def _level(self, replica: Replica, truth: Truth, *, mend: bool) -> Manifest:
+    def _level(self, replica: Replica, truth: Truth, *, mend: bool) -> None:
         try:
-            manifest = self._manifest(replica)
-            sound = manifest is not None and self._is_sound(replica, manifest)
+            self._extend(replica, truth)
         except Damaged as damage:
             if not mend:
                 raise
             self._announce(Event("repair", 0, None, note=f"{damage.message} It is built anew."))
-            manifest, sound = None, False
-        if manifest is None or not sound or not truth.can_extend(manifest):
-            return self._publish(replica, replica.take(replica.create(truth), truth, None))
-        if truth.reached_by(manifest):
-            return manifest
-        changed = truth.changed_since(manifest.generation)
-        return self._publish(replica, replica.take(manifest, truth, changed))
+            self._build(replica, truth)
+
+    def _extend(self, replica: Replica, truth: Truth) -> None:
+        manifest = self._manifest(replica)
+        usable = manifest is not None and truth.can_extend(manifest)
+        if manifest is None or not usable or not self._is_sound(replica, manifest):
+            self._build(replica, truth)
+        elif not truth.reached_by(manifest):
+            changed = truth.changed_since(manifest.generation, terms_only=replica.terms_only)
+            if changed:
+                self._publish(replica, replica.take(manifest, truth, changed))
+            else:
+                self._publish(replica, replace(manifest, generation=truth.generation))
+
+    def _build(self, replica: Replica, truth: Truth) -> None:
+        self._publish(replica, replica.take(replica.create(truth), truth, None))
 
     def _is_sound(self, replica: Replica, manifest: Manifest) -> bool:
         """False when a writer died before it wrote the manifest; raises `Damaged` otherwise."""
-        if self._trusted.get(replica.name) != manifest:
+        trusted = self._trusted.get(replica.name)
+        if trusted != manifest:
             if not replica.is_current(manifest):
                 return False
-            verify(self._folder / manifest.folder, manifest.files)
+            known = trusted.files if trusted and trusted.folder == manifest.folder else {}
+            new = {name: sum_ for name, sum_ in manifest.files.items() if known.get(name) != sum_}
+            verify(self._folder / manifest.folder, new)
             self._trusted[replica.name] = manifest
         return True
 
-    def _publish(self, replica: Replica, manifest: Manifest) -> Manifest:
+    def _publish(self, replica: Replica, manifest: Manifest) -> None:
         write_manifest(self._path(replica), manifest)
         self._trusted[replica.name] = manifest
         self._sweep(replica, manifest)
-        return manifest
 
     def _sweep(self, replica: Replica, manifest: Manifest) -> None:
-        """Removes what the manifest no longer mentions."""
+        """Removes what the manifest no longer mentions, as far as nobody holds it."""
         for folder in self._folder.glob(f"{replica.name}-*"):
             if folder.name != manifest.folder:
                 shutil.rmtree(folder, ignore_errors=True)
         for path in (self._folder / manifest.folder).iterdir():
             if path.name not in manifest.files and not path.name.startswith("."):
-                path.unlink(missing_ok=True)
+                with suppress(OSError):
+                    path.unlink()
 
     def _manifest(self, replica: Replica) -> Manifest | None:
         return read_manifest(self._path(replica))

@@ -109,6 +109,7 @@ CREATE TABLE communities (
 -- What each batch changed, until every replica has taken it.
 CREATE TABLE journal (
   generation INTEGER NOT NULL,
-  chunk      INTEGER NOT NULL
+  chunk      INTEGER NOT NULL,
+  terms      INTEGER NOT NULL  -- 0 when only its vector has changed
 );
 CREATE INDEX journal_generation ON journal(generation);

@@ -11,6 +11,7 @@ import msgspec
 
 from dowse.ports import Analyzer
 from dowse.store.embedded.manifest import Manifest
+from dowse.store.vectors import model_of
 from dowse.types import ChunkKey, Fields
 
 Terms = list[tuple[str, int]]
@@ -29,10 +30,8 @@ class Truth:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         meta: dict[str, str] = dict(connection.execute("SELECT name, value FROM meta").fetchall())
-        stamp = json.loads(meta.get("stamp", "{}"))
         self.generation = int(meta["generation"])
-        self.model = str(stamp.get("model", ""))
-        self.dimensions = int(stamp.get("dimensions", 0))
+        self.model, self.dimensions = model_of(json.loads(meta.get("stamp", "{}")))
         # A replica of another index, or of vectors of another model, is a stranger.
         self.identity = f"{meta['index']}/{self.model}/{self.dimensions}"
         self._journal_from = int(meta.get("journal_from", 0))
@@ -53,9 +52,12 @@ class Truth:
             and self._journal_from <= manifest.generation <= self.generation
         )
 
-    def changed_since(self, generation: int) -> list[ChunkKey]:
-        """The chunks that came or went after a generation."""
-        query = "SELECT DISTINCT chunk FROM journal WHERE generation > ? ORDER BY chunk"
+    def changed_since(self, generation: int, *, terms_only: bool) -> list[ChunkKey]:
+        """The chunks that came or went after a generation, or only got another vector."""
+        condition = "AND terms" if terms_only else ""
+        query = (
+            f"SELECT DISTINCT chunk FROM journal WHERE generation > ? {condition} ORDER BY chunk"
+        )
         return [row[0] for row in self._connection.execute(query, (generation,))]
 
     def chunk_keys(self) -> set[ChunkKey]:

@@ -8,46 +8,52 @@ exactly; no graph has to be built, and a filter cannot starve the search.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.errors import Damaged
 from dowse.store.embedded.manifest import Manifest, sum_files
-from dowse.store.embedded.truth import Truth, VectorRow
+from dowse.store.embedded.segments import (
+    ROTATION,
+    Keys,
+    codes_of,
+    file_names,
+    load,
+    map_array,
+    random_rotation,
+    save,
+    save_array,
+    stack,
+    without,
+)
+from dowse.store.embedded.truth import Truth
 from dowse.types import ChunkKey, Matrix, Scores, Vector
 
 EXACT_ROWS = 20_000
 """Up to so many vectors every one is scored exactly."""
 
 _RESCORED = 1000  # candidates of the bit scan that are scored exactly
-_SEED = 384
-_PARTS = ("keys", "vectors", "codes")
 
 
 class VectorIndex:
     """One generation of the vector index, open for reading."""
 
     def __init__(self, folder: Path, segments: Sequence[int], exact_rows: int) -> None:
-        self._segments = [_load(folder, segment) for segment in segments]
-        self._rotation = _map(folder / "rotation.npy")
-        dead = _map(folder / f"dead-{max(segments, default=0)}.npy")
-        self._keys = np.concatenate([keys for keys, _, _ in self._segments] or [_no_keys()])
-        self._alive = ~np.isin(self._keys, dead)
-        self._exact = len(self._keys) <= exact_rows
+        self._segments = [load(folder, segment) for segment in segments]
+        self._rotation: Matrix = map_array(folder / ROTATION)
+        self._dead = _dead_keys(folder, segments)
+        self._exact = sum(len(keys) for keys, _, _ in self._segments) <= exact_rows
 
     def search(self, vector: Vector, limit: int) -> Scores:
         """Chunks by cosine to the vector, best first."""
-        if not self._alive.any() or limit < 1:
+        if limit < 1 or not self._alive.any():
             return []
         rows = np.flatnonzero(self._alive) if self._exact else self._candidates(vector, limit)
-        scores = (self._matrix if self._exact else self._gather(rows)) @ vector
-        scores = scores[rows] if self._exact else scores
+        scores = (self._matrix @ vector)[rows] if self._exact else self._gather(rows) @ vector
         best = _top(-scores, limit)
         keys, scores = self._keys[rows[best]], scores[best]
         order = np.lexsort((keys, -scores))[:limit]
@@ -56,6 +62,14 @@ class VectorIndex:
     def keys(self) -> set[ChunkKey]:
         """All the chunks it holds a vector of."""
         return set(self._keys[self._alive].tolist())
+
+    @cached_property
+    def _keys(self) -> Keys:
+        return np.concatenate([keys for keys, _, _ in self._segments] or [_no_keys()])
+
+    @cached_property
+    def _alive(self) -> NDArray[np.bool_]:
+        return ~np.isin(self._keys, self._dead)
 
     @cached_property
     def _matrix(self) -> Matrix:
@@ -70,7 +84,7 @@ class VectorIndex:
         return np.cumsum([0] + [len(keys) for keys, _, _ in self._segments])
 
     def _candidates(self, vector: Vector, limit: int) -> NDArray[np.intp]:
-        code = _codes_of(vector[None, :].astype(np.float32), self._rotation)
+        code = codes_of(vector[None, :].astype(np.float32), self._rotation)
         distance = np.bitwise_count(self._codes ^ code).sum(axis=1, dtype=np.int32)
         distance[~self._alive] = np.iinfo(np.int32).max
         rows = np.sort(_top(distance, max(_RESCORED, 20 * limit)))
@@ -90,6 +104,7 @@ class VectorReplica:
     """Makes and extends the vector index."""
 
     name = "vectors"
+    terms_only = False
 
     def __init__(self, base: Path, exact_rows: int = EXACT_ROWS) -> None:
         self._base = base
@@ -99,27 +114,32 @@ class VectorReplica:
         """An empty index, in a folder of its own."""
         folder = self._base / f"{self.name}-{uuid.uuid4().hex[:12]}"
         folder.mkdir(parents=True)
-        np.save(folder / "rotation.npy", _rotation(truth.dimensions))
+        save_array(folder / ROTATION, random_rotation(truth.dimensions))
         return Manifest(truth.identity, -1, folder.name)
 
     def take(self, manifest: Manifest, truth: Truth, changed: list[ChunkKey] | None) -> Manifest:
         """The index with the changed chunks, or all; doing it twice is doing it once."""
-        folder = self._base / manifest.folder
+        folder, rows_of = self._base / manifest.folder, dict(manifest.detail)
         segments = _segments(manifest)
         number = max(segments, default=0) + 1
-        dead = _map(folder / f"dead-{number - 1}.npy") if segments else _no_keys()
-        parts = [_stack(truth.vector_rows(changed), folder)]
-        dead = np.union1d(dead, np.array(changed or (), dtype=np.int64))
-        dead = np.setdiff1d(dead, parts[0][0])  # a waiting chunk that has got its vector
-        # Segments grow like a binary counter: a few of them, and each row is rewritten rarely.
-        while segments and manifest.detail[str(segments[-1])] <= 2 * _length(parts):
-            parts.insert(0, _alive(_load(folder, segments.pop()), dead))
-        _save(folder, number, parts, dead if segments else _no_keys())
-        detail = {str(segment): manifest.detail[str(segment)] for segment in segments}
-        detail[str(number)] = _length(parts)
-        names = [f"{name}-{segment}.npy" for segment in detail for name in _PARTS]
-        names += ["rotation.npy", f"dead-{number}.npy"]
-        files = sum_files(folder, names, manifest.files)
+        new = stack(truth.vector_rows(changed), map_array(folder / ROTATION))
+        dead, first = _superseded(folder, segments, np.array(changed or (), dtype=np.int64), new[0])
+        parts = [new]
+        while segments and (
+            segments[-1] >= first
+            # Segments grow like a binary counter: a few of them, each row rewritten rarely.
+            or rows_of[str(segments[-1])] <= 2 * sum(len(keys) for keys, _, _ in parts)
+            or 2 * len(dead) > sum(rows_of[str(segment)] for segment in segments)
+        ):
+            parts.insert(0, without(load(folder, segments.pop()), dead))
+        save(folder, number, parts)
+        save_array(
+            folder / _dead_name(number), np.setdiff1d(dead, new[0]) if segments else _no_keys()
+        )
+        detail = {str(segment): rows_of[str(segment)] for segment in segments}
+        detail[str(number)] = sum(len(keys) for keys, _, _ in parts)
+        names = [name for segment in detail for name in file_names(int(segment))]
+        files = sum_files(folder, [*names, ROTATION, _dead_name(number)], manifest.files)
         return Manifest(truth.identity, truth.generation, manifest.folder, files, detail)
 
     def is_current(self, manifest: Manifest) -> bool:  # noqa: ARG002  (segments are never rewritten)
@@ -128,64 +148,37 @@ class VectorReplica:
 
     def open(self, manifest: Manifest) -> VectorIndex:
         """The index that a manifest describes."""
-        folder = self._base / manifest.folder
-        try:
-            return VectorIndex(folder, _segments(manifest), self._exact_rows)
-        except (OSError, ValueError) as error:
-            raise Damaged(f"The vector index cannot be opened: {error}.") from error
-
-
-Segment = tuple[NDArray[np.int64], NDArray[np.float16], NDArray[np.uint64]]
-"""The keys, the vectors and the sign codes of some rows."""
+        return VectorIndex(self._base / manifest.folder, _segments(manifest), self._exact_rows)
 
 
 def _segments(manifest: Manifest) -> list[int]:
     return sorted(int(number) for number in manifest.detail)
 
 
-def _length(parts: Sequence[Segment]) -> int:
-    return sum(len(keys) for keys, _, _ in parts)
+def _dead_name(number: int) -> str:
+    return f"dead-{number}.npy"
 
 
-def _save(folder: Path, number: int, parts: Sequence[Segment], dead: NDArray[np.int64]) -> None:
-    for place, name in enumerate(_PARTS):
-        np.save(folder / f"{name}-{number}.npy", np.concatenate([part[place] for part in parts]))
-    np.save(folder / f"dead-{number}.npy", dead)
+def _dead_keys(folder: Path, segments: Sequence[int]) -> Keys:
+    """The keys that lie in a segment but are no more, as the newest segment knows."""
+    dead: Keys = map_array(folder / _dead_name(max(segments))) if segments else _no_keys()
+    return dead
 
 
-def _load(folder: Path, segment: int) -> Segment:
-    keys, vectors, codes = (_map(folder / f"{name}-{segment}.npy") for name in _PARTS)
-    return keys, vectors, codes
+def _superseded(
+    folder: Path, segments: Sequence[int], changed: Keys, new: Keys
+) -> tuple[Keys, float]:
+    """The keys whose rows in the segments are no more, and the first segment to be rewritten.
 
-
-def _map(path: Path) -> Any:
-    """An array whose type the file name tells; the manifest vouches for its content."""
-    return np.load(path, mmap_mode="r", allow_pickle=False)
-
-
-def _alive(segment: Segment, dead: NDArray[np.int64]) -> Segment:
-    kept = ~np.isin(segment[0], dead)
-    return segment[0][kept], segment[1][kept], segment[2][kept]
-
-
-def _stack(rows: Iterable[VectorRow], folder: Path) -> Segment:
-    rotation = _map(folder / "rotation.npy")
-    listed = list(rows)
-    keys = np.array([key for key, _ in listed], dtype=np.int64)
-    raw = np.frombuffer(b"".join(blob for _, blob in listed), dtype="<f2")
-    vectors = raw.reshape(len(listed), len(rotation))
-    return keys, vectors, _codes_of(vectors.astype(np.float32), rotation)
-
-
-def _codes_of(vectors: Matrix, rotation: Matrix) -> NDArray[np.uint64]:
-    bits = np.packbits(vectors @ rotation > 0, axis=1)
-    padding = -bits.shape[1] % 8
-    return np.ascontiguousarray(np.pad(bits, ((0, 0), (0, padding)))).view(np.uint64)
-
-
-def _rotation(dimensions: int) -> Matrix:
-    normal = np.random.default_rng(_SEED).standard_normal((dimensions, dimensions))
-    return np.ascontiguousarray(np.linalg.qr(normal)[0], dtype=np.float32)
+    A key must not be both dead and alive, so a segment that holds one of the new keys has to go.
+    """
+    dead, first = _dead_keys(folder, segments), float("inf")
+    for segment in reversed(segments):
+        keys = load(folder, segment)[0]
+        dead = np.union1d(dead, changed[np.isin(changed, keys)])
+        if np.isin(new, keys).any():
+            first = segment
+    return dead, first
 
 
 def _top(values: NDArray[np.generic], count: int) -> NDArray[np.intp]:
@@ -196,5 +189,5 @@ def _top(values: NDArray[np.generic], count: int) -> NDArray[np.intp]:
     return np.flatnonzero(values <= last)
 
 
-def _no_keys() -> NDArray[np.int64]:
+def _no_keys() -> Keys:
     return np.zeros(0, dtype=np.int64)

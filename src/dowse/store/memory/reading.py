@@ -1,32 +1,23 @@
-"""A store in memory: the port in its plainest form, for tests and for trying things out.
-
-Nothing is clever here: every generation is a copy, links are all resolved anew, scores are
-computed term by term. That makes it the independent witness for the embedded store.
-"""
+"""One generation of the in-memory store."""
 
 from __future__ import annotations
 
-import math
-import threading
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+import copy
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-import numpy as np
-
-from dowse.errors import Locked
 from dowse.ports import Analyzer
+from dowse.store.memory.bm25 import bm25
 from dowse.store.resolve import choose, name_of_target, names_of
+from dowse.store.vectors import model_of
 from dowse.types import (
-    Batch,
     Chunk,
     ChunkKey,
     Counts,
     DocumentEntry,
     Edge,
     FileState,
-    Finding,
     IndexedDocument,
     Scores,
     Section,
@@ -38,11 +29,11 @@ from dowse.types import (
     text_key,
 )
 
-_K1, _B = 1.2, 0.75
-
 
 @dataclass(slots=True)
-class _State:
+class State:
+    """All that one generation holds."""
+
     generation: int = 0
     stamp: Stamp | None = None
     documents: dict[str, IndexedDocument] = field(default_factory=dict)
@@ -55,7 +46,7 @@ class _State:
 class MemoryReading:
     """One generation; also what a writer changes, since nobody else holds its copy."""
 
-    def __init__(self, state: _State, analyzer: Analyzer) -> None:
+    def __init__(self, state: State, analyzer: Analyzer) -> None:
         self._state = state
         self._analyzer = analyzer
 
@@ -66,7 +57,7 @@ class MemoryReading:
 
     def stamp(self) -> Stamp | None:
         """What the index was built with; None while it is new."""
-        return self._state.stamp
+        return copy.deepcopy(self._state.stamp)
 
     def files(self) -> dict[str, FileState]:
         """What is known of every file, by document id."""
@@ -147,22 +138,22 @@ class MemoryReading:
 
     def keyword(self, terms: Sequence[str], limit: int) -> Scores:
         """Chunks that hold any of the terms, best first."""
-        return self._bm25(terms, limit, {key: self._body(key) for key in self._state.keys})
+        return bm25(terms, {key: self._body(key) for key in self._state.keys})[: max(0, limit)]
 
     def code(self, terms: Sequence[str], limit: int) -> Scores:
         """Chunks whose code holds any of the terms, best first."""
-        return self._bm25(terms, limit, {key: self._code(key) for key in self._state.keys})
+        return bm25(terms, {key: self._code(key) for key in self._state.keys})[: max(0, limit)]
 
     def nearest(self, vector: Vector, limit: int) -> Scores:
         """Chunks by cosine to the vector, best first."""
         known = {key: self._vector(key) for key in self._state.keys}
         scored = [(key, float(one @ vector)) for key, one in known.items() if one is not None]
-        return sorted(scored, key=lambda pair: (-pair[1], pair[0]))[:limit]
+        return sorted(scored, key=lambda pair: (-pair[1], pair[0]))[: max(0, limit)]
 
     def vocabulary(self, size: int) -> list[str]:
         """The most frequent words, most frequent first."""
         words = self._words()
-        return sorted(words, key=lambda word: (-words[word], word))[:size]
+        return sorted(words, key=lambda word: (-words[word], word))[: max(0, size)]
 
     def vectors(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         """The vectors that are known for these text keys."""
@@ -175,7 +166,7 @@ class MemoryReading:
 
     @property
     def _model(self) -> str:
-        return str((self._state.stamp or {}).get("model", ""))
+        return model_of(self._state.stamp)[0]
 
     def _text(self, key: ChunkKey) -> str:
         name, chunk = self._state.keys[key]
@@ -208,123 +199,6 @@ class MemoryReading:
         ]
         code = "\n".join(block.text for block in blocks)
         return [term for term, _ in self._analyzer.code_terms(code)]
-
-    def _bm25(
-        self, terms: Sequence[str], limit: int, bodies: Mapping[ChunkKey, list[str]]
-    ) -> Scores:
-        counts = {key: Counter(body) for key, body in bodies.items()}
-        average = sum(len(body) for body in bodies.values()) / max(1, len(bodies))
-        scores: defaultdict[ChunkKey, float] = defaultdict(float)
-        for term in terms:
-            holders = [key for key, count in counts.items() if term in count]
-            rarity = math.log(1 + (len(bodies) - len(holders) + 0.5) / (len(holders) + 0.5))
-            for key in holders:
-                often = counts[key][term]
-                length = 1 - _B + _B * len(bodies[key]) / average
-                scores[key] += rarity * often * (_K1 + 1) / (often + _K1 * length)
-        return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
-
-
-class MemoryWriting(MemoryReading):
-    """The writing side: changes a copy, which is published as a whole."""
-
-    def __init__(self, store: MemoryStore, analyzer: Analyzer) -> None:
-        super().__init__(store.state, analyzer)
-        self._store = store
-
-    def start(self, stamp: Stamp) -> None:
-        """Empties the index and stamps it; known vectors are kept."""
-        with self._change() as state:
-            state.stamp = dict(stamp)
-            state.documents.clear()
-            state.keys.clear()
-            state.communities.clear()
-
-    def apply(self, batch: Batch) -> None:
-        """Takes a batch in one transaction: after a crash all of it is there, or nothing."""
-        with self._change() as state:
-            self._keep(state, batch.vectors)
-            for name in (*batch.gone, *(put.chunked.document.id for put in batch.put)):
-                state.documents.pop(name, None)
-                state.keys = {key: place for key, place in state.keys.items() if place[0] != name}
-            for name in batch.gone:
-                state.communities.pop(name, None)
-            for put in batch.put:
-                state.documents[put.chunked.document.id] = put
-                for chunk in put.chunked.chunks:
-                    state.keys[state.next_key] = (put.chunked.document.id, chunk)
-                    state.next_key += 1
-            for name, file_state in batch.touched:
-                state.documents[name] = replace(state.documents[name], state=file_state)
-
-    def remember(self, vectors: Mapping[bytes, Vector]) -> None:
-        """Keeps vectors by text key; chunks that were waiting for one of them get it."""
-        with self._change() as state:
-            self._keep(state, vectors)
-
-    def set_communities(self, communities: Mapping[str, int]) -> None:
-        """Replaces the communities."""
-        with self._change() as state:
-            known = state.documents
-            state.communities = {
-                name: group for name, group in communities.items() if name in known
-            }
-
-    def tidy(self) -> None:
-        """Gives back what nothing needs any more: here, nothing."""
-
-    @contextmanager
-    def _change(self) -> Iterator[_State]:
-        state = replace(
-            self._state,
-            documents=dict(self._state.documents),
-            keys=dict(self._state.keys),
-            vectors=dict(self._state.vectors),
-            communities=dict(self._state.communities),
-            generation=self._state.generation + 1,
-        )
-        yield state
-        self._state = self._store.state = state
-
-    def _keep(self, state: _State, vectors: Mapping[bytes, Vector]) -> None:
-        model = str((state.stamp or {}).get("model", ""))
-        for key, vector in vectors.items():
-            # As exact as the embedded store keeps them, so that both rank alike.
-            state.vectors[model, key] = vector.astype(np.float16).astype(np.float32)
-
-
-class MemoryStore:
-    """An index that lives as long as this object."""
-
-    def __init__(self, analyzer: Analyzer) -> None:
-        self.state = _State()
-        self._analyzer = analyzer
-        self._lock = threading.Lock()
-
-    @contextmanager
-    def read(self) -> Iterator[MemoryReading]:
-        """Opens the newest generation."""
-        yield MemoryReading(self.state, self._analyzer)
-
-    @contextmanager
-    def write(self, wait: float = 0.0) -> Iterator[MemoryWriting]:
-        """Becomes the writer; raises `Locked` when another still is after `wait` seconds."""
-        if not self._lock.acquire(timeout=wait) if wait else not self._lock.acquire(blocking=False):
-            raise Locked("The index is being written by this process.", "Wait for it to end.")
-        try:
-            yield MemoryWriting(self, self._analyzer)
-        finally:
-            self._lock.release()
-
-    def check(self) -> list[Finding]:
-        """Finds nothing: there is nothing that could disagree."""
-        return []
-
-    def repair(self) -> None:
-        """Repairs nothing: there is nothing that could break."""
-
-    def close(self) -> None:
-        """Lets go of nothing."""
 
 
 def _entry(indexed: IndexedDocument) -> DocumentEntry:

@@ -1,0 +1,77 @@
+"""Lets no error of SQLite, tantivy or the file system leave the store untranslated."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dowse.errors import Damaged, DowseError, Locked
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
+
+
+@contextmanager
+def database_errors(path: Path) -> Iterator[None]:
+    """Translates what SQLite raises about the file at a path."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise _of_sqlite(path, error) from error
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Translates what the file system raises about a path."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_SPACE:
+            raise _full(path) from error
+        raise _inaccessible(Path(error.filename or path), error.strerror or str(error)) from error
+
+
+@contextmanager
+def tantivy_errors(folder: Path) -> Iterator[None]:
+    """Translates what tantivy raises about the index in a folder: always a `ValueError`."""
+    try:
+        yield
+    except ValueError as error:
+        if any(f"os error {number}" in str(error) for number in _NO_SPACE):
+            raise _full(folder) from error
+        raise replica_damaged(f"{folder} cannot be used: {error}.") from error
+
+
+def replica_damaged(message: str) -> Damaged:
+    """The error for a replica that has to be built anew."""
+    return Damaged(message, "Repair it with: dowse doctor --repair")
+
+
+def _of_sqlite(path: Path, error: sqlite3.Error) -> DowseError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without its finer distinctions
+    if code == sqlite3.SQLITE_FULL:
+        return _full(path)
+    if code in _NO_ACCESS:
+        return _inaccessible(path, str(error))
+    if code == sqlite3.SQLITE_BUSY:
+        return Locked(f"{path} is in use by another program.", "Wait for it to end, or stop it.")
+    if code == sqlite3.SQLITE_IOERR:
+        return DowseError(
+            f"{path} could not be read or written: {error}.",
+            "Look at the disk: is it there, is it healthy, is there space?",
+        )
+    return Damaged(f"{path} cannot be used: {error}.", "Look at it with: dowse doctor")
+
+
+def _full(path: Path) -> DowseError:
+    return DowseError(
+        f"The disk is full: {path} could not grow.",
+        "Nothing that was indexed is lost. Free some space and run the command again.",
+    )
+
+
+def _inaccessible(path: Path, reason: str) -> DowseError:
+    return DowseError(f"{path} cannot be opened: {reason}.", "Check its permissions.")

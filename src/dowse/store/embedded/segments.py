@@ -1,0 +1,86 @@
+"""Segments of the vector index: files of keys, vectors and sign codes that never change."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dowse.store.embedded.failures import replica_damaged
+from dowse.store.embedded.truth import VectorRow
+from dowse.types import Matrix
+
+Keys = NDArray[np.int64]
+"""Chunk keys, one per row."""
+
+Segment = tuple[Keys, NDArray[np.float16], NDArray[np.uint64]]
+"""The keys, the vectors and the sign codes of some rows."""
+
+ROTATION = "rotation.npy"
+_PARTS = ("keys", "vectors", "codes")
+_SEED = 384
+
+
+def file_names(number: int) -> list[str]:
+    """The files of a segment."""
+    return [f"{part}-{number}.npy" for part in _PARTS]
+
+
+def load(folder: Path, number: int) -> Segment:
+    """A segment, memory-mapped."""
+    keys, vectors, codes = (map_array(folder / name) for name in file_names(number))
+    return keys, vectors, codes
+
+
+def save(folder: Path, number: int, parts: Sequence[Segment]) -> None:
+    """Writes some rows as one segment."""
+    for place, name in enumerate(file_names(number)):
+        save_array(folder / name, np.concatenate([part[place] for part in parts]))
+
+
+def stack(rows: Iterable[VectorRow], rotation: Matrix) -> Segment:
+    """A segment of rows as the database keeps them."""
+    listed = list(rows)
+    keys = np.array([key for key, _ in listed], dtype=np.int64)
+    raw = np.frombuffer(b"".join(blob for _, blob in listed), dtype="<f2")
+    vectors = raw.reshape(len(listed), len(rotation))
+    return keys, vectors, codes_of(vectors.astype(np.float32), rotation)
+
+
+def without(segment: Segment, dead: Keys) -> Segment:
+    """A segment less the rows of some keys."""
+    kept = ~np.isin(segment[0], dead)
+    return segment[0][kept], segment[1][kept], segment[2][kept]
+
+
+def codes_of(vectors: Matrix, rotation: Matrix) -> NDArray[np.uint64]:
+    """One bit for the sign of each rotated dimension, packed into words."""
+    bits = np.packbits(vectors @ rotation > 0, axis=1)
+    padding = -bits.shape[1] % 8
+    return np.ascontiguousarray(np.pad(bits, ((0, 0), (0, padding)))).view(np.uint64)
+
+
+def random_rotation(dimensions: int) -> Matrix:
+    """The same for every index, since codes are only comparable under one rotation."""
+    normal = np.random.default_rng(_SEED).standard_normal((dimensions, dimensions))
+    return np.ascontiguousarray(np.linalg.qr(normal)[0], dtype=np.float32)
+
+
+def save_array(path: Path, array: NDArray[Any]) -> None:
+    """Writes an array so that it is there before a manifest mentions it."""
+    with path.open("wb") as file:
+        np.save(file, array)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def map_array(path: Path) -> Any:
+    """An array whose type the file name tells; the manifest vouches for its content."""
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise replica_damaged(f"{path} is not as it was written.") from error

@@ -1,0 +1,132 @@
+"""Changing an index in memory: every change makes a new generation beside the old one."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+from dowse.errors import Locked
+from dowse.ports import Analyzer
+from dowse.store.memory.reading import MemoryReading, State
+from dowse.store.vectors import decode_vector, encode_vector, model_of
+from dowse.types import Batch, Finding, IndexedDocument, Stamp, Vector
+
+
+class MemoryWriting(MemoryReading):
+    """The writing side: changes a copy, which is published as a whole."""
+
+    def __init__(self, store: MemoryStore, analyzer: Analyzer) -> None:
+        super().__init__(store.state, analyzer)
+        self._store = store
+
+    def start(self, stamp: Stamp) -> None:
+        """Empties the index and stamps it; known vectors are kept."""
+        with self._change() as state:
+            state.stamp = copy.deepcopy(stamp)
+            state.documents.clear()
+            state.keys.clear()
+            state.communities.clear()
+
+    def apply(self, batch: Batch) -> None:
+        """Takes a batch in one transaction: after a crash all of it is there, or nothing."""
+        with self._change() as state:
+            self._keep(state, batch.vectors)
+            for name in batch.gone:
+                _remove(state, name)
+                state.communities.pop(name, None)
+            for put in batch.put:
+                _remove(state, put.chunked.document.id)
+                _insert(state, put)
+            for name, file_state in batch.touched:
+                if name in state.documents:
+                    state.documents[name] = replace(state.documents[name], state=file_state)
+
+    def remember(self, vectors: Mapping[bytes, Vector]) -> None:
+        """Keeps vectors by text key; chunks that were waiting for one of them get it."""
+        with self._change() as state:
+            self._keep(state, vectors)
+
+    def set_communities(self, communities: Mapping[str, int]) -> None:
+        """Replaces the communities."""
+        with self._change() as state:
+            known = state.documents
+            state.communities = {
+                name: group for name, group in communities.items() if name in known
+            }
+
+    def tidy(self) -> None:
+        """Gives back what nothing needs any more: here, nothing."""
+
+    @contextmanager
+    def _change(self) -> Iterator[State]:
+        state = replace(
+            self._state,
+            documents=dict(self._state.documents),
+            keys=dict(self._state.keys),
+            vectors=dict(self._state.vectors),
+            communities=dict(self._state.communities),
+            generation=self._state.generation + 1,
+        )
+        yield state
+        self._state = self._store.state = state
+
+    def _keep(self, state: State, vectors: Mapping[bytes, Vector]) -> None:
+        model, dimensions = model_of(state.stamp)
+        for key, vector in vectors.items():
+            # As exact as the embedded store keeps them, so that both rank alike.
+            state.vectors[model, key] = decode_vector(encode_vector(vector, dimensions))
+
+
+class MemoryStore:
+    """An index that lives as long as this object."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.state = State()
+        self._analyzer = analyzer
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def read(self) -> Iterator[MemoryReading]:
+        """Opens the newest generation."""
+        yield MemoryReading(self.state, self._analyzer)
+
+    @contextmanager
+    def write(self, wait: float = 0.0) -> Iterator[MemoryWriting]:
+        """Becomes the writer; raises `Locked` when another still is after `wait` seconds."""
+        if not self._lock.acquire(timeout=max(0.0, wait)):
+            raise Locked("The index is being written by this process.", "Wait for it to end.")
+        try:
+            yield MemoryWriting(self, self._analyzer)
+        finally:
+            self._lock.release()
+
+    def check(self) -> list[Finding]:
+        """Finds nothing: there is nothing that could disagree."""
+        return []
+
+    def repair(self) -> None:
+        """Repairs nothing: there is nothing that could break."""
+
+    def discard(self, wait: float = 0.0) -> None:
+        """Forgets everything, also the vectors."""
+        with self.write(wait):
+            self.state = State()
+
+    def close(self) -> None:
+        """Lets go of nothing."""
+
+
+def _remove(state: State, name: str) -> None:
+    state.documents.pop(name, None)
+    state.keys = {key: place for key, place in state.keys.items() if place[0] != name}
+
+
+def _insert(state: State, indexed: IndexedDocument) -> None:
+    name = indexed.chunked.document.id
+    state.documents[name] = indexed
+    for chunk in indexed.chunked.chunks:
+        state.keys[state.next_key] = (name, chunk)
+        state.next_key += 1

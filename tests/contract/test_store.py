@@ -1,0 +1,928 @@
+"""What every store promises; a new engine joins by one line in ENGINES."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from documents import (
+    DIMENSIONS,
+    STAMP,
+    PlainAnalyzer,
+    batch,
+    link,
+    make_document,
+    state_of,
+    vector_of,
+    vectors_of,
+)
+from dowse.errors import EmbedError, Locked, StampMismatch
+from dowse.ports import Analyzer, Reading, Store
+from dowse.store.embedded.store import EmbeddedStore
+from dowse.store.memory import MemoryStore
+from dowse.types import (
+    Batch,
+    Counts,
+    Fields,
+    FileState,
+    IndexedDocument,
+    Link,
+    short_id,
+    text_key,
+)
+
+ENGINES: dict[str, Callable[[Path, Analyzer], Store]] = {
+    "embedded": EmbeddedStore,
+    "memory": lambda _, analyzer: MemoryStore(analyzer),
+}
+
+MakeStore = Callable[[str, Analyzer], Store]
+
+
+@pytest.fixture(params=ENGINES)
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeStore]:
+    made: list[Store] = []
+
+    def make(name: str, analyzer: Analyzer) -> Store:
+        made.append(ENGINES[request.param](tmp_path / name, analyzer))
+        return made[-1]
+
+    yield make
+    for store in made:
+        assert store.check() == []
+        store.close()
+
+
+@pytest.fixture
+def store(make_store: MakeStore) -> Store:
+    return make_store("index", PlainAnalyzer())
+
+
+def fill(store: Store, *batches: Batch) -> None:
+    """Starts an empty index and hands it batches."""
+    with store.write() as writing:
+        writing.start(STAMP)
+        for one in batches:
+            writing.apply(one)
+
+
+def apply(store: Store, *batches: Batch) -> None:
+    with store.write() as writing:
+        for one in batches:
+            writing.apply(one)
+
+
+def targets(store: Store) -> list[tuple[str, str | None]]:
+    """Where all links lead: the target as written, and the document."""
+    with store.read() as reading:
+        return [(edge.link.target, edge.target) for edge in reading.edges()]
+
+
+def found_in(reading: Reading, *terms: str) -> list[str]:
+    found = reading.chunks([key for key, _ in reading.keyword(terms, 10)])
+    return [chunk.document.id for chunk in found]
+
+
+def texts(reading: Reading, scores: list[tuple[int, float]]) -> list[str]:
+    return [chunk.text.strip() for chunk in reading.chunks([key for key, _ in scores])]
+
+
+# ── An index from its beginning ──────────────────────────────────────────────
+
+
+def test_a_new_index_is_empty_and_answers_everything(store: Store) -> None:
+    with store.read() as reading:
+        assert reading.generation == 0
+        assert reading.stamp() is None
+        assert reading.files() == {}
+        assert reading.documents() == []
+        assert reading.document("a.md") is None
+        assert reading.find("ab") == []
+        assert reading.chunks([1, 2]) == []
+        assert reading.edges() == []
+        assert reading.communities() == {}
+        assert reading.counts() == Counts(0, 0, 0, 0, 0, 0, 0, 0, 0)
+        assert reading.keyword(["word"], 10) == []
+        assert reading.code(["word"], 10) == []
+        assert reading.nearest(vector_of("word"), 10) == []
+        assert reading.vocabulary(10) == []
+        assert reading.vectors([text_key("word")]) == {}
+        assert reading.unembedded() == []
+
+
+def test_start_stamps_the_index(store: Store) -> None:
+    stamp = {**STAMP, "chunk": {"version": 1, "sizes": [200, 1500]}, "name": "ünïcode"}
+    with store.write() as writing:
+        writing.start(stamp)
+        assert writing.stamp() == stamp
+    with store.read() as reading:
+        found = reading.stamp()
+        assert found == stamp
+        assert found is not None
+        found["model"] = "changed by a caller"
+        assert reading.stamp() == stamp
+
+
+def test_start_empties_the_index_but_keeps_vectors(store: Store) -> None:
+    document = make_document("a.md", "alpha\n\nbeta", links=[link("b")])
+    fill(store, batch(document))
+    with store.write() as writing:
+        writing.set_communities({"a.md": 0})
+        writing.start(STAMP)
+        assert writing.counts() == Counts(0, 0, 0, 0, 0, 0, 0, 0, 0)
+        assert writing.keyword(["alpha"], 10) == []
+        assert writing.nearest(vector_of("alpha"), 10) == []
+        assert writing.communities() == {}
+        assert len(writing.vectors(list(vectors_of(document)))) == 2
+        writing.apply(Batch(put=(document,)))
+        assert writing.unembedded() == []
+        assert len(writing.nearest(vector_of("alpha"), 10)) == 2
+
+
+def test_vectors_of_another_model_are_never_mixed_in(store: Store) -> None:
+    document = make_document("a.md", "alpha")
+    fill(store, batch(document))
+    with store.write() as writing:
+        writing.start({"model": "another", "dimensions": DIMENSIONS})
+        assert writing.vectors(list(vectors_of(document))) == {}
+        writing.apply(Batch(put=(document,)))
+        assert writing.unembedded() == ["alpha"]
+        assert writing.nearest(vector_of("alpha"), 10) == []
+        writing.start(STAMP)
+        assert len(writing.vectors(list(vectors_of(document)))) == 1
+
+
+def test_without_a_model_everything_but_vectors_works(store: Store) -> None:
+    with store.write() as writing:
+        writing.start({"model": "none", "dimensions": 0})
+        writing.apply(Batch(put=(make_document("a.md", "alpha"),)))
+        assert len(writing.keyword(["alpha"], 10)) == 1
+        assert writing.nearest(vector_of("alpha"), 10) == []
+        assert writing.unembedded() == ["alpha"]
+
+
+def test_each_batch_is_one_generation(store: Store) -> None:
+    with store.write() as writing:
+        writing.start(STAMP)
+        first = writing.generation
+        for number in range(3):
+            writing.apply(batch(make_document(f"{number}.md", "text")))
+            assert writing.generation == first + number + 1
+    with store.read() as reading:
+        assert reading.generation == first + 3
+
+
+def test_discarding_leaves_a_new_index(store: Store) -> None:
+    document = make_document("a.md", "alpha")
+    fill(store, batch(document))
+    with store.read() as reading:
+        assert reading.counts().documents == 1
+    store.discard()  # type: ignore[attr-defined]
+    with store.read() as reading:
+        assert reading.stamp() is None
+        assert reading.documents() == []
+        assert reading.keyword(["alpha"], 10) == []
+    fill(store)
+    with store.read() as reading:
+        assert reading.vectors(list(vectors_of(document))) == {}
+
+
+# ── Documents ────────────────────────────────────────────────────────────────
+
+FIELDS = Fields(
+    title="Täst „quoted”",
+    description="d",
+    keywords=("k1", "k2"),
+    tags=("a/b",),
+    aliases=("Other",),
+    author=("X", "Y"),
+    category="c",
+    created=1.5,
+    modified=-2.25,
+)
+
+
+def test_a_document_comes_back_as_it_was_put(store: Store) -> None:
+    text = "---\nx: 1\n---\n# Head\n\nalpha\n\n```python\nprint(1)\n```\n\n# Täil\n\nomega 日本\n"
+    put = make_document("dir/ä b.md", text, fields=FIELDS, body=13, modified=12.5)
+    fill(store, batch(put))
+    with store.read() as reading:
+        found = reading.document("dir/ä b.md")
+        assert found is not None
+        assert found.text == text
+        assert found.body == 13
+        assert found.sections == put.chunked.sections
+        assert found.chunks == put.chunked.chunks
+        assert found.entry == reading.documents()[0]
+        assert found.entry.id == "dir/ä b.md"
+        assert found.entry.short_id == short_id("dir/ä b.md")
+        assert found.entry.fields == FIELDS
+        assert found.entry.modified == 12.5
+        assert (found.entry.size, found.entry.mtime_ns) == (put.state.size, put.state.mtime_ns)
+        assert found.entry.chunks == len(put.chunked.chunks) == 5
+        assert reading.files() == {"dir/ä b.md": put.state}
+        assert reading.document("dir/a b.md") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \n\t\n", "a\0b\nc\0\n\nd", "\ufeff", "\U0001f600" * 50, "x" * 200_000]
+)
+def test_odd_texts_come_back_unchanged(store: Store, text: str) -> None:
+    put = make_document("odd.md", text)
+    fill(store, batch(put))
+    with store.read() as reading:
+        found = reading.document("odd.md")
+        assert found is not None
+        assert found.text == text
+        assert found.chunks == put.chunked.chunks
+        assert reading.find(short_id("odd.md")) == [("odd.md", 1, text.count("\n") + 1)]
+        chunks = [reading.chunks([key])[0] for key, _ in reading.nearest(vector_of("x"), 10)]
+        assert sorted(chunk.text for chunk in chunks) == sorted(
+            put.chunked.text_of(chunk) for chunk in put.chunked.chunks
+        )
+
+
+def test_documents_are_listed_by_id(store: Store) -> None:
+    names = ["b.md", "a/z.md", "a.md", "Z.md", "ä.md", "@r/a.md", "\U0001f600.md", "\uffee.md"]
+    fill(store, batch(*(make_document(name, "text") for name in names)))
+    with store.read() as reading:
+        assert [entry.id for entry in reading.documents()] == sorted(names)
+
+
+def test_replacing_a_document_leaves_nothing_of_the_old_one(store: Store) -> None:
+    old = make_document("a.md", "# One\n\nalpha\n\n```\noldcode\n```\n\nbeta", links=[link("b")])
+    new = make_document("a.md", "gamma", links=[link("c"), link("d", line=2)])
+    fill(store, batch(old), batch(new))
+    with store.read() as reading:
+        assert reading.counts() == Counts(1, 1, 1, 0, 2, 2, 1, 1, 0)
+        assert reading.keyword(["alpha", "beta", "one"], 10) == []
+        assert reading.code(["oldcode"], 10) == []
+        assert texts(reading, reading.nearest(vector_of("alpha"), 10)) == ["gamma"]
+        assert reading.vocabulary(10) == ["gamma"]
+        assert [edge.link.target for edge in reading.edges()] == ["c", "d"]
+        assert reading.files() == {"a.md": new.state}
+
+
+def test_a_document_that_is_gone_is_gone_from_everything(store: Store) -> None:
+    fill(
+        store,
+        batch(
+            make_document("a.md", "alpha\n\n```\ncode\n```", links=[link("b")]),
+            make_document("b.md", "beta", links=[link("a")]),
+        ),
+    )
+    apply(store, batch(gone=["a.md", "never-there.md"]))
+    with store.read() as reading:
+        assert [entry.id for entry in reading.documents()] == ["b.md"]
+        assert reading.document("a.md") is None
+        assert reading.find(short_id("a.md")) == []
+        assert reading.keyword(["alpha"], 10) == []
+        assert reading.code(["code"], 10) == []
+        assert texts(reading, reading.nearest(vector_of("alpha"), 10)) == ["beta"]
+        assert reading.vocabulary(10) == ["beta"]
+        assert [(edge.source, edge.target) for edge in reading.edges()] == [("b.md", None)]
+        assert reading.files().keys() == {"b.md"}
+
+
+def test_a_rename_in_one_batch(store: Store) -> None:
+    fill(
+        store,
+        batch(make_document("old.md", "alpha"), make_document("x.md", "x", links=[link("new")])),
+    )
+    apply(store, Batch(put=(make_document("new.md", "alpha"),), gone=("old.md",)))
+    with store.read() as reading:
+        assert reading.files().keys() == {"new.md", "x.md"}
+        assert reading.unembedded() == []
+        assert [chunk.document.id for chunk in reading.chunks(list(range(20)))] == [
+            "x.md",
+            "new.md",
+        ]
+    assert targets(store) == [("new", "new.md")]
+
+
+def test_the_last_of_two_versions_in_one_batch_counts(store: Store) -> None:
+    one, two = make_document("a.md", "alpha\n\nbeta"), make_document("a.md", "gamma")
+    fill(store, batch(one, two))
+    with store.read() as reading:
+        assert reading.counts().chunks == 1
+        assert reading.keyword(["alpha"], 10) == []
+        assert len(reading.keyword(["gamma"], 10)) == 1
+        assert reading.vocabulary(10) == ["gamma"]
+
+
+def test_a_document_may_go_and_come_in_one_batch(store: Store) -> None:
+    fill(store, batch(make_document("a.md", "alpha")))
+    apply(store, batch(make_document("a.md", "beta"), gone=["a.md"]))
+    with store.read() as reading:
+        assert reading.vocabulary(10) == ["beta"]
+        assert reading.counts().documents == 1
+
+
+def test_touching_changes_only_what_is_known_of_the_file(store: Store) -> None:
+    document = make_document("a.md", "alpha")
+    fill(store, batch(document))
+    with store.read() as reading:
+        keys = reading.keyword(["alpha"], 10)
+    state = replace(state_of("alpha"), mtime_ns=42)
+    apply(store, Batch(touched=(("a.md", state), ("unknown.md", state))))
+    with store.read() as reading:
+        assert reading.files() == {"a.md": state}
+        assert reading.documents()[0].mtime_ns == 42
+        assert reading.documents()[0].modified == document.modified
+        assert [key for key, _ in reading.keyword(["alpha"], 10)] == [key for key, _ in keys]
+
+
+@pytest.mark.parametrize("mtime_ns", [0, -1, -(10**18), 2**63 - 1])
+def test_any_file_time_is_kept(store: Store, mtime_ns: int) -> None:
+    fill(store, batch(make_document("a.md", "alpha", mtime_ns=mtime_ns)))
+    with store.read() as reading:
+        assert reading.files()["a.md"].mtime_ns == mtime_ns
+
+
+def test_a_file_time_beyond_all_calendars_stops_nothing(store: Store) -> None:
+    fill(store, batch(make_document("a.md", "alpha", mtime_ns=10**20)))
+    apply(store, Batch(touched=(("a.md", FileState(5, -(10**20), "")),)))
+    with store.read() as reading:
+        assert reading.files().keys() == {"a.md"}
+
+
+# ── Finding parts ────────────────────────────────────────────────────────────
+
+
+def test_find_by_the_start_of_an_id(store: Store) -> None:
+    document = make_document("a.md", "# One\n\nalpha\n\n# Two\n\nbeta\n")
+    section, chunk = document.chunked.sections[1], document.chunked.chunks[1]
+    fill(store, batch(document))
+    with store.read() as reading:
+        assert reading.find(short_id("a.md")) == [("a.md", 1, 8)]
+        assert reading.find(short_id("a.md")[:6]) == [("a.md", 1, 8)]
+        assert reading.find(section.id) == [("a.md", 5, 7)]
+        assert reading.find(section.id[:9]) == [("a.md", 5, 7)]
+        assert reading.find(chunk.id) == [("a.md", 3, 3)]
+        assert reading.find("0" * 16) == []
+        assert reading.find(chunk.id + "0") == []
+        assert reading.find("%") == reading.find("zz") == reading.find("a.md") == []
+
+
+def test_find_lists_everything_an_ambiguous_start_can_mean(store: Store) -> None:
+    documents = [make_document(f"{number}.md", f"text {number}") for number in range(40)]
+    fill(store, batch(*documents))
+    expected = sorted(
+        {
+            (one.chunked.document.id, 1, 1)
+            for one in documents
+            for name in (
+                short_id(one.chunked.document.id),
+                one.chunked.sections[0].id,
+                one.chunked.chunks[0].id,
+            )
+            if name.startswith("a")
+        }
+    )
+    assert len(expected) > 1
+    with store.read() as reading:
+        assert reading.find("a") == expected
+
+
+def test_chunks_come_in_the_order_asked_for(store: Store) -> None:
+    put = make_document("a.md", "# H\n\none\n\ntwo\n\nthree")
+    fill(store, batch(put))
+    with store.read() as reading:
+        keys = sorted(key for key, _ in reading.nearest(vector_of("x"), 10))
+        asked = [keys[2], 10**9, keys[0], -1, keys[2], keys[3]]
+        found = reading.chunks(asked)
+        assert [chunk.key for chunk in found] == [keys[2], keys[0], keys[2], keys[3]]
+        assert found[0].text == "two\n\n"
+        assert found[0].chunk == put.chunked.chunks[2]
+        assert found[0].chunk.header_path == ("H",)
+        assert found[0].document == reading.documents()[0]
+        assert reading.chunks([]) == []
+
+
+def test_a_chunk_key_is_never_given_out_twice(store: Store) -> None:
+    seen: set[int] = set()
+    for number in range(4):
+        fill(store, batch(make_document("a.md", f"one {number}\n\ntwo {number}")))
+        with store.read() as reading:
+            keys = {key for key, _ in reading.nearest(vector_of("x"), 10)}
+        assert len(keys) == 2
+        assert not keys & seen
+        seen |= keys
+        apply(store, batch(gone=["a.md"]))
+
+
+# ── Links ────────────────────────────────────────────────────────────────────
+
+
+def with_links(store: Store, ids: list[str], source: str, *links: Link) -> list[str | None]:
+    fill(
+        store,
+        batch(
+            *(make_document(one, "text") for one in ids), make_document(source, "s", links=links)
+        ),
+    )
+    return [target for _, target in targets(store)]
+
+
+def test_links_of_every_kind_lead_to_documents(store: Store) -> None:
+    links = [
+        link("b", "wikilink", 1),
+        link("b", "embed", 2),
+        link("../docs/b.md", "relative", 3),
+        link("docs/b.md", "related", 4),
+        link("nowhere", "wikilink", 5),
+        link("../nowhere.md", "relative", 6),
+    ]
+    leads = with_links(store, ["docs/b.md"], "notes/a.md", *links)
+    assert leads == ["docs/b.md"] * 4 + [None, None]
+    with store.read() as reading:
+        assert [edge.link for edge in reading.edges()] == links
+        assert {edge.source for edge in reading.edges()} == {"notes/a.md"}
+        assert reading.counts().links == 6
+        assert reading.counts().dangling == 2
+
+
+def test_links_keep_what_was_written(store: Store) -> None:
+    written = Link("wikilink", "Ünknown", "^block", "a „label”", 7)
+    with_links(store, [], "a.md", written)
+    with store.read() as reading:
+        assert reading.edges()[0].link == written
+
+
+def test_edges_come_by_source_and_line(store: Store) -> None:
+    fill(
+        store,
+        batch(
+            make_document("b.md", "b", links=[link("x", line=9), link("y", line=2)]),
+            make_document("a.md", "a", links=[link("q", line=3), link("p", line=3)]),
+        ),
+    )
+    with store.read() as reading:
+        assert [(edge.source, edge.link.target) for edge in reading.edges()] == [
+            ("a.md", "q"),
+            ("a.md", "p"),
+            ("b.md", "y"),
+            ("b.md", "x"),
+        ]
+
+
+def test_a_dangling_link_resolves_when_its_target_appears_and_dangles_when_it_goes(
+    store: Store,
+) -> None:
+    fill(store, batch(make_document("a.md", "a", links=[link("later")])))
+    assert targets(store) == [("later", None)]
+    apply(store, batch(make_document("deep/in/Later.md", "l")))
+    assert targets(store) == [("later", "deep/in/Later.md")]
+    apply(store, batch(make_document("later.md", "l")))
+    assert targets(store) == [("later", "later.md")]
+    apply(store, batch(gone=["later.md"]))
+    assert targets(store) == [("later", "deep/in/Later.md")]
+    apply(store, batch(gone=["deep/in/Later.md"]))
+    assert targets(store) == [("later", None)]
+
+
+def test_a_link_survives_the_replacement_of_its_target(store: Store) -> None:
+    fill(store, batch(make_document("a.md", "a", links=[link("b")]), make_document("b.md", "b")))
+    apply(store, batch(make_document("b.md", "changed")))
+    assert targets(store) == [("b", "b.md")]
+
+
+def test_aliases_come_go_and_change(store: Store) -> None:
+    fill(
+        store,
+        batch(
+            make_document("a.md", "a", links=[link("Kurz"), link("ops/team", line=2)]),
+            make_document("long name.md", "l", aliases=["kurz", "dev/team"]),
+        ),
+    )
+    assert targets(store) == [("Kurz", "long name.md"), ("ops/team", None)]
+    apply(store, batch(make_document("long name.md", "l", aliases=["ops/team"])))
+    assert targets(store) == [("Kurz", None), ("ops/team", "long name.md")]
+    apply(store, batch(make_document("long name.md", "l", aliases=["KURZ"])))
+    assert targets(store) == [("Kurz", "long name.md"), ("ops/team", None)]
+    apply(store, batch(make_document("kurz.md", "a file goes before an alias")))
+    assert targets(store)[0] == ("Kurz", "kurz.md")
+
+
+@pytest.mark.parametrize(
+    ("ids", "source", "target", "expected"),
+    [
+        (["a/n.md", "b/n.md"], "b/s.md", "n", "b/n.md"),
+        (["a/n.md", "b/c/n.md"], "b/s.md", "n", "b/c/n.md"),
+        (["n.md", "x/n.md"], "y/s.md", "n", "n.md"),
+        (["Ä Note.md"], "s.md", "a\u0308 note", "Ä Note.md"),
+        (["Guide/README.md"], "s.md", "guide", "Guide/README.md"),
+        (["guide/index.md", "guide.md"], "s.md", "guide", "guide.md"),
+        (["docs/guide.md", "x/guide.md"], "blog/s.md", "docs/guide", "docs/guide.md"),
+        (["@work/n.md", "n.md"], "@work/deep/s.md", "n", "@work/n.md"),
+        (["@work/n.md"], "s.md", "n", "@work/n.md"),
+        (["@work/n.md", "n.md"], "@home/s.md", "@work/n", "@work/n.md"),
+        (["n.txt", "n.md"], "s.md", "n", "n.md"),
+    ],
+)
+def test_the_nearest_document_wins(
+    store: Store, ids: list[str], source: str, target: str, expected: str
+) -> None:
+    assert with_links(store, ids, source, link(target)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("ids", "source", "target", "expected"),
+    [
+        (["docs/a.md", "a.md"], "docs/deep/s.md", "/a.md", "a.md"),
+        (["docs/a.md"], "s.md", "/a", "docs/a.md"),
+        (["@r/a.md", "a.md"], "@r/deep/s.md", "/a.md", "@r/a.md"),
+        (["docs/guide/index.md"], "docs/s.md", "guide/", "docs/guide/index.md"),
+        (["a.md"], "docs/s.md", "a.md", None),
+    ],
+)
+def test_relative_links_lead_from_where_they_stand_or_from_the_root(
+    store: Store, ids: list[str], source: str, target: str, expected: str | None
+) -> None:
+    assert with_links(store, ids, source, link(target, "relative")) == [expected]
+
+
+# ── Words and vectors ────────────────────────────────────────────────────────
+
+
+def test_the_vocabulary_counts_up_and_down(store: Store) -> None:
+    one = make_document("1.md", "apple apple pear")
+    two = make_document("2.md", "pear pear plum of")
+    fill(store, batch(one, two))
+    with store.read() as reading:
+        assert reading.vocabulary(10) == ["pear", "apple", "plum"]
+        assert reading.vocabulary(2) == ["pear", "apple"]
+        assert reading.vocabulary(0) == []
+        assert reading.counts().terms == 3
+    apply(store, batch(make_document("2.md", "plum")))
+    with store.read() as reading:
+        assert reading.vocabulary(10) == ["apple", "pear", "plum"]
+    apply(store, batch(gone=["1.md"]))
+    with store.read() as reading:
+        assert reading.vocabulary(10) == ["plum"]
+        assert reading.counts().terms == 1
+
+
+def test_the_vocabulary_leaves_out_the_frontmatter(store: Store) -> None:
+    fill(store, batch(make_document("a.md", "---\ntitle: secret\n---\nopen", body=22)))
+    with store.read() as reading:
+        assert reading.vocabulary(10) == ["open"]
+
+
+def test_vectors_are_known_unknown_and_remembered(store: Store) -> None:
+    known, waiting = make_document("a.md", "alpha"), make_document("b.md", "# B\n\nbeta")
+    fill(store, Batch(put=(known, waiting), vectors=vectors_of(known)))
+    head, body = (waiting.chunked.embedding_text(chunk) for chunk in waiting.chunked.chunks)
+    with store.write() as writing:
+        assert writing.unembedded() == [head, body]
+        assert writing.counts().embedded == 1
+        found = writing.vectors([text_key("alpha"), text_key(body)])
+        assert found.keys() == {text_key("alpha")}
+        assert found[text_key("alpha")].dtype == np.float32
+        np.testing.assert_allclose(found[text_key("alpha")], vector_of("alpha"), atol=1e-3)
+        writing.remember({text_key(body): vector_of(body), text_key("word"): vector_of("word")})
+        assert writing.unembedded() == [head]
+        assert writing.counts().embedded == 2
+        assert writing.vectors([text_key("word")]).keys() == {text_key("word")}
+        assert texts(writing, writing.nearest(vector_of(body), 1)) == ["beta"]
+    with store.read() as reading:
+        assert len(reading.nearest(vector_of(body), 10)) == 2
+
+
+def test_a_batch_brings_vectors_to_chunks_that_were_waiting_elsewhere(store: Store) -> None:
+    fill(store, Batch(put=(make_document("a.md", "same text"),)))
+    apply(store, batch(make_document("b.md", "same text")))
+    with store.read() as reading:
+        assert reading.unembedded() == []
+        assert len(reading.nearest(vector_of("same text"), 10)) == 2
+
+
+def test_a_vector_may_be_replaced(store: Store) -> None:
+    fill(store, batch(make_document("a.md", "alpha\n\nbeta")))
+    with store.write() as writing:
+        before = writing.nearest(vector_of("new"), 10)
+        writing.remember({text_key("beta"): vector_of("new")})
+        writing.remember({text_key("beta"): vector_of("new")})
+        after = writing.nearest(vector_of("new"), 10)
+        assert {key for key, _ in after} == {key for key, _ in before}
+        assert len(after) == len(before) == 2
+        assert after[0][1] == pytest.approx(1, abs=1e-3)
+        assert texts(writing, after[:1]) == ["beta"]
+
+
+def test_a_vector_that_does_not_fit_is_refused_and_changes_nothing(store: Store) -> None:
+    fill(store)
+    document = make_document("a.md", "alpha")
+    with store.write() as writing:
+        with pytest.raises(StampMismatch, match=r"dowse index --rebuild"):
+            writing.apply(Batch((document,), vectors=vectors_of(document, dimensions=3)))
+        with pytest.raises(EmbedError):
+            writing.remember({text_key("alpha"): np.full(DIMENSIONS, np.nan, np.float32)})
+        assert writing.documents() == []
+        assert writing.vectors([text_key("alpha")]) == {}
+
+
+def test_nearest_ranks_by_cosine_and_breaks_ties_by_key(store: Store) -> None:
+    documents = [make_document(f"{number}.md", f"text {number}") for number in range(30)]
+    twins = [make_document(f"twin{number}.md", "twin") for number in range(3)]
+    fill(store, batch(*documents), batch(*twins))
+    query = vector_of("query")
+    with store.read() as reading:
+        found = reading.nearest(query, 33)
+        for chunk, (_, score) in zip(reading.chunks([k for k, _ in found]), found, strict=True):
+            assert score == pytest.approx(float(vector_of(chunk.text) @ query), abs=2e-3)
+        assert found == sorted(found, key=lambda pair: (-pair[1], pair[0]))
+        assert len({key for key, _ in found}) == 33
+        assert reading.nearest(query, 5) == found[:5]
+        assert reading.nearest(query, 1000) == found
+        assert reading.nearest(query, 0) == []
+        best = reading.nearest(vector_of("twin"), 3)
+        assert texts(reading, best) == ["twin"] * 3
+        assert [key for key, _ in best] == sorted(key for key, _ in best)
+
+
+def test_zero_vectors_are_found_last(store: Store) -> None:
+    zero = make_document("zero.md", "zero")
+    fill(store, batch(make_document("a.md", "alpha")))
+    apply(store, Batch((zero,), vectors={text_key("zero"): np.zeros(DIMENSIONS, np.float32)}))
+    with store.read() as reading:
+        assert texts(reading, reading.nearest(vector_of("alpha"), 2)) == ["alpha", "zero"]
+        assert len(reading.nearest(np.zeros(DIMENSIONS, np.float32), 10)) == 2
+
+
+# ── Keyword and code ─────────────────────────────────────────────────────────
+
+
+def test_keyword_search_finds_any_of_the_terms_best_first(store: Store) -> None:
+    fill(
+        store,
+        batch(
+            make_document("1.md", "apple apple apple pear", fields=Fields()),
+            make_document("2.md", "apple plum plum plum", fields=Fields()),
+            make_document("3.md", "cherry cherry cherry cherry", fields=Fields()),
+        ),
+    )
+    with store.read() as reading:
+        assert found_in(reading, "apple") == ["1.md", "2.md"]
+        assert found_in(reading, "apple", "plum") == ["2.md", "1.md"]
+        assert found_in(reading, "absent", "cherry") == ["3.md"]
+        assert reading.keyword([], 10) == []
+        assert reading.keyword(["absent"], 10) == []
+        assert reading.keyword(["apple"], 0) == []
+        assert len(reading.keyword(["apple"], 1)) == 1
+        scores = [score for _, score in reading.keyword(["apple", "plum", "cherry"], 10)]
+        assert scores == sorted(scores, reverse=True)
+        assert all(score > 0 for score in scores)
+
+
+@pytest.mark.parametrize(
+    "term", ["c++", "--no-verify", "日本", "a b", "\0", "'", '"', "*", "AND", ""]
+)
+def test_terms_are_looked_up_as_they_are(make_store: MakeStore, term: str) -> None:
+    class OneTerm(PlainAnalyzer):
+        def chunk_terms(self, *_: object) -> list[tuple[str, int]]:
+            return [(term, 0), ("other", 1)]
+
+    store = make_store("index", OneTerm())
+    fill(store, batch(make_document("a.md", "x")))
+    with store.read() as reading:
+        assert len(reading.keyword([term], 10)) == 1
+        assert reading.keyword([term + "x"], 10) == []
+
+
+def test_titles_and_headings_are_searched_too(store: Store) -> None:
+    fill(store, batch(make_document("a.md", "# Heading\n\nbody", fields=Fields(title="Title"))))
+    with store.read() as reading:
+        assert len(reading.keyword(["title"], 10)) == 2
+        assert len(reading.keyword(["heading"], 10)) == 2
+        assert len(reading.keyword(["body"], 10)) == 1
+
+
+def test_code_search_finds_the_chunk_in_which_the_code_begins(store: Store) -> None:
+    fill(store, batch(make_document("a.md", "before\n\n```py\ndef run\n```\n\nrun after")))
+    with store.read() as reading:
+        assert texts(reading, reading.code(["run"], 10)) == ["```py\ndef run\n```"]
+        assert reading.code(["after"], 10) == []
+        assert reading.code(["py"], 10) == []
+        assert reading.counts().code_blocks == 1
+
+
+# ── Communities ──────────────────────────────────────────────────────────────
+
+
+def test_communities_are_replaced_as_a_whole(store: Store) -> None:
+    fill(store, batch(*(make_document(f"{name}.md", "x") for name in "abc")))
+    with store.write() as writing:
+        writing.set_communities({"a.md": 0, "b.md": 0, "c.md": 1, "never-there.md": 1})
+        assert writing.communities() == {"a.md": 0, "b.md": 0, "c.md": 1}
+        assert writing.counts().communities == 2
+        writing.set_communities({"a.md": 7})
+        assert writing.communities() == {"a.md": 7}
+        writing.apply(batch(make_document("a.md", "changed")))
+        assert writing.communities() == {"a.md": 7}
+        writing.apply(batch(gone=["a.md"]))
+        assert writing.communities() == {}
+
+
+def test_tidying_loses_nothing_that_is_needed(store: Store) -> None:
+    kept = make_document("kept.md", "kept words")
+    gone = [make_document(f"{number}.md", f"gone {number}") for number in range(20)]
+    fill(store, batch(kept, *gone))
+    with store.write() as writing:
+        writing.apply(batch(gone=[one.chunked.document.id for one in gone]))
+        writing.remember({text_key("words"): vector_of("words")})
+        writing.tidy()
+        writing.tidy()
+        assert writing.unembedded() == []
+        assert len(writing.nearest(vector_of("kept words"), 10)) == 1
+        assert writing.vectors([text_key("words")]).keys() == {text_key("words")}
+
+
+# ── Readers and writers ──────────────────────────────────────────────────────
+
+
+def numbered(number: int, count: int = 5) -> Batch:
+    """A batch of documents that all carry the same number."""
+    return batch(
+        *(make_document(f"{name}.md", f"number{number} of {name}") for name in range(count))
+    )
+
+
+def number_seen(reading: Reading, count: int = 5) -> int:
+    """The one number that documents, keyword hits and nearest chunks agree on."""
+    documents = [reading.document(f"{name}.md") for name in range(count)]
+    numbers = {one.text.split()[0].removeprefix("number") for one in documents if one}
+    assert len(numbers) == 1
+    (number,) = numbers
+    assert len(reading.keyword([f"number{number}"], 100)) == count
+    assert len(reading.keyword(["of"], 100)) == count
+    chunks = reading.chunks([key for key, _ in reading.nearest(vector_of("x"), 100)])
+    assert len(chunks) == count
+    assert {chunk.text.split()[0] for chunk in chunks} == {f"number{number}"}
+    assert reading.vocabulary(1) == [f"number{number}"]
+    return int(number)
+
+
+def test_a_reader_keeps_its_generation_until_it_is_closed(store: Store) -> None:
+    fill(store, numbered(1))
+    with store.read() as before:
+        generation = before.generation
+        for number in (2, 3):
+            apply(store, numbered(number))
+            assert number_seen(before) == 1
+            with store.read() as after:
+                assert number_seen(after) == number
+                assert after.generation > generation
+        assert before.generation == generation
+        with store.write() as writing:
+            writing.start({"model": "another", "dimensions": 4})
+        assert number_seen(before) == 1
+    with store.read() as reading:
+        assert reading.documents() == []
+
+
+def test_a_writer_sees_what_it_has_written(store: Store) -> None:
+    with store.write() as writing:
+        writing.start(STAMP)
+        for number in range(3):
+            writing.apply(numbered(number))
+            assert number_seen(writing) == number
+            with store.read() as reading:
+                assert number_seen(reading) == number
+
+
+def test_a_second_writer_is_told_who_the_first_one_is(store: Store) -> None:
+    with store.write():
+        with pytest.raises(Locked, match=r"written by (this )?process") as caught, store.write():
+            pass
+        assert caught.value.hint
+        with store.read() as reading:
+            assert reading.generation == 0
+    with store.write() as writing:
+        assert writing.generation == 0
+
+
+def test_a_second_writer_can_wait(store: Store) -> None:
+    trying = threading.Event()
+
+    def write_second() -> int:
+        trying.set()
+        with store.write(wait=30) as writing:
+            return writing.generation
+
+    with ThreadPoolExecutor() as threads, store.write() as first:
+        second = threads.submit(write_second)
+        assert trying.wait(30)
+        first.start(STAMP)
+        assert not second.done()
+        generation = first.generation
+    assert second.result() == generation
+
+
+class Explosive(tuple[IndexedDocument, ...]):
+    """Documents the second of which cannot be had."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[IndexedDocument]:
+        yield self[0]
+        raise RuntimeError("no more")
+
+
+def test_a_batch_that_fails_changes_nothing(store: Store) -> None:
+    fill(store, numbered(1))
+    bad = Explosive([make_document("0.md", "changed", links=[link("1")])])
+    with store.write() as writing:
+        generation = writing.generation
+        with pytest.raises(RuntimeError, match="no more"):
+            writing.apply(Batch(put=bad, gone=("1.md",), vectors=vectors_of(bad[0])))
+        assert writing.generation == generation
+        assert number_seen(writing) == 1
+        assert writing.vectors([text_key("changed")]) == {}
+        writing.apply(numbered(2))
+    with store.read() as reading:
+        assert reading.generation == generation + 1
+        assert number_seen(reading) == 2
+
+
+def test_a_failure_of_the_caller_frees_the_lock_and_keeps_finished_batches(store: Store) -> None:
+    def fail_between_batches() -> None:
+        with store.write() as writing:
+            writing.start(STAMP)
+            writing.apply(numbered(1))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail_between_batches()
+    with store.write() as writing:
+        assert number_seen(writing) == 1
+
+
+def test_threads_read_whole_generations_while_one_writes(store: Store) -> None:
+    fill(store, numbered(0))
+    done = threading.Event()
+
+    def read_until_done() -> list[int]:
+        seen: list[int] = []
+        while not done.is_set() or not seen:
+            with store.read() as reading:
+                seen.append(number_seen(reading))
+        return seen
+
+    with ThreadPoolExecutor(4) as threads:
+        readers = [threads.submit(read_until_done) for _ in range(4)]
+        try:
+            with store.write() as writing:
+                for number in range(1, 16):
+                    writing.apply(numbered(number))
+        finally:
+            done.set()
+        for reader in readers:
+            assert reader.result() == sorted(reader.result())
+    with store.read() as reading:
+        assert number_seen(reading) == 15
+
+
+def test_threads_may_share_one_reading(store: Store) -> None:
+    fill(store, numbered(3))
+    with store.read() as reading, ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(lambda _: number_seen(reading), range(40))) == [3] * 40
+
+
+def test_the_same_batches_give_the_same_index(make_store: MakeStore) -> None:
+    answers = []
+    for name in ("one", "two"):
+        store = make_store(name, PlainAnalyzer())
+        fill(store, numbered(1), numbered(2), batch(gone=["3.md"]))
+        with store.read() as reading:
+            answers.append(
+                (
+                    reading.documents(),
+                    reading.keyword(["number2", "of"], 10),
+                    reading.nearest(vector_of("x"), 10),
+                    reading.vocabulary(10),
+                    reading.generation,
+                )
+            )
+    assert answers[0] == answers[1]
+
+
+def test_a_store_can_be_used_again_after_closing(store: Store) -> None:
+    fill(store, numbered(1))
+    store.close()
+    with store.read() as reading:
+        assert number_seen(reading) == 1
+
+
+def test_repairing_a_whole_index_changes_no_answer(store: Store) -> None:
+    fill(store, numbered(1), numbered(2))
+    store.repair()
+    assert store.check() == []
+    with store.read() as reading:
+        assert number_seen(reading) == 2
