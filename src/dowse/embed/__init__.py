@@ -1,0 +1,24 @@
+"""Text → vectors: a local model, or an endpoint."""
+
+from dowse.embed.open import (
+    ModelStatus,
+    known_models,
+    models_status,
+    open_embedder,
+    open_model,
+    pull,
+    remove,
+)
+from dowse.embed.options import DEFAULT_MODEL, EmbedOptions
+
+__all__ = [
+    "DEFAULT_MODEL",
+    "EmbedOptions",
+    "ModelStatus",
+    "known_models",
+    "models_status",
+    "open_embedder",
+    "open_model",
+    "pull",
+    "remove",
+]

@@ -1,0 +1,107 @@
+"""The embedder that lets another program, here or elsewhere, make the vectors."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from dowse.embed.endpoint_client import EndpointClient, Wait
+from dowse.embed.options import EmbedOptions
+from dowse.embed.parallel import run_parallel
+from dowse.errors import EndpointFailed
+from dowse.types import EmbeddedBatch, Matrix, Model, Vector
+
+_QUESTION = "How long are your vectors?"  # any text would do
+
+
+class EndpointEmbedder:
+    """Embeds through an OpenAI-compatible endpoint.
+
+    How long its vectors are is asked once and remembered in `notes`, so that opening an index
+    costs no request.
+    """
+
+    def __init__(self, options: EmbedOptions, notes: Path, wait: Wait = time.sleep) -> None:
+        self._options = options
+        self._notes = notes
+        self._client = EndpointClient(options, wait)
+        self._dimensions = options.endpoint_dimensions
+
+    @property
+    def model(self) -> Model:
+        """The model behind the vectors; the first time ever, this may ask the endpoint."""
+        name = self._options.endpoint_model.rpartition("/")[2]
+        key = f"endpoint/{name}/{self._digest()}"
+        return Model(key, self._length(), self._options.endpoint_max_tokens)
+
+    def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
+        """Embeds texts to be found, yielding batches as they are done."""
+        size = self._options.endpoint_batch_size
+        jobs = (range(start, min(start + size, len(texts))) for start in range(0, len(texts), size))
+        prefix = self._options.endpoint_passage_prefix
+
+        def embed(places: range) -> EmbeddedBatch:
+            vectors = self._vectors([prefix + texts[place] for place in places])
+            return EmbeddedBatch(tuple(places), vectors)
+
+        yield from run_parallel(embed, jobs, self._options.endpoint_parallel)
+
+    def query(self, text: str) -> Vector:
+        """Embeds a text to search with."""
+        vector: Vector = self._vectors([self._options.endpoint_query_prefix + text])[0]
+        return vector
+
+    def _vectors(self, texts: Sequence[str]) -> Matrix:
+        vectors = self._client.embed(texts)
+        expected = self._dimensions or self._remembered() or self._learn(vectors.shape[1])
+        if vectors.shape[1] != expected:
+            raise EndpointFailed(
+                f"The endpoint {self._options.endpoint_url} gave vectors of "
+                f"{vectors.shape[1]} dimensions, expected {expected}.",
+                "Check embed.endpoint_model and embed.endpoint_dimensions.",
+            )
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.all(np.isfinite(lengths)) or not np.all(lengths > 0):
+            raise EndpointFailed(
+                f"The endpoint {self._options.endpoint_url} gave vectors without a length.",
+                "Check that embed.endpoint_model names an embedding model.",
+            )
+        unit: Matrix = vectors / lengths
+        return unit
+
+    def _length(self) -> int:
+        self._dimensions = self._dimensions or self._remembered()
+        if not self._dimensions:
+            self._learn(self._client.embed([_QUESTION]).shape[1])
+        return self._dimensions
+
+    def _remembered(self) -> int:
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            known = msgspec.json.decode(self._notes.read_bytes(), type=dict[str, int])
+            return known.get(self._digest(), 0)
+        return 0
+
+    def _learn(self, dimensions: int) -> int:
+        self._dimensions = dimensions
+        with contextlib.suppress(OSError, msgspec.DecodeError):  # then it is asked again
+            self._notes.parent.mkdir(parents=True, exist_ok=True)
+            known = {}
+            if self._notes.is_file():
+                known = msgspec.json.decode(self._notes.read_bytes(), type=dict[str, int])
+            scratch = self._notes.with_suffix(".partial")
+            scratch.write_bytes(msgspec.json.encode(known | {self._digest(): dimensions}))
+            scratch.replace(self._notes)
+        return dimensions
+
+    def _digest(self) -> str:
+        options = self._options
+        prefixes = (options.endpoint_query_prefix, options.endpoint_passage_prefix)
+        shortened = options.endpoint_shorten and options.endpoint_dimensions
+        named = (options.endpoint_url.rstrip("/"), options.endpoint_model, shortened, prefixes)
+        return hashlib.sha256(repr(named).encode("utf-8", "replace")).hexdigest()[:8]

