@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from dowse.chunk import VERSION as CHUNK_VERSION
-from dowse.errors import NotFound, StampMismatch
+from dowse.errors import Damaged, Locked, NotFound, StampMismatch
 from dowse.flow import IndexReport, Searching, SearchOptions, run_indexing, run_search
 from dowse.flow.scan import scan
 from dowse.parse import VERSION as PARSE_VERSION
@@ -23,6 +23,7 @@ from dowse.types import (
     Announce,
     Counts,
     DocumentEntry,
+    Event,
     Finding,
     Response,
     Stamp,
@@ -89,11 +90,15 @@ class Engine:
     ) -> IndexReport:
         """Brings the index level with the folder, or with some paths of it.
 
-        Raises `Locked` when another process is still writing after `wait` seconds.
+        With `rebuild` it is emptied first, and filled with everything again. Raises `Locked` when
+        another process is still writing after `wait` seconds.
         """
+        if rebuild:
+            self.reset(wait)
+            paths = ()
         with self._parts.store.write(wait) as writing:
             stamp = writing.stamp()
-            if stamp is None or rebuild:
+            if stamp is None:
                 writing.start(self._stamp())
             else:
                 self._check_stamp(stamp)
@@ -115,15 +120,31 @@ class Engine:
         announce: Announce = silent,
     ) -> None:
         """Keeps the index level with the folder until told to stop."""
-        watch(
-            self.project.named_roots,
-            self.settings.read,
-            lambda paths: changed(self.index(sorted(paths), announce=announce)),
-            stop=stop,
-        )
+
+        def follow(paths: Iterable[Path]) -> None:
+            while not stop.is_set():
+                try:
+                    changed(self.index(sorted(paths), announce=announce))
+                except Locked as error:
+                    announce(Event("watch", 0, None, note=f"{error.message} Waiting for it."))
+                else:
+                    return
+
+        roots = self.project.named_roots
+        watch(roots, self.settings.read, follow, stop=stop, announce=announce)
 
     def reset(self, wait: float = 10.0) -> None:
-        """Empties the index; known vectors are kept, so that indexing again is quick."""
+        """Empties the index; known vectors are kept, so that indexing again is quick.
+
+        An index that cannot be opened any more, or is of another version, is removed altogether.
+        """
+        try:
+            self._start(wait)
+        except (Damaged, StampMismatch):
+            self._parts.store.discard(wait)
+            self._start(wait)
+
+    def _start(self, wait: float) -> None:
         with self._parts.store.write(wait) as writing:
             writing.start(self._stamp())
 
@@ -183,6 +204,24 @@ class Engine:
         """What is not as it should be with the index, with the command that mends it."""
         return self._parts.store.check()
 
+    def built_with(self) -> Stamp | None:
+        """What the index was built with; None while there is none."""
+        with self._parts.store.read() as reading:
+            return reading.stamp()
+
+    def writer(self) -> str:
+        """Who is writing to the index now, in a sentence; empty when nobody is."""
+        try:
+            with self._parts.store.write(wait=0):
+                return ""
+        except Locked as error:
+            return error.message
+
+    def mismatches(self) -> list[str]:
+        """Settings that the index was not built with; an empty list while it can be used."""
+        with self._parts.store.read() as reading:
+            return self._mismatches(reading.stamp())
+
     # ── The stamp ────────────────────────────────────────────────────────────
 
     def _stamp(self) -> Stamp:
@@ -196,11 +235,11 @@ class Engine:
         }
 
     def _mismatches(self, stamp: Stamp | None) -> list[str]:
-        wanted = self._stamp()
+        wanted, known = dict(_flat(self._stamp())), dict(_flat(stamp or {}))
         return [
-            f"{name}: the index has {stamp.get(name)!r}, the settings say {value!r}."
+            f"{name}: the index has {known.get(name)!r}, the settings say {value!r}."
             for name, value in wanted.items()
-            if stamp is not None and stamp.get(name) != value
+            if stamp is not None and known.get(name) != value
         ]
 
     def _check_stamp(self, stamp: Stamp) -> None:
@@ -219,6 +258,15 @@ class Engine:
                 f"Index it with: dowse index -p {self.project.name}",
             )
         self._check_stamp(stamp)
+
+
+def _flat(stamp: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of a stamp under its full name, as a message can show it."""
+    for name, value in stamp.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
 
 
 def _size(folder: Path) -> int:

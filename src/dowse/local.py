@@ -26,7 +26,8 @@ class LocalFile:
 
     path: Path
     name: str | None  # of the project
-    roots: tuple[Path, ...]  # absolute; the file's own folder when it names none
+    roots: tuple[Path, ...]  # absolute, below its own folder; that folder when it names none
+    outside: tuple[Path, ...]  # further roots, outside its folder, that the user has agreed to
     layer: Layer
     withheld: tuple[str, ...]  # what waits for the user's consent, for people
 
@@ -40,11 +41,12 @@ def read_local(path: Path, trust: Trust) -> LocalFile:
     sensitive = {name: v for name, v in layer.values.items() if name.startswith(_NEEDS_CONSENT)}
     withheld = [f"read {root}" for root in outside]
     withheld += [f"set {name} = {value!r}" for name, value in sensitive.items()]
-    if trust.covers(path):
-        return LocalFile(path, table.get("name"), tuple(roots), layer, ())
-    values = {name: value for name, value in layer.values.items() if name not in sensitive}
     inside = tuple(root for root in roots if root not in outside) or (path.parent.resolve(),)
-    return LocalFile(path, table.get("name"), inside, Layer(layer.origin, values), tuple(withheld))
+    if trust.covers(path):
+        return LocalFile(path, table.get("name"), inside, tuple(outside), layer, ())
+    values = {name: value for name, value in layer.values.items() if name not in sensitive}
+    allowed = Layer(layer.origin, values)
+    return LocalFile(path, table.get("name"), inside, (), allowed, tuple(withheld))
 
 
 def _project_table(path: Path) -> dict[str, Any]:

@@ -195,6 +195,10 @@ class Store(Protocol):
         """Rebuilds what is damaged, as far as the truth is intact."""
         ...
 
+    def discard(self, wait: float = 0.0) -> None:
+        """Removes the index, known vectors included: the way out when the truth is damaged."""
+        ...
+
     def close(self) -> None:
         """Lets go of everything that is open."""
         ...

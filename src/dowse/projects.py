@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
+import msgspec
 
 from dowse.errors import BadSettings, NotFound, UsageError
 from dowse.locations import Locations
 from dowse.read import Root
+from dowse.types import Finding
 
 LOCAL_FILE = "dowse.toml"
 """The settings file that may lie with the documents."""
@@ -49,6 +50,21 @@ class Project:
         return named
 
 
+_AbsolutePath = Annotated[str, msgspec.Meta(pattern=r"^(/|[A-Za-z]:[/\\])")]
+
+
+@dataclass(frozen=True, slots=True)
+class _ProjectTable:
+    roots: Annotated[list[_AbsolutePath], msgspec.Meta(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class _ProjectFile:
+    """What must be in a project.toml; the settings in it are read elsewhere."""
+
+    project: _ProjectTable
+
+
 class Projects:
     """All projects of a user."""
 
@@ -56,18 +72,21 @@ class Projects:
         self._folder = locations.projects
 
     def all(self) -> list[Project]:
-        """Every project, by name."""
-        files = sorted(self._folder.glob("*/project.toml"))
-        return [self._load(file.parent.name) for file in files]
+        """Every project that can be read, by name."""
+        return [found for found in self._found() if isinstance(found, Project)]
+
+    def broken(self) -> list[Finding]:
+        """The projects that cannot be read, and what to do about each."""
+        errors = [found for found in self._found() if isinstance(found, BadSettings)]
+        return [Finding(error.message, error.hint) for error in errors]
+
+    def knows(self, name: str) -> bool:
+        """Whether there is a project of this name, readable or not."""
+        return bool(_NAME.fullmatch(name)) and (self._folder / name / "project.toml").is_file()
 
     def get(self, name: str) -> Project:
         """The project of this name."""
-        if not (self._folder / name / "project.toml").is_file() or not _NAME.fullmatch(name):
-            known = ", ".join(project.name for project in self.all()) or "none yet"
-            raise NotFound(
-                f"There is no project {name!r}.", f"Known: {known}. Add one: dowse project add PATH"
-            )
-        return self._load(name)
+        return self._load(self._known(name))
 
     def containing(self, path: Path) -> Project | None:
         """The project whose root holds the path most closely."""
@@ -84,10 +103,9 @@ class Projects:
         for root in roots:
             if not root.exists():
                 raise NotFound(f"{root} does not exist.", "Name a folder or a file that does.")
-        taken = {project.name.casefold() for project in self.all()}
         if name is None:
-            name = _free(_slug(roots[0].stem if roots[0].is_file() else roots[0].name), taken)
-        elif name.casefold() in taken:
+            name = self.free_name(roots[0].stem if roots[0].is_file() else roots[0].name)
+        elif name.casefold() in self._taken():
             raise UsageError(f"There is a project {name!r} already.", "Choose another name.")
         project = Project(_checked(name), self._folder / name, tuple(roots))
         self._save(project)
@@ -103,27 +121,48 @@ class Projects:
     def rename(self, name: str, new_name: str) -> Project:
         """Gives a project another name."""
         project = self.get(name)
-        target = self._folder / _checked(new_name)
-        if target.exists():
+        if new_name.casefold() in self._taken() - {name.casefold()}:
             raise UsageError(f"There is a project {new_name!r} already.", "Choose another name.")
-        project.folder.rename(target)
+        project.folder.rename(self._folder / _checked(new_name))
         return self._load(new_name)
 
     def remove(self, name: str) -> None:
-        """Forgets a project and its index; the documents stay as they are."""
-        shutil.rmtree(self.get(name).folder)
+        """Forgets a project and its index, also when its file is broken; documents stay."""
+        shutil.rmtree(self._folder / self._known(name))
+
+    def free_name(self, text: str) -> str:
+        """A name that is like the text and not taken yet."""
+        return _free(_slug(text), self._taken())
+
+    def _known(self, name: str) -> str:
+        if not self.knows(name):
+            known = ", ".join(project.name for project in self.all()) or "none yet"
+            raise NotFound(
+                f"There is no project {name!r}.", f"Known: {known}. Add one: dowse project add PATH"
+            )
+        return name
+
+    def _taken(self) -> set[str]:
+        return {file.parent.name.casefold() for file in self._folder.glob("*/project.toml")}
+
+    def _found(self) -> Iterator[Project | BadSettings]:
+        for file in sorted(self._folder.glob("*/project.toml")):
+            try:
+                yield self._load(file.parent.name)
+            except BadSettings as error:
+                yield error
 
     def _load(self, name: str) -> Project:
         folder = self._folder / name
+        file = folder / "project.toml"
         try:
-            document = tomlkit.parse((folder / "project.toml").read_text("utf-8"))
-            roots = tuple(Path(str(root)) for root in document["project"]["roots"])  # type: ignore[index, union-attr]
-        except (OSError, TOMLKitError, KeyError, TypeError) as error:
+            table = msgspec.toml.decode(file.read_bytes(), type=_ProjectFile).project
+        except (OSError, ValueError) as error:
             raise BadSettings(
-                f"{folder / 'project.toml'} cannot be read: {error}.",
+                f"{file} cannot be read: {error}.",
                 f"Mend it, or remove the project with: dowse project remove {name}",
             ) from error
-        return Project(name, folder, roots)
+        return Project(name, folder, tuple(Path(root) for root in table.roots))
 
     def _save(self, project: Project) -> None:
         project.folder.mkdir(parents=True, exist_ok=True)
@@ -132,10 +171,13 @@ class Projects:
 
 def update_toml(path: Path, name: str, value: object | None) -> None:
     """Sets one value in a TOML file, or removes it, leaving all else as it stands."""
+    import tomlkit  # noqa: PLC0415  only changes need it: tomllib reads, and starts faster
+    from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415
+
     section, _, option = name.partition(".")
     try:
         document = tomlkit.parse(path.read_text("utf-8")) if path.exists() else tomlkit.document()
-    except (OSError, TOMLKitError) as error:
+    except (OSError, UnicodeDecodeError, TOMLKitError) as error:
         raise BadSettings(f"{path} cannot be read: {error}.", "Mend or remove it.") from error
     table = document.setdefault(section, tomlkit.table())
     if value is None:

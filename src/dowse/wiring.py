@@ -24,12 +24,17 @@ class Parts:
 
 
 def assemble(
-    project: Project, settings: Settings, locations: Locations, announce: Announce
+    project: Project,
+    settings: Settings,
+    locations: Locations,
+    announce: Announce,
+    *,
+    fetch: bool,
 ) -> Parts:
-    """The parts that the settings ask for."""
+    """The parts that the settings ask for; missing weights are fetched only when that is wanted."""
     analyzer = TextAnalyzer(settings.keyword)
     store = EmbeddedStore(project.index_folder, analyzer, announce)
     if settings.embed.provider == "none":
         return Parts(store, analyzer, None)
-    embedder = open_embedder(settings.embed, locations.cache, announce)
+    embedder = open_embedder(settings.embed, locations.cache, announce, fetch=fetch)
     return Parts(store, analyzer, embedder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,17 @@ from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
 from dowse.local import LocalFile, Trust, read_local
 from dowse.locations import Locations, locations
-from dowse.projects import Project, Projects, find_local_file
-from dowse.settings import Layer, Settings, combine, from_environment, read_file
+from dowse.projects import Project, Projects, find_local_file, update_toml
+from dowse.settings import (
+    Layer,
+    Settings,
+    check_value,
+    combine,
+    find_setting,
+    from_environment,
+    parse_text,
+    read_file,
+)
 from dowse.types import Announce, silent
 from dowse.wiring import assemble
 
@@ -40,24 +49,57 @@ class Workspace:
         project: Project,
         overrides: Mapping[str, Any] | None = None,
         announce: Announce = silent,
+        *,
+        fetch: bool = False,
     ) -> Engine:
-        """Opens a project with the settings that hold for it."""
+        """Opens a project with the settings that hold for it.
+
+        With `fetch`, weights that are missing are fetched on first use.
+        """
         settings = self.settings(project, overrides).settings
-        return Engine(project, settings, assemble(project, settings, self.locations, announce))
+        project = self._with_agreed_roots(project)
+        parts = assemble(project, settings, self.locations, announce, fetch=fetch)
+        return Engine(project, settings, parts)
 
     def settings(
         self, project: Project | None, overrides: Mapping[str, Any] | None = None
     ) -> Chosen:
         """The settings that hold for a project, or for none."""
-        layers = [read_file(self.locations.settings_file)]
         local = self.local_file(project.roots[0]) if project else None
-        if local:
-            layers.append(local.layer)
-        if project:
-            layers.append(read_file(project.settings_file, ignored=("project",)))
-        layers += [from_environment(), Layer("arguments", overrides or {})]
-        settings, origins = combine(layers)
+        layers = self._layers(project, local)
+        settings, origins = combine([*layers, Layer("arguments", overrides or {})])
         return Chosen(settings, origins, local.withheld if local else ())
+
+    def change_setting(self, name: str, text: str | None, project: Project | None) -> Path:
+        """Sets a setting for the user or for a project, or takes it back; gives the file changed.
+
+        Raises `BadSettings` when the value does not fit, also together with the others.
+        """
+        file = project.settings_file if project else self.locations.settings_file
+        if text is None:
+            if name not in read_file(file, ignored=("project",)).values:
+                raise NotFound(f"{name} is not set in {file}.", "See: dowse config show")
+            update_toml(file, name, None)
+            return file
+        value = check_value(name, parse_text(find_setting(name), text), "arguments")
+        self._check_together(name, value, project)
+        update_toml(file, name, list(value) if isinstance(value, tuple) else value)
+        return file
+
+    def _check_together(self, name: str, value: object, project: Project | None) -> None:
+        """Raises `BadSettings` unless a new value fits the others, whatever the old one was."""
+        local = self.local_file(project.roots[0]) if project else None
+        others = [
+            Layer(layer.origin, {one: what for one, what in layer.values.items() if one != name})
+            for layer in self._layers(project, local)
+        ]
+        combine([*others, Layer("arguments", {name: value})])
+
+    def _layers(self, project: Project | None, local: LocalFile | None) -> list[Layer]:
+        layers = [read_file(self.locations.settings_file)]
+        layers += [local.layer] if local else []
+        layers += [read_file(project.settings_file, ignored=("project",))] if project else []
+        return [*layers, from_environment()]
 
     def local_file(self, start: Path) -> LocalFile | None:
         """The dowse.toml that lies nearest above a path."""
@@ -89,21 +131,21 @@ class Workspace:
         for path in paths:
             if not path.exists():
                 raise NotFound(f"{path} does not exist.", "Name a folder or a file that does.")
-        project = self._find(name, paths[0] if paths else start, create=name)
-        if project is None:
-            project = self._create(name, paths, start)
-            return project, []
+        name = name or os.environ.get("DOWSE_PROJECT")
+        found = self._find(name, paths[0] if paths else start, create=name)
+        project = found or self._create(name, paths, start)
         outside = [path for path in paths if not _holds(project, path)]
         if outside:
             project = self.projects.extend(project, outside)
+        if found is None:
+            return project, []
         whole = not paths or any(path in project.roots for path in paths)
         return project, [] if whole else list(paths)
 
     def _find(self, name: str | None, start: Path, create: str | None = None) -> Project | None:
         name = name or os.environ.get("DOWSE_PROJECT")
         if name:
-            exists = any(project.name == name for project in self.projects.all())
-            return self.projects.get(name) if exists or not create else None
+            return self.projects.get(name) if self.projects.knows(name) or not create else None
         found = self.projects.containing(start)
         local = self.local_file(start)
         if found is None and local:
@@ -114,10 +156,20 @@ class Workspace:
     def _create(self, name: str | None, paths: Sequence[Path], start: Path) -> Project:
         local = self.local_file(paths[0] if paths else start)
         if local and (not paths or paths[0].is_relative_to(local.path.parent)):
-            chosen = name or local.name or local.path.parent.name
-            taken = {project.name for project in self.projects.all()}
-            return self.projects.add(local.roots, chosen if chosen not in taken else None)
+            wanted = local.name or local.path.parent.name
+            return self.projects.add(local.roots, name or self.projects.free_name(wanted))
         return self.projects.add(list(paths) or [start], name)
+
+    def _with_agreed_roots(self, project: Project) -> Project:
+        """The project with what its dowse.toml reads elsewhere, for as long as the user agrees.
+
+        These roots are never written down with the project, so that they go when consent goes.
+        """
+        local = self.local_file(project.roots[0])
+        if local is None or not set(local.roots) & set(project.roots):
+            return project
+        agreed = [root for root in local.outside if root not in project.roots]
+        return replace(project, roots=(*project.roots, *agreed))
 
 
 def _holds(project: Project, path: Path) -> bool:

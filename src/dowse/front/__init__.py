@@ -1,0 +1,1 @@
+"""Where people and programs meet dowse: nothing here decides, everything here asks the engine."""

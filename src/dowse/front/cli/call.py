@@ -1,0 +1,167 @@
+"""One call of the command line: its global options, and what every command does with them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dowse.front.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from dowse.engine import Engine
+    from dowse.front.cli.progress import ProgressDrawer
+    from dowse.projects import Project
+    from dowse.types import Announce, Event
+    from dowse.workspace import Workspace
+
+
+def _silent(event: Event) -> None:
+    """An announcer of its own: the one in `types` would make --help load numpy."""
+
+
+@dataclass
+class Call:
+    """What holds for a whole call, wherever in the line it was said."""
+
+    project: str | None = None
+    json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """The user's projects and settings."""
+        from dowse.workspace import Workspace  # noqa: PLC0415  --help does not need it
+
+        return Workspace()
+
+    @cached_property
+    def out(self) -> Screen:
+        """Where results go."""
+        return Screen(sys.stdout)
+
+    @cached_property
+    def aside(self) -> Screen:
+        """Where progress and remarks go."""
+        return Screen(sys.stderr)
+
+    @property
+    def here(self) -> Path:
+        """The folder that the call is made in."""
+        return Path.cwd().resolve()
+
+    def progress(self) -> ProgressDrawer:
+        """What draws the progress of this call."""
+        from dowse.front.cli.progress import ProgressDrawer  # noqa: PLC0415  as above
+
+        return ProgressDrawer(self.aside, quiet=self.quiet)
+
+    def select(self) -> Project:
+        """The project that this call is about."""
+        project = self.workspace.select(self.project, self.here)
+        self.say_withheld(project)
+        return project
+
+    def open(
+        self,
+        overrides: Mapping[str, Any] | None = None,
+        announce: Announce = _silent,
+        *,
+        fetch: bool = False,
+    ) -> Engine:
+        """Opens the project that this call is about; with `fetch`, missing weights are fetched."""
+        return self.workspace.open(self.select(), overrides, announce, fetch=fetch)
+
+    def answer(self, shape: object, draw: Callable[[int | None], Iterable[Text]]) -> None:
+        """Gives the result: as one JSON document, or drawn for people."""
+        if self.json:
+            self.write_json(shape)
+        else:
+            self.out.show(draw(self.out.width))
+
+    def write_json(self, shape: object) -> None:
+        """Writes one JSON document."""
+        import msgspec  # noqa: PLC0415  most calls write none
+
+        self.out.write_bytes(msgspec.json.format(msgspec.json.encode(shape), indent=2) + b"\n")
+
+    def write_json_line(self, shape: object) -> None:
+        """Writes one JSON document on one line, for commands that go on."""
+        import msgspec  # noqa: PLC0415  as above
+
+        self.out.write_bytes(msgspec.json.encode(shape) + b"\n")
+        self.out.flush()
+
+    def remark(self, *sentences: str) -> None:
+        """Says something beside the result, unless the user wants quiet."""
+        from dowse.front.cli.lines import folded, line  # noqa: PLC0415  as above
+
+        if not self.quiet:
+            self.out.flush()
+            for sentence in sentences:
+                self.aside.show(folded(line((sentence, "yellow")), self.aside.width))
+
+    def say_withheld(self, project: Project) -> None:
+        """Tells what the dowse.toml of a project asks for without the user's consent."""
+        withheld = self.workspace.settings(project).withheld
+        if withheld:
+            self.remark(
+                f"dowse.toml asks to {'; to '.join(withheld)}. That is not done without your "
+                "consent: dowse project trust"
+            )
+
+
+pass_call = click.make_pass_decorator(Call, ensure=True)
+
+
+class Command(click.Command):
+    """A command that takes the global options too, so that they may stand before or after it."""
+
+    def __init__(self, *arguments: Any, shape: type | None = None, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.params += global_options()
+        self.shape = shape  # of what it prints with --json
+
+
+def global_options() -> list[click.Option]:
+    """The options that every command takes."""
+    return [
+        click.Option(
+            ["-p", "--project"],
+            metavar="NAME",
+            help="The project, where the current folder does not say it.",
+            expose_value=False,
+            callback=_note("project"),
+            shell_complete=_project_names,
+        ),
+        _flag(["--json"], "json", "Print one JSON document, also for errors."),
+        _flag(["-q", "--quiet"], "quiet", "Say nothing but results and errors."),
+        _flag(["-v", "--verbose"], "verbose", "Say more; show tracebacks of errors."),
+    ]
+
+
+def _flag(names: list[str], field: str, meaning: str) -> click.Option:
+    return click.Option(
+        names, is_flag=True, help=meaning, expose_value=False, callback=_note(field)
+    )
+
+
+def _note(field: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def note(context: click.Context, _: click.Parameter, value: Any) -> None:
+        if value:
+            setattr(context.find_root().ensure_object(Call), field, value)
+
+    return note
+
+
+def _project_names(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    projects = context.find_root().ensure_object(Call).workspace.projects.all()
+    return [project.name for project in projects if project.name.startswith(incomplete)]

@@ -1,0 +1,184 @@
+"""What `dowse doctor` looks at: the machine, dowse's own folders, and every project."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import sqlite3
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dowse import __version__
+from dowse.embed import models_status
+from dowse.engine import Engine
+from dowse.errors import DowseError
+from dowse.front.cli.call import Call
+from dowse.front.cli.lines import counted, short_path, size
+from dowse.projects import Project
+from dowse.types import Finding
+
+_OLDEST_SQLITE = (3, 35, 0)  # RETURNING
+_LITTLE_SPACE = 500_000_000  # bytes
+_REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(\[[^]]*])?(>=(?P<least>[\d.]+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    about: str
+    found: str
+    findings: tuple[Finding, ...] = ()
+
+
+def check_machine() -> Iterator[Check]:
+    """Python, SQLite, packages, and the terminal."""
+    yield Check("dowse", __version__)
+    yield Check(
+        "Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    )
+    yield _check_sqlite()
+    yield _check_packages()
+    yield _check_terminal()
+
+
+def check_folders(call: Call) -> Iterator[Check]:
+    """Where dowse keeps its files, and the user's settings in them."""
+    where = call.workspace.locations
+    for about, folder in (("Config", where.config), ("Data", where.data), ("Cache", where.cache)):
+        yield _check_folder(about, folder)
+    try:
+        origins = call.workspace.settings(None).origins
+        yield Check("Settings", f"{counted(len(origins), 'value')} set for all projects")
+    except DowseError as error:
+        yield Check("Settings", "cannot be used", (Finding(error.message, error.hint),))
+
+
+def check_model(call: Call) -> Check:
+    """The weights of the model that the user's settings name."""
+    try:
+        options = call.workspace.settings(None).settings.embed
+    except DowseError as error:
+        return Check("Model", f"unknown: {error.message}")
+    if options.provider == "none":
+        return Check("Model", "none: embed.provider is none, so dowse searches by words alone")
+    if options.provider == "endpoint":
+        return Check("Model", f"{options.endpoint_model} at {options.endpoint_url}")
+    return _check_weights(options.model, call.workspace.locations.cache)
+
+
+def _check_weights(model: str, cache: Path) -> Check:
+    if Path(model).expanduser().is_dir():
+        return Check("Model", f"used from {model}")
+    short, pull = model.rpartition("/")[2].lower(), f"dowse models pull {model}"
+    found = [one for one in models_status(cache) if one.name.rpartition("/")[2].lower() == short]
+    if not found or not found[0].here:
+        return Check("Model", model, (Finding("Its weights are not here yet.", pull),))
+    if found[0].damaged:
+        damage = Finding(f"Not as they were fetched: {', '.join(found[0].damaged)}.", pull)
+        return Check("Model", model, (damage,))
+    return Check("Model", f"{model} ({size(found[0].bytes)})")
+
+
+def check_project(call: Call, project: Project, *, repair: bool) -> Check:
+    """The folders, the settings and the index of a project; mends what it can when asked."""
+    about = f"Project {project.name}"
+    try:
+        with call.progress() as announce, call.workspace.open(project, announce=announce) as engine:
+            found, findings = _examine(engine)
+            if repair and any(finding.repair.startswith("dowse doctor") for finding in findings):
+                engine.repair()
+                found, findings = _examine(engine)
+                found += ", repaired"
+    except DowseError as error:
+        return Check(about, "cannot be used", (Finding(error.message, error.hint),))
+    return Check(about, found, tuple(findings))
+
+
+def _examine(engine: Engine) -> tuple[str, list[Finding]]:
+    name = engine.project.name
+    findings = [
+        Finding(f"{root} is not there.", "Bring it back, or: dowse project remove " + name)
+        for root in engine.project.roots
+        if not root.exists()
+    ]
+    if damage := [Finding(one.what, f"{one.repair} -p {name}") for one in engine.check()]:
+        return "damaged", findings + damage
+    if engine.built_with() is None:
+        return "not indexed yet", [*findings, Finding("It has no index.", f"dowse index -p {name}")]
+    findings += [Finding(one, f"dowse index --rebuild -p {name}") for one in engine.mismatches()]
+    return engine.writer() or "its index is whole", findings
+
+
+def _check_sqlite() -> Check:
+    version = sqlite3.sqlite_version
+    if sqlite3.sqlite_version_info >= _OLDEST_SQLITE:
+        return Check("SQLite", version)
+    needed = ".".join(str(part) for part in _OLDEST_SQLITE)
+    return Check(
+        "SQLite", version, (Finding(f"It is older than {needed}.", "Use a newer Python."),)
+    )
+
+
+def _check_packages() -> Check:
+    """Every package that dowse needs, against the version it needs at least."""
+    needed = [one for one in importlib.metadata.requires("dowse") or [] if "extra ==" not in one]
+    matches = [match for one in needed if (match := _REQUIREMENT.match(one))]
+    findings = tuple(
+        Finding(problem, f"pip install --upgrade {match['name']}")
+        for match in matches
+        if (problem := _problem(match["name"], match["least"] or "0"))
+    )
+    optional = "can" if _installed("markitdown") else "cannot"
+    return Check(
+        "Packages", f"{len(matches)} needed; PDF and Office files {optional} be read", findings
+    )
+
+
+def _problem(name: str, least: str) -> str:
+    version = _installed(name)
+    if not version:
+        return f"{name} is not installed."
+    old = _numbers(version) < _numbers(least)
+    return f"{name} {version} is older than {least}." if old else ""
+
+
+def _installed(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+def _check_terminal() -> Check:
+    encoding = (sys.stdout.encoding or "none").lower()
+    found = f"{encoding}, {shutil.get_terminal_size().columns} columns"
+    if encoding.replace("-", "") == "utf8":
+        return Check("Terminal", found)
+    what = f"{encoding} cannot show every character."
+    return Check("Terminal", found, (Finding(what, "export PYTHONIOENCODING=utf-8"),))
+
+
+def _check_folder(about: str, folder: Path) -> Check:
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    free = shutil.disk_usage(there).free
+    found = (
+        f"{short_path(folder)} ({'made' if there == folder else 'not made yet'}, {size(free)} free)"
+    )
+    findings = []
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        findings.append(Finding(f"{there} cannot be written to.", f"chmod u+rwx {there}"))
+    if free < _LITTLE_SPACE:
+        findings.append(
+            Finding(f"Only {size(free)} are free.", f"Make room, or set DOWSE_{about.upper()}_DIR.")
+        )
+    return Check(about, found, tuple(findings))

@@ -1,0 +1,74 @@
+"""`dowse doctor`: find what is wrong, and say how to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import click
+from rich.text import Text
+
+from dowse.front.cli.call import Call, Command, pass_call
+from dowse.front.cli.checkup import Check, check_folders, check_machine, check_model, check_project
+from dowse.front.cli.lines import columns, counted, folded, line
+from dowse.types import Finding
+
+_EXAMPLES = """\
+\b
+Examples:
+  dowse doctor                 look at everything
+  dowse doctor -p work         and of the projects only at this one
+  dowse doctor --repair        rebuild what is damaged
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorShape:
+    """What `dowse doctor` found."""
+
+    checks: Annotated[tuple[Check, ...], "What was looked at, each with its findings."]
+    findings: Annotated[tuple[Finding, ...], "All findings, each with what mends it."]
+
+
+@click.command(cls=Command, shape=DoctorShape, epilog=_EXAMPLES)
+@click.option("--repair", is_flag=True, help="Rebuild what is damaged and can be rebuilt.")
+@pass_call
+def command(call: Call, repair: bool) -> int:
+    """Find what is wrong, and say how to mend it.
+
+    Looks at Python and its packages, dowse's folders, the settings, the model weights, the terminal
+    and the index of every project. Exits with 1 when there is something to mend.
+    """
+    checks = tuple(_checks(call, repair))
+    findings = tuple(finding for check in checks for finding in check.findings)
+    call.answer(DoctorShape(checks, findings), lambda width: _draw(checks, width))
+    return 1 if findings else 0
+
+
+def _checks(call: Call, repair: bool) -> Iterator[Check]:
+    yield from check_machine()
+    yield from check_folders(call)
+    yield check_model(call)
+    projects = call.workspace.projects
+    for project in [projects.get(call.project)] if call.project else projects.all():
+        yield check_project(call, project, repair=repair)
+    if not call.project:
+        yield from (Check("Project", "cannot be read", (one,)) for one in projects.broken())
+
+
+def _draw(checks: tuple[Check, ...], width: int | None) -> Iterator[Text]:
+    rows = [
+        (("!", "bold red") if one.findings else ("✓", "green"), one.about, one.found)
+        for one in checks
+    ]
+    for check, drawn in zip(checks, columns(rows, width), strict=True):
+        yield from drawn
+        for finding in check.findings:
+            yield from folded(line((finding.what, "yellow")), width, 4)
+            yield from folded(line(("mend it: ", "dim"), (finding.repair, "bold")), width, 6)
+    count = sum(len(check.findings) for check in checks)
+    yield Text()
+    yield line(
+        (counted(count, "thing") + " to mend.", "yellow") if count else ("All is well.", "green")
+    )

@@ -1,0 +1,71 @@
+"""What an indexing run did, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from dowse.flow import IndexReport
+from dowse.front.cli.lines import counted, duration, folded, line, number
+from dowse.types import LeftOut
+
+_NAMED = 20  # files left out that are named without --verbose
+
+
+def draw_report(
+    project: str, report: IndexReport, seconds: float, width: int | None, *, verbose: bool
+) -> Iterator[Text]:
+    """The summary of a run, and what was left out."""
+    yield from folded(
+        line((project, "bold"), f": {_summary(report)}, in {duration(seconds)}"), width
+    )
+    if verbose:
+        yield from folded(line((_times(report), "dim")), width)
+    yield from _draw_left_out(
+        [item for item in report.left_out if item.whole], "left out", width, verbose
+    )
+    yield from _draw_left_out(
+        [item for item in report.left_out if not item.whole], "indexed in part", width, verbose
+    )
+
+
+def draw_change(report: IndexReport, width: int | None) -> Iterator[Text]:
+    """One line about a run while watching, and what was left out."""
+    yield from folded(line(_summary(report)), width)
+    yield from _draw_left_out(list(report.left_out), "left out", width, verbose=False)
+
+
+def _summary(report: IndexReport) -> str:
+    parts = [
+        f"{number(count)} {word}"
+        for count, word in (
+            (report.added, "added"),
+            (report.changed, "changed"),
+            (report.removed, "removed"),
+            (report.unchanged, "unchanged"),
+        )
+        if count
+    ]
+    if report.chunks:
+        parts.append(f"{counted(report.chunks, 'chunk')} written")
+    return ", ".join(parts) or "no documents found"
+
+
+def _times(report: IndexReport) -> str:
+    slow = sorted(report.seconds.items(), key=lambda item: -item[1])
+    times = ", ".join(f"{stage} {duration(seconds)}" for stage, seconds in slow)
+    return f"Time by stage: {times}. Texts embedded: {number(report.embedded)}."
+
+
+def _draw_left_out(
+    items: list[LeftOut], what: str, width: int | None, verbose: bool
+) -> Iterator[Text]:
+    if not items:
+        return
+    yield line((f"{counted(len(items), 'file')} {what}:", "yellow"))
+    shown = items if verbose else items[:_NAMED]
+    for item in shown:
+        yield from folded(line((item.id, "bold"), f": {item.reason}"), width, indent=2)
+    if len(shown) < len(items):
+        yield line(f"  and {number(len(items) - len(shown))} more: --verbose shows all")

@@ -1,0 +1,81 @@
+"""Errors at the edge: one line that says what happened, one that says what to do, a number."""
+
+from __future__ import annotations
+
+import os
+import traceback
+
+import click
+
+from dowse.errors import DowseError
+from dowse.front.cli.call import Call
+from dowse.front.cli.screen import OutputClosed, silence_streams
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C: 128 and the number of the signal."""
+
+_CLOSED = 141  # the same for a reader that has gone away
+_BUG = 70  # EX_SOFTWARE of sysexits.h
+
+
+class Interrupted(DowseError):
+    """The user pressed Ctrl-C."""
+
+    exit_code = INTERRUPTED
+
+
+def report(error: BaseException, call: Call) -> int:
+    """Tells the user of an error, and gives the exit code that stands for it."""
+    if isinstance(error, OutputClosed):
+        silence_streams()
+        return _CLOSED
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1
+    if (call.verbose or os.environ.get("DOWSE_DEBUG")) and not isinstance(
+        error, click.ClickException
+    ):
+        call.aside.write("".join(traceback.format_exception(error)))
+    failure = _as_failure(error)
+    if call.json:
+        call.write_json({"error": failure.message, "hint": failure.hint})
+    else:
+        _draw(failure, call)
+    return failure.exit_code
+
+
+def _draw(failure: DowseError, call: Call) -> None:
+    from dowse.front.cli.lines import folded, line  # noqa: PLC0415  most calls do not fail
+
+    width = call.aside.width
+    call.out.flush()
+    call.aside.show(folded(line(("dowse: ", "bold red"), failure.message), width))
+    if failure.hint:
+        call.aside.show(folded(line(failure.hint), width))
+
+
+def _as_failure(error: BaseException) -> DowseError:
+    if isinstance(error, DowseError):
+        return error
+    if isinstance(error, (click.Abort, KeyboardInterrupt)):
+        return Interrupted("Stopped.")
+    if isinstance(error, click.ClickException):
+        return _from_click(error)
+    if isinstance(error, OSError):
+        return DowseError(f"{error}.", "Check the disk and the permissions: dowse doctor")
+    return _Bug(
+        f"This is a bug: {type(error).__name__}: {error}",
+        "Please report it, with what DOWSE_DEBUG=1 shows when you run the command again.",
+    )
+
+
+class _Bug(DowseError):
+    exit_code = _BUG
+
+
+def _from_click(error: click.ClickException) -> DowseError:
+    failure = DowseError(error.format_message())
+    failure.exit_code = error.exit_code
+    context = getattr(error, "ctx", None)
+    if context:
+        failure.hint = f"See: {context.command_path} --help"
+    return failure

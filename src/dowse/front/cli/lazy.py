@@ -1,0 +1,75 @@
+"""A group of commands that are loaded only when they are called."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from dowse.front.cli.call import global_options
+
+Topics = Mapping[str, Mapping[str, str]]
+"""Commands with their summaries, under the headings that the help shows."""
+
+
+class Group(click.Group):
+    """A group that takes the global options and knows what nearly was a command."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.params += global_options()
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments name; what is nearest is suggested when there is none."""
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], known, n=2, cutoff=0.6)
+            said = f"There is no command {args[0]!r}."
+            ctx.fail(f"{said} Did you mean {' or '.join(near)}?" if near else said)
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(Group):
+    """A group whose commands are the modules of this package with the same names."""
+
+    def __init__(self, *arguments: Any, topics: Topics, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._topics = topics
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click calls it so
+        """All commands, in the order of the help."""
+        return [name for topic in self._topics.values() for name in topic]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command by name."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = importlib.import_module(f"dowse.front.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands and options that begin as typed, without loading a command."""
+        commands = [
+            CompletionItem(name, help=summary)
+            for topic in self._topics.values()
+            for name, summary in topic.items()
+            if name.startswith(incomplete)
+        ]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002  click calls it so
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """Lists the commands under their headings, without loading them."""
+        for heading, topic in self._topics.items():
+            with formatter.section(heading):
+                formatter.write_dl(list(topic.items()), col_max=14)

@@ -1,0 +1,108 @@
+"""The door: reads the line, calls the command, and turns whatever comes of it into an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+from dowse.front.cli.call import Call
+from dowse.front.cli.failures import INTERRUPTED, report
+from dowse.front.cli.lazy import LazyGroup
+from dowse.front.cli.screen import prepare_streams
+from dowse.front.cli.version import command as version_command
+
+TOPICS = {
+    "Search": {
+        "search": "Find the passages that answer a query.",
+        "get": "Show a document, or some lines of it.",
+        "ls": "List the documents of the index.",
+    },
+    "Index": {
+        "index": "Bring the index level with a folder.",
+        "watch": "Keep the index level with the folder as it changes.",
+        "status": "Tell what the index holds, and whether it is up to date.",
+        "reset": "Empty the index; documents stay as they are.",
+    },
+    "Set up": {
+        "project": "List, add, remove, rename or trust projects.",
+        "config": "Show and change settings.",
+        "models": "List, fetch and remove model weights.",
+        "doctor": "Find what is wrong, and say how to mend it.",
+        "completion": "Print the completion script for a shell.",
+        "version": "Tell which version of dowse this is.",
+    },
+}
+"""All commands, as the help lists them."""
+
+_EXAMPLES = """\
+\b
+Examples:
+  dowse index ~/notes                    make or refresh an index
+  dowse search "how do I restore a backup"
+  dowse search -n 10 --mode keyword get_station_by_id
+  dowse get guides/restore.md:12:20      twenty lines from line 12
+  dowse COMMAND --help                   more about a command
+
+Exit codes: 0 fine, 1 failed, 2 wrong call, 3 indexed but some files were left out, 4 the index
+cannot serve, 5 another process is writing, 70 a bug, 130 interrupted.
+"""
+
+
+@click.group(
+    cls=LazyGroup,
+    topics=TOPICS,
+    epilog=_EXAMPLES,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+)
+@click.option("-V", "--version", is_flag=True, help="Tell which version of dowse this is.")
+@click.pass_context
+def cli(context: click.Context, version: bool) -> None:
+    """Search a folder of Markdown by meaning and by words, on your own machine.
+
+    dowse reads your documents and never writes to them.
+    """
+    if version:
+        context.exit(context.invoke(version_command))
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs a line, and gives its exit code."""
+    prepare_streams()
+    # Until the line is understood nobody knows whether it asks for JSON, and it may never be.
+    before_dashes = list(arguments)[: _position(arguments, "--")]
+    call = Call(json="--json" in before_dashes)
+    try:
+        result = cli.main(list(arguments), prog_name="dowse", standalone_mode=False, obj=call)
+        call.out.flush()
+    except BaseException as error:  # noqa: BLE001  this is the edge: everything gets its exit code
+        return _told(error, call)
+    return result if isinstance(result, int) else 0
+
+
+def main() -> NoReturn:
+    """The console script."""
+    code = run(sys.argv[1:])
+    if code == INTERRUPTED:
+        os._exit(code)  # whoever presses Ctrl-C does not want to wait for threads at work
+    sys.exit(code)
+
+
+def _told(error: BaseException, call: Call) -> int:
+    try:
+        code = report(error, call)
+        call.out.flush()
+        call.aside.flush()
+    except BaseException as second:  # noqa: BLE001  the reader may go away while it is told
+        return report(second, call)
+    return code
+
+
+def _position(arguments: Sequence[str], wanted: str) -> int:
+    return arguments.index(wanted) if wanted in arguments else len(arguments)

@@ -1,0 +1,243 @@
+"""The reference of commands and settings, written from the code: `python -m … docs` writes both."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import click
+
+from dowse.front.cli.call import Command, global_options
+from dowse.front.cli.config import as_toml
+from dowse.front.cli.main import TOPICS, cli
+from dowse.settings import SECTIONS, Setting, known_settings
+
+_EXPLAINED = re.compile(r"^(\S.*?\S)\s{2,}(\S.*)$")
+_GENERATED = "<!-- Written by `make docs` from the code: change the code, not this page. -->"
+
+
+def root_context() -> click.Context:
+    """The context that a call of dowse begins with."""
+    return click.Context(cli, info_name="dowse", **cli.context_settings)
+
+
+def commands_page() -> str:
+    """The reference of commands, in Markdown."""
+    root = root_context()
+    parts = [
+        "# Commands",
+        _GENERATED,
+        "Every command takes the options of the last section, before or after its name.",
+    ]
+    for heading, topic in TOPICS.items():
+        parts.append(f"## {heading}")
+        for name in topic:
+            parts += _command(root, name)
+    parts += ["## Options of every command", _table(_option_rows(global_options(), root))]
+    parts += ["## Errors", _ERRORS, _EXIT_CODES, "## Environment", _ENVIRONMENT]
+    return "\n\n".join(parts) + "\n"
+
+
+def settings_page() -> str:
+    """The reference of settings, in Markdown."""
+    parts = ["# Settings", _GENERATED, _SETTINGS]
+    for section in SECTIONS:
+        rows = [
+            (f"`{name}`", _code(as_toml(setting.default)), _kind(setting.type), setting.meaning)
+            for name, setting in known_settings().items()
+            if name.startswith(f"{section}.")
+        ]
+        parts += [f"## {section}", _table([("setting", "default", "type", "meaning"), *rows])]
+    parts += ["## Example", _example(known_settings())]
+    return "\n\n".join(parts) + "\n"
+
+
+def pages() -> dict[str, str]:
+    """Both pages, by file name."""
+    return {"commands.md": commands_page(), "settings.md": settings_page()}
+
+
+def _command(parent: click.Context, name: str) -> Iterator[str]:
+    group = parent.command
+    command = group.get_command(parent, name) if isinstance(group, click.Group) else None
+    if command is None:
+        raise LookupError(name)
+    context = click.Context(command, info_name=name, parent=parent)
+    yield f"### {context.command_path}"
+    yield _paragraphs(command.help or "")
+    if isinstance(command, click.Group):
+        yield from _examples(command.epilog or "")
+        for one in command.list_commands(context):
+            yield from _command(context, one)
+        return
+    yield f"```\n{command.get_usage(context).removeprefix('Usage: ')}\n```".replace(
+        "\n        ", " "
+    )
+    own = [one for one in command.params if one.expose_value]
+    if any(isinstance(one, click.Option) for one in own):
+        yield _table(_option_rows(own, context))
+    yield from _examples(command.epilog or "")
+    if isinstance(command, Command) and command.shape is not None:
+        yield "With `--json`:"
+        yield _table([("field", "type", "meaning"), *_fields(command.shape)])
+
+
+def _paragraphs(text: str) -> str:
+    paragraphs = text.strip().split("\n\n")
+    return "\n\n".join(" ".join(one.split()) for one in paragraphs)
+
+
+def _examples(text: str) -> Iterator[str]:
+    """The blocks of an epilog: a marked one is set as code under its first line."""
+    for block in text.strip().split("\n\n"):
+        if block.startswith("\b"):
+            heading, _, lines = block.removeprefix("\b\n").partition("\n")
+            yield f"{heading}\n\n```bash\n{_as_shell(lines)}\n```"
+        elif block:
+            yield " ".join(block.split())
+
+
+def _as_shell(lines: str) -> str:
+    """Lines of the help as a shell takes them: what explains a command becomes a comment."""
+    return "\n".join(_EXPLAINED.sub(r"\1  # \2", line.strip()) for line in lines.split("\n"))
+
+
+def _option_rows(
+    params: typing.Sequence[click.Parameter], context: click.Context
+) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("option", "meaning")]
+    for one in params:
+        record = one.get_help_record(context) if isinstance(one, click.Option) else None
+        if record is not None:
+            names, _, value = record[0].partition("  ")
+            rows.append((_code(f"{names} {value}".strip()), record[1]))
+    return rows
+
+
+def _fields(shape: type, prefix: str = "") -> Iterator[tuple[str, str, str]]:
+    """Every field of what --json prints, with those of records inside it that explain theirs."""
+    for name, hint in get_type_hints(shape, include_extras=True).items():
+        bare, meaning = hint.__origin__, hint.__metadata__[0]
+        yield f"`{prefix}{name}`", _kind(bare), meaning
+        inner = get_args(bare)[0] if get_origin(bare) is tuple else bare
+        if _explains_its_fields(inner):
+            yield from _fields(inner, f"{prefix}{name}{'[]' if inner is not bare else ''}.")
+
+
+def _explains_its_fields(shape: Any) -> bool:
+    if not dataclasses.is_dataclass(shape):
+        return False
+    hints = get_type_hints(shape, include_extras=True).values()
+    return all(get_origin(hint) is Annotated for hint in hints)
+
+
+def _kind(hint: Any) -> str:
+    """A type in the words of JSON."""
+    plain = {str: "text", int: "integer", float: "number", bool: "true or false", Any: "any"}
+    if hint in plain:
+        return plain[hint]
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return " or ".join(_code(str(one)) for one in arguments)
+    if origin is tuple:
+        return f"list of {_kind(arguments[0])}"
+    if origin in {types.UnionType, typing.Union}:
+        return " or ".join("null" if one is type(None) else _kind(one) for one in arguments)
+    if dataclasses.is_dataclass(hint) and not _explains_its_fields(hint):
+        return "object of " + ", ".join(_code(one.name) for one in dataclasses.fields(hint))
+    return "object"
+
+
+def _table(rows: typing.Sequence[tuple[str, ...]]) -> str:
+    head, *body = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
+    lines = [head, ["---"] * len(head), *body]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def _example(settings: Mapping[str, Setting]) -> str:
+    lines = [f"# {settings['search.top_n'].meaning}", "[search]", "top_n = 10"]
+    return "```toml\n" + "\n".join(lines) + "\n```"
+
+
+_ERRORS = """\
+An error is one line on standard error that begins with `dowse:`, and one that says what to do next.
+With `--json` it is `{"error": "…", "hint": "…"}` on standard output instead.
+The exit code says what kind of error it was:"""
+
+_EXIT_CODES = _table(
+    [
+        ("code", "meaning"),
+        ("0", "Fine."),
+        ("1", "Failed; the message says why. `dowse doctor`: there is something to mend."),
+        ("2", "The call cannot mean anything, names something unknown, or was refused."),
+        ("3", "`dowse index`: indexed, but some files were left out."),
+        ("4", "The index cannot serve: built with other settings, or damaged."),
+        ("5", "Another process is writing to the index."),
+        ("70", "A bug in dowse."),
+        ("130", "Interrupted with Ctrl-C."),
+        ("141", "Whoever read the output has gone away."),
+    ]
+)
+
+_ENVIRONMENT = _table(
+    [
+        ("variable", "meaning"),
+        ("`DOWSE_PROJECT`", "The project, as `-p` gives it."),
+        ("`DOWSE_CONFIG_DIR`", "Where your settings are; else by the XDG rules."),
+        ("`DOWSE_DATA_DIR`", "Where projects and their indexes are; else by the XDG rules."),
+        ("`DOWSE_CACHE_DIR`", "Where model weights are; else by the XDG rules."),
+        ("`DOWSE_SECTION_NAME`", "Any setting: `DOWSE_SEARCH_TOP_N` is `search.top_n`."),
+        ("`DOWSE_DEBUG`", "Show the traceback of an error."),
+        ("`NO_COLOR`, `TERM=dumb`, `CLICOLOR=0`", "No colours."),
+        ("`FORCE_COLOR`, `CLICOLOR_FORCE`", "Colours also where nobody seems to look."),
+    ]
+)
+
+_SETTINGS = """\
+Settings come from several places. From weakest to strongest:
+
+1. the defaults below,
+2. your own `config.toml` (`dowse config set NAME VALUE`),
+3. a `dowse.toml` in the folder of the documents or above it,
+4. what you have set for a project (`dowse config set -p PROJECT NAME VALUE`),
+5. the environment: `DOWSE_CHUNK_OVERLAP` is `chunk.overlap`; lists are separated by commas,
+6. options of the command.
+
+`dowse config show` tells which value holds and where it comes from.
+
+A `dowse.toml` may also name the project and its folders:
+
+```toml
+[project]
+name = "handbook"
+roots = ["docs", "notes"]
+```
+
+Whoever can change the documents can change their `dowse.toml`.
+What it says about `embed`, and about folders outside its own, counts only after
+`dowse project trust`, and only until the file changes.
+
+Settings of `chunk`, of `keyword` and the choice of the model in `embed` are part of the index.
+When one of them changes, dowse says so and asks for `dowse index --rebuild`; vectors of texts
+that stay the same are kept."""
+
+
+def main() -> None:
+    """Writes both pages into the folder that the command names."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs")
+    for name, text in pages().items():
+        (folder / name).write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()

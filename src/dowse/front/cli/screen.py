@@ -1,0 +1,121 @@
+"""An output stream: whether people read it, how wide it is, and what it can show."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+_ASCII = {"…": "...", "·": "-", "—": "-", "–": "-", "→": "->", "▰": "#", "▱": "-", "✓": "ok"}
+_NARROWEST = 40  # below this, lines are left to the terminal to break
+
+
+class OutputClosed(Exception):
+    """Whoever read the output has gone away, as `head` does."""
+
+
+class Screen:
+    """Standard output or standard error."""
+
+    def __init__(self, stream: TextIO, environment: Mapping[str, str] = os.environ) -> None:
+        self._stream = stream
+        self.is_terminal = stream.isatty()
+        self.in_colour = _in_colour(self.is_terminal, environment)
+
+    @property
+    def width(self) -> int | None:
+        """How many columns a line may take; None when no person reads it."""
+        return max(_NARROWEST, shutil.get_terminal_size().columns) if self.is_terminal else None
+
+    @cached_property
+    def console(self) -> Console:
+        """The same stream as rich sees it."""
+        from rich.console import Console  # noqa: PLC0415  costs time that --json need not spend
+
+        return Console(
+            file=self._stream,
+            force_terminal=self.is_terminal or self.in_colour,
+            color_system="standard" if self.in_colour else None,
+            width=self.width,
+            markup=False,
+            highlight=False,
+            emoji=False,
+        )
+
+    def show(self, lines: Iterable[Text]) -> None:
+        """Writes drawn lines, each as it stands."""
+        for line in lines:
+            with self.console.capture() as drawn:
+                self.console.print(line, soft_wrap=True, end="")
+            self.write(drawn.get() + "\n")
+
+    def write(self, text: str) -> None:
+        """Writes text as it is."""
+        try:
+            self._stream.write(text)
+        except BrokenPipeError as error:
+            raise OutputClosed from error
+
+    def write_bytes(self, data: bytes) -> None:
+        """Writes bytes as they are, whatever encoding the stream has."""
+        try:
+            self._stream.flush()
+            left = memoryview(data)
+            while left:  # an unbuffered stream may take a part only
+                left = left[self._stream.buffer.write(left) :]
+        except BrokenPipeError as error:
+            raise OutputClosed from error
+
+    def flush(self) -> None:
+        """Hands over all that was written."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError as error:
+            raise OutputClosed from error
+
+
+def prepare_streams() -> None:
+    """Makes the standard streams take every character, also where their encoding has few."""
+    codecs.register_error("dowse", _replaced)
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(errors="dowse")
+
+
+def silence_streams() -> None:
+    """Keeps the interpreter from complaining at its end that nobody reads any more."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    wrong = error.object[error.start : error.end]
+    return "".join(_ASCII.get(one) or _escaped(one) for one in wrong), error.end
+
+
+def _escaped(character: str) -> str:
+    if 0xDC80 <= ord(character) <= 0xDCFF:  # a byte of a file name that is no UTF-8
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("ascii", "backslashreplace").decode()
+
+
+def _in_colour(is_terminal: bool, environment: Mapping[str, str]) -> bool:
+    """What no-color.org and bixense.com/clicolors ask for; a refusal is stronger than a wish."""
+    if environment.get("NO_COLOR") or environment.get("TERM") == "dumb":
+        return False
+    if any(
+        environment.get(name, "0") not in {"", "0"} for name in ("FORCE_COLOR", "CLICOLOR_FORCE")
+    ):
+        return True
+    return is_terminal and environment.get("CLICOLOR") != "0"

@@ -1,0 +1,62 @@
+"""`dowse watch`: keep the index level with the folder as it changes."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from dowse.flow import IndexReport
+from dowse.front.cli.call import Call, Command, pass_call
+from dowse.front.cli.draw_report import draw_change
+from dowse.front.cli.lines import line
+from dowse.front.cli.shapes import IndexShape
+
+
+@click.command(
+    cls=Command,
+    shape=IndexShape,
+    epilog="\b\nExamples:\n  dowse watch\n  dowse watch -p work --json",
+)
+@pass_call
+def command(call: Call) -> None:
+    """Keep the index level with the folder as it changes.
+
+    Runs until Ctrl-C. Searches go on meanwhile, in this and other processes. With --json it prints
+    one JSON document to a line, one for each time that something has changed.
+    """
+    with call.progress() as announce, call.open(announce=announce, fetch=True) as engine:
+
+        def changed(report: IndexReport) -> None:
+            if call.json:
+                call.write_json_line(IndexShape.of(engine.project, report))
+            elif not call.quiet and _says_something(report):
+                call.out.write(time.strftime("%H:%M:%S  "))
+                call.out.show(draw_change(report, call.out.width))
+            call.out.flush()
+
+        if not call.json and not call.quiet:
+            call.aside.show([line((f"Watching {engine.project.name}. Stop with Ctrl-C.", "dim"))])
+        with _stopped_by_signal() as stop:
+            engine.watch(changed, stop, announce)
+
+
+def _says_something(report: IndexReport) -> bool:
+    return bool(report.added or report.changed or report.removed or report.left_out)
+
+
+@contextmanager
+def _stopped_by_signal() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and a polite kill set, so that work at hand is finished first."""
+    stop = threading.Event()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    former = {number: signal.signal(number, lambda *_: stop.set()) for number in numbers}
+    try:
+        yield stop
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)

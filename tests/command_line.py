@@ -1,0 +1,69 @@
+"""Running the command line in tests: in this process, in another one, or on a terminal."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+DOWSE = str(Path(sys.executable).with_name("dowse"))
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Dowse = Callable[..., Result]
+
+
+def process(*arguments: object, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Runs a line as a process whose output nobody looks at."""
+    return subprocess.run(
+        [DOWSE, *map(str, arguments)],
+        env=os.environ | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def on_terminal(
+    *arguments: object, columns: int = 80, environment: Mapping[str, str] | None = None
+) -> tuple[int, str]:
+    """Runs a line on a terminal; gives its exit code and all that could be seen."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    child = subprocess.Popen(
+        [DOWSE, *map(str, arguments)],
+        env={**os.environ, **(environment or {})},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    seen = b""
+    try:
+        while piece := os.read(ours, 65536):
+            seen += piece
+    except OSError:  # how Linux says that the other side has closed
+        pass
+    finally:
+        os.close(ours)
+    return child.wait(timeout=60), seen.decode("utf-8").replace("\r\n", "\n")

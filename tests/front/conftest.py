@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from command_line import Dowse, Result
+from dowse.front.cli.main import run
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user who has never used dowse, and wants no vectors."""
+    for name in list(os.environ):
+        if name.startswith(("DOWSE_", "CLICOLOR", "FORCE_COLOR", "NO_COLOR", "COLUMNS")):
+            monkeypatch.delenv(name)
+    for name in ("config", "data", "cache"):
+        monkeypatch.setenv(f"DOWSE_{name.upper()}_DIR", str(tmp_path / "own" / name))
+    monkeypatch.setenv("DOWSE_EMBED_PROVIDER", "none")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def vault(home: Path) -> Path:
+    """A few notes: links, code, other scripts, a broken frontmatter."""
+    notes = {
+        "Home.md": "# Home\n\nSee [[restore]] and [[nobody has written this]]. #start\n",
+        "guides/restore.md": (
+            "---\ntitle: Restore a backup\ntags: [database, backup]\nmodified: 2026-03-09\n---\n"
+            "# Restore a backup\n\nStop the writer first.\n\n## Steps\n\n"
+            "Run the restore command and wait for the database to answer.\n\n"
+            "```bash\npg_restore --clean stations.dump\n```\n"
+        ),
+        "guides/winter-ja.md": "# 冬の点検\n\n雨量計のヒーターを点検します。データベース。\n",
+        "journal/emoji.md": "# Field day 🌧️\n\nRain gauge calibrated 👩‍🔬 with a bottle.\n",
+        "broken.md": "---\ntitle: [oops\n---\n# Broken header\n\nIts body is found all the same.\n",
+    }
+    for name, text in notes.items():
+        path = home / "vault" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return home / "vault"
+
+
+@pytest.fixture
+def dowse(
+    home: Path,  # noqa: ARG001  the user must be there first
+    capsys: pytest.CaptureFixture[str],
+) -> Dowse:
+    """Runs a line in this process."""
+
+    def call(*arguments: object) -> Result:
+        capsys.readouterr()
+        code = run([str(one) for one in arguments])
+        seen = capsys.readouterr()
+        return Result(code, seen.out, seen.err)
+
+    return call
+
+
+@pytest.fixture
+def indexed(vault: Path, dowse: Dowse) -> Path:
+    """The vault, indexed."""
+    assert dowse("index", vault).code == 0
+    return vault

@@ -1,0 +1,58 @@
+"""Shell completion."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from command_line import DOWSE, Dowse
+
+
+def _completions(*words: str) -> list[str]:
+    done = subprocess.run(
+        [DOWSE],
+        env=os.environ
+        | {
+            "_DOWSE_COMPLETE": "bash_complete",
+            "COMP_WORDS": " ".join(["dowse", *words]),
+            "COMP_CWORD": str(len(words)),
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [line.partition(",")[2] for line in done.stdout.split("\n") if line]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_names_the_command(dowse: Dowse, shell: str) -> None:
+    result = dowse("completion", shell)
+    assert result.code == 0
+    assert "_DOWSE_COMPLETE" in result.out
+    assert dowse("completion", shell, "--json").json["shell"] == shell
+
+
+def test_the_bash_script_is_one(dowse: Dowse) -> None:
+    script = dowse("completion", "bash").out
+    assert subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+
+
+def test_an_unknown_shell(dowse: Dowse) -> None:
+    assert dowse("completion", "tcsh").code == 2
+
+
+@pytest.mark.usefixtures("indexed")
+def test_commands_options_projects_documents_and_settings_are_completed() -> None:
+    assert _completions("se") == ["search"]
+    assert _completions("project", "re") == ["remove", "rename"]
+    assert "--explain" in _completions("search", "--e")
+    assert _completions("ls", "-p", "v") == ["vault"]
+    assert _completions("get", "gui") == ["guides/restore.md", "guides/winter-ja.md"]
+    assert _completions("config", "get", "search.top_") == ["search.top_n", "search.top_k"]
+
+
+@pytest.mark.usefixtures("home")
+def test_completion_without_an_index_is_silent() -> None:
+    assert _completions("get", "x") == []

@@ -1,0 +1,91 @@
+"""`dowse doctor`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from command_line import Dowse
+from dowse.store.embedded.lock import writer_lock
+
+
+def _index(home: Path) -> Path:
+    return home / "own/data/projects/vault/index"
+
+
+@pytest.mark.usefixtures("indexed")
+def test_all_is_well(dowse: Dowse) -> None:
+    result = dowse("doctor")
+    assert result.code == 0, result.out
+    assert "All is well." in result.out
+    for about in ("Python", "SQLite", "Packages", "Config", "Data", "Cache", "Project vault"):
+        assert about in result.out
+    shape = dowse("doctor", "--json").json
+    assert shape["findings"] == []
+    assert {"about", "found", "findings"} == shape["checks"][0].keys()
+
+
+@pytest.mark.parametrize("part", ["keyword", "vectors"])
+@pytest.mark.usefixtures("indexed")
+def test_a_damaged_replica_is_found_and_repaired(home: Path, dowse: Dowse, part: str) -> None:
+    replicas = [path for path in _index(home).iterdir() if part[:6] in path.name]
+    assert replicas
+    files = [file for one in replicas for file in ([one] if one.is_file() else one.rglob("*"))]
+    for file in files:
+        if file.is_file() and file.stat().st_size:
+            file.write_bytes(file.read_bytes()[:-1])
+    result = dowse("doctor")
+    assert result.code == 1
+    assert "dowse doctor --repair -p vault" in result.out
+    assert dowse("search", "restore").code in {0, 4}
+    assert dowse("doctor", "--repair").code == 0
+    assert dowse("search", "restore", "--json").json["hits"]
+
+
+@pytest.mark.usefixtures("indexed")
+def test_a_damaged_database_can_be_rebuilt_by_the_command_that_is_named(
+    home: Path, dowse: Dowse
+) -> None:
+    for file in _index(home).glob("index.db*"):
+        file.write_bytes(b"nonsense" * 2000)
+    refused = dowse("search", "restore")
+    assert refused.code == 4
+    result = dowse("doctor")
+    assert result.code == 1
+    assert "dowse index --rebuild -p vault" in result.out
+    assert dowse("index", "--rebuild", "-p", "vault").code == 0
+    assert dowse("doctor").code == 0
+    assert dowse("search", "restore", "--json").json["hits"]
+
+
+def test_a_folder_that_is_gone_is_found(indexed: Path, dowse: Dowse) -> None:
+    shutil.rmtree(indexed)
+    result = dowse("doctor")
+    assert result.code == 1
+    assert f"{indexed} is not there." in result.out
+
+
+@pytest.mark.usefixtures("indexed")
+def test_a_writer_at_work_is_named_and_no_finding(home: Path, dowse: Dowse) -> None:
+    with writer_lock(_index(home), wait=0):
+        result = dowse("doctor")
+    assert result.code == 0
+    assert "is being written by process" in result.out
+
+
+def test_a_project_that_is_not_indexed_is_found(vault: Path, dowse: Dowse) -> None:
+    assert dowse("project", "add", vault).code == 0
+    result = dowse("doctor")
+    assert result.code == 1
+    assert "dowse index -p vault" in result.out
+
+
+@pytest.mark.usefixtures("indexed")
+def test_other_settings_are_found(dowse: Dowse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOWSE_CHUNK_STRATEGY", "fixed")
+    result = dowse("doctor")
+    assert result.code == 1
+    assert "dowse index --rebuild -p vault" in result.out
+    assert "chunk.strategy" in result.out

@@ -1,0 +1,120 @@
+"""`dowse index` and what follows from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from command_line import Dowse
+from dowse.store.embedded.lock import writer_lock
+
+
+def test_a_folder_becomes_a_project_on_the_fly(vault: Path, dowse: Dowse) -> None:
+    result = dowse("index", vault)
+    assert result.code == 0
+    assert result.out.startswith("vault: 5 added, ")
+    assert "1 file indexed in part:" in result.out
+    assert "broken.md" in result.out
+
+
+def test_a_second_run_finds_nothing_to_do(indexed: Path, dowse: Dowse) -> None:
+    assert "5 unchanged" in dowse("index", indexed).out
+
+
+def test_changes_and_removals_are_told(indexed: Path, dowse: Dowse) -> None:
+    (indexed / "Home.md").write_text("# Home\n\nAnother text.\n", "utf-8")
+    (indexed / "broken.md").unlink()
+    (indexed / "new.md").write_text("# New\n\nNew text.\n", "utf-8")
+    result = dowse("index", indexed, "--json").json
+    found = {name: result[name] for name in ("added", "changed", "removed", "unchanged")}
+    assert found == {"added": 1, "changed": 1, "removed": 1, "unchanged": 3}
+    assert result["complete"] is True
+    assert result["project"] == "vault"
+
+
+def test_files_left_out_are_named_and_give_exit_code_3(vault: Path, dowse: Dowse) -> None:
+    for number in range(25):
+        (vault / f"bad-{number:02d}.md").write_bytes(b"\x00\xff\x00binary" * 30)
+    result = dowse("index", vault)
+    assert result.code == 3
+    assert "25 files left out:" in result.out
+    assert "bad-19.md: " in result.out
+    assert "bad-20.md" not in result.out
+    assert "and 5 more: --verbose shows all" in result.out
+    every = dowse("index", vault, "--verbose")
+    assert every.code == 3
+    assert "bad-24.md: " in every.out
+
+
+def test_a_path_that_is_not_there(home: Path, dowse: Dowse) -> None:
+    result = dowse("index", home / "nowhere")
+    assert result.code == 2
+    assert result.err.startswith("dowse: ")
+    assert "does not exist" in result.err
+
+
+def test_several_folders_in_one_project(vault: Path, home: Path, dowse: Dowse) -> None:
+    other = home / "other"
+    other.mkdir()
+    (other / "more.md").write_text("# More\n\nText elsewhere.\n", "utf-8")
+    assert dowse("index", vault, other, "-p", "both").code == 0
+    assert "@other/more.md" in dowse("ls", "-p", "both").out.split("\n")
+
+
+def test_quiet_says_nothing(vault: Path, dowse: Dowse) -> None:
+    result = dowse("index", vault, "--quiet")
+    assert (result.code, result.out, result.err) == (0, "", "")
+
+
+def test_rebuild_starts_anew(indexed: Path, dowse: Dowse) -> None:
+    assert dowse("index", indexed, "--rebuild", "--json").json["added"] == 5
+
+
+def test_a_second_writer_is_told_who_writes(indexed: Path, home: Path, dowse: Dowse) -> None:
+    with writer_lock(home / "own/data/projects/vault/index", wait=0):
+        result = dowse("index", indexed, "--wait", "0")
+    assert result.code == 5
+    assert "is being written by process" in result.err
+
+
+def test_settings_that_need_a_rebuild_are_refused_with_the_command(
+    indexed: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOWSE_CHUNK_STRATEGY", "fixed")
+    for line in (["index", indexed], ["search", "restore"], ["get", "Home.md"]):
+        result = dowse(*line)
+        assert result.code == 4
+        assert "dowse index --rebuild -p vault" in result.err
+    assert dowse("index", indexed, "--rebuild").code == 0
+    assert dowse("search", "restore").code == 0
+
+
+@pytest.mark.usefixtures("indexed")
+def test_reset_asks_and_is_refused_where_nobody_answers(dowse: Dowse) -> None:
+    refused = dowse("reset")
+    assert refused.code == 2
+    assert "--yes" in refused.err
+    assert len(dowse("ls").out.split()) == 5
+    assert dowse("reset", "--yes").code == 0
+    assert dowse("ls").out == ""
+
+
+def test_status(indexed: Path, dowse: Dowse) -> None:
+    told = dowse("status")
+    assert told.code == 0
+    assert "up to date" in told.out
+    (indexed / "new.md").write_text("# New\n", "utf-8")
+    assert "1 new since: dowse index -p vault" in dowse("status").out
+    shape = dowse("status", "--json").json
+    assert shape["freshness"] == {"new": 1, "changed": 0, "deleted": 0}
+    assert shape["counts"]["documents"] == 5
+    assert (shape["indexed"], shape["up_to_date"]) == (True, False)
+
+
+def test_status_of_a_project_that_is_not_indexed(vault: Path, dowse: Dowse) -> None:
+    assert dowse("project", "add", vault).code == 0
+    assert "not indexed yet" in dowse("status").out
+    refused = dowse("search", "x")
+    assert refused.code == 2
+    assert "dowse index -p vault" in refused.err

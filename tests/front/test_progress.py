@@ -1,0 +1,81 @@
+"""Progress is for people who wait."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+
+from dowse.front.cli import progress
+from dowse.front.cli.progress import ProgressDrawer
+from dowse.front.cli.screen import Screen
+from dowse.types import Event
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def _until(condition: object, *, within: float = 10.0) -> None:
+    assert callable(condition)
+    deadline = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_quick_work_draws_nothing() -> None:
+    stream = _Terminal()
+    with ProgressDrawer(Screen(stream, {})) as announce:
+        for done in range(100):
+            announce(Event("index", done, 100))
+    assert stream.getvalue() == ""
+
+
+def test_long_work_draws_a_bar_with_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setenv("COLUMNS", "80")
+    stream = _Terminal()
+    with ProgressDrawer(Screen(stream, {})) as announce:
+        announce(Event("index", 0, 5000))
+        _until(lambda: "Indexing" in stream.getvalue())
+        for done in (100, 200, 300):
+            announce(Event("index", done, 5000))
+            time.sleep(0.01)
+        _until(lambda: "left" in stream.getvalue())
+        announce(Event("vocabulary", 10, 20, "words"))
+        _until(lambda: "Learning words" in stream.getvalue())
+    seen = stream.getvalue()
+    assert "/5,000 files" in seen
+    assert "/s" in seen
+    assert seen.endswith(("\x1b[2K", "\x1b[?25h", "\r"))  # it is wiped away
+
+
+def test_nobody_looking_means_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    stream = io.StringIO()
+    with ProgressDrawer(Screen(stream, {})) as announce:
+        announce(Event("download", 0, None, "bytes", note="Fetching the weights."))
+        for done in range(100):
+            announce(Event("index", done, 100))
+    assert stream.getvalue() == "Fetching the weights.\n"
+
+
+def test_nobody_looking_for_long_means_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_LINE_EVERY", 0.0)
+    stream = io.StringIO()
+    with ProgressDrawer(Screen(stream, {})) as announce:
+        announce(Event("index", 1200, 14593))
+        announce(Event("download", 1_500_000, 83_000_000, "bytes"))
+    lines = ["Indexing: 1,200 of 14,593 files", "Downloading: 1.5 MB of 83.0 MB", ""]
+    assert stream.getvalue().split("\n") == lines
+
+
+def test_quiet_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_LINE_EVERY", 0.0)
+    stream = io.StringIO()
+    with ProgressDrawer(Screen(stream, {}), quiet=True) as announce:
+        announce(Event("index", 1, 2, note="A note."))
+    assert stream.getvalue() == ""

@@ -1,0 +1,132 @@
+"""`dowse search`, `dowse get` and `dowse ls`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from command_line import Dowse
+
+
+@pytest.mark.usefixtures("indexed")
+def test_search_for_people(dowse: Dowse) -> None:
+    result = dowse("search", "restore", "the", "database")
+    assert result.code == 0
+    first, where, *_ = result.out.split("\n")
+    assert first.startswith(" 1  ")
+    assert first.endswith("  Restore a backup")
+    assert "guides/restore.md:" in where
+    assert "**" not in result.out
+
+
+def test_search_as_json(indexed: Path, dowse: Dowse) -> None:
+    shape = dowse("search", "restore", "--json").json
+    assert shape["query"] == "restore"
+    hit = next(hit for hit in shape["hits"] if hit["document"] == "guides/restore.md")
+    assert hit["path"] == str(indexed / "guides/restore.md")
+    assert hit["modified"] == "2026-03-09T00:00:00+00:00"
+    assert datetime.fromisoformat(hit["modified"]).tzinfo is not None
+    assert hit["tags"] == ["database", "backup"]
+    assert hit["places"][0]["strategy"] == "keyword"
+    assert "**" in hit["snippet"]
+    assert [hit["rank"] for hit in shape["hits"]] == list(range(1, len(shape["hits"]) + 1))
+
+
+@pytest.mark.usefixtures("indexed")
+def test_search_takes_options(dowse: Dowse) -> None:
+    assert len(dowse("search", "-n", "1", "restore", "--json").json["hits"]) == 1
+    refused = dowse("search", "--mode", "semantic", "restore")
+    assert refused.code == 2
+    assert "embed.provider" in refused.err
+    assert dowse("search", "--mode", "nonsense", "x").code == 2
+    assert dowse("search", "-n", "0", "x").code == 2
+
+
+@pytest.mark.usefixtures("indexed")
+def test_search_explains(dowse: Dowse) -> None:
+    out = dowse("search", "restore", "--explain").out
+    assert "keyword" in out
+    assert "place 1" in out
+    assert "calibrate" in out
+    assert "Candidates after each stage: retrieve" in out
+
+
+@pytest.mark.usefixtures("indexed")
+def test_an_id_from_search_can_be_got(dowse: Dowse) -> None:
+    where = dowse("search", "restore").out.split("\n")[1]
+    assert "restore" in dowse("get", where.split()[-1]).out.lower()
+
+
+@pytest.mark.usefixtures("indexed")
+def test_nothing_found_is_no_error(dowse: Dowse) -> None:
+    result = dowse("search", "xyzzy")
+    assert (result.code, result.out) == (0, "")
+    assert "Nothing found" in result.err
+
+
+@pytest.mark.parametrize("query", ["", "  ", "\t"])
+@pytest.mark.usefixtures("indexed")
+def test_an_empty_query_is_refused(dowse: Dowse, query: str) -> None:
+    assert dowse("search", query).code == 2
+
+
+@pytest.mark.parametrize(
+    "query", ['"', "a AND (", "^$*", "\x00\x1b[31m", "🌧️", "点検", "--", "a" * 5000, "\udcff"]
+)
+@pytest.mark.usefixtures("indexed")
+def test_no_query_breaks_the_search(dowse: Dowse, query: str) -> None:
+    assert dowse("search", "--", query).code == 0
+
+
+def test_get_prints_the_text_as_it_is(indexed: Path, dowse: Dowse) -> None:
+    text = (indexed / "guides/restore.md").read_text("utf-8")
+    assert dowse("get", "guides/restore.md").out == text
+    assert dowse("get", "restore").out == text
+    assert dowse("get", indexed / "guides/restore.md").out == text
+    assert dowse("get", "restore:6:1").out == "# Restore a backup\n"
+    assert dowse("get", "restore:6:1", "--lines").out == "6  # Restore a backup\n"
+
+
+def test_get_several(indexed: Path, dowse: Dowse) -> None:
+    assert dowse("get", "Home:1:1", "restore:6:1").out == "# Home\n# Restore a backup\n"
+    shape = dowse("get", "Home:1:1", "restore:6:1", "--json").json
+    assert [one["document"] for one in shape["passages"]] == ["Home.md", "guides/restore.md"]
+    assert shape["passages"][0]["path"] == str(indexed / "Home.md")
+    assert shape["passages"][0]["text"] == "# Home"
+
+
+@pytest.mark.usefixtures("indexed")
+def test_get_suggests_what_is_near(dowse: Dowse) -> None:
+    result = dowse("get", "guides/restor.md")
+    assert result.code == 2
+    assert "guides/restore.md" in result.err
+    assert dowse("get", "Home:99").code == 2
+
+
+@pytest.mark.usefixtures("indexed")
+def test_ls(dowse: Dowse) -> None:
+    everything = dowse("ls").out.split("\n")[:-1]
+    assert everything == sorted(everything)
+    assert len(everything) == 5
+    assert dowse("ls", "guides/").out.split() == ["guides/restore.md", "guides/winter-ja.md"]
+    assert dowse("ls", "*-ja.md").out.split() == ["guides/winter-ja.md"]
+    assert dowse("ls", "nothing").code == 2
+
+
+@pytest.mark.usefixtures("indexed")
+def test_ls_long(dowse: Dowse) -> None:
+    long = next(one for one in dowse("ls", "--long").out.split("\n") if "restore" in one)
+    digits, day, *_ = long.split()
+    assert day == "2026-03-09"
+    assert dowse("get", digits).out.startswith("---\ntitle: Restore")
+
+
+def test_ls_as_json(indexed: Path, dowse: Dowse) -> None:
+    shape = dowse("ls", "guides/", "--json").json
+    assert shape["project"] == "vault"
+    entry = shape["documents"][0]
+    assert (entry["id"], entry["title"]) == ("guides/restore.md", "Restore a backup")
+    assert entry["path"] == str(indexed / "guides/restore.md")
+    assert entry["created"] is None

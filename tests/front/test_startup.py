@@ -1,0 +1,49 @@
+"""A command line that is asked a hundred times a day must not load what it does not use."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_HEAVY = {"onnxruntime", "onnx", "igraph", "markitdown", "watchfiles", "huggingface_hub", "httpx2"}
+_PROGRAM = """
+import sys
+from dowse.front.cli.main import run
+code = run(sys.argv[1:])
+print(*sorted({name.partition(".")[0] for name in sys.modules}), sep="\\n", file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def _modules(*line: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, *line], capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [["--help"], ["ls"], ["search", "restore"], ["get", "Home.md"], ["status"], ["config", "show"]],
+    ids=" ".join,
+)
+@pytest.mark.usefixtures("indexed")
+def test_nothing_heavy_is_loaded(line: list[str]) -> None:
+    assert not _modules(*line) & _HEAVY
+
+
+def test_a_keyword_search_loads_no_model(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DOWSE_EMBED_PROVIDER")
+    monkeypatch.chdir(indexed)
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, "ls"], capture_output=True, text=True, check=True
+    )
+    assert not set(done.stderr.split()) & _HEAVY
+
+
+@pytest.mark.usefixtures("home")
+def test_the_help_does_not_even_load_the_engine() -> None:
+    assert not _modules("--help") & {"numpy", "tantivy", "rich", "msgspec"}
