@@ -73,21 +73,25 @@ def _matches(source: str, link: Link, named: Sequence[Name]) -> Iterable[list[Na
 def _paths(source: str, link: Link) -> list[str]:
     """The paths that a target can mean, best first: beside the source, then from the root."""
     target = _fold(_without_ending(link.target.strip()))
-    root = source.split("/", 1)[0] if source.startswith("@") else ""
-    from_root = _join(_fold(root), target.lstrip("/"))
+    from_root = _join(_fold(_root(source)), target.lstrip("/"))
     if target.startswith("/"):
         return [from_root]
     beside = _join(_fold(posixpath.dirname(source)), target)
     return [beside] if link.kind == "relative" else [beside, from_root]
 
 
-def _nearness(source: str, document_id: str) -> tuple[int, int, int, str]:
+def _nearness(source: str, document_id: str) -> tuple[bool, int, int, int, str]:
+    abroad = _root(source) != _root(document_id)
     here, there = _folders(source), _folders(document_id)
     shared = len(posixpath.commonprefix([here, there]))  # works on lists of parts as well
     steps = len(here) + len(there) - 2 * shared
     ending = posixpath.splitext(document_id)[1].lower()
     rank = _ENDINGS.index(ending) if ending in _ENDINGS else len(_ENDINGS)
-    return steps, rank, len(document_id), document_id
+    return abroad, steps, rank, len(document_id), document_id
+
+
+def _root(document_id: str) -> str:
+    return document_id.split("/", 1)[0] if document_id.startswith("@") else ""
 
 
 def _folders(document_id: str) -> list[str]:

@@ -29,6 +29,15 @@ _HOLES = {
         "SELECT count(*) FROM documents d WHERE NOT EXISTS"
         " (SELECT 1 FROM names n WHERE n.document = d.key)"
     ),
+    "documents whose fields cannot be read": (
+        "SELECT count(*) FROM documents WHERE NOT json_valid(fields)"
+    ),
+    "chunks whose headings cannot be read": (
+        "SELECT count(*) FROM chunks WHERE NOT json_valid(header_path)"
+    ),
+    "sections whose headings cannot be read": (
+        "SELECT count(*) FROM sections WHERE NOT json_valid(header_path)"
+    ),
     "words counted less than once": "SELECT count(*) FROM terms WHERE count < 1",
 }
 
@@ -92,7 +101,7 @@ def _compare(connection: sqlite3.Connection, replicas: Replicas) -> Iterator[Fin
     try:
         yield from _differences(connection, replicas)
     except DowseError as error:
-        yield Finding(error.message, _REPAIR)
+        yield Finding(error.message, _REPAIR if error.hint.endswith(_REPAIR) else _REBUILD)
     finally:
         connection.rollback()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from queue import Empty, LifoQueue
 
 from dowse.errors import StampMismatch
-from dowse.store.embedded.failures import disk_errors
+from dowse.store.embedded.failures import content_errors, disk_errors
 
 FORMAT = 1
 """The version of the schema; an index of another version is refused, never migrated silently."""
@@ -54,8 +54,9 @@ class Connections:
                 connection.close()  # somebody has replaced the database since
         with disk_errors(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-        create(self._path)
-        return connect(self._path), _file_id(self._path)
+        with content_errors():
+            create(self._path)
+            return connect(self._path), _file_id(self._path)
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import msgspec
 
 from dowse.errors import Damaged, DowseError, Locked
 
@@ -21,6 +24,15 @@ def database_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         raise _of_sqlite(path, error) from error
+
+
+@contextmanager
+def content_errors() -> Iterator[None]:
+    """Translates what decoding raises about content that no dowse has written."""
+    try:
+        yield
+    except (json.JSONDecodeError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise truth_damaged(f"The database holds what cannot be read: {error}.") from error
 
 
 @contextmanager
@@ -45,6 +57,11 @@ def tantivy_errors(folder: Path) -> Iterator[None]:
         raise replica_damaged(f"{folder} cannot be used: {error}.") from error
 
 
+def truth_damaged(message: str) -> Damaged:
+    """The error for a database that cannot be relied on."""
+    return Damaged(message, "Look at it with: dowse doctor")
+
+
 def replica_damaged(message: str) -> Damaged:
     """The error for a replica that has to be built anew."""
     return Damaged(message, "Repair it with: dowse doctor --repair")
@@ -63,7 +80,7 @@ def _of_sqlite(path: Path, error: sqlite3.Error) -> DowseError:
             f"{path} could not be read or written: {error}.",
             "Look at the disk: is it there, is it healthy, is there space?",
         )
-    return Damaged(f"{path} cannot be used: {error}.", "Look at it with: dowse doctor")
+    return truth_damaged(f"{path} cannot be used: {error}.")
 
 
 def _full(path: Path) -> DowseError:

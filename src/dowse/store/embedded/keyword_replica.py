@@ -32,7 +32,7 @@ class KeywordIndex:
 
     def __init__(self, folder: Path) -> None:
         with tantivy_errors(folder):
-            index = tantivy.Index.open(str(folder))  # not kept: it would go on watching the folder
+            index = tantivy.Index.open(str(folder))
             self._schema = index.schema
             self._searcher = index.searcher()
 

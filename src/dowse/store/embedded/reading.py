@@ -6,11 +6,11 @@ import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from dowse.store.embedded.failures import database_errors
+from dowse.store.embedded.failures import content_errors, database_errors
 from dowse.store.embedded.replicas import Indexes
 from dowse.store.vectors import decode_vector, model_of
 from dowse.types import (
@@ -30,6 +30,8 @@ from dowse.types import (
     Vector,
     embedding_text,
 )
+
+_T = TypeVar("_T")
 
 _ENTRY = """d.id, d.short, d.fields, d.modified, d.size, d.mtime_ns,
   (SELECT count(*) FROM chunks c WHERE c.document = d.key)"""
@@ -57,7 +59,8 @@ class SqliteReading:
     def stamp(self) -> Stamp | None:
         """What the index was built with; None while it is new."""
         stamp = self._meta("stamp")
-        return None if stamp is None else json.loads(stamp)
+        with content_errors():
+            return None if stamp is None else json.loads(stamp)
 
     def files(self) -> dict[str, FileState]:
         """What is known of every file, by document id."""
@@ -66,21 +69,23 @@ class SqliteReading:
 
     def documents(self) -> list[DocumentEntry]:
         """All documents, by id."""
-        return [_entry(row) for row in self._rows(f"SELECT {_ENTRY} FROM documents d ORDER BY id")]
+        return self._made(_entry, f"SELECT {_ENTRY} FROM documents d ORDER BY id")
 
     def document(self, document_id: str) -> StoredDocument | None:
         """One document, whole."""
-        query = f"SELECT key, text, body, {_ENTRY} FROM documents d WHERE id = ?"
-        row = self._row(query, document_id)
+        row = self._row("SELECT key, body FROM documents WHERE id = ?", document_id)
         if row is None:
             return None
-        key, text, body, *entry = row
-        sections = self._rows(
-            f"SELECT {_SECTION} FROM sections WHERE document = ? ORDER BY key", key
-        )
-        chunks = self._rows(f"SELECT {_CHUNK} FROM chunks c WHERE document = ? ORDER BY key", key)
+        key, body = row
+        text, entry = self._text_and_entry(key)
+        sections = f"SELECT {_SECTION} FROM sections WHERE document = ? ORDER BY key"
+        chunks = f"SELECT {_CHUNK} FROM chunks c WHERE document = ? ORDER BY key"
         return StoredDocument(
-            _entry(entry), text, body, tuple(map(_section, sections)), tuple(map(_chunk, chunks))
+            entry,
+            text,
+            body,
+            tuple(self._made(_section, sections, key)),
+            tuple(self._made(_chunk, chunks, key)),
         )
 
     def find(self, short: str) -> list[tuple[str, int, int]]:
@@ -99,15 +104,16 @@ class SqliteReading:
 
     def chunks(self, keys: Sequence[ChunkKey]) -> list[StoredChunk]:
         """Chunks by key, in the order asked for; unknown keys are passed over."""
-        rows = self._rows(
+        rows = self._made(
+            _keyed_chunk,
             f"SELECT c.key, c.document, {_CHUNK} FROM chunks c"
             " WHERE c.key IN (SELECT value FROM json_each(?))",
             json.dumps(list(keys)),
         )
-        documents = {document: self._text_and_entry(document) for _, document, *_ in rows}
+        documents = {document: self._text_and_entry(document) for _, document, _ in rows}
         found: dict[ChunkKey, StoredChunk] = {}
-        for key, document, *rest in rows:
-            chunk, (text, entry) = _chunk(rest), documents[document]
+        for key, document, chunk in rows:
+            text, entry = documents[document]
             found[key] = StoredChunk(key, chunk, text[chunk.start : chunk.end], entry)
         return [found[key] for key in keys if key in found]
 
@@ -167,20 +173,19 @@ class SqliteReading:
 
     def unembedded(self) -> list[str]:
         """The embedding texts of chunks that have no vector yet."""
-        rows = self._rows(
-            f"SELECT c.document, {_CHUNK} FROM chunks c WHERE NOT EXISTS"
+        rows = self._made(
+            _keyed_chunk,
+            f"SELECT c.key, c.document, {_CHUNK} FROM chunks c WHERE NOT EXISTS"
             " (SELECT 1 FROM embeddings e WHERE e.model = ? AND e.text_key = c.text_key)"
             " ORDER BY c.key",
             self._model[0],
         )
-        texts = {document: self._text_and_entry(document)[0] for document, *_ in rows}
-        return [_embedding_text(texts[document], _chunk(rest)) for document, *rest in rows]
+        texts = {document: self._text_and_entry(document)[0] for _, document, _ in rows}
+        return [_embedding_text(texts[document], chunk) for _, document, chunk in rows]
 
     def _text_and_entry(self, document: int) -> tuple[str, DocumentEntry]:
-        text, *entry = self._rows(
-            f"SELECT text, {_ENTRY} FROM documents d WHERE key = ?", document
-        )[0]
-        return text, _entry(entry)
+        query = f"SELECT text, {_ENTRY} FROM documents d WHERE key = ?"
+        return self._made(lambda row: (row[0], _entry(row[1:])), query, document)[0]
 
     @property
     def _model(self) -> tuple[str, int]:
@@ -197,6 +202,12 @@ class SqliteReading:
         with database_errors(self._database):
             return self._connection.execute(query, values).fetchall()
 
+    def _made(self, make: Callable[[Sequence[Any]], _T], query: str, *values: object) -> list[_T]:
+        """What is made of each row."""
+        rows = self._rows(query, *values)
+        with content_errors():
+            return [make(row) for row in rows]
+
 
 def _embedding_text(text: str, chunk: Chunk) -> str:
     return embedding_text(chunk.header_path, text[chunk.start : chunk.end])
@@ -210,6 +221,10 @@ def _entry(row: Sequence[Any]) -> DocumentEntry:
 def _section(row: Sequence[Any]) -> Section:
     section_id, header_path, *rest = row
     return Section(section_id, tuple(json.loads(header_path)), *rest)
+
+
+def _keyed_chunk(row: Sequence[Any]) -> tuple[ChunkKey, int, Chunk]:
+    return row[0], row[1], _chunk(row[2:])
 
 
 def _chunk(row: Sequence[Any]) -> Chunk:

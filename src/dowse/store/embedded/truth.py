@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from dowse.ports import Analyzer
+from dowse.store.embedded.failures import content_errors, truth_damaged
 from dowse.store.embedded.manifest import Manifest
 from dowse.store.vectors import model_of
 from dowse.types import ChunkKey, Fields
@@ -30,11 +31,14 @@ class Truth:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         meta: dict[str, str] = dict(connection.execute("SELECT name, value FROM meta").fetchall())
-        self.generation = int(meta["generation"])
-        self.model, self.dimensions = model_of(json.loads(meta.get("stamp", "{}")))
-        # A replica of another index, or of vectors of another model, is a stranger.
-        self.identity = f"{meta['index']}/{self.model}/{self.dimensions}"
-        self._journal_from = int(meta.get("journal_from", 0))
+        try:
+            self.generation = int(meta["generation"])
+            self.model, self.dimensions = model_of(json.loads(meta.get("stamp", "{}")))
+            # A replica of another index, or of vectors of another model, is a stranger.
+            self.identity = f"{meta['index']}/{self.model}/{self.dimensions}"
+            self._journal_from = int(meta.get("journal_from", 0))
+        except (KeyError, ValueError) as error:
+            raise truth_damaged(f"The database does not say what it is: {error}.") from error
 
     def reached_by(self, manifest: Manifest | None) -> bool:
         """Whether a replica is at this very generation."""
@@ -78,13 +82,18 @@ class Truth:
         for key, owner, header_path, start, end, code in rows:
             if owner != document:  # once a document, however many chunks it has
                 document, (text, fields) = owner, self._document(owner)
-            body = analyzer.chunk_terms(fields, json.loads(header_path), text[start:end])
+            with content_errors():
+                headings = json.loads(header_path)
+            body = analyzer.chunk_terms(fields, headings, text[start:end])
             yield key, body, analyzer.code_terms(code) if code else []
 
     def vector_rows(self, among: Iterable[ChunkKey] | None = None) -> Iterator[VectorRow]:
         """The vectors of all chunks that have one, or of some."""
         join = "JOIN embeddings e ON e.model = ? AND e.text_key = c.text_key"
-        return iter(self._select("c.key, e.vector", join, among, self.model))
+        for key, vector in self._select("c.key, e.vector", join, among, self.model):
+            if len(vector) != 2 * self.dimensions:
+                raise truth_damaged(f"The vector of chunk {key} is not as it was written.")
+            yield key, vector
 
     def _select(
         self, columns: str, join: str, among: Iterable[ChunkKey] | None, *values: object
@@ -99,4 +108,5 @@ class Truth:
         row: Any = self._connection.execute(
             "SELECT text, fields FROM documents WHERE key = ?", (key,)
         ).fetchone()
-        return row[0], msgspec.json.decode(row[1], type=Fields)
+        with content_errors():
+            return row[0], msgspec.json.decode(row[1], type=Fields)

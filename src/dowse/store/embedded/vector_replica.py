@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,7 @@ EXACT_ROWS = 20_000
 """Up to so many vectors every one is scored exactly."""
 
 _RESCORED = 1000  # candidates of the bit scan that are scored exactly
+_ROUNDING = 1e-5  # more than a sum of single floats can be off
 
 
 class VectorIndex:
@@ -54,8 +56,10 @@ class VectorIndex:
             return []
         rows = np.flatnonzero(self._alive) if self._exact else self._candidates(vector, limit)
         scores = (self._matrix @ vector)[rows] if self._exact else self._gather(rows) @ vector
-        best = _top(-scores, limit)
-        keys, scores = self._keys[rows[best]], scores[best]
+        best = rows[_top(-scores, limit, slack=_ROUNDING)]
+        # Equal vectors must score equally wherever they lie, which sums in single floats do not.
+        exact = self._gather(best).astype(np.float64) @ vector.astype(np.float64)
+        keys, scores = self._keys[best], exact.astype(np.float32)
         order = np.lexsort((keys, -scores))[:limit]
         return [(int(keys[place]), float(scores[place])) for place in order]
 
@@ -181,12 +185,12 @@ def _superseded(
     return dead, first
 
 
-def _top(values: NDArray[np.generic], count: int) -> NDArray[np.intp]:
+def _top(values: NDArray[Any], count: int, slack: float = 0) -> NDArray[np.intp]:
     if count >= len(values):
         return np.arange(len(values))
     # Everything level with the last one that fits is kept, so that ties are broken by key.
     last = np.partition(values, count - 1)[count - 1]
-    return np.flatnonzero(values <= last)
+    return np.flatnonzero(values <= last + slack)
 
 
 def _no_keys() -> Keys:

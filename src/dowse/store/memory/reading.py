@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from dowse.ports import Analyzer
 from dowse.store.memory.bm25 import bm25
 from dowse.store.resolve import choose, name_of_target, names_of
@@ -147,7 +149,7 @@ class MemoryReading:
     def nearest(self, vector: Vector, limit: int) -> Scores:
         """Chunks by cosine to the vector, best first."""
         known = {key: self._vector(key) for key in self._state.keys}
-        scored = [(key, float(one @ vector)) for key, one in known.items() if one is not None]
+        scored = [(key, _cosine(one, vector)) for key, one in known.items() if one is not None]
         return sorted(scored, key=lambda pair: (-pair[1], pair[0]))[: max(0, limit)]
 
     def vocabulary(self, size: int) -> list[str]:
@@ -199,6 +201,10 @@ class MemoryReading:
         ]
         code = "\n".join(block.text for block in blocks)
         return [term for term, _ in self._analyzer.code_terms(code)]
+
+
+def _cosine(one: Vector, other: Vector) -> float:
+    return float(np.float32(one.astype(np.float64) @ other.astype(np.float64)))
 
 
 def _entry(indexed: IndexedDocument) -> DocumentEntry:

@@ -1,0 +1,171 @@
+"""The keyword index: made, extended, replayed, and open at one commit only."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from documents import PlainAnalyzer
+from dowse.errors import Damaged, DowseError
+from dowse.ports import Analyzer
+from dowse.store.embedded.keyword_replica import KeywordIndex, KeywordReplica
+from dowse.store.embedded.manifest import Manifest, verify
+from dowse.store.embedded.truth import KeywordRow, Truth
+
+
+@dataclass
+class Rows:
+    """Texts by key, as a replica sees the truth."""
+
+    identity: str = "index/model"
+    generation: int = 0
+    texts: dict[int, str] = field(default_factory=dict)
+
+    def keyword_rows(
+        self, analyzer: Analyzer, among: Iterable[int] | None = None
+    ) -> Iterator[KeywordRow]:
+        wanted = self.texts if among is None else [key for key in among if key in self.texts]
+        for key in sorted(wanted):
+            yield key, analyzer.code_terms(self.texts[key]), []
+
+
+class Driver:
+    """A replica and the texts it follows."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.rows = Rows()
+        self.replica = KeywordReplica(folder, PlainAnalyzer())
+        self.manifest = self.replica.create(self._truth)
+        self.take(None)
+
+    @property
+    def _truth(self) -> Truth:
+        return cast("Truth", self.rows)
+
+    def change(self, put: dict[int, str], gone: Iterable[int] = ()) -> None:
+        for key in gone:
+            self.rows.texts.pop(key, None)
+        self.rows.texts |= put
+        self.take(sorted({*put, *gone}))
+
+    def take(self, changed: list[int] | None) -> None:
+        self.rows.generation += 1
+        self.manifest = self.replica.take(self.manifest, self._truth, changed)
+
+    def open(self) -> KeywordIndex:
+        index = self.replica.open(self.manifest)
+        assert index is not None
+        return index
+
+    def found(self, *terms: str) -> set[int]:
+        return {key for key, _ in self.open().search("body", terms, 1000)}
+
+
+@pytest.fixture
+def driver(tmp_path: Path) -> Driver:
+    return Driver(tmp_path)
+
+
+def test_rows_come_go_and_change(driver: Driver) -> None:
+    driver.change({1: "apple", 2: "apple pear", 3: "plum"})
+    assert driver.found("apple") == {1, 2}
+    driver.change({2: "cherry", 4: "apple"}, gone=[1, 77])
+    assert driver.found("apple") == {4}
+    assert driver.found("apple", "cherry", "plum") == {2, 3, 4}
+    assert driver.open().keys() == {2, 3, 4}
+
+
+def test_taking_the_same_changes_twice_is_taking_them_once(driver: Driver) -> None:
+    driver.change({1: "apple", 2: "pear"})
+    for _ in range(3):
+        driver.take([1, 2])
+    assert driver.open().keys() == {1, 2}
+    assert len(driver.open().search("body", ["apple"], 10)) == 1
+
+
+def test_the_manifest_lists_every_file_that_matters(driver: Driver) -> None:
+    for number in range(12):
+        driver.change({number: f"apple {number}"}, gone=[number - 3])
+    folder = driver.folder / driver.manifest.folder
+    on_disk = {path.name for path in folder.iterdir() if path.suffix != ".lock"}
+    assert set(driver.manifest.files) == on_disk
+    verify(folder, driver.manifest.files)
+
+
+def test_segments_are_merged(driver: Driver) -> None:
+    for number in range(20):
+        driver.change({number: f"apple {number}"})
+    assert driver.open()._searcher.num_segments < 10
+    assert driver.found("apple") == set(range(20))
+
+
+def test_an_index_opens_only_at_the_commit_of_its_manifest(driver: Driver) -> None:
+    driver.change({1: "apple"})
+    old, opened = driver.manifest, driver.open()
+    driver.change({2: "apple"})
+    assert driver.replica.open(old) is None
+    assert not driver.replica.is_current(old)
+    assert opened.keys() == {1}  # what is open stays as it was
+    assert driver.open().keys() == {1, 2}
+
+
+def test_a_folder_that_is_gone_is_damage(driver: Driver) -> None:
+    with pytest.raises(Damaged):
+        driver.replica.open(Manifest("index/model", 1, "keyword-none", {}, {"commit": 1}))
+
+
+def test_an_interrupted_change_leaves_the_last_commit_and_no_lock(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.change({1: "apple"})
+
+    def interrupt(*_: object) -> Iterator[KeywordRow]:
+        yield 2, [("apple", 0)], []
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Rows, "keyword_rows", interrupt)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            driver.change({2: "apple"})
+    assert caught.traceback  # which keeps all variables alive, a writer among them
+    assert driver.open().keys() == {1}
+    driver.take([2])
+    assert driver.open().keys() == {1, 2}
+
+
+def test_a_second_writer_of_the_same_folder_is_told(driver: Driver) -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    class Slow(Rows):
+        def keyword_rows(self, *_: object) -> Iterator[KeywordRow]:
+            entered.set()
+            leave.wait(30)
+            yield from ()
+
+    thread = threading.Thread(
+        target=driver.replica.take, args=(driver.manifest, cast("Truth", Slow()), [])
+    )
+    thread.start()
+    assert entered.wait(30)
+    with pytest.raises(DowseError):
+        driver.take([])
+    leave.set()
+    thread.join()
+
+
+def test_terms_of_any_length_are_taken(driver: Driver) -> None:
+    driver.change({1: "x" * 100_000 + " apple", 2: "日" * 30_000})
+    assert driver.found("apple") == {1}
+    assert driver.open().keys() == {1, 2}
+
+
+def test_a_text_without_terms_is_held_but_never_found(driver: Driver) -> None:
+    driver.change({1: "", 2: "apple"})
+    assert driver.open().keys() == {1, 2}
+    assert driver.found("apple", "") == {2}
