@@ -38,7 +38,9 @@ class EndpointEmbedder:
         """The model behind the vectors; the first time ever, this may ask the endpoint."""
         name = self._options.endpoint_model.rpartition("/")[2]
         key = f"endpoint/{name}/{self._digest()}"
-        return Model(key, self._length(), self._options.endpoint_max_tokens)
+        if not self._known_dimensions():
+            self._vectors([_QUESTION])
+        return Model(key, self._dimensions, self._options.endpoint_max_tokens)
 
     def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
         """Embeds texts to be found, yielding batches as they are done."""
@@ -59,26 +61,30 @@ class EndpointEmbedder:
 
     def _vectors(self, texts: Sequence[str]) -> Matrix:
         vectors = self._client.embed(texts)
-        expected = self._dimensions or self._remembered() or self._learn(vectors.shape[1])
-        if vectors.shape[1] != expected:
-            raise EndpointFailed(
-                f"The endpoint {self._options.endpoint_url} gave vectors of "
-                f"{vectors.shape[1]} dimensions, expected {expected}.",
-                "Check embed.endpoint_model and embed.endpoint_dimensions.",
-            )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.all(np.isfinite(lengths)) or not np.all(lengths > 0):
             raise EndpointFailed(
                 f"The endpoint {self._options.endpoint_url} gave vectors without a length.",
                 "Check that embed.endpoint_model names an embedding model.",
             )
+        self._check_dimensions(vectors.shape[1])
         unit: Matrix = vectors / lengths
         return unit
 
-    def _length(self) -> int:
+    def _check_dimensions(self, found: int) -> None:
+        expected = self._known_dimensions()
+        if not expected:
+            self._learn(found)
+        elif found != expected:
+            raise EndpointFailed(
+                f"The endpoint {self._options.endpoint_url} gave vectors of {found} dimensions, "
+                f"expected {expected}.",
+                "Check embed.endpoint_model; if its model has changed, set "
+                "embed.endpoint_dimensions and rebuild the index.",
+            )
+
+    def _known_dimensions(self) -> int:
         self._dimensions = self._dimensions or self._remembered()
-        if not self._dimensions:
-            self._learn(self._client.embed([_QUESTION]).shape[1])
         return self._dimensions
 
     def _remembered(self) -> int:
@@ -87,7 +93,7 @@ class EndpointEmbedder:
             return known.get(self._digest(), 0)
         return 0
 
-    def _learn(self, dimensions: int) -> int:
+    def _learn(self, dimensions: int) -> None:
         self._dimensions = dimensions
         with contextlib.suppress(OSError, msgspec.DecodeError):  # then it is asked again
             self._notes.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +103,6 @@ class EndpointEmbedder:
             scratch = self._notes.with_suffix(".partial")
             scratch.write_bytes(msgspec.json.encode(known | {self._digest(): dimensions}))
             scratch.replace(self._notes)
-        return dimensions
 
     def _digest(self) -> str:
         options = self._options

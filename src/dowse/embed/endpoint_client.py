@@ -7,11 +7,13 @@ import email.utils
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dowse.embed.characters import encodable
 from dowse.embed.options import EmbedOptions
 from dowse.errors import EndpointFailed
 from dowse.types import Matrix
@@ -42,7 +44,7 @@ class EndpointClient:
         # Endpoints refuse empty texts, which are as good as a blank.
         body: dict[str, Any] = {
             "model": self._options.endpoint_model,
-            "input": [text if text.strip() else " " for text in texts],
+            "input": [encodable(text) if text.strip() else " " for text in texts],
             "encoding_format": "float",
         }
         if self._options.endpoint_shorten:
@@ -76,6 +78,7 @@ class EndpointClient:
         with self._opening:
             if self._client is None:
                 self._client = httpx2.Client(timeout=self._options.endpoint_timeout)
+                weakref.finalize(self, self._client.close)
             return self._client
 
     def _headers(self) -> dict[str, str]:

@@ -100,6 +100,8 @@ def _modules(folder: Path) -> list[dict[str, Any]]:
         modules = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise EmbedError(f"{path} cannot be read: {error}.") from error
+    if not isinstance(modules, list):
+        raise EmbedError(f"{path} is no list of modules.")
     return [module for module in modules if isinstance(module, dict)]
 
 

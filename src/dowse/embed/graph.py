@@ -39,7 +39,7 @@ class GraphWriter:
     def constant(self, name: str, value: NDArray[Any]) -> str:
         """A constant; writing the same name twice keeps the first."""
         if name not in self._constants:
-            tensor = self._onnx.numpy_helper.from_array(np.ascontiguousarray(value), name)
+            tensor = self._onnx.numpy_helper.from_array(np.asarray(value, order="C"), name)
             self._constants[name] = tensor
         return name
 

@@ -24,19 +24,21 @@ def run_parallel(
     """
     remaining = iter(jobs)
     pool = ThreadPoolExecutor(workers, thread_name_prefix="dowse-embed")
+
+    def start(most: int) -> list[Future[Result]]:
+        return [pool.submit(run, job) for job in itertools.islice(remaining, most)]
+
     try:
-        running = {
-            pool.submit(run, job)
-            for job in itertools.islice(remaining, workers * (1 + _WAITING_PER_WORKER))
-        }
+        running = start(workers * (1 + _WAITING_PER_WORKER))
         while running:
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            running |= {pool.submit(run, job) for job in itertools.islice(remaining, len(done))}
-            yield from _results(done)
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            ready = [future for future in running if future in done]
+            running = [future for future in running if future not in done] + start(len(ready))
+            yield from _results(ready)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _results(done: set[Future[Result]]) -> Iterator[Result]:
-    for future in sorted(done, key=lambda future: future.exception() is not None):
+def _results(ready: list[Future[Result]]) -> Iterator[Result]:
+    for future in sorted(ready, key=lambda future: future.exception() is not None):
         yield future.result()

@@ -37,7 +37,7 @@ def download_wheel(wheel: Wheel, folder: Path) -> None:
                 url = _find(client, index, wheel)
                 _save(client, url, folder / url.path.rpartition("/")[2])
             except (httpx2.HTTPError, httpx2.InvalidURL, LookupError, ValueError) as error:
-                problems.append(f"{_without_password(index)}: {error}")
+                problems.append(_without_passwords(f"{index}: {error}"))
             else:
                 return
     reason = "; ".join(problems) or "no package index over HTTP is configured"
@@ -107,5 +107,5 @@ def _save(client: httpx2.Client, url: httpx2.URL, path: Path) -> None:
             file.write(part)
 
 
-def _without_password(url: str) -> str:
-    return re.sub(r"//[^/@]*@", "//", url)
+def _without_passwords(text: str) -> str:
+    return re.sub(r"//[^/@\s]*@", "//", text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dowse.embed.characters import encodable
 from dowse.errors import EmbedError
 
 # Real text has 1 to 10 characters per token. What lies beyond this many could only be reached
@@ -36,6 +37,4 @@ class TextTokenizer:
         return self._tokenizer.encode(self._clean(first), self._clean(second))
 
     def _clean(self, text: str) -> str:
-        # Half of a character pair, as broken files contain them, has no bytes to be read.
-        text = text[: self._max_characters]
-        return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+        return encodable(text[: self._max_characters])

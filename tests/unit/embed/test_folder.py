@@ -1,0 +1,165 @@
+"""How a model wants to be used, read from its own files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dowse.embed.folder import is_wanted, missing_files, read_recipe
+from dowse.embed.models import KNOWN_MODELS, Recipe, full_name
+from dowse.errors import EmbedError
+from tiny_model import HIDDEN, POSITIONS, make_model
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_model(tmp_path / "tiny")
+
+
+def write(path: Path, content: Any) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def test_an_unknown_model_is_read_from_its_files(folder: Path) -> None:
+    assert read_recipe(folder, "me/tiny") == Recipe("me/tiny", "mean", 64, HIDDEN)
+
+
+@pytest.mark.parametrize(
+    ("config", "pooling"),
+    [
+        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, "cls"),
+        ({"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": False}, "mean"),
+        ({"pooling_mode": "cls", "embedding_dimension": 32}, "cls"),
+        ({"pooling_mode": "mean", "include_prompt": True}, "mean"),
+        ({}, "mean"),
+    ],
+)
+def test_pooling_old_style_and_new(folder: Path, config: dict[str, Any], pooling: str) -> None:
+    write(folder / "1_Pooling" / "config.json", config)
+    assert read_recipe(folder, "me/tiny").pooling == pooling
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"pooling_mode_max_tokens": True},
+        {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True},
+        {"pooling_mode": "lasttoken"},
+        {"pooling_mode": "mean", "include_prompt": False},
+    ],
+)
+def test_pooling_that_dowse_cannot_do_is_refused(folder: Path, config: dict[str, Any]) -> None:
+    write(folder / "1_Pooling" / "config.json", config)
+    with pytest.raises(EmbedError, match="pool"):
+        read_recipe(folder, "me/tiny")
+
+
+def test_modules_say_where_pooling_is_described(folder: Path) -> None:
+    write(
+        folder / "modules.json",
+        [
+            {"path": "", "type": "sentence_transformers.models.Transformer"},
+            {"path": "7_Pooling", "type": "sentence_transformers.models.Pooling"},
+            {"path": "8_Normalize", "type": "sentence_transformers.models.Normalize"},
+        ],
+    )
+    write(folder / "7_Pooling" / "config.json", {"pooling_mode_cls_token": True})
+    assert read_recipe(folder, "me/tiny").pooling == "cls"
+
+
+def test_a_module_that_dowse_does_not_know_is_refused(folder: Path) -> None:
+    write(
+        folder / "modules.json", [{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}]
+    )
+    with pytest.raises(EmbedError, match="'Dense'"):
+        read_recipe(folder, "me/tiny")
+
+
+@pytest.mark.parametrize("content", ["{", "3"])
+def test_garbled_modules_are_named(folder: Path, content: str) -> None:
+    (folder / "modules.json").write_text(content)
+    with pytest.raises(EmbedError, match=r"modules\.json"):
+        read_recipe(folder, "me/tiny")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "tokenizer", "expected"),
+    [
+        ({"max_seq_length": 40}, {"model_max_length": 50}, 40),
+        ({"max_seq_length": None}, {"model_max_length": 50}, 50),
+        ({}, {"model_max_length": 1e30}, POSITIONS),
+        ({"max_seq_length": 4096}, {}, POSITIONS),
+        ({"max_seq_length": 0}, {}, POSITIONS),
+    ],
+)
+def test_length_never_exceeds_the_positions_there_are(
+    folder: Path, sentence: dict[str, Any], tokenizer: dict[str, Any], expected: int
+) -> None:
+    write(folder / "sentence_bert_config.json", sentence)
+    write(folder / "tokenizer_config.json", tokenizer)
+    assert read_recipe(folder, "me/tiny").max_tokens == expected
+
+
+@pytest.mark.parametrize(
+    ("config", "prefixes"),
+    [
+        ({"prompts": {"query": "Q: ", "passage": "P: "}}, ("Q: ", "P: ")),
+        ({"prompts": {"query": "Q: ", "document": "D: "}}, ("Q: ", "D: ")),
+        ({"prompts": {"any": "A: "}, "default_prompt_name": "any"}, ("A: ", "A: ")),
+        ({"prompts": {}, "default_prompt_name": None}, ("", "")),
+        ({"prompts": None}, ("", "")),
+    ],
+)
+def test_prefixes(folder: Path, config: dict[str, Any], prefixes: tuple[str, str]) -> None:
+    write(folder / "config_sentence_transformers.json", config)
+    recipe = read_recipe(folder, "me/tiny")
+    assert (recipe.query_prefix, recipe.passage_prefix) == prefixes
+
+
+def test_the_table_wins_where_the_weights_fit_it(tmp_path: Path) -> None:
+    fitting = make_model(tmp_path / "a")
+    config = json.loads((fitting / "config.json").read_text())
+    write(fitting / "config.json", config | {"hidden_size": 384})
+    bge = "BAAI/bge-small-en-v1.5"
+    assert read_recipe(fitting, bge) == KNOWN_MODELS[bge]
+    assert read_recipe(make_model(tmp_path / "b"), bge).dimensions == HIDDEN
+
+
+def test_missing_files_are_named(folder: Path) -> None:
+    assert missing_files(folder) == []
+    (folder / "tokenizer.json").unlink()
+    assert missing_files(folder) == ["tokenizer.json"]
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        ("model.safetensors", True),
+        ("1_Pooling/config.json", True),
+        ("pytorch_model.bin", False),
+        ("onnx/model.onnx", False),
+        ("onnx/config.json", False),
+        ("README.md", False),
+    ],
+)
+def test_only_what_is_used_is_fetched(path: str, wanted: bool) -> None:
+    assert is_wanted(path) is wanted
+
+
+@pytest.mark.parametrize(
+    ("written", "known"),
+    [
+        ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
+        ("sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
+        ("bge-small-en-v1.5", "BAAI/bge-small-en-v1.5"),
+        ("baai/BGE-small-en-v1.5", "BAAI/bge-small-en-v1.5"),
+        ("somebody/all-MiniLM-L6-v2", "somebody/all-MiniLM-L6-v2"),
+        ("me/mine", "me/mine"),
+    ],
+)
+def test_known_models_have_short_names(written: str, known: str) -> None:
+    assert full_name(written) == known

@@ -1,0 +1,322 @@
+"""The local embedder: lazy, keyed by what its vectors depend on, and easy to stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dowse.embed import EmbedOptions, models_status, open_embedder, open_model, pull
+from dowse.embed.cross_encoder import CrossEncoder
+from dowse.embed.folder_model import FolderModel
+from dowse.embed.models import KNOWN_MODELS, WHEELS
+from dowse.embed.onnx_encoder import OnnxEmbedder
+from dowse.errors import BadSettings, EmbedError, UsageError, WeightsMissing
+from tiny_model import HIDDEN, Published, make_model
+
+
+def opened(model: Path | str, cache: Path, **options: Any) -> OnnxEmbedder:
+    embedder = open_embedder(EmbedOptions(model=str(model), **options), cache, fetch=False)
+    assert isinstance(embedder, OnnxEmbedder)
+    return embedder
+
+
+# ── Loading ──────────────────────────────────────────────────────────────────
+
+
+def test_the_default_model_is_known_without_its_weights(cache: Path) -> None:
+    model = opened("all-MiniLM-L6-v2", cache).model
+    assert model.key.startswith("all-MiniLM-L6-v2/int8/")
+    assert (model.dimensions, model.max_tokens) == (384, 256)
+    assert not cache.exists()
+
+
+def test_without_weights_the_error_says_what_works_and_what_to_do(cache: Path) -> None:
+    embedder = opened("all-MiniLM-L6-v2", cache)
+    for use in (lambda: embedder.query("a"), lambda: list(embedder.passages(["a"]))):
+        with pytest.raises(WeightsMissing) as failure:
+            use()
+        assert "Keyword, code and graph search work without them." in str(failure.value)
+        assert failure.value.hint.endswith("dowse models pull")
+
+
+@pytest.mark.usefixtures("published", "offline_pip")
+def test_weights_are_fetched_on_first_use(cache: Path) -> None:
+    embedder = open_embedder(EmbedOptions(model="tiny"), cache)
+    assert embedder.model.dimensions == HIDDEN
+    assert not cache.exists()
+    assert embedder.query("a").shape == (HIDDEN,)
+    assert [status.here for status in models_status(cache)] == [False, True]
+
+
+def test_threads_that_start_together_load_once(tmp_path: Path, cache: Path) -> None:
+    embedder = opened(make_model(tmp_path / "tiny"), cache)
+    barrier = threading.Barrier(8)
+
+    def ask(_: int) -> Any:
+        barrier.wait(60)
+        return embedder.query("the query")
+
+    with ThreadPoolExecutor(8) as pool:
+        vectors = list(pool.map(ask, range(8)))
+    assert all(np.array_equal(vectors[0], vector) for vector in vectors)
+    assert len(list(cache.rglob("*.onnx"))) == 1
+
+
+def test_the_built_graph_is_kept_and_used(tmp_path: Path, cache: Path) -> None:
+    model = make_model(tmp_path / "tiny")
+    expected = opened(model, cache).query("a")
+    (graph,) = cache.rglob("*.onnx")
+    before = graph.stat()
+    assert np.array_equal(opened(model, cache).query("a"), expected)
+    (graph,) = cache.rglob("*.onnx")
+    assert graph.stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_a_damaged_graph_is_built_again(tmp_path: Path, cache: Path) -> None:
+    model = make_model(tmp_path / "tiny")
+    expected = opened(model, cache).query("a")
+    (graph,) = cache.rglob("*.onnx")
+    content = graph.read_bytes()
+    for damaged in (b"", content[:-100], content[:500] + b"\x00" + content[501:]):
+        graph.write_bytes(damaged)
+        assert np.array_equal(opened(model, cache).query("a"), expected)
+        assert graph.read_bytes() == content
+
+
+def test_precisions_have_their_own_graphs(tmp_path: Path, cache: Path) -> None:
+    model = make_model(tmp_path / "tiny")
+    for precision in ("int8", "fp32", "int8"):
+        opened(model, cache, precision=precision).query("a")
+    assert len(list(cache.rglob("*.onnx"))) == 2
+
+
+def test_a_file_in_the_way_of_the_graphs_does_not_matter(published: Published, cache: Path) -> None:
+    folder = pull("tiny", cache, source=published.model).path
+    (folder / "graphs").write_text("in the way")
+    assert opened("tiny", cache).query("a").shape == (HIDDEN,)
+
+
+def test_a_damaged_tokenizer_is_noticed(published: Published, cache: Path) -> None:
+    path = pull("tiny", cache, source=published.model).path / "tokenizer.json"
+    path.write_text(path.read_text().replace("[UNK]", "[XXX]"))
+    with pytest.raises(WeightsMissing, match=r"tokenizer\.json is damaged"):
+        opened("tiny", cache).query("a")
+
+
+# ── Folders ──────────────────────────────────────────────────────────────────
+
+
+def test_the_users_folder_is_only_read(tmp_path: Path, cache: Path) -> None:
+    model = make_model(tmp_path / "tiny")
+    before = {path: path.stat().st_mtime_ns for path in model.rglob("*")}
+    opened(model, cache).query("a")
+    assert {path: path.stat().st_mtime_ns for path in model.rglob("*")} == before
+
+
+def test_a_changed_folder_is_another_model(tmp_path: Path, cache: Path) -> None:
+    model = make_model(tmp_path / "tiny")
+    first = opened(model, cache)
+    key, vector = first.model.key, first.query("a")
+    make_model(tmp_path / "tiny", seed=1)
+    second = opened(model, cache)
+    assert second.model.key != key
+    assert not np.allclose(second.query("a"), vector)
+
+
+def test_the_weights_of_a_folder_are_read_once_for_the_key(tmp_path: Path, cache: Path) -> None:
+    model = make_model(tmp_path / "tiny")
+    key = opened(model, cache).model.key
+    weights = model / "model.safetensors"
+    state = weights.stat()
+    weights.write_bytes(b"!" * state.st_size)
+    os.utime(weights, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert opened(model, cache).model.key == key
+
+
+@pytest.mark.parametrize("missing", ["config.json", "model.safetensors", "tokenizer.json"])
+def test_a_folder_that_is_no_model(tmp_path: Path, cache: Path, missing: str) -> None:
+    model = make_model(tmp_path / "tiny")
+    (model / missing).unlink()
+    with pytest.raises(WeightsMissing, match=missing):
+        opened(model, cache).query("a")
+
+
+def test_folders_are_told_from_names(tmp_path: Path, cache: Path) -> None:
+    assert isinstance(open_model("./x", cache), FolderModel)
+    assert isinstance(open_model("~/x", cache), FolderModel)
+    assert isinstance(open_model(str(tmp_path), cache), FolderModel)
+    assert open_model("bge-small-en-v1.5", cache).name == "BAAI/bge-small-en-v1.5"
+    with pytest.raises(BadSettings):
+        open_model("a/b/c", cache)
+    with pytest.raises(BadSettings, match="folder"):
+        pull("./x", cache)
+
+
+def test_no_provider_means_no_embedder(cache: Path) -> None:
+    with pytest.raises(UsageError, match="provider"):
+        open_embedder(EmbedOptions(provider="none"), cache)
+
+
+# ── Vectors ──────────────────────────────────────────────────────────────────
+
+
+def test_the_key_names_whatever_changes_vectors(
+    published: Published, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pull("tiny", cache, source=published.model)
+    known = KNOWN_MODELS["tiny"]
+    recipes = [
+        known,
+        replace(known, pooling="cls"),
+        replace(known, max_tokens=63),
+        replace(known, query_prefix="q: "),
+        replace(known, passage_prefix="q: "),
+    ]
+    keys = []
+    for recipe in recipes:
+        monkeypatch.setitem(KNOWN_MODELS, "tiny", recipe)
+        keys.append(opened("tiny", cache).model.key)
+    monkeypatch.setitem(WHEELS, "tiny", replace(WHEELS["tiny"], sha256="0" * 64))
+    keys += [opened("tiny", cache, precision=precision).model.key for precision in ("fp32", "int8")]
+    assert len(set(keys)) == len(keys)
+    assert all(key.startswith("tiny/") for key in keys)
+
+
+def test_prefixes_are_put_before_texts(
+    published: Published, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pull("tiny", cache, source=published.model)
+    plain = opened("tiny", cache)
+    assert plain.model.dimensions == HIDDEN  # it knows its recipe from here on
+    recipe = replace(KNOWN_MODELS["tiny"], query_prefix="query: ", passage_prefix="the: ")
+    monkeypatch.setitem(KNOWN_MODELS, "tiny", recipe)
+    prefixed = opened("tiny", cache)
+    (batch,) = prefixed.passages(["a"])
+    assert np.array_equal(prefixed.query("a"), plain.query("query: a"))
+    assert np.array_equal(batch.vectors[0], plain.query("the: a"))
+
+
+def test_auto_means_int8_only_where_it_was_measured(
+    published: Published, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pull("tiny", cache, source=published.model)
+    assert "/fp32/" in opened("tiny", cache).model.key
+    monkeypatch.setitem(KNOWN_MODELS, "tiny", replace(KNOWN_MODELS["tiny"], int8_is_as_good=True))
+    assert "/int8/" in opened("tiny", cache).model.key
+
+
+def test_long_texts_are_cut_to_what_the_model_reads(tmp_path: Path, cache: Path) -> None:
+    embedder = opened(make_model(tmp_path / "tiny"), cache)
+    assert embedder.model.max_tokens == 64
+    assert np.array_equal(embedder.query("a " * 62), embedder.query("a " * 100_000))
+    assert not np.array_equal(embedder.query("a " * 61), embedder.query("a " * 62))
+
+
+def test_the_number_of_threads_changes_nothing(tmp_path: Path, cache: Path) -> None:
+    model = make_model(tmp_path / "tiny")
+    texts = [f"text {number} " * (number % 9) for number in range(50)]
+
+    def embed(threads: int, batch_size: int) -> Any:
+        vectors = np.zeros((50, HIDDEN), dtype=np.float32)
+        for batch in opened(model, cache, threads=threads, batch_size=batch_size).passages(texts):
+            assert len(batch.positions) <= batch_size
+            vectors[list(batch.positions)] = batch.vectors
+        return vectors
+
+    assert np.array_equal(embed(1, 1), embed(5, 7))
+
+
+def test_longer_texts_come_first(tmp_path: Path, cache: Path) -> None:
+    embedder = opened(make_model(tmp_path / "tiny"), cache, threads=1, batch_size=1)
+    texts = ["a", "a b c d", "a b", "a b c d e f"]
+    assert [batch.positions for batch in embedder.passages(texts)] == [(3,), (1,), (2,), (0,)]
+
+
+def test_token_vectors(tmp_path: Path, cache: Path) -> None:
+    embedder = opened(make_model(tmp_path / "tiny"), cache)
+    tokens = embedder.token_vectors("the query", query=True)
+    assert tokens.ids.shape == (4,)  # with a token at either end
+    assert tokens.vectors.shape == (4, HIDDEN)
+    assert np.allclose(np.linalg.norm(tokens.vectors, axis=1), 1, atol=1e-5)
+
+
+def test_weights_that_give_no_vectors_are_refused(tmp_path: Path, cache: Path) -> None:
+    model = make_model(tmp_path / "tiny")
+    content = bytearray((model / "model.safetensors").read_bytes())
+    content[-4000:] = b"\xff" * 4000  # not a number
+    (model / "model.safetensors").write_bytes(content)
+    with pytest.raises(EmbedError, match="without a length"):
+        opened(model, cache).query("a")
+
+
+# ── Stopping ─────────────────────────────────────────────────────────────────
+
+
+def test_an_interrupt_in_the_caller_ends_the_threads(tmp_path: Path, cache: Path) -> None:
+    embedder = opened(make_model(tmp_path / "tiny"), cache, batch_size=1)
+    batches = embedder.passages([f"text {number}" for number in range(5000)])
+    next(batches)
+    with pytest.raises(KeyboardInterrupt):
+        batches.throw(KeyboardInterrupt())  # type: ignore[attr-defined]
+    assert not [thread for thread in threading.enumerate() if "dowse-embed" in thread.name]
+
+
+_ENDLESS = """
+import sys
+from pathlib import Path
+from dowse.embed import EmbedOptions, open_embedder
+
+embedder = open_embedder(EmbedOptions(model=sys.argv[1], batch_size=4), Path(sys.argv[2]))
+kept = 0
+try:
+    for batch in embedder.passages(["a text " * 20] * 10_000_000):
+        kept += len(batch.positions)
+        print("some", flush=True)
+except KeyboardInterrupt:
+    print("kept", kept, flush=True)
+"""
+
+
+def test_control_c_keeps_what_is_done(tmp_path: Path, cache: Path) -> None:
+    model = make_model(tmp_path / "tiny")
+    command = [sys.executable, "-c", _ENDLESS, str(model), str(cache)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "some\n"
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert said.splitlines()[-1].startswith("kept ")
+
+
+# ── Cross-encoders ───────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("labels", [1, 2])
+def test_cross_encoder_scores(tmp_path: Path, cache: Path, labels: int) -> None:
+    model = open_model(str(make_model(tmp_path / "tiny", labels=labels)), cache)
+    encoder = CrossEncoder(model, threads=3)
+    texts = ["the cat", "", "a dog " * 200, "the cat"]
+    scores = encoder.scores("the query", texts)
+    assert scores.shape == (4,)
+    assert ((scores > 0) & (scores < 1)).all()
+    assert scores[0] == scores[3]
+    assert scores[0] != scores[1]
+    assert np.array_equal(encoder.scores("the query", texts[2:3]), scores[2:3])
+    assert encoder.scores("the query", []).shape == (0,)
+
+
+def test_a_cross_encoder_without_a_head_is_refused(tmp_path: Path, cache: Path) -> None:
+    model = open_model(str(make_model(tmp_path / "tiny")), cache)
+    with pytest.raises(EmbedError, match=r"pooler\.dense"):
+        CrossEncoder(model).scores("a", ["b"])
