@@ -64,7 +64,6 @@ def make_document(
     links: Iterable[Link] = (),
     aliases: Sequence[str] = (),
     body: int = 0,
-    modified: float = 1_700_000_000.0,
     mtime_ns: int = 1_700_000_000_000_000_000,
 ) -> IndexedDocument:
     """A document as the chunk room would hand it over."""
@@ -79,7 +78,7 @@ def make_document(
         links=tuple(links),
     )
     chunked = ChunkedDocument(document, tuple(sections), tuple(chunks))
-    return IndexedDocument(chunked, state_of(text, mtime_ns), modified)
+    return IndexedDocument(chunked, state_of(text, mtime_ns))
 
 
 def state_of(text: str, mtime_ns: int = 1_700_000_000_000_000_000) -> FileState:

@@ -243,8 +243,9 @@ class FileState:
     """What was known of a file when it was indexed, to tell whether it has changed."""
 
     size: int  # bytes
-    mtime_ns: int  # nanoseconds since 1970; 0 when the file was too fresh to be trusted
+    mtime_ns: int  # nanoseconds since 1970
     digest: str  # sha256 of its bytes, hex
+    settled: bool = True  # False when it was so fresh that it may have changed again unseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +254,11 @@ class IndexedDocument:
 
     chunked: ChunkedDocument
     state: FileState
-    modified: float  # what the frontmatter says, else the file's time
+
+    @property
+    def modified(self) -> float:
+        """What the frontmatter says, else the file's time."""
+        return modified(self.chunked.document.fields, self.state.mtime_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +335,11 @@ class Finding:
 
     what: str
     repair: str
+
+
+def modified(fields: Fields, mtime_ns: int) -> float:
+    """When a document was last changed: by its own account, else by its file's."""
+    return mtime_ns / 1e9 if fields.modified is None else fields.modified
 
 
 # ── Searching ────────────────────────────────────────────────────────────────

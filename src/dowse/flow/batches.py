@@ -95,8 +95,7 @@ class Batches:
             document = self._cut(source, text)
             done.left_out += document.document.problems
             done.added += known is None
-            modified = document.document.fields.modified
-            put.append(IndexedDocument(document, state, modified or source.modified))
+            put.append(IndexedDocument(document, state))
         with self._clock.timing("embed"):
             vectors = self._embed([indexed.chunked for indexed in put], len(group))
         done.batch = Batch(tuple(put), tuple(gone), tuple(touched), vectors)
@@ -110,7 +109,7 @@ class Batches:
         now = time.time_ns()
         text = load(source, self._read_options)
         settled = now - source.mtime_ns > _FRESH_NS
-        return text, FileState(source.size, source.mtime_ns if settled else 0, text.digest)
+        return text, FileState(source.size, source.mtime_ns, text.digest, settled)
 
     def _cut(self, source: SourceFile, text: SourceText) -> ChunkedDocument:
         with self._clock.timing("parse"):

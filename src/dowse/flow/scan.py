@@ -33,7 +33,7 @@ def scan(
     changes = Changes(known=known, left_out=list(found.left_out))
     for source in found.sources:
         state = known.get(source.id)
-        if state and (state.size, state.mtime_ns) == (source.size, source.mtime_ns):
+        if state and state.settled and _same(state, source):
             changes.unchanged += 1
         else:
             changes.pending.append(source)
@@ -43,6 +43,10 @@ def scan(
         if view.covers(id_):
             changes.gone[id_] = known[id_]
     return changes
+
+
+def _same(state: FileState, source: SourceFile) -> bool:
+    return (state.size, state.mtime_ns) == (source.size, source.mtime_ns)
 
 
 class _View:

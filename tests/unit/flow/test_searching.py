@@ -116,7 +116,7 @@ def test_an_index_that_is_not_there_yet_is_named_with_the_command(
 
 
 @pytest.mark.parametrize(
-    "change", [{"chunk.chunk_max": 900}, {"keyword.stemming": False}, {"keyword.title": 5.0}]
+    "change", [{"chunk.chunk_goal": 900}, {"keyword.stemming": False}, {"keyword.title": 5.0}]
 )
 def test_an_index_of_other_settings_is_refused_with_the_command(
     vault: Path, engine: Engine, tmp_path: Path, change: dict[str, object]

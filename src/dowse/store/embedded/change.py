@@ -79,7 +79,7 @@ class Change:
     def touch(self, document_id: str, state: FileState) -> None:
         """Notes a file's new time."""
         self._connection.execute(
-            "UPDATE documents SET size = ?, mtime_ns = ?, digest = ? WHERE id = ?",
+            "UPDATE documents SET size = ?, mtime_ns = ?, digest = ?, settled = ? WHERE id = ?",
             (*_state_columns(state), document_id),
         )
 
@@ -121,15 +121,14 @@ class Change:
         document = indexed.chunked.document
         row = self._row(
             "INSERT INTO documents"
-            " (id, short, size, mtime_ns, digest, modified, fields, body, text) VALUES"
+            " (id, short, size, mtime_ns, digest, settled, fields, body, text) VALUES"
             " (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
             " size = excluded.size, mtime_ns = excluded.mtime_ns, digest = excluded.digest,"
-            " modified = excluded.modified, fields = excluded.fields, body = excluded.body,"
+            " settled = excluded.settled, fields = excluded.fields, body = excluded.body,"
             " text = excluded.text RETURNING key",
             document.id,
             short_id(document.id),
             *_state_columns(indexed.state),
-            indexed.modified,
             msgspec.json.encode(document.fields).decode(),
             document.body,
             document.text,
@@ -196,8 +195,9 @@ class Change:
         return [row[0] for row in self._connection.execute(query, values)]
 
 
-def _state_columns(state: FileState) -> tuple[int, int, str]:
-    return state.size, max(-_LATEST, min(_LATEST, state.mtime_ns)), state.digest
+def _state_columns(state: FileState) -> tuple[int, int, str, bool]:
+    mtime_ns = max(-_LATEST, min(_LATEST, state.mtime_ns))
+    return state.size, mtime_ns, state.digest, state.settled
 
 
 def _place_of(chunked: ChunkedDocument, block: CodeBlock) -> int | None:

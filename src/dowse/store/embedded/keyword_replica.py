@@ -18,12 +18,13 @@ import tantivy
 from dowse.errors import Damaged
 from dowse.ports import Analyzer
 from dowse.store.embedded.failures import replica_damaged, tantivy_errors
-from dowse.store.embedded.manifest import Manifest, sum_files
+from dowse.store.embedded.manifest import Manifest, is_as_written, sum_files
 from dowse.store.embedded.truth import Terms, Truth
 from dowse.types import ChunkKey, Scores
 
 _META = "meta.json"
-_REPLACED = (_META, ".managed.json")  # the only files of tantivy's that are ever written again
+_MANAGED = ".managed.json"  # tantivy lists a segment here before it writes it
+_REPLACED = (_META, _MANAGED)  # the only files of tantivy's that are ever written again
 _HEAP = 60_000_000  # bytes that tantivy may fill before it writes a segment
 
 
@@ -94,8 +95,11 @@ class KeywordReplica:
         return Manifest(truth.identity, truth.generation, manifest.folder, files, detail)
 
     def is_current(self, manifest: Manifest) -> bool:
-        """Whether no commit has been made since the manifest was written; raises `Damaged`."""
-        return _commit_stamp(self._base / manifest.folder) == manifest.detail["commit"]
+        """Whether no writer has begun since the manifest was written; raises `Damaged`."""
+        folder = self._base / manifest.folder
+        return _commit_stamp(folder) == manifest.detail["commit"] and is_as_written(
+            folder / _MANAGED, manifest.files[_MANAGED]
+        )
 
     def open(self, manifest: Manifest) -> KeywordIndex | None:
         """The index that a manifest describes, or None when a writer has moved on from it."""

@@ -70,13 +70,16 @@ def sum_files(
 def verify(folder: Path, files: Mapping[str, FileSum]) -> None:
     """Raises `Damaged` unless every file is there as it was written."""
     for name, expected in files.items():
-        path = folder / name
-        try:
-            found = _sum(path) if path.stat().st_size == expected.size else None
-        except OSError:
-            found = None
-        if found != expected:
-            raise replica_damaged(f"{path} is not as it was written.")
+        if not is_as_written(folder / name, expected):
+            raise replica_damaged(f"{folder / name} is not as it was written.")
+
+
+def is_as_written(path: Path, expected: FileSum) -> bool:
+    """Whether a file is there with every byte it had."""
+    try:
+        return path.stat().st_size == expected.size and _sum(path) == expected
+    except OSError:
+        return False
 
 
 def _sum(path: Path) -> FileSum:

@@ -29,11 +29,12 @@ from dowse.types import (
     StoredDocument,
     Vector,
     embedding_text,
+    modified,
 )
 
 _T = TypeVar("_T")
 
-_ENTRY = """d.id, d.short, d.fields, d.modified, d.size, d.mtime_ns,
+_ENTRY = """d.id, d.short, d.fields, d.size, d.mtime_ns,
   (SELECT count(*) FROM chunks c WHERE c.document = d.key)"""
 _CHUNK = (
     """c.id, c.section, c.header_path, c.start, c."end", c.overlap, c.first_line, c.last_line"""
@@ -64,8 +65,11 @@ class SqliteReading:
 
     def files(self) -> dict[str, FileState]:
         """What is known of every file, by document id."""
-        rows = self._rows("SELECT id, size, mtime_ns, digest FROM documents")
-        return {row[0]: FileState(*row[1:]) for row in rows}
+        rows = self._rows("SELECT id, size, mtime_ns, digest, settled FROM documents")
+        return {
+            id_: FileState(size, mtime_ns, digest, bool(settled))
+            for id_, size, mtime_ns, digest, settled in rows
+        }
 
     def documents(self) -> list[DocumentEntry]:
         """All documents, by id."""
@@ -214,8 +218,10 @@ def _embedding_text(text: str, chunk: Chunk) -> str:
 
 
 def _entry(row: Sequence[Any]) -> DocumentEntry:
-    document_id, short, fields, *rest = row
-    return DocumentEntry(document_id, short, msgspec.json.decode(fields, type=Fields), *rest)
+    document_id, short, encoded, size, mtime_ns, chunks = row
+    fields = msgspec.json.decode(encoded, type=Fields)
+    when = modified(fields, mtime_ns)
+    return DocumentEntry(document_id, short, fields, when, size, mtime_ns, chunks)
 
 
 def _section(row: Sequence[Any]) -> Section:

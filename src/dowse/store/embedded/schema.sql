@@ -12,7 +12,7 @@ CREATE TABLE documents (
   size     INTEGER NOT NULL,
   mtime_ns INTEGER NOT NULL,
   digest   TEXT NOT NULL,
-  modified REAL NOT NULL,
+  settled  INTEGER NOT NULL,
   fields   TEXT NOT NULL,     -- JSON of types.Fields
   body     INTEGER NOT NULL,
   text     TEXT NOT NULL
