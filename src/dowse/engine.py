@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from dowse.chunk import VERSION as CHUNK_VERSION
-from dowse.errors import Damaged, Locked, NotFound, StampMismatch
+from dowse.errors import Damaged, EmbedError, Locked, NotFound, StampMismatch
 from dowse.flow import IndexReport, Searching, SearchOptions, run_indexing, run_search
 from dowse.flow.scan import scan
 from dowse.parse import VERSION as PARSE_VERSION
@@ -93,9 +94,16 @@ class Engine:
         With `rebuild` it is emptied first, and filled with everything again. Raises `Locked` when
         another process is still writing after `wait` seconds.
         """
-        if rebuild:
+        if not rebuild:
+            return self._bring_level(paths, wait, announce)
+        try:
             self.reset(wait)
-            paths = ()
+            return self._bring_level((), wait, announce)
+        except Damaged:  # deeper than emptying could notice
+            self._parts.store.discard(wait)
+            return self._bring_level((), wait, announce)
+
+    def _bring_level(self, paths: Sequence[Path], wait: float, announce: Announce) -> IndexReport:
         with self._parts.store.write(wait) as writing:
             stamp = writing.stamp()
             if stamp is None:
@@ -225,17 +233,27 @@ class Engine:
     # ── The stamp ────────────────────────────────────────────────────────────
 
     def _stamp(self) -> Stamp:
+        return self._model_stamp() | self._text_stamp()
+
+    def _model_stamp(self) -> Stamp:
         embedder = self._parts.embedder
         return {
             "model": embedder.model.key if embedder else "none",
             "dimensions": embedder.model.dimensions if embedder else 0,
+        }
+
+    def _text_stamp(self) -> Stamp:
+        return {
             "chunk": {"version": CHUNK_VERSION, **asdict(self.settings.chunk)},
             "keyword": dict(self._parts.analyzer.stamp),
             "parse": {"version": PARSE_VERSION},
         }
 
     def _mismatches(self, stamp: Stamp | None) -> list[str]:
-        wanted, known = dict(_flat(self._stamp())), dict(_flat(stamp or {}))
+        wanted, known = dict(_flat(self._text_stamp())), dict(_flat(stamp or {}))
+        # A model that cannot be had makes no vectors that could be mixed; words are found without.
+        with suppress(EmbedError):
+            wanted |= self._model_stamp()
         return [
             f"{name}: the index has {known.get(name)!r}, the settings say {value!r}."
             for name, value in wanted.items()

@@ -105,6 +105,7 @@ def _lines(document: StoredDocument, first: int, count: int | None) -> Passage:
 
 def _not_found(reading: Reading, name: str) -> NotFound:
     ids = [entry.id for entry in reading.documents()]
-    near = difflib.get_close_matches(name, ids, n=3, cutoff=0.5)
+    near = [id_ for id_ in ids if name.casefold() in id_.casefold()][:3]
+    near = near or difflib.get_close_matches(name, ids, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(near)}?" if near else "List documents with: dowse ls"
     return NotFound(f"There is no document {name!r}.", hint)

@@ -81,7 +81,8 @@ def find_setting(name: str, where: str = "") -> Setting:
     """The setting of this name; raises `BadSettings` with what comes nearest."""
     setting = known_settings().get(name)
     if setting is None:
-        raise BadSettings(f"{where}there is no setting {name!r}.", _suggestion(name))
+        there = "there" if where else "There"
+        raise BadSettings(f"{where}{there} is no setting {name!r}.", _suggestion(name))
     return setting
 
 

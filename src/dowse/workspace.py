@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dowse.engine import Engine
-from dowse.errors import NotFound, UsageError
+from dowse.errors import NotFound, Refused, UsageError
 from dowse.local import LocalFile, Trust, read_local
 from dowse.locations import Locations, locations
 from dowse.projects import Project, Projects, find_local_file, update_toml
@@ -118,7 +118,8 @@ class Workspace:
             raise NotFound("There is no project yet.", "Make one with: dowse index PATH")
         listed = ", ".join(project.name for project in known)
         raise UsageError(
-            f"{start} belongs to no project.", f"Choose one with -p: {listed}. Or: dowse index"
+            f"{start} belongs to no project.",
+            f"Choose one with -p: {listed}. Or make one: dowse index PATH",
         )
 
     def select_for_indexing(
@@ -154,6 +155,11 @@ class Workspace:
         return found
 
     def _create(self, name: str | None, paths: Sequence[Path], start: Path) -> Project:
+        if not paths and start in {Path.home().resolve(), Path(start.anchor)}:
+            raise Refused(
+                f"{start} holds more than documents.",
+                "Name the folder that is to be indexed: dowse index PATH",
+            )
         local = self.local_file(paths[0] if paths else start)
         if local and (not paths or paths[0].is_relative_to(local.path.parent)):
             wanted = local.name or local.path.parent.name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -33,15 +32,6 @@ def _modules(*line: str) -> set[str]:
 @pytest.mark.usefixtures("indexed")
 def test_nothing_heavy_is_loaded(line: list[str]) -> None:
     assert not _modules(*line) & _HEAVY
-
-
-def test_a_keyword_search_loads_no_model(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("DOWSE_EMBED_PROVIDER")
-    monkeypatch.chdir(indexed)
-    done = subprocess.run(
-        [sys.executable, "-c", _PROGRAM, "ls"], capture_output=True, text=True, check=True
-    )
-    assert not set(done.stderr.split()) & _HEAVY
 
 
 @pytest.mark.usefixtures("home")

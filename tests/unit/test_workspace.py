@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.errors import BadSettings, NotFound, UsageError
+from dowse.errors import BadSettings, NotFound, Refused, UsageError
 from dowse.locations import Locations, locations
 from dowse.workspace import Workspace
 
@@ -93,6 +93,17 @@ def test_the_current_folder_is_indexed_when_none_is_named(
     folder = _folder(tmp_path, "notes")
     project, within = workspace.select_for_indexing(None, [], folder)
     assert (project.roots, within) == ((folder,), [])
+
+
+def test_all_of_a_home_is_indexed_only_when_it_is_named(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for start in (tmp_path, Path("/")):
+        with pytest.raises(Refused, match="more than documents"):
+            workspace.select_for_indexing(None, [], start)
+    assert workspace.projects.all() == []
+    assert workspace.select_for_indexing(None, [tmp_path], tmp_path)[0].roots == (tmp_path,)
 
 
 def test_a_part_of_a_project_is_indexed_alone(workspace: Workspace, tmp_path: Path) -> None:

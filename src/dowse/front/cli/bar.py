@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
@@ -23,7 +25,8 @@ class Account(ProgressColumn):
         if task.speed:
             said.append(f"{amount(task.speed, unit)}/s")
         if task.time_remaining:
-            said.append(f"{duration(max(1, task.time_remaining))} left")
+            seconds = math.ceil(task.time_remaining)
+            said.append(f"{seconds} s left" if seconds < 60 else f"{duration(seconds)} left")
         return Text("  ".join(said), "dim", no_wrap=True, overflow="ellipsis")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -114,8 +115,8 @@ class Call:
         withheld = self.workspace.settings(project).withheld
         if withheld:
             self.remark(
-                f"dowse.toml asks to {'; to '.join(withheld)}. That is not done without your "
-                "consent: dowse project trust"
+                f"Its dowse.toml asks to {', to '.join(withheld)}: not done without your consent.",
+                f"Agree with: dowse project trust {shlex.quote(str(project.roots[0]))}",
             )
 
 

@@ -131,8 +131,8 @@ def _say_what_to_rebuild(call: Call, project: Project) -> None:
         return
     if needed:
         call.remark(
-            f"The index of {project.name} was built with other settings. Rebuild it with: "
-            f"dowse index --rebuild -p {project.name}"
+            f"The index of {project.name} was built with other settings.",
+            f"Rebuild it with: dowse index --rebuild -p {project.name}",
         )
 
 

@@ -12,6 +12,7 @@ from dowse.types import Hit, Response, header_line
 _INDENT = 4
 _ID_DIGITS = 8
 _BAR = 5  # cells
+_SNIPPET_LINES = 2  # so that five results fit on a small terminal
 
 
 def draw_hits(response: Response, width: int | None, *, explain: bool = False) -> Iterator[Text]:
@@ -31,14 +32,33 @@ def _draw_hit(rank: int, hit: Hit, width: int | None) -> Iterator[Text]:
     bar = ("", "") if width is None else _bar(score)
     first = line(f"{rank:>2}  ", bar, (f"{score:02d}", "bold"), "  ", (hit.title, "bold"))
     yield from folded(first, width)
-    place = f":{hit.first_line}-{hit.last_line}"
-    digits = hit.id[:_ID_DIGITS]
+    yield from _draw_place(hit, width)
+    snippet = folded(marked(hit.snippet, "bold yellow"), width, _INDENT)
+    yield from snippet if width is None else _at_most(_SNIPPET_LINES, snippet, width)
+
+
+def _draw_place(hit: Hit, width: int | None) -> Iterator[Text]:
+    """Where a hit stands: on one line with the headings above it where they fit."""
+    place, digits = f":{hit.first_line}-{hit.last_line}", hit.id[:_ID_DIGITS]
     room = None if width is None else width - _INDENT - len(place) - len(digits) - 2
     document = hit.document if room is None else fitted(hit.document, room)
-    yield line(" " * _INDENT, (document, "cyan"), (place, "cyan"), "  ", (digits, "dim"))
-    if headings := _below_title(hit):
-        yield from folded(line((header_line(headings), "dim")), width, _INDENT)
-    yield from folded(marked(hit.snippet, "bold yellow"), width, _INDENT)
+    where = line(" " * _INDENT, (document, "cyan"), (place, "cyan"), "  ", (digits, "dim"))
+    headings = line((header_line(_below_title(hit)), "dim"))
+    if headings and width is not None and where.cell_len + 2 + headings.cell_len <= width:
+        yield where + Text("  ") + headings
+    else:
+        yield where
+        yield from folded(headings, width, _INDENT) if headings else []
+
+
+def _at_most(count: int, lines: list[Text], width: int) -> list[Text]:
+    """The first lines, with a sign at the end when there are more."""
+    if len(lines) > count:
+        last = lines[count - 1]
+        last.truncate(width - 2)
+        last.rstrip()
+        last.append(" …")
+    return lines[:count]
 
 
 def _below_title(hit: Hit) -> tuple[str, ...]:

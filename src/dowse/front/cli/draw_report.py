@@ -22,18 +22,15 @@ def draw_report(
     )
     if verbose:
         yield from folded(line((_times(report), "dim")), width)
-    yield from _draw_left_out(
-        [item for item in report.left_out if item.whole], "left out", width, verbose
-    )
-    yield from _draw_left_out(
-        [item for item in report.left_out if not item.whole], "indexed in part", width, verbose
-    )
+    yield from _draw_left_out(report.left_out, width, verbose=verbose)
 
 
-def draw_change(report: IndexReport, width: int | None) -> Iterator[Text]:
-    """One line about a run while watching, and what was left out."""
-    yield from folded(line(_summary(report)), width)
-    yield from _draw_left_out(list(report.left_out), "left out", width, verbose=False)
+def draw_change(moment: str, report: IndexReport, width: int | None) -> Iterator[Text]:
+    """What a run did while watching, and what was left out."""
+    done = report.added or report.changed or report.removed
+    told = _summary(report) if done else "nothing to index"
+    yield from folded(line((moment, "dim"), f"  {told}"), width)
+    yield from _draw_left_out(report.left_out, width, verbose=False)
 
 
 def _summary(report: IndexReport) -> str:
@@ -59,11 +56,19 @@ def _times(report: IndexReport) -> str:
 
 
 def _draw_left_out(
-    items: list[LeftOut], what: str, width: int | None, verbose: bool
+    items: tuple[LeftOut, ...], width: int | None, *, verbose: bool
 ) -> Iterator[Text]:
-    if not items:
-        return
-    yield line((f"{counted(len(items), 'file')} {what}:", "yellow"))
+    whole = [item for item in items if item.whole]
+    parts = [item for item in items if not item.whole]
+    yield from _draw_some(whole, "left out", width, verbose=verbose)
+    yield from _draw_some(parts, "indexed in part", width, verbose=verbose)
+
+
+def _draw_some(
+    items: list[LeftOut], what: str, width: int | None, *, verbose: bool
+) -> Iterator[Text]:
+    if items:
+        yield line((f"{counted(len(items), 'file')} {what}:", "yellow"))
     shown = items if verbose else items[:_NAMED]
     for item in shown:
         yield from folded(line((item.id, "bold"), f": {item.reason}"), width, indent=2)

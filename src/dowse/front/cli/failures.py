@@ -48,6 +48,8 @@ def _draw(failure: DowseError, call: Call) -> None:
 
     width = call.aside.width
     call.out.flush()
+    if failure.exit_code == INTERRUPTED and call.aside.is_terminal:
+        call.aside.write("\r")  # over the ^C that the terminal shows
     call.aside.show(folded(line(("dowse: ", "bold red"), failure.message), width))
     if failure.hint:
         call.aside.show(folded(line(failure.hint), width))

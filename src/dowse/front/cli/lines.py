@@ -144,6 +144,7 @@ def duration(seconds: float) -> str:
 def short_path(path: str | Path) -> str:
     """A path with ~ for the user's own folder."""
     try:
-        return f"~/{Path(path).relative_to(Path.home()).as_posix()}"
+        below = Path(path).relative_to(Path.home()).as_posix()
+        return "~" if below == "." else f"~/{below}"
     except (ValueError, RuntimeError):
         return str(path)

@@ -49,13 +49,17 @@ class ProgressDrawer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self.rest()
+        self._quiet = True
+
+    def rest(self) -> None:
+        """Wipes the bar away, until there is long work again."""
         with self._lock:
             if self._timer:
                 self._timer.cancel()
             if self._bar:
                 self._bar.stop()
-            self._timer = self._bar = None
-            self._quiet = True
+            self._timer = self._bar = self._task = self._last = None
 
     def __call__(self, event: Event) -> None:
         """Takes an event."""
@@ -90,7 +94,14 @@ class ProgressDrawer:
         if self._task is None or bar.tasks[-1].fields["stage"] != event.stage:
             if self._task is not None:
                 bar.remove_task(self._task)
-            self._task = bar.add_task(name, total=event.total, stage=event.stage, unit=event.unit)
+            # What was done before it was drawn says nothing about the rate.
+            self._task = bar.add_task(
+                name,
+                total=event.total,
+                completed=event.done,
+                stage=event.stage,
+                unit=event.unit,
+            )
         bar.update(self._task, completed=event.done, total=event.total)
 
     def _say(self, note: str) -> None:

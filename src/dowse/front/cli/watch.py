@@ -32,17 +32,20 @@ def command(call: Call) -> None:
     with call.progress() as announce, call.open(announce=announce, fetch=True) as engine:
 
         def changed(report: IndexReport) -> None:
+            announce.rest()
             if call.json:
                 call.write_json_line(IndexShape.of(engine.project, report))
             elif not call.quiet and _says_something(report):
-                call.out.write(time.strftime("%H:%M:%S  "))
-                call.out.show(draw_change(report, call.out.width))
+                now = time.strftime("%H:%M:%S")
+                call.out.show(draw_change(now, report, call.out.width))
             call.out.flush()
 
         if not call.json and not call.quiet:
             call.aside.show([line((f"Watching {engine.project.name}. Stop with Ctrl-C.", "dim"))])
         with _stopped_by_signal() as stop:
             engine.watch(changed, stop, announce)
+    if call.aside.is_terminal and not call.quiet:
+        call.aside.write("\rStopped watching.\n")
 
 
 def _says_something(report: IndexReport) -> bool:
