@@ -50,12 +50,12 @@ def read_local(path: Path, trust: Trust) -> LocalFile:
 
 
 def _project_table(path: Path) -> dict[str, Any]:
-    table = tomllib.loads(path.read_text("utf-8")).get("project", {})
+    table: Any = tomllib.loads(path.read_text("utf-8")).get("project", {})
     fits = isinstance(table, dict) and table.keys() <= {"name", "roots"}
     if fits and isinstance(table.get("name", ""), str):
         roots = table.get("roots", [])
         if isinstance(roots, list) and all(isinstance(root, str) for root in roots):
-            return table
+            return dict(table)
     raise BadSettings(
         f"{path}: the table [project] does not fit.", 'It takes name = "…" and roots = ["…"].'
     )

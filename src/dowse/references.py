@@ -36,7 +36,8 @@ def find_passage(reading: Reading, reference: str, roots: Sequence[Root]) -> Pas
         return _lines(document, 1, None)
     match = _LINES.match(reference)
     if match and (document := _document(reading, match["name"], roots)):
-        return _lines(document, int(match["line"]), match["count"] and int(match["count"]))
+        count = int(match["count"]) if match["count"] else None
+        return _lines(document, int(match["line"]), count)
     short = _SHORT.match(reference)
     if short:
         return _by_short_id(reading, short["digits"])

@@ -55,7 +55,9 @@ def _at_most(count: int, lines: list[Text], width: int) -> list[Text]:
     """The first lines, with a sign at the end when there are more."""
     if len(lines) > count:
         last = lines[count - 1]
-        last.truncate(width - 2)
+        if last.cell_len > width - 2:
+            last.truncate(width - 2)
+            last.right_crop(len(last) - max(last.plain.rfind(" "), len(last) // 2))
         last.rstrip()
         last.append(" …")
     return lines[:count]

@@ -53,9 +53,14 @@ class Screen:
     def show(self, lines: Iterable[Text]) -> None:
         """Writes drawn lines, each as it stands."""
         for line in lines:
-            with self.console.capture() as drawn:
-                self.console.print(line, soft_wrap=True, end="")
-            self.write(drawn.get() + "\n")
+            self.write(self._drawn(line) + "\n")
+
+    def _drawn(self, line: Text) -> str:
+        if not self.in_colour or not line.spans:
+            return line.plain
+        with self.console.capture() as drawn:
+            self.console.print(line, soft_wrap=True, end="")
+        return drawn.get()
 
     def write(self, text: str) -> None:
         """Writes text as it is."""
