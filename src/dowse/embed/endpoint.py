@@ -14,7 +14,6 @@ import numpy as np
 from dowse.embed.endpoint_client import EndpointClient, Wait
 from dowse.embed.options import EmbedOptions
 from dowse.embed.parallel import run_parallel
-from dowse.errors import EndpointFailed
 from dowse.types import EmbeddedBatch, Matrix, Model, Vector
 
 _QUESTION = "How long are your vectors?"  # any text would do
@@ -63,8 +62,8 @@ class EndpointEmbedder:
         vectors = self._client.embed(texts)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.all(np.isfinite(lengths)) or not np.all(lengths > 0):
-            raise EndpointFailed(
-                f"The endpoint {self._options.endpoint_url} gave vectors without a length.",
+            raise self._client.failed(
+                "gave vectors without a length",
                 "Check that embed.endpoint_model names an embedding model.",
             )
         self._check_dimensions(vectors.shape[1])
@@ -76,9 +75,8 @@ class EndpointEmbedder:
         if not expected:
             self._learn(found)
         elif found != expected:
-            raise EndpointFailed(
-                f"The endpoint {self._options.endpoint_url} gave vectors of {found} dimensions, "
-                f"expected {expected}.",
+            raise self._client.failed(
+                f"gave vectors of {found} dimensions, expected {expected}",
                 "Check embed.endpoint_model; if its model has changed, set "
                 "embed.endpoint_dimensions and rebuild the index.",
             )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dowse.embed.addresses import without_passwords
 from dowse.embed.characters import encodable
 from dowse.embed.options import EmbedOptions
 from dowse.errors import EndpointFailed
@@ -51,6 +52,11 @@ class EndpointClient:
             body["dimensions"] = self._options.endpoint_dimensions
         return self._read(self._post(body), len(texts))
 
+    def failed(self, what: str, hint: str = "") -> EndpointFailed:
+        """An error that names the endpoint and says what it did."""
+        said = f"The endpoint {self._options.endpoint_url} {what}."
+        return EndpointFailed(without_passwords(said), hint)
+
     def _post(self, body: dict[str, Any]) -> httpx2.Response:
         import httpx2  # noqa: PLC0415  (only an endpoint needs the network)
 
@@ -60,17 +66,17 @@ class EndpointClient:
             try:
                 answer = self._open().post(url, json=body, headers=self._headers())
             except httpx2.InvalidURL as error:
-                raise self._failed(f"has no usable address: {error}") from error
+                raise self.failed(f"has no usable address: {error}") from error
             except httpx2.TransportError as error:
                 if last:
-                    raise self._failed(_describe(error)) from error
+                    raise self.failed(_describe(error)) from error
                 self._wait(_pause(attempt))
                 continue
             if answer.status_code not in _WORTH_RETRYING or last:
                 self._check_status(answer)
                 return answer
             self._wait(_requested_pause(answer) or _pause(attempt))
-        raise self._failed("was never asked")
+        raise self.failed("was never asked")
 
     def _open(self) -> httpx2.Client:
         import httpx2  # noqa: PLC0415  (as above)
@@ -87,25 +93,25 @@ class EndpointClient:
             return {}
         key = os.environ.get(variable, "").strip()
         if not key:
-            raise self._failed(
+            raise self.failed(
                 f"needs a key, but {variable} is not set", f"Put the key into {variable}."
             )
         if not key.isascii() or not key.isprintable():
-            raise self._failed(f"needs a key, but what {variable} holds cannot be one")
+            raise self.failed(f"needs a key, but what {variable} holds cannot be one")
         return {"Authorization": f"Bearer {key}"}
 
     def _check_status(self, answer: httpx2.Response) -> None:
         status = answer.status_code
         if status in {401, 403}:
-            raise self._failed(f"refused the key ({status})", self._key_hint())
+            raise self.failed(f"refused the key ({status})", self._key_hint())
         if status == 404:
             model = self._options.endpoint_model
-            raise self._failed(
+            raise self.failed(
                 f"knows no /embeddings or no model {model!r} (404)",
                 "Check embed.endpoint_url and embed.endpoint_model.",
             )
         if not answer.is_success:
-            raise self._failed(f"answered {status}: {_shown(answer)}")
+            raise self.failed(f"answered {status}: {_shown(answer)}")
 
     def _key_hint(self) -> str:
         variable = self._options.api_key_env
@@ -119,15 +125,12 @@ class EndpointClient:
             places = [row["index"] for row in rows]
             vectors = [np.asarray(row["embedding"], dtype=np.float32) for row in rows]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise self._failed(f"answered with no embeddings: {_shown(answer)}") from error
+            raise self.failed(f"answered with no embeddings: {_shown(answer)}") from error
         if places != list(range(count)):
-            raise self._failed(f"gave {len(rows)} vectors for {count} texts")
+            raise self.failed(f"gave {len(rows)} vectors for {count} texts")
         if len({vector.shape for vector in vectors}) != 1 or vectors[0].ndim != 1:
-            raise self._failed("gave vectors of different lengths")
+            raise self.failed("gave vectors of different lengths")
         return np.stack(vectors)
-
-    def _failed(self, what: str, hint: str = "") -> EndpointFailed:
-        return EndpointFailed(f"The endpoint {self._options.endpoint_url} {what}.", hint)
 
 
 def _pause(attempt: int) -> float:

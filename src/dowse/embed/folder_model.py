@@ -13,6 +13,7 @@ from dowse.embed.local_model import Identity
 from dowse.embed.missing import weights_missing
 from dowse.embed.models import full_name
 from dowse.embed.shelf import Shelf, file_record
+from dowse.errors import EmbedError
 
 _SHA256_DIGITS = 64
 
@@ -35,7 +36,10 @@ class FolderModel:
     def tokenizer(self) -> bytes:
         """The content of tokenizer.json."""
         self._check()
-        return (self.folder / TOKENIZER).read_bytes()
+        try:
+            return (self.folder / TOKENIZER).read_bytes()
+        except OSError as error:
+            raise EmbedError(f"{self.folder / TOKENIZER} cannot be read: {error}.") from error
 
     def graph(self, kind: str, version: str, build: Callable[[Path], bytes]) -> bytes:
         """A graph built from the model's folder, or the one that was built before."""
@@ -51,6 +55,12 @@ class FolderModel:
 
     def _weights(self) -> str:
         path = self.folder / WEIGHTS
+        try:
+            return self._digest(path)
+        except OSError as error:
+            raise EmbedError(f"{path} cannot be read: {error}.") from error
+
+    def _digest(self, path: Path) -> str:
         state = path.stat()
         seen = f"{state.st_size} {state.st_mtime_ns}"
         note = self._graphs / "weights.txt"

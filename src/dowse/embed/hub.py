@@ -27,7 +27,7 @@ def fill_from_hub(name: str, folder: Path, announce: Announce) -> None:
 
     disable_progress_bars()  # dowse announces progress itself
     # Read at call time: the library itself looks at its environment only when it is imported.
-    endpoint = os.environ.get("HF_ENDPOINT") or None
+    endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
     scratch = folder.with_name("hub")
     with _translated(name):
         info = HfApi(endpoint=endpoint).model_info(name, files_metadata=True)

@@ -52,6 +52,7 @@ class ShelvedModel:
         self._shelf = shelf
         self._announce = announce
         self._fetch = fetch
+        self._checked = False  # the small files, which are read again for each part
 
     def identity(self) -> Identity:
         """Which weights these are; fetches them only when nothing else can tell."""
@@ -66,7 +67,10 @@ class ShelvedModel:
 
     def tokenizer(self) -> bytes:
         """The content of tokenizer.json."""
-        return (self._intact(weights=False) / TOKENIZER).read_bytes()
+        try:
+            return (self._intact(weights=False) / TOKENIZER).read_bytes()
+        except OSError as error:
+            raise self._missing(f"{TOKENIZER} cannot be read ({error})") from error
 
     def graph(self, kind: str, version: str, build: Callable[[Path], bytes]) -> bytes:
         """A graph built from the model's folder, or the one that was built before."""
@@ -74,6 +78,8 @@ class ShelvedModel:
         return load_graph(graphs, kind, version, lambda: build(self._intact(weights=True)))
 
     def _intact(self, *, weights: bool) -> Path:
+        if self._checked and not weights:
+            return self._shelf.folder(self.name)
         damage = self._shelf.damage(self.name, weights=weights)
         if damage and self._fetch:
             fetch_model(self.name, self._shelf, self._announce)
@@ -81,6 +87,7 @@ class ShelvedModel:
             raise self._missing(f"of the model {self.name}, {', '.join(damage)} is damaged")
         elif damage:
             raise self._missing(f"the model {self.name} has not been fetched")
+        self._checked = True
         return self._shelf.folder(self.name)
 
     def _missing(self, reason: str) -> EmbedError:

