@@ -16,7 +16,7 @@ from dowse.ports import Embedder, Writing
 from dowse.read import ReadOptions, Root
 from dowse.types import Announce, Event, LeftOut
 
-_WORDS_AT_ONCE = 1000
+_AT_ONCE = 1000  # texts whose vectors are kept together
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +88,25 @@ def _index(work: Indexing) -> None:
 def _embed_waiting(work: Indexing) -> None:
     """Embeds chunks that were stored while no weights were to be had."""
     if work.vectors.can_embed:
-        texts = work.writing.unembedded()
-        for start in range(0, len(texts), _WORDS_AT_ONCE):
-            some = texts[start : start + _WORDS_AT_ONCE]
-            work.writing.remember(work.vectors.make(some))
-            work.announce(Event("embed", start + len(some), len(texts), "chunks"))
+        _embed_texts(work, work.writing.unembedded(), "embed", "chunks")
 
 
 def _embed_vocabulary(work: Indexing) -> None:
     words = work.writing.vocabulary(work.vocabulary) if work.vectors.can_embed else []
     new = work.vectors.unknown(words)
-    for start in range(0, len(new), _WORDS_AT_ONCE):
-        some = new[start : start + _WORDS_AT_ONCE]
-        work.writing.remember(work.vectors.make(some))
-        work.announce(Event("vocabulary", start + len(some), len(new), "words"))
+    _embed_texts(work, new, "vocabulary", "words")
+
+
+def _embed_texts(work: Indexing, texts: Sequence[str], stage: str, unit: str) -> None:
+    """Embeds texts a few at a time, each few kept before the next are begun."""
+    for start in range(0, len(texts), _AT_ONCE):
+        some = texts[start : start + _AT_ONCE]
+
+        def progress(part: float, start: int = start, count: int = len(some)) -> None:
+            work.announce(Event(stage, start + int(part * count), len(texts), unit))
+
+        progress(0.0)
+        work.writing.remember(work.vectors.make(some, progress))
 
 
 def _find_communities(work: Indexing) -> None:

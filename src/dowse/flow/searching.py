@@ -84,7 +84,15 @@ class Searching:
     terms: list[str]  # of the query
     rankings: list[Ranking] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
+    fused: bool = False
     notices: list[str] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """How many chunks are in the running, before and after the rankings are fused."""
+        if self.fused:
+            return len(self.candidates)
+        return len({key for ranking in self.rankings for key, _ in ranking.scores})
 
 
 def _retrieve(search: Searching) -> None:
@@ -118,6 +126,7 @@ def _fuse(search: Searching) -> None:
         Candidate(key, places, sum(place.contribution for place in places))
         for key, places in fused.items()
     ]
+    search.fused = True
     search.candidates.sort(key=lambda candidate: (-candidate.score, candidate.key))
 
 
@@ -147,7 +156,7 @@ def run_search(search: Searching, terms_of: Callable[[str], list[str]]) -> Respo
     for stage in SEARCH_FLOW:
         with clock.timing(stage.name):
             stage.run(search)
-        counts[stage.name] = len(search.candidates)
+        counts[stage.name] = search.count
     with clock.timing("present"):
         stored = search.reading.chunks([candidate.key for candidate in search.candidates])
         traced = {candidate.key: candidate for candidate in search.candidates}

@@ -85,6 +85,8 @@ def test_invariants_of_every_response(engine: Engine) -> None:
             assert all(0 <= score <= 1 for score in scores)
             assert len({hit.id for hit in response.hits}) == len(scores)
             assert list(response.counts) == [stage.name for stage in SEARCH_FLOW]
+            assert response.counts["retrieve"] == response.counts["fuse"]
+            assert response.counts["top_n"] == len(scores)
 
 
 def test_modes_use_only_their_strategy(engine: Engine) -> None:
