@@ -1,0 +1,64 @@
+"""Stretches of text → sections and chunks with their names, paths and lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from hashlib import sha256
+
+from dowse.chunk.paths import HeaderPaths, Lines
+from dowse.types import Chunk, Document, Section
+
+
+class PartMaker:
+    """Makes the parts of one document, in the order of its text."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._paths = HeaderPaths(document.headings)
+        self._lines = Lines(document.text)
+        self._seen: Counter[tuple[str, str]] = Counter()
+
+    def section(self, start: int, end: int, overlap: int = 0) -> Section:
+        """A section; its path is that of its text without the overlap."""
+        return Section(
+            id=self._id("section", start, end),
+            header_path=self._paths.shared(start + overlap, end),
+            start=start,
+            end=end,
+            first_line=self._lines.at(start),
+            last_line=self._last_line(start, end),
+        )
+
+    def chunk(self, section: Section, start: int, end: int, overlap: int) -> Chunk:
+        """A chunk of a section; its path is that of its text without the overlap."""
+        return Chunk(
+            id=self._id("chunk", start, end),
+            section=section.id,
+            header_path=self._paths.shared(start + overlap, end),
+            start=start,
+            end=end,
+            overlap=overlap,
+            first_line=self._lines.at(start),
+            last_line=self._last_line(start, end),
+        )
+
+    def _last_line(self, start: int, end: int) -> int:
+        """Blank lines at the end are not counted."""
+        return self._lines.at(start + len(self._document.text[start:end].rstrip()) - 1)
+
+    def _id(self, kind: str, start: int, end: int) -> str:
+        """Depends on the text and not on where it stands, so that it survives edits elsewhere."""
+        text = self._document.text[start:end]
+        self._seen[kind, text] += 1
+        named = f"{self._document.id}\0{kind}\0{self._seen[kind, text]}\0{text}"
+        return sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def visible_stretch(document: Document) -> tuple[int, int]:
+    """Start and end of the body without the blank lines around it; equal when nothing is left."""
+    text = document.text
+    end = len(text.rstrip())
+    if end <= document.body:
+        return document.body, document.body
+    first = end - len(text[document.body : end].lstrip())
+    return max(text.rfind("\n", document.body, first) + 1, document.body), end

@@ -1,0 +1,114 @@
+"""Where text may be cut, from good to bad: headings, blocks, lines, sentences, words, anywhere."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+
+from dowse.chunk.cut import Place
+from dowse.types import Block
+
+_AFTER_BLANK_LINE = 10
+_BLOCK = 15
+_LINE_AND_SENTENCE = 90
+_LINE = 100
+_SENTENCE = 120
+_WORD = 300
+_ANYWHERE = 600
+AFTER_HEADING = 1000  # leaves a heading behind
+
+_PROSE = re.compile(r"\n+|[.!?…][\"'”’)\]*_]*[ \t]+(?![a-z])|[。！？][」』”）]*(?!\n)")
+_LINES = re.compile(r"\n+")
+_WORDS = re.compile(r"\s+|[，、；：]")
+_SENTENCE_ENDS = frozenset(".!?…。！？")
+_SKIN_TONES = range(0x1F3FB, 0x1F400)
+_JOINER = "\u200d"
+
+Rule = Callable[[str, int, int, int], Iterator[Place]]
+"""Finds places between two offsets, where pieces may have at most so many characters."""
+
+
+def price_between(text: str, offset: int) -> int:
+    """What it costs to cut between two blocks that are no headings."""
+    return _AFTER_BLANK_LINE if text.endswith("\n\n", max(0, offset - 2), offset) else _BLOCK
+
+
+def places_inside(text: str, block: Block, maximum: int) -> Iterator[Place]:
+    """Places to cut a block at; between two of them there are never more than `maximum` characters.
+
+    Prose is offered for cutting where it is long, a fence or a table only where it must be cut.
+    """
+    start, end = block.start, block.end
+    if block.kind in ("fence", "table"):
+        visible = start + len(text[start:end].rstrip())
+        if visible - start > maximum:
+            yield from _within(text, start, end, maximum, (_lines, _words, _anywhere))
+        elif end - start > maximum:
+            yield from _within(text, start, end, maximum, (_at_end_of(visible), _anywhere))
+    elif end - start > maximum // 2:
+        yield from _within(text, start, end, maximum, (_prose, _words, _anywhere))
+
+
+def _within(
+    text: str, start: int, end: int, maximum: int, rules: tuple[Rule, ...]
+) -> Iterator[Place]:
+    """The places that the first rule finds, and those of the others where its leave too much."""
+    edge = start
+    for place in (*rules[0](text, start, end, maximum), Place(end, 0)):
+        if place.offset - edge > maximum:
+            yield from _within(text, edge, place.offset, maximum, rules[1:])
+        if edge < place.offset < end:
+            yield place
+        edge = place.offset
+
+
+def _lines(text: str, start: int, end: int, _maximum: int) -> Iterator[Place]:
+    for match in _LINES.finditer(text, start, end):
+        yield Place(match.end(), _LINE)
+
+
+def _prose(text: str, start: int, end: int, _maximum: int) -> Iterator[Place]:
+    for match in _PROSE.finditer(text, start, end):
+        found = match[0]
+        if found == "\n":
+            before = text[match.start() - 1] if match.start() > start else ""
+            yield Place(match.end(), _LINE_AND_SENTENCE if before in _SENTENCE_ENDS else _LINE)
+        else:
+            yield Place(match.end(), _AFTER_BLANK_LINE if found[0] == "\n" else _SENTENCE)
+
+
+def _words(text: str, start: int, end: int, _maximum: int) -> Iterator[Place]:
+    for match in _WORDS.finditer(text, start, end):
+        yield Place(match.end(), _WORD)
+
+
+def _anywhere(text: str, start: int, end: int, maximum: int) -> Iterator[Place]:
+    step = max(1, maximum // 32)
+    for offset in range(start + step, end, step):
+        yield Place(before_joined(text, offset, offset - step + 1), _ANYWHERE)
+
+
+def _at_end_of(visible: int) -> Rule:
+    def rule(_text: str, _start: int, _end: int, _maximum: int) -> Iterator[Place]:
+        yield Place(visible, _LINE)
+
+    return rule
+
+
+def before_joined(text: str, offset: int, earliest: int) -> int:
+    """The offset, moved back so that it does not part what is seen as one character."""
+    moved = offset
+    while moved > earliest and _is_joined(text, moved):
+        moved -= 1
+    return offset if _is_joined(text, moved) else moved
+
+
+def _is_joined(text: str, offset: int) -> bool:
+    after = text[offset]
+    return (
+        unicodedata.category(after).startswith("M")
+        or after == _JOINER
+        or text[offset - 1] == _JOINER
+        or ord(after) in _SKIN_TONES
+    )

@@ -1,0 +1,108 @@
+"""A fence in the block tree → a code block: its language, its code, its lines."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from dowse.parse.lines import LineNumbers
+from dowse.types import CodeBlock
+
+_MARK = re.compile(r"`{3,}|~{3,}")
+_CLASS = re.compile(r"\.([^\s.{}]+)")
+_WORD = re.compile(r"[{=\s]*([^\s{}(),:;=\"'\[\]]*)(=?)")
+_TAB = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    content: int  # offset of the line after the opening fence
+    content_end: int
+    end: int  # of the last line, without its line feed
+
+
+def read_fence(text: str, node: Node, shift: int, quoted: bool, lines: LineNumbers) -> CodeBlock:
+    """Reads a fence whose node counts its bytes from `shift`; `quoted` if it lies in a quote."""
+    mark = _MARK.search(text, node.start_byte + shift)
+    start = mark.start() if mark else node.start_byte + shift
+    extent = _extent(text, start, node, shift)
+    code = text[extent.content : extent.content_end]
+    if quoted:
+        code = _unquote(code, node, shift - extent.content)
+        indent = text[node.start_byte + shift : start]
+    else:
+        indent = text[text.rfind("\n", 0, start) + 1 : start]
+    return CodeBlock(
+        language=language(text[start : _line_end(text, start)]),
+        text=_dedent(code, indent).removesuffix("\n"),
+        start=start,
+        end=extent.end,
+        first_line=lines.at(start),
+        last_line=lines.at(extent.end),
+    )
+
+
+def language(opening: str) -> str:
+    """The language that an opening fence names, in lower case; "" when it names none."""
+    info = _MARK.sub("", opening, count=1).strip().lower()
+    if info.startswith("{") and (named := _CLASS.search(info)):
+        return named[1]
+    word = _WORD.match(info)
+    return "" if word is None or word[2] else word[1].lstrip(".#")
+
+
+def _extent(text: str, start: int, node: Node, shift: int) -> _Extent:
+    """An unclosed fence runs to the end of what contains it."""
+    first_end = _line_end(text, start)
+    content = min(first_end + 1, len(text))
+    marks = [part for part in node.named_children if part.type == "fenced_code_block_delimiter"]
+    if len(marks) > 1:
+        closing = marks[-1].start_byte + shift
+        content_end = max(text.rfind("\n", 0, closing) + 1, content)
+        return _Extent(content, content_end, _line_end(text, closing))
+    rest = text[content : node.end_byte + shift].rstrip()
+    last = content + len(rest)
+    return _Extent(content, last, last if rest else first_end)
+
+
+def _unquote(code: str, fence: Node, shift: int) -> str:
+    """Takes away what stands in front of the lines only because of the quote."""
+    parts = list(fence.named_children)
+    for part in fence.named_children:
+        if part.type == "code_fence_content":
+            parts.extend(part.named_children)
+    marks = sorted(
+        (part.start_byte + shift, part.end_byte + shift)
+        for part in parts
+        if part.type == "block_continuation"
+    )
+    kept, done = [], 0
+    for start, end in marks:
+        if start >= done:
+            kept.append(code[done:start])
+            done = end
+    return "".join(kept) + code[done:]
+
+
+def _dedent(code: str, indent: str) -> str:
+    """Takes away as much indentation as the opening fence has in front of it, and no more."""
+    if not indent:
+        return code
+    columns = len(indent.expandtabs(_TAB))
+    return "\n".join(_dedent_line(line, columns) for line in code.split("\n"))
+
+
+def _dedent_line(line: str, columns: int) -> str:
+    """A tab that reaches further leaves what is left of it."""
+    column = position = 0
+    while column < columns and line[position : position + 1] in (" ", "\t"):
+        column += 1 if line[position] == " " else _TAB - column % _TAB
+        position += 1
+    return " " * (column - columns) + line[position:]
+
+
+def _line_end(text: str, offset: int) -> int:
+    end = text.find("\n", offset)
+    return len(text) if end < 0 else end
