@@ -183,7 +183,7 @@ def test_discarding_leaves_a_new_index(store: Store) -> None:
     fill(store, batch(document))
     with store.read() as reading:
         assert reading.counts().documents == 1
-    store.discard()  # type: ignore[attr-defined]
+    store.discard()
     with store.read() as reading:
         assert reading.stamp() is None
         assert reading.documents() == []

@@ -91,7 +91,7 @@ def test_invariants_of_every_response(engine: Engine) -> None:
 
 def test_modes_use_only_their_strategy(engine: Engine) -> None:
     for mode in ("keyword", "semantic"):
-        response = engine.search("backup database", SearchOptions(mode=mode))  # type: ignore[arg-type]
+        response = engine.search("backup database", SearchOptions(mode=mode))
         assert {place.strategy for hit in response.hits for place in hit.trace.places} == {mode}
 
 
@@ -147,7 +147,7 @@ def test_an_index_of_another_model_is_refused(vault: Path, engine: Engine, tmp_p
 def test_options_that_no_search_could_run_with_are_rejected() -> None:
     for wrong in ({"top_n": 0}, {"top_k": -1}, {"rrf_k": 0.0}, {"semantic_weight": -1.0}):
         with pytest.raises(BadSettings):
-            SearchOptions(**wrong)  # type: ignore[arg-type]
+            SearchOptions(**wrong)
 
 
 def test_candidates_follow_the_results_wanted() -> None:
