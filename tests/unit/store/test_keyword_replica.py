@@ -93,9 +93,22 @@ def test_the_manifest_lists_every_file_that_matters(driver: Driver) -> None:
     for number in range(12):
         driver.change({number: f"apple {number}"}, gone=[number - 3])
     folder = driver.folder / driver.manifest.folder
-    on_disk = {path.name for path in folder.iterdir() if path.suffix != ".lock"}
+    on_disk = {path.name for path in folder.iterdir() if path.name[0] != "."}
     assert set(driver.manifest.files) == on_disk
     verify(folder, driver.manifest.files)
+
+
+def test_what_a_killed_writer_left_is_swept_before_the_next_one_writes(driver: Driver) -> None:
+    driver.change({1: "apple", 2: "apple"})
+    folder = driver.folder / driver.manifest.folder
+    segment = next(folder.glob("*.term")).stem
+    committed = driver.manifest.detail["commit"]
+    for stamp in range(committed, committed + 20):  # deletions that were written, not committed
+        (folder / f"{segment}.{stamp}.del").write_bytes(b"half")
+    (folder / "0123456789abcdef0123456789abcdef.term").write_bytes(b"half")
+    driver.change({3: "apple"}, gone=[1])
+    assert driver.found("apple") == {2, 3}
+    assert "0123456789abcdef0123456789abcdef.term" not in driver.manifest.files
 
 
 def test_segments_are_merged(driver: Driver) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,13 +18,11 @@ import tantivy
 from dowse.errors import Damaged
 from dowse.ports import Analyzer
 from dowse.store.embedded.failures import replica_damaged, tantivy_errors
-from dowse.store.embedded.manifest import Manifest, is_as_written, sum_files
+from dowse.store.embedded.manifest import FileSum, Manifest, sum_files
 from dowse.store.embedded.truth import Terms, Truth
 from dowse.types import ChunkKey, Scores
 
-_META = "meta.json"
-_MANAGED = ".managed.json"  # tantivy lists a segment here before it writes it
-_REPLACED = (_META, _MANAGED)  # the only files of tantivy's that are ever written again
+_META = "meta.json"  # the one file of those below that is ever replaced
 _HEAP = 60_000_000  # bytes that tantivy may fill before it writes a segment
 
 
@@ -82,24 +80,31 @@ class KeywordReplica:
     def take(self, manifest: Manifest, truth: Truth, changed: list[ChunkKey] | None) -> Manifest:
         """The index with the changed chunks, or all; doing it twice is doing it once."""
         folder = self._base / manifest.folder
+        self._drop_leftovers(manifest)
         with _writer(folder) as writer:
             for key in changed or ():
                 writer.delete_documents_by_term("key", key)
             for row in truth.keyword_rows(self._analyzer, changed):
                 with tantivy_errors(folder):
                     writer.add_document(_document(*row))
-        names = [path.name for path in folder.iterdir() if not path.name.endswith(".lock")]
-        known = {name: known for name, known in manifest.files.items() if name not in _REPLACED}
-        files = sum_files(folder, names, known)
+        known = {name: known for name, known in manifest.files.items() if name != _META}
+        files = sum_files(folder, [path.name for path in _files(folder)], known)
         detail = {"commit": _commit_stamp(folder)}
         return Manifest(truth.identity, truth.generation, manifest.folder, files, detail)
 
     def is_current(self, manifest: Manifest) -> bool:
-        """Whether no writer has begun since the manifest was written; raises `Damaged`."""
+        """Whether no commit has been made since the manifest was written; raises `Damaged`."""
+        folder, expected = self._base / manifest.folder, manifest.detail["commit"]
+        found = _commit_stamp(folder)
+        if found < expected:
+            raise replica_damaged(f"{folder / _META} is older than it should be.")
+        return found == expected
+
+    def left_of(self, manifest: Manifest) -> Mapping[str, FileSum]:
+        """The files of a manifest that are still in use after a further commit."""
         folder = self._base / manifest.folder
-        return _commit_stamp(folder) == manifest.detail["commit"] and is_as_written(
-            folder / _MANAGED, manifest.files[_MANAGED]
-        )
+        lasting = [name for name in manifest.files if name != _META and (folder / name).exists()]
+        return {name: manifest.files[name] for name in lasting}
 
     def open(self, manifest: Manifest) -> KeywordIndex | None:
         """The index that a manifest describes, or None when a writer has moved on from it."""
@@ -110,6 +115,13 @@ class KeywordReplica:
                 raise
             return None
         return index if self.is_current(manifest) else None
+
+    def _drop_leftovers(self, manifest: Manifest) -> None:
+        """Removes what a writer left that died before its commit: tantivy would stumble over it."""
+        if manifest.files and self.is_current(manifest):
+            for path in _files(self._base / manifest.folder):
+                if path.name not in manifest.files:
+                    path.unlink()
 
 
 @contextmanager
@@ -124,6 +136,11 @@ def _writer(folder: Path) -> Iterator[tantivy.IndexWriter]:
     finally:
         with tantivy_errors(folder):
             writer.wait_merging_threads()
+
+
+def _files(folder: Path) -> list[Path]:
+    """All but the hidden ones: locks, and notes for cleaning up that may be ahead of a commit."""
+    return [path for path in folder.iterdir() if not path.name.startswith(".")]
 
 
 def _schema() -> tantivy.Schema:

@@ -70,12 +70,11 @@ def sum_files(
 def verify(folder: Path, files: Mapping[str, FileSum]) -> None:
     """Raises `Damaged` unless every file is there as it was written."""
     for name, expected in files.items():
-        if not is_as_written(folder / name, expected):
+        if not _is_as_written(folder / name, expected):
             raise replica_damaged(f"{folder / name} is not as it was written.")
 
 
-def is_as_written(path: Path, expected: FileSum) -> bool:
-    """Whether a file is there with every byte it had."""
+def _is_as_written(path: Path, expected: FileSum) -> bool:
     try:
         return path.stat().st_size == expected.size and _sum(path) == expected
     except OSError:

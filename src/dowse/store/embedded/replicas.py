@@ -49,7 +49,9 @@ class Replicas:
             return None
         if not (truth.reached_by(keyword) and truth.reached_by(vectors)):
             return None
-        if not self._is_sound(self._keyword, keyword) or not self._is_sound(self._vectors, vectors):
+        if not self._is_current(self._keyword, keyword):
+            return None
+        if not self._is_current(self._vectors, vectors):
             return None
         opened = self._keyword.open(keyword)
         return Indexes(opened, self._vectors.open(vectors)) if opened else None
@@ -82,30 +84,36 @@ class Replicas:
 
     def _extend(self, replica: Replica, truth: Truth) -> None:
         manifest = self._manifest(replica)
-        usable = manifest is not None and truth.can_extend(manifest)
-        if manifest is None or not usable or not self._is_sound(replica, manifest):
+        if manifest is None or not truth.can_extend(manifest):
             self._build(replica, truth)
+            return
+        current = self._is_current(replica, manifest)
+        changed = truth.changed_since(manifest.generation, terms_only=replica.terms_only)
+        if changed or not current:
+            self._publish(replica, replica.take(manifest, truth, changed))
         elif not truth.reached_by(manifest):
-            changed = truth.changed_since(manifest.generation, terms_only=replica.terms_only)
-            if changed:
-                self._publish(replica, replica.take(manifest, truth, changed))
-            else:
-                self._publish(replica, replace(manifest, generation=truth.generation))
+            self._publish(replica, replace(manifest, generation=truth.generation))
 
     def _build(self, replica: Replica, truth: Truth) -> None:
         self._publish(replica, replica.take(replica.create(truth), truth, None))
 
-    def _is_sound(self, replica: Replica, manifest: Manifest) -> bool:
-        """False when a writer died before it wrote the manifest; raises `Damaged` otherwise."""
+    def _is_current(self, replica: Replica, manifest: Manifest) -> bool:
+        """Whether the files are those of the manifest; raises `Damaged` when one is not sound.
+
+        They are not when a writer died between changing them and writing its manifest; to take
+        the same changes once more makes up for that.
+        """
         trusted = self._trusted.get(replica.name)
-        if trusted != manifest:
-            if not replica.is_current(manifest):
-                return False
-            known = trusted.files if trusted and trusted.folder == manifest.folder else {}
-            new = {name: sum_ for name, sum_ in manifest.files.items() if known.get(name) != sum_}
-            verify(self._folder / manifest.folder, new)
+        if trusted == manifest:
+            return True
+        current = replica.is_current(manifest)
+        files = manifest.files if current else replica.left_of(manifest)
+        known = trusted.files if trusted and trusted.folder == manifest.folder else {}
+        new = {name: total for name, total in files.items() if known.get(name) != total}
+        verify(self._folder / manifest.folder, new)
+        if current:
             self._trusted[replica.name] = manifest
-        return True
+        return current
 
     def _publish(self, replica: Replica, manifest: Manifest) -> None:
         write_manifest(self._path(replica), manifest)

@@ -8,7 +8,7 @@ exactly; no graph has to be built, and a filter cannot starve the search.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.store.embedded.manifest import Manifest, sum_files
+from dowse.store.embedded.manifest import FileSum, Manifest, sum_files
 from dowse.store.embedded.segments import (
     ROTATION,
     Keys,
@@ -149,6 +149,10 @@ class VectorReplica:
     def is_current(self, manifest: Manifest) -> bool:  # noqa: ARG002  (segments are never rewritten)
         """Whether the files are those that the manifest lists."""
         return True
+
+    def left_of(self, manifest: Manifest) -> Mapping[str, FileSum]:
+        """The files of a manifest that are still in use: all, since it is always current."""
+        return manifest.files
 
     def open(self, manifest: Manifest) -> VectorIndex:
         """The index that a manifest describes."""

@@ -1,0 +1,248 @@
+"""Whatever is done to an index in whatever order, it holds what its last documents say.
+
+Three witnesses: the embedded store that went through everything, the in-memory store that went
+through the same, and an embedded store that was only ever given the final documents.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from documents import STAMP, PlainAnalyzer, link, make_document, vector_of, vectors_of
+from dowse.ports import Reading, Store
+from dowse.store.embedded.store import EmbeddedStore
+from dowse.store.memory import MemoryStore
+from dowse.types import Batch, Fields, IndexedDocument, LinkKind, Scores, Vector, text_key
+from index_content import content
+
+_WORDS = ["apple", "pear", "plum", "cherry", "fig", "of"]
+_IDS = ["a.md", "b.md", "sub/a.md", "sub/index.md", "sub/deep/b.txt", "@r/a.md", "README.md"]
+_TARGETS = [
+    "a",
+    "b",
+    "sub",
+    "../a.md",
+    "/a.md",
+    "deep/b",
+    "alias",
+    "x/alias",
+    "y/alias",
+    "none",
+    "",
+]
+_KINDS: list[LinkKind] = ["wikilink", "embed", "relative", "related"]
+_EVERYTHING = 10_000
+
+
+# ── What can happen to an index ──────────────────────────────────────────────
+
+_words = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=8).map(" ".join)
+_paragraphs = st.one_of(_words, _words.map("# {}".format), _words.map("```py\n{}\n```".format))
+_links = st.builds(
+    link, st.sampled_from(_TARGETS), st.sampled_from(_KINDS), st.integers(min_value=1, max_value=3)
+)
+
+
+@st.composite
+def _documents(draw: st.DrawFn) -> IndexedDocument:
+    return make_document(
+        draw(st.sampled_from(_IDS)),
+        "\n\n".join(draw(st.lists(_paragraphs, max_size=4))),
+        links=draw(st.lists(_links, max_size=3)),
+        aliases=draw(st.lists(st.sampled_from(["alias", "x/alias", "y/alias", "a"]), max_size=2)),
+    )
+
+
+@st.composite
+def _batches(draw: st.DrawFn) -> Batch:
+    put = draw(st.lists(_documents(), max_size=3))
+    embedded = [document for document in put if draw(st.booleans())]
+    gone = draw(st.lists(st.sampled_from(_IDS), max_size=2))
+    touched = draw(st.lists(st.sampled_from(_IDS), max_size=1))
+    state = replace(make_document("", "").state, mtime_ns=draw(st.integers(0, 9)))
+    return Batch(
+        tuple(put), tuple(gone), tuple((name, state) for name in touched), vectors_of(*embedded)
+    )
+
+
+@dataclass(frozen=True)
+class Remember:
+    """Vectors come for some of the chunks that wait for one: each nth."""
+
+    nth: int
+
+
+Step = Batch | Remember | str
+
+_steps = st.lists(
+    st.one_of(
+        _batches(), st.builds(Remember, st.integers(1, 3)), st.sampled_from(["reopen", "repair"])
+    ),
+    min_size=1,
+    max_size=7,
+)
+
+
+@dataclass
+class Left:
+    """What is left of all steps, kept in the plainest way."""
+
+    documents: dict[str, IndexedDocument] = field(default_factory=dict)
+    vectors: dict[bytes, Vector] = field(default_factory=dict)
+
+    def take(self, batch: Batch) -> None:
+        for name in batch.gone:
+            self.documents.pop(name, None)
+        self.documents |= {put.chunked.document.id: put for put in batch.put}
+        for name, state in batch.touched:
+            if name in self.documents:
+                self.documents[name] = replace(self.documents[name], state=state)
+        self.vectors |= batch.vectors
+
+
+def _take(store: Store, step: Step, left: Left) -> None:
+    if step == "reopen":
+        store.close()
+    elif step == "repair":
+        store.repair()
+    elif isinstance(step, Batch):
+        with store.write() as writing:
+            writing.apply(step)
+        left.take(step)
+    elif isinstance(step, Remember):
+        with store.write() as writing:
+            texts = writing.unembedded()[:: step.nth]
+            vectors = {text_key(text): vector_of(text) for text in texts}
+            writing.remember(vectors)
+        left.vectors |= vectors
+
+
+@contextmanager
+def _embedded() -> Iterator[EmbeddedStore]:
+    # In memory where that can be had: what a disk costs is no part of these properties.
+    memory = Path("/dev/shm")  # noqa: S108  (a folder of its own is made in it)
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        store = EmbeddedStore(Path(folder) / "index", PlainAnalyzer())
+        with store.write() as writing:
+            writing.start(STAMP)
+        yield store
+        store.close()
+
+
+def _memory() -> MemoryStore:
+    store = MemoryStore(PlainAnalyzer())
+    with store.write() as writing:
+        writing.start(STAMP)
+    return store
+
+
+# ── What can be observed of it ───────────────────────────────────────────────
+
+
+def _observed(store: Store) -> dict[str, Any]:
+    """Everything, chunk keys included: equal steps give equal keys."""
+    with store.read() as reading:
+        return {
+            **content(reading),
+            "generation": reading.generation,
+            "states": reading.files(),
+            "waiting": reading.unembedded(),
+            "find": reading.find("a"),
+            "chunks": reading.chunks(range(_EVERYTHING)),
+            "nearest": reading.nearest(vector_of("query"), _EVERYTHING),
+            "first": reading.nearest(vector_of("query"), 2),
+            "words": {word: _keys(reading.keyword([word], _EVERYTHING)) for word in _WORDS},
+            "code": {word: _keys(reading.code([word], _EVERYTHING)) for word in _WORDS},
+        }
+
+
+def _keys(scores: Scores) -> set[int]:
+    return {key for key, _ in scores}
+
+
+def _named(reading: Reading, scores: Scores) -> list[tuple[str, str, float]]:
+    """Scores by document and chunk id, since another history gives other keys."""
+    by_key = dict(scores)
+    chunks = reading.chunks([key for key, _ in scores])
+    return sorted((one.document.id, one.chunk.id, by_key[one.key]) for one in chunks)
+
+
+def _settled(store: Store) -> dict[str, Any]:
+    """What does not depend on how the index came about."""
+    with store.read() as reading:
+        # Scores of keyword search do: what is deleted counts in tantivy's statistics until
+        # segments merge. So only the sets of chunks are compared, in `content`.
+        return {
+            **content(reading),
+            "states": reading.files(),
+            "nearest": _named(reading, reading.nearest(vector_of("query"), _EVERYTHING)),
+            "code": {
+                word: [named[:2] for named in _named(reading, reading.code([word], _EVERYTHING))]
+                for word in _WORDS
+            },
+        }
+
+
+def _word_counts(store: EmbeddedStore) -> dict[str, int]:
+    with store.read() as reading:
+        return dict(reading._rows("SELECT term, count FROM terms"))
+
+
+# ── The properties ───────────────────────────────────────────────────────────
+
+
+@settings(deadline=None, max_examples=50, derandomize=True)
+@given(_steps)
+def test_any_history_leaves_what_its_last_documents_say(steps: list[Step]) -> None:
+    memory, left = _memory(), Left()
+    with _embedded() as embedded, _embedded() as fresh:
+        for step in steps:
+            _take(embedded, step, left)
+            _take(memory, step, Left())
+        assert _observed(embedded) == _observed(memory)
+        with fresh.write() as writing:
+            writing.apply(Batch(tuple(left.documents.values()), vectors=left.vectors))
+        assert _settled(embedded) == _settled(fresh)
+        assert _word_counts(embedded) == _word_counts(fresh)
+        assert embedded.check() == []
+        with embedded.write() as writing:
+            writing.tidy()
+        assert _settled(embedded) == _settled(fresh)
+
+
+@settings(deadline=None, max_examples=40, derandomize=True)
+@given(
+    st.lists(st.lists(st.sampled_from(_WORDS), max_size=36), min_size=1, max_size=12),
+    st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4),
+    st.booleans(),
+)
+def test_keyword_scores_are_those_of_plain_bm25(
+    bodies: list[list[str]], terms: list[str], one_batch: bool
+) -> None:
+    """Up to 40 terms, which tantivy still counts exactly; longer texts it rounds."""
+    documents = [
+        make_document(f"{number}.md", f"```\n{' '.join(body)}\n```", fields=Fields(title="fig"))
+        for number, body in enumerate(bodies)
+    ]
+    groups = [documents] if one_batch else [[document] for document in documents]
+    memory = _memory()
+    with _embedded() as embedded:
+        for store in (embedded, memory):
+            with store.write() as writing:
+                for group in groups:
+                    writing.apply(Batch(tuple(group)))
+        with embedded.read() as found, memory.read() as expected:
+            for search in ("keyword", "code"):
+                scores = dict(getattr(found, search)(terms, 100))
+                plain = dict(getattr(expected, search)(terms, 100))
+                assert scores == pytest.approx(plain, rel=1e-3)
+                assert list(scores.values()) == sorted(scores.values(), reverse=True)
