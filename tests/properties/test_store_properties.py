@@ -200,7 +200,7 @@ def _word_counts(store: EmbeddedStore) -> dict[str, int]:
 # ── The properties ───────────────────────────────────────────────────────────
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(deadline=None, max_examples=100, derandomize=True)
 @given(_steps)
 def test_any_history_leaves_what_its_last_documents_say(steps: list[Step]) -> None:
     memory, left = _memory(), Left()
@@ -219,7 +219,7 @@ def test_any_history_leaves_what_its_last_documents_say(steps: list[Step]) -> No
         assert _settled(embedded) == _settled(fresh)
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
+@settings(deadline=None, max_examples=80, derandomize=True)
 @given(
     st.lists(st.lists(st.sampled_from(_WORDS), max_size=36), min_size=1, max_size=12),
     st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4),
