@@ -44,8 +44,9 @@ def places_inside(text: str, block: Block, maximum: int) -> Iterator[Place]:
         visible = start + len(text[start:end].rstrip())
         if visible - start > maximum:
             yield from _within(text, start, end, maximum, (_lines, _words, _anywhere))
-        elif end - start > maximum:
-            yield from _within(text, start, end, maximum, (_at_end_of(visible), _anywhere))
+        elif end - start > maximum:  # only with the blank lines after it
+            yield Place(visible, _LINE)
+            yield from _anywhere(text, visible, end, maximum)
     elif end - start > maximum // 2:
         yield from _within(text, start, end, maximum, (_prose, _words, _anywhere))
 
@@ -53,10 +54,13 @@ def places_inside(text: str, block: Block, maximum: int) -> Iterator[Place]:
 def _within(
     text: str, start: int, end: int, maximum: int, rules: tuple[Rule, ...]
 ) -> Iterator[Place]:
-    """The places that the first rule finds, and those of the others where its leave too much."""
+    """The places that the first rule finds, and worse ones where these leave much between them.
+
+    Much is half of the maximum, so that what stands in front of a long line can stay with it.
+    """
     edge = start
     for place in (*rules[0](text, start, end, maximum), Place(end, 0)):
-        if place.offset - edge > maximum:
+        if place.offset - edge > maximum // 2 and len(rules) > 1:
             yield from _within(text, edge, place.offset, maximum, rules[1:])
         if edge < place.offset < end:
             yield place
@@ -87,13 +91,6 @@ def _anywhere(text: str, start: int, end: int, maximum: int) -> Iterator[Place]:
     step = max(1, maximum // 32)
     for offset in range(start + step, end, step):
         yield Place(before_joined(text, offset, offset - step + 1), _ANYWHERE)
-
-
-def _at_end_of(visible: int) -> Rule:
-    def rule(_text: str, _start: int, _end: int, _maximum: int) -> Iterator[Place]:
-        yield Place(visible, _LINE)
-
-    return rule
 
 
 def before_joined(text: str, offset: int, earliest: int) -> int:

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import Annotated, get_args, get_origin, get_type_hints
+
+import pytest
+
+from dowse.chunk import ChunkOptions
+from dowse.errors import BadSettings
+
+
+def test_the_defaults_are_those_of_the_specification() -> None:
+    options = ChunkOptions()
+
+    assert options.strategy == "headers"
+    assert (options.section_min, options.section_max) == (1500, 2000)
+    assert (options.chunk_min, options.chunk_max, options.overlap) == (200, 1500, 100)
+    assert (options.fixed_size, options.fixed_overlap) == (1000, 200)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "names"),
+    [
+        ({"strategy": "sentences"}, ["sentences", "`headers` or `fixed`"]),
+        ({"chunk_max": 0}, ["chunk_max is 0", "at least 1"]),
+        ({"overlap": -1}, ["overlap is -1", "at least 0"]),
+        ({"section_max": 2000.5}, ["section_max is 2000.5", "whole number"]),
+        ({"chunk_min": True}, ["chunk_min is True"]),
+        ({"fixed_size": "1000"}, ["fixed_size is '1000'"]),
+        ({"chunk_goal": 100}, ["chunk_min is 200, chunk_goal only 100"]),
+        ({"chunk_goal": 1600}, ["chunk_goal is 1600, chunk_max only 1500"]),
+        ({"chunk_max": 2500}, ["chunk_max is 2500, section_max only 2000"]),
+        ({"section_min": 2001}, ["section_min is 2001, section_max only 2000"]),
+        ({"overlap": 1001}, ["overlap is 1001, chunk_goal only 1000"]),
+        ({"fixed_overlap": 1000}, ["fixed_overlap is 1000, fixed_size only 1000"]),
+    ],
+)
+def test_settings_that_cannot_mean_anything(wrong: dict[str, object], names: list[str]) -> None:
+    with pytest.raises(BadSettings) as caught:
+        ChunkOptions(**wrong)  # type: ignore[arg-type]
+
+    for name in names:
+        assert re.search(re.escape(name), str(caught.value))
+    assert caught.value.hint
+
+
+def test_every_field_explains_itself() -> None:
+    hints = get_type_hints(ChunkOptions, include_extras=True)
+
+    for field in fields(ChunkOptions):
+        assert get_origin(hints[field.name]) is Annotated
+        assert str(get_args(hints[field.name])[1]).endswith(".")

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+
+from dowse.parse.plain_text import plain_text
+
+
+@pytest.mark.parametrize(
+    ("markup", "shown"),
+    [
+        ("plain", "plain"),
+        ("  many   spaces\nand lines ", "many spaces and lines"),
+        ("**bold _both_** ~~gone~~", "bold both gone"),
+        ("snake_case_name and 2*3*4", "snake_case_name and 234"),
+        ("`code *kept* &amp; [[kept]]`", "code *kept* &amp; [[kept]]"),
+        ("[label](x.md) ![alt](y.png)", "label alt"),
+        ("[[T]] [[T|label]] [[T#H]] [[#H]] ![[E]]", "T label T H E"),
+        ("[known] [unknown] [text][known]", "known [unknown] text"),
+        (r"\*not\* \[[not]]", "*not* [[not]]"),
+        ("a &lt; b &amp; c", "a < b & c"),
+        ("<b>bold</b><br/> text", "bold text"),
+        ("<https://x.y> <a@b.c>", "https://x.y a@b.c"),
+        ("a < b > c", "a < b > c"),
+        ("漢字 **太字** 🎉", "漢字 太字 🎉"),
+        ("**unclosed", "**unclosed"),
+        ("[]()", ""),
+        ("[[a]](b)", "[a]"),
+        ("*" * 2000, "*" * 2000),
+    ],
+)
+def test_what_a_reader_sees(markup: str, shown: str) -> None:
+    assert plain_text(markup, {"known": "x.md"}) == shown
