@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from tree_sitter import Language, Node, Parser, TreeCursor
 
 from dowse.parse.fences import read_fence
 from dowse.parse.lines import LineNumbers
-from dowse.parse.skeleton import block_skeleton
+from dowse.parse.skeleton import NESTED_TOO_DEEP, block_skeleton
 from dowse.types import Block, BlockKind, CodeBlock
 
 _LANGUAGE = Language(tree_sitter_markdown.language())
@@ -56,6 +57,7 @@ class Outline:
     code_blocks: list[CodeBlock] = field(default_factory=list)
     inlines: list[Stretch] = field(default_factory=list)  # where links and tags may stand
     definitions: list[tuple[Stretch, Stretch]] = field(default_factory=list)  # label, destination
+    flattened: list[int] = field(default_factory=list)  # lines nested too deep, read as text
 
 
 def read_blocks(text: str, body: int, lines: LineNumbers) -> Outline:
@@ -70,8 +72,9 @@ class _BlockReader:
         self._text = text
         self._body = body
         self._lines = lines
+        self._too_deep = [match.start() for match in NESTED_TOO_DEEP.finditer(text, body)]
         # The line feed put in front keeps the grammar from taking "---" there for metadata.
-        self._skeleton = b"\n" + block_skeleton(text[body:] if body else text)
+        self._skeleton = b"\n" + block_skeleton(text[body:], flatten=bool(self._too_deep))
         self._shift = body - 1  # from the grammar's offsets to the document's
         self._outline = Outline()
         self._starts: list[int] = []
@@ -94,6 +97,7 @@ class _BlockReader:
             else:
                 self._take_other(node)
         self._join_blocks()
+        self._note_flattened()
         return self._outline
 
     def _take_heading(self, node: Node, nested: bool, quoted: bool) -> None:
@@ -159,6 +163,14 @@ class _BlockReader:
         ends = [*starts[1:], len(self._text)]
         for kind, start, end in zip(kinds, starts, ends, strict=True):
             self._outline.blocks.append(Block(kind, start, end))
+
+    def _note_flattened(self) -> None:
+        """In code such lines are as they should be."""
+        starts = [code.start for code in self._outline.code_blocks]
+        for offset in self._too_deep:
+            before = bisect_right(starts, offset) - 1
+            if before < 0 or offset > self._outline.code_blocks[before].end:
+                self._outline.flattened.append(self._lines.at(offset))
 
 
 def _leaves(cursor: TreeCursor) -> Iterator[tuple[Node, bool, bool]]:

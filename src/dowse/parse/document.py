@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import replace
 
-from dowse.parse.blocks import read_blocks
+from dowse.parse.blocks import Outline, read_blocks
 from dowse.parse.fields import read_fields
 from dowse.parse.frontmatter import Frontmatter, Problem, read_frontmatter
 from dowse.parse.headings import read_heading
 from dowse.parse.lines import LineNumbers
 from dowse.parse.plain import plain_blocks
-from dowse.parse.references import read_definitions, read_references
+from dowse.parse.references import References, read_definitions, read_references
 from dowse.parse.related import read_related
+from dowse.parse.skeleton import MOST_NESTED
 from dowse.parse.tags import without_repeats
 from dowse.parse.title import fallback_title
 from dowse.types import Document, Fields, LeftOut
 
 _PLAIN_TEXT = (".txt",)
 
-# The block grammar carries every open quote and list with every token, and gives up near 250.
-# Nobody writes a tenth of that; a line with this many marks in front is no Markdown.
-_MOST_NESTED = 64
 _NESTED_TOO_DEEP = (
-    f"quotes or lists are nested {_MOST_NESTED} deep, so the file was read as plain text; "
-    "flatten them to have its headings and links found"
+    f"quotes or lists are nested {MOST_NESTED} deep, so the line was read as plain text; "
+    "flatten it to have it read as Markdown"
 )
 _TOO_MANY_BRACKETS = "too many brackets to look for links; break the line to have them found"
-_MARKS = r"[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t])"
-_TOO_DEEP = re.compile(rf"^(?:{_MARKS}){{{_MOST_NESTED},}}+(?![-* \t]*$)", re.MULTILINE)
 
 
 def parse(id: str, text: str) -> Document:  # noqa: A002 - the record's own word
@@ -42,48 +36,36 @@ def parse(id: str, text: str) -> Document:  # noqa: A002 - the record's own word
         return Document(id, text, 0, fields, blocks=tuple(plain_blocks(text, 0)))
     front = read_frontmatter(text)
     lines = LineNumbers(text)
-    if deep := _TOO_DEEP.search(text, front.body):
-        return _as_plain_text(id, text, front, lines.at(deep.start()))
-    return _as_markdown(id, text, front, lines)
-
-
-def _as_markdown(document_id: str, text: str, front: Frontmatter, lines: LineNumbers) -> Document:
     outline = read_blocks(text, front.body, lines)
     definitions = read_definitions(text, outline)
     headings = tuple(read_heading(text, place, definitions) for place in outline.headings)
     references = read_references(text, outline, definitions, lines)
     fields = read_fields(front)
-    unread = [Problem(line, _TOO_MANY_BRACKETS) for line in references.unread_lines]
     return Document(
-        id=document_id,
+        id=id,
         text=text,
         body=front.body,
         fields=replace(
             fields,
-            title=fields.title or fallback_title(document_id, headings),
+            title=fields.title or fallback_title(id, headings),
             tags=without_repeats([*fields.tags, *(name for _, name in references.tags)]),
         ),
         headings=headings,
         blocks=tuple(outline.blocks),
         code_blocks=tuple(outline.code_blocks),
         links=(*read_related(front), *(link for _, link in references.links)),
-        problems=_left_out(document_id, [*front.problems, *unread]),
+        problems=_problems(id, front, outline, references),
     )
 
 
-def _as_plain_text(document_id: str, text: str, front: Frontmatter, line: int) -> Document:
-    fields = read_fields(front)
-    return Document(
-        id=document_id,
-        text=text,
-        body=front.body,
-        fields=replace(fields, title=fields.title or fallback_title(document_id, ())),
-        blocks=tuple(plain_blocks(text, front.body)),
-        links=tuple(read_related(front)),
-        problems=_left_out(document_id, [*front.problems, Problem(line, _NESTED_TOO_DEEP)]),
-    )
-
-
-def _left_out(document_id: str, problems: Iterable[Problem]) -> tuple[LeftOut, ...]:
+def _problems(
+    document_id: str, front: Frontmatter, outline: Outline, references: References
+) -> tuple[LeftOut, ...]:
+    """What could not be read; of lines that have the same trouble only the first is named."""
+    problems = [
+        *front.problems,
+        *(Problem(line, _NESTED_TOO_DEEP) for line in outline.flattened[:1]),
+        *(Problem(line, _TOO_MANY_BRACKETS) for line in references.unread_lines[:1]),
+    ]
     reasons = (f"Line {problem.line}: {problem.what}." for problem in problems)
     return tuple(LeftOut(document_id, reason, whole=False) for reason in reasons)

@@ -21,6 +21,8 @@ _CLOSING = {
     "---": re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.MULTILINE),
     "+++": re.compile(r"^\+\+\+[ \t]*(?:\n|\Z)", re.MULTILINE),
 }
+# The first line that says something has no key and opens nothing.
+_PROSE = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*+(?![^\n:=]*[:=]|[-{\[?])\S")
 _ENTRY = re.compile(r"^(?=[^\s#\-][^\n:]*:(?:\s|$))", re.MULTILINE)
 _BRACKET = re.compile(r"[\[\]{}]")
 _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)")
@@ -68,7 +70,9 @@ def read_frontmatter(text: str) -> Frontmatter:
     if opening is None or closing is None:
         return Frontmatter()
     front = Frontmatter(body=closing.end(), written=text[opening.end() : closing.start()])
-    if trouble := _too_much(front.written):
+    if _PROSE.match(front.written):
+        _keep_as_text(front)
+    elif trouble := _too_much(front.written):
         front.problems.append(Problem(1, trouble))
     elif opening[1] == "+++":
         _read_toml(front)

@@ -52,9 +52,23 @@ _BLOCKS_NEAR_DEFINITIONS = re.compile(
 )
 
 
-def block_skeleton(text: str) -> bytes:
-    """The text as the block grammar needs it; it ends with a line feed, or no fence would close."""
+# The block grammar carries every open quote and list item along with every token, and gives up
+# near 250 of them. Nobody means a tenth of that: a line with this many marks in front is only text.
+MOST_NESTED = 64
+_MARK = r"[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t])"
+_TOO_DEEP = rf"^(?:{_MARK}){{{MOST_NESTED},}}+(?![-* \t]*$)"
+NESTED_TOO_DEEP = re.compile(_TOO_DEEP, re.MULTILINE)
+_NESTED_TOO_DEEP = re.compile(_TOO_DEEP.encode(), re.MULTILINE)
+
+
+def block_skeleton(text: str, flatten: bool = False) -> bytes:
+    """The text as the block grammar needs it; it ends with a line feed, or no fence would close.
+
+    `flatten` masks the marks in front of lines that are nested too deep.
+    """
     source = _ESCAPE.sub(b"x", one_byte_per_character(text))
+    if flatten:
+        source = _NESTED_TOO_DEEP.sub(_mask, source)
     pattern = _BLOCKS_NEAR_DEFINITIONS if b"]:" in source else _BLOCKS
     return pattern.sub(_mask_unless_kept, source) + b"\n"
 

@@ -58,6 +58,16 @@ def test_huge_frontmatter_is_ignored_and_reported_and_the_body_is_read() -> None
     assert "65,536 characters" in reasons(document)[0]
 
 
+@pytest.mark.parametrize(
+    "prose", ["Some prose.\n" * 20_000, "It says: this: and that.\nAnd so on.\n", "Just: [this\n"]
+)
+def test_prose_between_rules_is_not_lost(prose: str) -> None:
+    document = parse("a.md", f"---\n\nWords first.\n{prose}\n---\nMore.\n")
+
+    assert document.body == 0
+    assert "taken for text" in reasons(document)[0]
+
+
 def test_a_problem_names_the_document_the_line_and_that_the_rest_is_indexed() -> None:
     document = with_front("title: fine\nkey: [1, 2\nother: x")
 

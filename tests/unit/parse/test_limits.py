@@ -33,14 +33,23 @@ def test_repetitions(unit: str, before: str) -> None:
 
 
 @pytest.mark.parametrize("mark", [">", "> ", "- ", "1. ", "* ", "> - ", "+ 1) "])
-def test_a_thousand_levels_are_read_as_plain_text_and_reported(mark: str) -> None:
-    document = parse("a.md", f"first\n\n{mark * 1000}text\n\n# No heading\n")
+def test_a_line_with_a_thousand_levels_is_text_and_reported(mark: str) -> None:
+    document = parse("a.md", f"first\n\n{mark * 1000}text [[link]]\n\n# Heading\n" * 2)
 
     (problem,) = document.problems
     assert problem.reason.startswith("Line 3: quotes or lists are nested 64 deep")
     assert not problem.whole
     assert covers(document)
-    assert document.headings == ()
+    assert [heading.text for heading in document.headings] == ["Heading", "Heading"]
+    assert [link.line for link in document.links] == [3, 8]
+
+
+def test_in_code_such_lines_are_as_they_should_be() -> None:
+    document = parse("a.md", f"```\n{'>' * 100}\n```\n\n# Heading\n")
+
+    assert document.problems == ()
+    assert document.code_blocks[0].text == ">" * 100
+    assert document.headings[0].text == "Heading"
 
 
 def test_fewer_levels_are_markdown() -> None:
