@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from itertools import chain, count, repeat
 
 import Stemmer
 
@@ -53,12 +54,13 @@ class TextAnalyzer:
 
     def query_terms(self, text: str) -> list[str]:
         """The distinct terms of a query, in the order in which they first occur."""
-        return list(dict.fromkeys(term for term, _ in self._words.positions(text)))
+        return list(dict.fromkeys(self._words.terms(text)))
 
     def vocabulary(self, text: str) -> Iterable[str]:
         """The words of a text that can stand in the vocabulary, as often as they occur."""
-        words = (word.rstrip("_-") for word in _VOCABULARY_WORD.findall(_plain(text)))
-        return (word for word in words if 3 <= len(word) <= _LONGEST_WORD and word not in STOPWORDS)
+        counts = Counter(_VOCABULARY_WORD.findall(_plain(text)))
+        words = ((word.rstrip("_-"), often) for word, often in counts.items())
+        return chain.from_iterable(repeat(word, often) for word, often in words if _is_word(word))
 
     def _weighted(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, int]]:
         # Frequencies are whole numbers: what a boost of 2.5 leaves over is carried to the next
@@ -67,17 +69,19 @@ class TextAnalyzer:
         start = 0
         for name, text in texts:
             whole, part = divmod(self._boosts[name], 1)
-            last = start
-            for term, position in self._words.positions(text) if whole or part else ():
-                last = start + position
+            terms = self._words.terms(text) if whole or part else []
+            for term, position in zip(terms, count(start), strict=False):
                 times = int(whole)
                 if part:
                     carried[term] += part
                     times += carried[term] >= 1
                     carried[term] %= 1
-                for _ in range(times):
-                    yield term, last
-            start = last + _FIELD_GAP
+                yield from repeat((term, position), times)
+            start += len(terms) + _FIELD_GAP
+
+
+def _is_word(word: str) -> bool:
+    return 3 <= len(word) <= _LONGEST_WORD and word not in STOPWORDS
 
 
 def _plain(text: str) -> str:

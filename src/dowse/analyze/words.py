@@ -51,16 +51,13 @@ class WordTerms:
         self._stopwords = STOPWORDS if stopwords else frozenset[str]()
         self._seen: dict[str, tuple[str, ...]] = {}
 
-    def positions(self, text: str) -> Iterator[tuple[str, int]]:
-        """The terms of a text with their positions."""
-        position = 0
+    def terms(self, text: str) -> list[str]:
+        """The terms of a text, in their order."""
+        found: list[str] = []
         for run in _RUN.findall(unicodedata.normalize("NFC", text)):
-            terms = self._seen.get(run)
-            if terms is None:
-                terms = self._remember(run)
-            for term in terms:
-                yield term, position
-                position += 1
+            known = self._seen.get(run)
+            found += self._remember(run) if known is None else known
+        return found
 
     def _remember(self, run: str) -> tuple[str, ...]:
         terms = tuple(self._terms(run))

@@ -296,10 +296,22 @@ def test_a_broken_disk_is_not_taken_for_a_damaged_index() -> None:
 
 
 def test_tantivy_says_why_it_failed() -> None:
-    with pytest.raises(DowseError, match="disk is full"), tantivy_errors(Path("k")):
-        raise ValueError("An IO error occurred: 'No space left on device (os error 28)'")
+    for message in (
+        "An IO error occurred: 'No space left on device (os error 28)'",
+        'Os { code: 28, kind: StorageFull, message: "No space left on device" }',
+    ):
+        with pytest.raises(DowseError, match="disk is full"), tantivy_errors(Path("k")):
+            raise ValueError(message)
     with pytest.raises(Damaged, match="dowse doctor --repair"), tantivy_errors(Path("k")):
         raise ValueError("Data corrupted")
+
+
+def test_a_full_disk_is_recognised_where_tantivy_does_not_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: type("Usage", (), {"free": 4096}))
+    with pytest.raises(DowseError, match="disk is full"), tantivy_errors(tmp_path):
+        raise ValueError("An error occurred in a thread: 'Worker thread failed.'")
 
 
 def test_only_errors_of_their_own_kind_are_translated() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import msgspec
 from dowse.errors import Damaged, DowseError, Locked
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_LITTLE = 1_000_000  # bytes that are too few to write a segment into
 _NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 
 
@@ -52,7 +54,7 @@ def tantivy_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        if any(f"os error {number}" in str(error) for number in _NO_SPACE):
+        if _tells_of_no_space(str(error)) or _is_full(folder):
             raise _full(folder) from error
         raise replica_damaged(f"{folder} cannot be used: {error}.") from error
 
@@ -81,6 +83,18 @@ def _of_sqlite(path: Path, error: sqlite3.Error) -> DowseError:
             "Look at the disk: is it there, is it healthy, is there space?",
         )
     return truth_damaged(f"{path} cannot be used: {error}.")
+
+
+def _tells_of_no_space(message: str) -> bool:
+    return any(f"os error {n}" in message or f"code: {n}," in message for n in _NO_SPACE)
+
+
+def _is_full(folder: Path) -> bool:
+    """Whether a disk has no room, which tantivy does not say when a thread of it fails."""
+    try:
+        return shutil.disk_usage(folder).free < _LITTLE
+    except OSError:
+        return False
 
 
 def _full(path: Path) -> DowseError:

@@ -23,6 +23,7 @@ Segment = tuple[Keys, NDArray[np.float16], NDArray[np.uint64]]
 ROTATION = "rotation.npy"
 _PARTS = ("keys", "vectors", "codes")
 _SEED = 384
+_BLOCK = 8192  # rows that are rotated at once, so that rebuilding a large index needs little memory
 
 
 def file_names(number: int) -> list[str]:
@@ -44,11 +45,13 @@ def save(folder: Path, number: int, parts: Sequence[Segment]) -> None:
 
 def stack(rows: Iterable[VectorRow], rotation: Matrix) -> Segment:
     """A segment of rows as the database keeps them."""
-    listed = list(rows)
-    keys = np.array([key for key, _ in listed], dtype=np.int64)
-    raw = np.frombuffer(b"".join(blob for _, blob in listed), dtype="<f2")
-    vectors = raw.reshape(len(listed), len(rotation))
-    return keys, vectors, codes_of(vectors.astype(np.float32), rotation)
+    keys: list[int] = []
+    content = bytearray()
+    for key, vector in rows:
+        keys.append(key)
+        content += vector
+    vectors = np.frombuffer(content, dtype="<f2").reshape(len(keys), len(rotation))
+    return np.array(keys, dtype=np.int64), vectors, codes_of(vectors, rotation)
 
 
 def without(segment: Segment, dead: Keys) -> Segment:
@@ -57,11 +60,15 @@ def without(segment: Segment, dead: Keys) -> Segment:
     return segment[0][kept], segment[1][kept], segment[2][kept]
 
 
-def codes_of(vectors: Matrix, rotation: Matrix) -> NDArray[np.uint64]:
+def codes_of(vectors: NDArray[Any], rotation: Matrix) -> NDArray[np.uint64]:
     """One bit for the sign of each rotated dimension, packed into words."""
-    bits = np.packbits(vectors @ rotation > 0, axis=1)
-    padding = -bits.shape[1] % 8
-    return np.ascontiguousarray(np.pad(bits, ((0, 0), (0, padding)))).view(np.uint64)
+    words = -(-vectors.shape[1] // 64)
+    codes = np.zeros((len(vectors), 8 * words), dtype=np.uint8)
+    for start in range(0, len(vectors), _BLOCK):
+        rotated = vectors[start : start + _BLOCK].astype(np.float32) @ rotation
+        bits = np.packbits(rotated > 0, axis=1)
+        codes[start : start + _BLOCK, : bits.shape[1]] = bits
+    return codes.view(np.uint64)
 
 
 def random_rotation(dimensions: int) -> Matrix:

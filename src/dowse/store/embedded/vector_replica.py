@@ -88,7 +88,7 @@ class VectorIndex:
         return np.cumsum([0] + [len(keys) for keys, _, _ in self._segments])
 
     def _candidates(self, vector: Vector, limit: int) -> NDArray[np.intp]:
-        code = codes_of(vector[None, :].astype(np.float32), self._rotation)
+        code = codes_of(vector[None, :], self._rotation)
         distance = np.bitwise_count(self._codes ^ code).sum(axis=1, dtype=np.int32)
         distance[~self._alive] = np.iinfo(np.int32).max
         rows = np.sort(_top(distance, max(_RESCORED, 20 * limit)))
