@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -16,6 +17,7 @@ from dowse.store.embedded.failures import content_errors, disk_errors
 FORMAT = 1
 """The version of the schema; an index of another version is refused, never migrated silently."""
 
+_PATIENCE = 30.0  # seconds that a statement waits for another process
 _FileId = tuple[int, int]
 
 
@@ -62,7 +64,11 @@ class Connections:
 def connect(path: Path) -> sqlite3.Connection:
     """A connection for one thread at a time, with every pragma that the design relies on."""
     connection = sqlite3.connect(
-        path, timeout=30, isolation_level=None, check_same_thread=False, cached_statements=256
+        path,
+        timeout=_PATIENCE,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
     )
     try:
         connection.execute("PRAGMA foreign_keys = ON")
@@ -77,7 +83,21 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def create(path: Path) -> None:
     """Makes a new database, whole or not at all, unless there is one."""
-    with closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as connection:
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            _create_once(path)
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)  # SQLite does not wait by itself while a log is being set up
+        else:
+            return
+
+
+def _create_once(path: Path) -> None:
+    with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
         if _is_empty(connection):
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
