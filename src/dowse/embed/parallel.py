@@ -19,11 +19,12 @@ def run_parallel(
     """The results of jobs, in the order in which they are done.
 
     Few jobs are taken up ahead of the caller, so that stopping loses little work. An error, an
-    interrupt or a caller that stops asking ends the jobs that run and starts no others; results
-    that were ready before an error are still handed over.
+    interrupt or a caller that stops asking starts no others; those that run are waited for, except
+    after an interrupt. Results that were ready before an error are still handed over.
     """
     remaining = iter(jobs)
     pool = ThreadPoolExecutor(workers, thread_name_prefix="dowse-embed")
+    patient = True
 
     def start(most: int) -> list[Future[Result]]:
         return [pool.submit(run, job) for job in itertools.islice(remaining, most)]
@@ -35,8 +36,11 @@ def run_parallel(
             ready = [future for future in running if future in done]
             running = [future for future in running if future not in done] + start(len(ready))
             yield from _results(ready)
+    except KeyboardInterrupt:
+        patient = False  # whoever presses Ctrl-C does not wait for a slow endpoint
+        raise
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown(wait=patient, cancel_futures=True)
 
 
 def _results(ready: list[Future[Result]]) -> Iterator[Result]:

@@ -62,3 +62,23 @@ def test_a_caller_that_stops_asking_ends_the_threads() -> None:
 
 def test_no_jobs() -> None:
     assert list(run_parallel(lambda job: job, [], 4)) == []
+
+
+def test_an_interrupt_does_not_wait_for_a_slow_job() -> None:
+    started, released, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def run(job: int) -> int:
+        if job:
+            started.set()
+            released.wait(timeout=30)
+            ended.set()
+        return job
+
+    results = run_parallel(run, [0, 1], workers=2)
+    assert next(results) == 0
+    assert started.wait(timeout=30)
+    with pytest.raises(KeyboardInterrupt):
+        results.throw(KeyboardInterrupt())  # type: ignore[attr-defined]
+    assert not ended.is_set()
+    released.set()
+    assert ended.wait(timeout=30)
