@@ -10,11 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from dowse.chunk import VERSION as CHUNK_VERSION
+from dowse import versions
 from dowse.errors import Damaged, EmbedError, Locked, NotFound, StampMismatch
-from dowse.flow import IndexReport, Searching, SearchOptions, run_indexing, run_search
+from dowse.flow import IndexReport, Searching, SearchOptions, run_search
 from dowse.flow.scan import scan
-from dowse.parse import VERSION as PARSE_VERSION
 from dowse.ports import Reading
 from dowse.projects import Project
 from dowse.read import path_of, watch
@@ -104,6 +103,8 @@ class Engine:
             return self._bring_level((), wait, announce)
 
     def _bring_level(self, paths: Sequence[Path], wait: float, announce: Announce) -> IndexReport:
+        from dowse.flow.indexing import run_indexing  # noqa: PLC0415  (searching needs no parsers)
+
         with self._parts.store.write(wait) as writing:
             stamp = writing.stamp()
             if stamp is None:
@@ -244,9 +245,9 @@ class Engine:
 
     def _text_stamp(self) -> Stamp:
         return {
-            "chunk": {"version": CHUNK_VERSION, **asdict(self.settings.chunk)},
+            "chunk": {"version": versions.CHUNK, **asdict(self.settings.chunk)},
             "keyword": dict(self._parts.analyzer.stamp),
-            "parse": {"version": PARSE_VERSION},
+            "parse": {"version": versions.PARSE},
         }
 
     def _mismatches(self, stamp: Stamp | None) -> list[str]:

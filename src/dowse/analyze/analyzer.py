@@ -16,13 +16,13 @@ from itertools import chain, count, repeat
 
 import Stemmer
 
+from dowse import versions
 from dowse.analyze.code import code_terms
 from dowse.analyze.options import BOOSTED, KeywordOptions
 from dowse.analyze.stopwords import STOPWORDS
 from dowse.analyze.words import WordTerms
 from dowse.types import Fields
 
-_VERSION = 1  # raise when terms change, so that older indexes are rebuilt
 _FIELD_GAP = 100  # positions between fields, so that no phrase spans two of them
 _VOCABULARY_WORD = re.compile(r"[^\W\d_][\w-]*")
 _LONGEST_WORD = 40  # characters; what is longer is no word: a hash, a line of text without spaces
@@ -40,7 +40,7 @@ class TextAnalyzer:
     @property
     def stamp(self) -> dict[str, object]:
         """The settings that terms depend on."""
-        return {"version": _VERSION, **asdict(self._options)}
+        return {"version": versions.ANALYZE, **asdict(self._options)}
 
     def chunk_terms(
         self, fields: Fields, header_path: Sequence[str], text: str

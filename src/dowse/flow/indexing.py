@@ -9,6 +9,7 @@ from pathlib import Path
 from dowse.analyze import find_communities
 from dowse.chunk import ChunkOptions
 from dowse.flow.batches import Batches
+from dowse.flow.report import IndexReport
 from dowse.flow.scan import Changes, scan
 from dowse.flow.stages import Clock, Stage
 from dowse.flow.vectors import VectorMaker
@@ -17,26 +18,6 @@ from dowse.read import ReadOptions, Root
 from dowse.types import Announce, Event, LeftOut
 
 _AT_ONCE = 1000  # texts whose vectors are kept together
-
-
-@dataclass(frozen=True, slots=True)
-class IndexReport:
-    """What an indexing run did."""
-
-    added: int
-    changed: int
-    removed: int
-    unchanged: int
-    chunks: int  # written
-    embedded: int  # texts that the embedder had to read
-    left_out: tuple[LeftOut, ...]
-    notices: tuple[str, ...]  # what could not be done, and how to change that
-    seconds: dict[str, float]  # time by stage
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing that should be in the index had to be left out."""
-        return not self.notices and not any(item.whole for item in self.left_out)
 
 
 @dataclass(slots=True)

@@ -2,7 +2,4 @@
 
 from dowse.parse.document import parse
 
-VERSION = 1
-"""Raise when documents are understood otherwise, so that older indexes are rebuilt."""
-
-__all__ = ["VERSION", "parse"]
+__all__ = ["parse"]

@@ -1,0 +1,27 @@
+"""What an indexing run did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dowse.types import LeftOut
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What an indexing run did."""
+
+    added: int
+    changed: int
+    removed: int
+    unchanged: int
+    chunks: int  # written
+    embedded: int  # texts that the embedder had to read
+    left_out: tuple[LeftOut, ...]
+    notices: tuple[str, ...]  # what could not be done, and how to change that
+    seconds: dict[str, float]  # time by stage
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing that should be in the index had to be left out."""
+        return not self.notices and not any(item.whole for item in self.left_out)

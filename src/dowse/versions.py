@@ -1,0 +1,9 @@
+"""How documents are understood and cut, as numbers that are stamped into every index.
+
+Raise one when what a room makes of the same input changes: older indexes are then refused with the
+command that rebuilds them, instead of being mixed with newer parts.
+"""
+
+PARSE = 1
+CHUNK = 1
+ANALYZE = 1
