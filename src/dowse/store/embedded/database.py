@@ -12,7 +12,7 @@ from pathlib import Path
 from queue import Empty, LifoQueue
 
 from dowse.errors import StampMismatch
-from dowse.store.embedded.failures import content_errors, disk_errors
+from dowse.store.embedded.failures import content_errors, disk_errors, error_code
 
 FORMAT = 1
 """The version of the schema; an index of another version is refused, never migrated silently."""
@@ -88,8 +88,7 @@ def create(path: Path) -> None:
         try:
             _create_once(path)
         except sqlite3.OperationalError as error:
-            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-            if not busy or time.monotonic() > deadline:
+            if error_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)  # SQLite does not wait by itself while a log is being set up
         else:

@@ -59,6 +59,11 @@ def tantivy_errors(folder: Path) -> Iterator[None]:
         raise replica_damaged(f"{folder} cannot be used: {error}.") from error
 
 
+def error_code(error: sqlite3.Error) -> int:
+    """SQLite's code for an error, without its finer distinctions; 0 when it has none."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
 def truth_damaged(message: str) -> Damaged:
     """The error for a database that cannot be relied on."""
     return Damaged(message, "Look at it with: dowse doctor")
@@ -70,7 +75,7 @@ def replica_damaged(message: str) -> Damaged:
 
 
 def _of_sqlite(path: Path, error: sqlite3.Error) -> DowseError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without its finer distinctions
+    code = error_code(error)
     if code == sqlite3.SQLITE_FULL:
         return _full(path)
     if code in _NO_ACCESS:
