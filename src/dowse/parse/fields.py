@@ -98,7 +98,7 @@ def _at_commas_and_spaces(written: str) -> list[str]:
 
 
 def _at_names(written: str) -> list[str]:
-    """`Ann Lee, Bo Ek` are two people, `Lee, Ann` is one."""
+    """`Given Family, Given Family` are two authors, `Family, Given` is one."""
     parts = _COMMA.split(written)
     whole_names = all(" " in part.strip() for part in parts)
     return parts if whole_names or ";" in written else [written]
