@@ -351,6 +351,20 @@ def test_a_file_time_beyond_all_calendars_stops_nothing(store: Store) -> None:
         assert reading.files().keys() == {"a.md"}
 
 
+def test_a_related_entry_is_a_link_only_while_its_document_exists(store: Store) -> None:
+    source = make_document("a.md", "alpha", links=[link("b", "related"), link("c", "wikilink")])
+    fill(store, batch(source))
+    with store.read() as reading:
+        assert [edge.link.target for edge in reading.edges()] == ["c"]
+        assert (reading.counts().links, reading.counts().dangling) == (1, 1)
+    apply(store, batch(make_document("b.md", "beta")))
+    with store.read() as reading:
+        assert [(edge.link.target, edge.target) for edge in reading.edges()] == [
+            ("b", "b.md"),
+            ("c", None),
+        ]
+
+
 # ── Finding parts ────────────────────────────────────────────────────────────
 
 

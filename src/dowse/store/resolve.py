@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from dowse.types import Link
@@ -41,25 +41,37 @@ def names_of(document_id: str, aliases: Iterable[str]) -> list[Name]:
     return names + [Name(document_id, _short(alias), "alias", alias) for alias in spelled]
 
 
-def name_of_target(source: str, link: Link) -> str:
-    """The short name under which the target of a link is looked up."""
-    return posixpath.basename(_paths(source, link)[0])
+def names_of_target(source: str, link: Link) -> list[str]:
+    """The short names under which the target of a link is looked up."""
+    return list(dict.fromkeys(_looked_up(source, reading) for reading in _readings(link)))
 
 
 def choose(source: str, link: Link, named: Sequence[Name]) -> str | None:
-    """The document that a link leads to, among those that bear the name it looks up."""
+    """The document that a link leads to, among those that bear a name it looks up."""
     if not link.target.strip():
         return source  # only an anchor: a place in the document itself
-    for group in _matches(source, link, named):
-        if group:
-            return min(group, key=lambda name: _nearness(source, name.document)).document
+    for reading in _readings(link):
+        wanted = _looked_up(source, reading)
+        for group in _matches(source, reading, [name for name in named if name.name == wanted]):
+            if group:
+                return min(group, key=lambda name: _nearness(source, name.document)).document
     return None
 
 
+def _readings(link: Link) -> list[Link]:
+    """What a link can mean: as Obsidian writes it, then with its label first, as Dendron does."""
+    label = link.label.partition("#")[0].strip()
+    swaps = link.kind in {"wikilink", "embed"} and label
+    return [link, replace(link, target=label, label=link.target)] if swaps else [link]
+
+
+def _looked_up(source: str, link: Link) -> str:
+    return posixpath.basename(_paths(source, link)[0])
+
+
 def _matches(source: str, link: Link, named: Sequence[Name]) -> Iterable[list[Name]]:
-    paths = _paths(source, link)
     pages = [name for name in named if name.kind != "alias"]
-    for path in paths:
+    for path in _paths(source, link):
         yield [name for name in pages if name.spelled == path]
     bare = _fold(_without_ending(link.target.strip().strip("/")))
     if link.kind != "relative" or link.target.startswith("/"):
@@ -71,13 +83,18 @@ def _matches(source: str, link: Link, named: Sequence[Name]) -> Iterable[list[Na
 
 
 def _paths(source: str, link: Link) -> list[str]:
-    """The paths that a target can mean, best first: beside the source, then from the root."""
+    """The paths that a target can mean, best first: beside the source, then from the root.
+
+    A site's address may begin with folders that are not in the project: `/docs/a/b` means `a/b`
+    where the project is the folder `docs`.
+    """
     target = _fold(_without_ending(link.target.strip()))
-    from_root = _join(_fold(_root(source)), target.lstrip("/"))
+    root = _fold(_root(source))
     if target.startswith("/"):
-        return [from_root]
+        parts = _join("", target.strip("/")).split("/")
+        return [_join(root, "/".join(parts[start:])) for start in range(len(parts))]
     beside = _join(_fold(posixpath.dirname(source)), target)
-    return [beside] if link.kind == "relative" else [beside, from_root]
+    return [beside] if link.kind == "relative" else [beside, _join(root, target)]
 
 
 def _nearness(source: str, document_id: str) -> tuple[bool, int, int, int, str]:

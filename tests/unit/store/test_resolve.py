@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from documents import link
-from dowse.store.resolve import choose, name_of_target, names_of
+from dowse.store.resolve import choose, names_of, names_of_target
 from dowse.types import LinkKind
 
 _CASES: list[tuple[str, LinkKind, str, str, dict[str, tuple[str, ...]], str | None]] = [
@@ -53,6 +55,16 @@ _CASES: list[tuple[str, LinkKind, str, str, dict[str, tuple[str, ...]], str | No
     ("relative, with a dot", "relative", "a/s.md", "./n.md", {"a/n.md": ()}, "a/n.md"),
     ("from the site's root", "relative", "a/s.md", "/n.md", {"a/n.md": (), "n.md": ()}, "n.md"),
     ("from any root above", "relative", "a/s.md", "/n", {"docs/n.md": ()}, "docs/n.md"),
+    ("below a site's address", "relative", "s.md", "/docs/a/n/", {"a/n.md": ()}, "a/n.md"),
+    ("as much of it as can be", "relative", "s", "/a/n", {"n.md": (), "a/n.md": ()}, "a/n.md"),
+    (
+        "below a root's address",
+        "relative",
+        "@r/s.md",
+        "/x/n",
+        {"n.md": (), "@r/n.md": ()},
+        "@r/n.md",
+    ),
     ("an index page", "relative", "s.md", "guide/", {"guide/index.md": ()}, "guide/index.md"),
     ("Hugo's index page", "relative", "s.md", "guide", {"guide/_index.md": ()}, "guide/_index.md"),
     ("a readme", "wikilink", "s.md", "guide", {"x/guide/README.md": ()}, "x/guide/README.md"),
@@ -87,8 +99,8 @@ def test_where_a_link_leads(
 ) -> None:
     written = link(target, kind)
     names = [name for one, aliases in documents.items() for name in names_of(one, aliases)]
-    looked_up = name_of_target(source, written)
-    assert choose(source, written, [name for name in names if name.name == looked_up]) == expected
+    looked_up = names_of_target(source, written)
+    assert choose(source, written, [name for name in names if name.name in looked_up]) == expected
     # Knowing more names than those looked up changes nothing.
     assert choose(source, written, names) == expected
 
@@ -98,7 +110,7 @@ def test_where_a_link_leads(
 def test_odd_targets_are_looked_up_without_complaint(kind: LinkKind, target: str) -> None:
     for source in ("s.md", "a/s.md", "@r/s.md", "@s.md"):
         written = link(target, kind)
-        assert name_of_target(source, written)
+        assert names_of_target(source, written)
         assert choose(source, written, []) in {None, source}
 
 
@@ -106,3 +118,21 @@ def test_odd_targets_are_looked_up_without_complaint(kind: LinkKind, target: str
 def test_odd_aliases_are_names_without_complaint(alias: str) -> None:
     for name in names_of("a/b.md", [alias]):
         assert name.name
+
+
+@pytest.mark.parametrize(
+    ("target", "label", "documents", "expected"),
+    [
+        ("note", "What it says", ["note.md", "what it says.md"], "note.md"),
+        ("What it says", "some.note", ["some.note.md"], "some.note.md"),
+        ("What it says", "some.note#part", ["some.note.md"], "some.note.md"),
+        ("What it says", "some.note", ["other.md"], None),
+    ],
+)
+def test_a_label_that_comes_first_is_understood_where_the_target_is_not(
+    target: str, label: str, documents: list[str], expected: str | None
+) -> None:
+    written = replace(link(target, "wikilink"), label=label)
+    names = [name for one in documents for name in names_of(one, ())]
+    assert choose("s.md", written, names) == expected
+    assert choose("s.md", replace(written, kind="relative"), names) in {None, "note.md"}

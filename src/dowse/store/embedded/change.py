@@ -12,7 +12,7 @@ import msgspec
 
 from dowse.ports import Analyzer
 from dowse.store.embedded.links import resolve_links
-from dowse.store.resolve import name_of_target, names_of
+from dowse.store.resolve import names_of, names_of_target
 from dowse.store.vectors import encode_vector
 from dowse.types import (
     Chunk,
@@ -21,6 +21,7 @@ from dowse.types import (
     CodeBlock,
     FileState,
     IndexedDocument,
+    Link,
     Vector,
     short_id,
     text_key,
@@ -155,13 +156,23 @@ class Change:
         self._connection.executemany(
             "INSERT INTO code_blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", blocks
         )
+        for link in document.links:
+            self._put_link(key, document.id, link)
+
+    def _put_link(self, source: int, source_id: str, link: Link) -> None:
+        row = self._row(
+            "INSERT INTO links (source, kind, target, anchor, label, line)"
+            " VALUES (?, ?, ?, ?, ?, ?) RETURNING key",
+            source,
+            link.kind,
+            link.target,
+            link.anchor,
+            link.label,
+            link.line,
+        )
         self._connection.executemany(
-            "INSERT INTO links (source, kind, target, anchor, label, line, name)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [
-                (key, k.kind, k.target, k.anchor, k.label, k.line, name_of_target(document.id, k))
-                for k in document.links
-            ],
+            "INSERT INTO link_names VALUES (?, ?)",
+            [(row[0], name) for name in names_of_target(source_id, link)],
         )
 
     def _put_chunk(self, document: int, chunked: ChunkedDocument, chunk: Chunk) -> ChunkKey:

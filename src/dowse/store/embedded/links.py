@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Collection
 
-from dowse.store.resolve import Name, choose
+from dowse.store.resolve import Name, choose, names_of_target
 from dowse.types import Link
 
 
@@ -15,17 +15,18 @@ def resolve_links(
 ) -> None:
     """Finds anew where links lead: those of some documents, and those that look up some names."""
     links = connection.execute(
-        "SELECT l.key, s.id, l.kind, l.target, l.anchor, l.label, l.line, l.name FROM links l"
-        " JOIN documents s ON s.key = l.source"
-        " WHERE l.name IN (SELECT value FROM json_each(?))"
+        "SELECT l.key, s.id, l.kind, l.target, l.anchor, l.label, l.line FROM links l"
+        " JOIN documents s ON s.key = l.source WHERE l.key IN"
+        " (SELECT link FROM link_names WHERE name IN (SELECT value FROM json_each(?)))"
         " OR s.id IN (SELECT value FROM json_each(?))",
         (json.dumps(sorted(names)), json.dumps(sorted(documents))),
     ).fetchall()
-    named = _bearers(connection, {name for *_, name in links})
-    leads = [
-        (choose(source, Link(*link), named.get(name, ())), key)
-        for key, source, *link, name in links
-    ]
+    wanted = {key: names_of_target(source, Link(*link)) for key, source, *link in links}
+    named = _bearers(connection, {name for some in wanted.values() for name in some})
+    leads = []
+    for key, source, *link in links:
+        bearers = [bearer for name in wanted[key] for bearer in named.get(name, ())]
+        leads.append((choose(source, Link(*link), bearers), key))
     connection.executemany(
         "UPDATE links SET leads = (SELECT key FROM documents WHERE id = ?) WHERE key = ?", leads
     )

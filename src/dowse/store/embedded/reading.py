@@ -124,7 +124,7 @@ class SqliteReading:
     def edges(self) -> list[Edge]:
         """All links, by source and line."""
         rows = self._rows(
-            "SELECT s.id, l.kind, l.target, l.anchor, l.label, l.line, t.id FROM links l"
+            "SELECT s.id, l.kind, l.target, l.anchor, l.label, l.line, t.id FROM edges l"
             " JOIN documents s ON s.key = l.source LEFT JOIN documents t ON t.key = l.leads"
             " ORDER BY s.id, l.line, l.key"
         )
@@ -140,7 +140,7 @@ class SqliteReading:
         row = self._row(
             "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM sections),"
             " (SELECT count(*) FROM chunks), (SELECT count(*) FROM code_blocks),"
-            " (SELECT count(*) FROM links), (SELECT count(*) FROM links WHERE leads IS NULL),"
+            " (SELECT count(*) FROM edges), (SELECT count(*) FROM edges WHERE leads IS NULL),"
             " (SELECT count(*) FROM chunks c JOIN embeddings e USING (text_key) WHERE e.model = ?),"
             " (SELECT count(*) FROM terms), (SELECT count(DISTINCT community) FROM communities)",
             self._model[0],

@@ -70,12 +70,21 @@ CREATE TABLE links (
   anchor TEXT NOT NULL,
   label  TEXT NOT NULL,
   line   INTEGER NOT NULL,
-  name   TEXT NOT NULL,       -- the name under which its target is looked up
   leads  INTEGER REFERENCES documents ON DELETE SET NULL
 );
 CREATE INDEX links_source ON links(source);
 CREATE INDEX links_leads ON links(leads);
-CREATE INDEX links_name ON links(name);
+
+-- The names under which the target of a link is looked up.
+CREATE TABLE link_names (
+  link INTEGER NOT NULL REFERENCES links ON DELETE CASCADE,
+  name TEXT NOT NULL
+);
+CREATE INDEX link_names_link ON link_names(link);
+CREATE INDEX link_names_name ON link_names(name);
+
+-- A `related` entry of the frontmatter is a link only while its document exists.
+CREATE VIEW edges AS SELECT * FROM links WHERE leads IS NOT NULL OR kind != 'related';
 
 -- What links can call a document: its file name, its folder's name for an index page, its aliases.
 CREATE TABLE names (

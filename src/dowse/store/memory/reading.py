@@ -11,7 +11,7 @@ import numpy as np
 
 from dowse.ports import Analyzer
 from dowse.store.memory.bm25 import bm25
-from dowse.store.resolve import choose, name_of_target, names_of
+from dowse.store.resolve import choose, names_of, names_of_target
 from dowse.store.vectors import model_of
 from dowse.types import (
     Chunk,
@@ -113,10 +113,10 @@ class MemoryReading:
         edges = []
         for source, indexed in sorted(self._state.documents.items()):
             for link in sorted(indexed.chunked.document.links, key=lambda link: link.line):
-                wanted = name_of_target(source, link)
-                named = [name for name in names if name.name == wanted]
+                wanted = names_of_target(source, link)
+                named = [name for name in names if name.name in wanted]
                 edges.append(Edge(source, link, choose(source, link, named)))
-        return edges
+        return [edge for edge in edges if edge.target or edge.link.kind != "related"]
 
     def communities(self) -> dict[str, int]:
         """The community of each document that has one, by id."""
