@@ -28,7 +28,9 @@ _NOT_COUNTED = 1_000_000  # tokenizers write numbers beyond this for "no limit"
 
 def is_wanted(path: str) -> bool:
     """Whether a file of a model's repository is of use here."""
-    return path in REQUIRED or path in _OPTIONAL or path.endswith("_Pooling/config.json")
+    folder, _, name = path.partition("/")  # one folder deep: nothing is laid anywhere else
+    pooling = folder.endswith("_Pooling") and name == CONFIG
+    return path in REQUIRED or path in _OPTIONAL or pooling
 
 
 def missing_files(folder: Path) -> list[str]:

@@ -96,7 +96,8 @@ _PIP_DOWNLOAD = (
 def _pip_download(requirement: str, scratch: Path) -> None:
     # pip collects a download in the temporary folder first, where its growth can be watched.
     environment = os.environ | {"TMPDIR": str(scratch), "TEMP": str(scratch), "TMP": str(scratch)}
-    command = [sys.executable, "-m", "pip", *_PIP_DOWNLOAD, str(scratch), requirement]
+    # -P: the current folder may be anybody's, and a pip.py in it must not be run.
+    command = [sys.executable, "-P", "-m", "pip", *_PIP_DOWNLOAD, str(scratch), requirement]
     result = subprocess.run(  # noqa: S603  (every argument is dowse's own)
         command, env=environment, capture_output=True, text=True, errors="replace", check=False
     )

@@ -143,6 +143,9 @@ def test_missing_files_are_named(folder: Path) -> None:
         ("pytorch_model.bin", False),
         ("onnx/model.onnx", False),
         ("onnx/config.json", False),
+        ("../1_Pooling/config.json", False),
+        ("/1_Pooling/config.json", False),
+        ("a/1_Pooling/config.json", False),
         ("README.md", False),
     ],
 )

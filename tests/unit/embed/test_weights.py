@@ -78,6 +78,15 @@ def test_what_pip_says_reaches_the_user(cache: Path, monkeypatch: pytest.MonkeyP
     assert leftovers(cache) == []
 
 
+@pytest.mark.usefixtures("offline_pip")
+def test_a_pip_in_the_current_folder_is_not_run(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pip.py").write_text("raise SystemExit('run')\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert pull("tiny", cache).here
+
+
 # ── Without pip ──────────────────────────────────────────────────────────────
 
 
