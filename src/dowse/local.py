@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dowse.errors import BadSettings
-from dowse.settings import Layer, read_file
+from dowse.settings import Layer, layer_of, parse_toml
 
 _NEEDS_CONSENT = "embed."  # which model reads the documents, and where it runs
 
@@ -30,35 +31,50 @@ class LocalFile:
     outside: tuple[Path, ...]  # further roots, outside its folder, that the user has agreed to
     layer: Layer
     withheld: tuple[str, ...]  # what waits for the user's consent, for people
+    digest: str  # what consent is given to: its bytes, and where its outside roots lead
 
 
 def read_local(path: Path, trust: Trust) -> LocalFile:
     """A dowse.toml, without what the user has not agreed to."""
-    layer = read_file(path, ignored=("project",))
-    table = _project_table(path)
-    roots = [(path.parent / root).resolve() for root in table.get("roots", ["."])]
-    outside = [root for root in roots if not root.is_relative_to(path.parent.resolve())]
+    data = _bytes(path)
+    tables = parse_toml(path, data)
+    layer, table = layer_of(path, tables, ignored=("project",)), _project_table(path, tables)
+    home = Path(os.path.realpath(path.parent))
+    roots = [Path(os.path.realpath(home / root)) for root in table.get("roots", ["."])]
+    outside = [root for root in roots if not root.is_relative_to(home)]
+    digest = _digest(data, outside)
     sensitive = {name: v for name, v in layer.values.items() if name.startswith(_NEEDS_CONSENT)}
     withheld = [f"read {root}" for root in outside]
     withheld += [f"set {name} = {value!r}" for name, value in sensitive.items()]
-    inside = tuple(root for root in roots if root not in outside) or (path.parent.resolve(),)
-    if trust.covers(path):
-        return LocalFile(path, table.get("name"), inside, tuple(outside), layer, ())
+    inside = tuple(root for root in roots if root not in outside) or (home,)
+    if trust.covers(path, digest):
+        return LocalFile(path, table.get("name"), inside, tuple(outside), layer, (), digest)
     values = {name: value for name, value in layer.values.items() if name not in sensitive}
     allowed = Layer(layer.origin, values)
-    return LocalFile(path, table.get("name"), inside, (), allowed, tuple(withheld))
+    return LocalFile(path, table.get("name"), inside, (), allowed, tuple(withheld), digest)
 
 
-def _project_table(path: Path) -> dict[str, Any]:
-    table: Any = tomllib.loads(path.read_text("utf-8")).get("project", {})
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BadSettings(f"{path} cannot be read: {error}.", "Mend or remove it.") from error
+
+
+def _project_table(path: Path, tables: Mapping[str, Any]) -> dict[str, Any]:
+    table: Any = tables.get("project", {})
     fits = isinstance(table, dict) and table.keys() <= {"name", "roots"}
     if fits and isinstance(table.get("name", ""), str):
         roots = table.get("roots", [])
-        if isinstance(roots, list) and all(isinstance(root, str) for root in roots):
+        if isinstance(roots, list) and all(map(_can_be_path, roots)):
             return dict(table)
     raise BadSettings(
         f"{path}: the table [project] does not fit.", 'It takes name = "…" and roots = ["…"].'
     )
+
+
+def _can_be_path(root: object) -> bool:
+    return isinstance(root, str) and "\0" not in root
 
 
 class Trust:
@@ -67,13 +83,13 @@ class Trust:
     def __init__(self, file: Path) -> None:
         self._file = file
 
-    def covers(self, path: Path) -> bool:
-        """Whether the user has agreed to this file as it is now."""
-        return self._known().get(str(path.resolve())) == _digest(path)
+    def covers(self, path: Path, digest: str) -> bool:
+        """Whether the user has agreed to this file with this digest."""
+        return self._known().get(str(path.resolve())) == digest
 
-    def grant(self, path: Path) -> None:
-        """Notes the user's consent to this file as it is now."""
-        self._save({**self._known(), str(path.resolve()): _digest(path)})
+    def grant(self, path: Path, digest: str) -> None:
+        """Notes the user's consent to this file for as long as it has this digest."""
+        self._save({**self._known(), str(path.resolve()): digest})
 
     def revoke(self, path: Path) -> None:
         """Takes the consent back."""
@@ -95,5 +111,7 @@ class Trust:
         temporary.replace(self._file)
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _digest(data: bytes, outside: Sequence[Path]) -> str:
+    """Of the file and of where its links lead today: a link can change while the file does not."""
+    leads_to = "\0".join(map(str, outside)).encode("utf-8", "surrogateescape")
+    return hashlib.sha256(data + b"\0" + leads_to).hexdigest()

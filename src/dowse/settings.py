@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
 import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -103,21 +104,37 @@ def check_value(name: str, value: object, origin: str) -> object:
     """The value in the setting's own type; raises `BadSettings` when it cannot be that."""
     setting = find_setting(name, f"{origin}: ")
     try:
-        return msgspec.convert(value, setting.type, strict=not isinstance(value, str))
+        converted = msgspec.convert(value, setting.type, strict=not isinstance(value, str))
+        if isinstance(converted, float) and not math.isfinite(converted):
+            raise msgspec.ValidationError("Expected a finite number")
     except msgspec.ValidationError as error:
         raise BadSettings(
             f"{origin}: {name} = {value!r} does not fit: {error}.", f"It means: {setting.meaning}"
         ) from error
+    return converted
 
 
 def read_file(path: Path, ignored: Sequence[str] = ()) -> Layer:
     """The settings of a TOML file; an absent file has none. `ignored` names tables for others."""
     try:
-        tables = tomllib.loads(path.read_text("utf-8"))
+        data = path.read_bytes()
     except FileNotFoundError:
         return Layer(str(path), {})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except OSError as error:
         raise BadSettings(f"{path} cannot be read: {error}.", "Mend or remove it.") from error
+    return layer_of(path, parse_toml(path, data), ignored)
+
+
+def parse_toml(path: Path, data: bytes) -> dict[str, Any]:
+    """What is written in a TOML file with these bytes."""
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadSettings(f"{path} cannot be read: {error}.", "Mend or remove it.") from error
+
+
+def layer_of(path: Path, tables: Mapping[str, Any], ignored: Sequence[str] = ()) -> Layer:
+    """The settings in the tables of a file."""
     values: dict[str, Any] = {}
     for section, table in tables.items():
         if section in ignored:

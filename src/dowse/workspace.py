@@ -12,7 +12,7 @@ from dowse.engine import Engine
 from dowse.errors import NotFound, Refused, UsageError
 from dowse.local import LocalFile, Trust, read_local
 from dowse.locations import Locations, locations
-from dowse.projects import Project, Projects, find_local_file, update_toml
+from dowse.projects import LOCAL_FILE, Project, Projects, find_local_file, update_toml
 from dowse.settings import (
     Layer,
     Settings,
@@ -148,8 +148,7 @@ class Workspace:
         if name:
             return self.projects.get(name) if self.projects.knows(name) or not create else None
         found = self.projects.containing(start)
-        local = self.local_file(start)
-        if found is None and local:
+        if found is None and (local := self.local_file(start)):
             roots = set(local.roots)
             found = next((p for p in self.projects.all() if roots & set(p.roots)), None)
         return found
@@ -171,11 +170,29 @@ class Workspace:
 
         These roots are never written down with the project, so that they go when consent goes.
         """
+        for root in project.roots:
+            self._check_stays(root)
         local = self.local_file(project.roots[0])
         if local is None or not set(local.roots) & set(project.roots):
             return project
         agreed = [root for root in local.outside if root not in project.roots]
         return replace(project, roots=(*project.roots, *agreed))
+
+    def _check_stays(self, root: Path) -> None:
+        """Raises `Refused` when a link leads a root out of the tree of a dowse.toml above it.
+
+        Roots are real when they are noted; whoever changes the documents can put a link there.
+        """
+        real = Path(os.path.realpath(root))
+        for folder in root.parents if real != root else ():
+            file = folder / LOCAL_FILE
+            if real.is_relative_to(os.path.realpath(folder)) or not file.is_file():
+                continue
+            if real not in read_local(file, self.trust).outside:
+                raise Refused(
+                    f"{root} has become a link that leads out of {folder}, to {real}.",
+                    f"Agree with: dowse project trust {folder}. Or make it a folder again.",
+                )
 
 
 def _holds(project: Project, path: Path) -> bool:

@@ -20,6 +20,14 @@ def file(tmp_path: Path) -> Path:
     return folder / "dowse.toml"
 
 
+def agree(trust: Trust, file: Path) -> None:
+    trust.grant(file, read_local(file, trust).digest)
+
+
+def covers(trust: Trust, file: Path) -> bool:
+    return trust.covers(file, read_local(file, trust).digest)
+
+
 def test_harmless_settings_hold_at_once(file: Path, trust: Trust) -> None:
     file.write_text('[project]\nname = "book"\nroots = ["docs"]\n[search]\ntop_n = 3\n', "utf-8")
     local = read_local(file, trust)
@@ -67,7 +75,7 @@ def test_consent_lets_all_of_it_through_until_the_file_changes(file: Path, trust
     text = '[project]\nroots = ["../other"]\n[embed]\nmodel = "/elsewhere"\n'
     file.write_text(text, "utf-8")
     assert len(read_local(file, trust).withheld) == 2
-    trust.grant(file)
+    agree(trust, file)
     local = read_local(file, trust)
     assert local.withheld == ()
     assert local.outside == (file.parent.parent / "other",)
@@ -81,25 +89,43 @@ def test_consent_lets_all_of_it_through_until_the_file_changes(file: Path, trust
 def test_consent_can_be_taken_back(file: Path, trust: Trust) -> None:
     file.write_text('[embed]\nmodel = "x"\n', "utf-8")
     trust.revoke(file)
-    trust.grant(file)
+    agree(trust, file)
     trust.revoke(file)
-    assert not trust.covers(file)
+    assert not covers(trust, file)
 
 
 def test_consent_is_for_one_place(file: Path, trust: Trust, tmp_path: Path) -> None:
     file.write_text('[embed]\nmodel = "x"\n', "utf-8")
-    trust.grant(file)
+    agree(trust, file)
     copy = tmp_path / "dowse.toml"
     copy.write_bytes(file.read_bytes())
-    assert not trust.covers(copy)
+    assert not covers(trust, copy)
 
 
 def test_a_link_is_trusted_as_what_it_leads_to(file: Path, trust: Trust, tmp_path: Path) -> None:
     file.write_text('[embed]\nmodel = "x"\n', "utf-8")
     link = tmp_path / "link"
     link.symlink_to(file.parent)
-    trust.grant(link / "dowse.toml")
-    assert trust.covers(file)
+    agree(trust, link / "dowse.toml")
+    assert covers(trust, file)
+
+
+def test_consent_ends_when_a_link_leads_elsewhere(file: Path, trust: Trust, tmp_path: Path) -> None:
+    link = file.parent / "link"
+    link.symlink_to(tmp_path / "agreed")
+    file.write_text('[project]\nroots = ["link"]\n', "utf-8")
+    agree(trust, file)
+    assert read_local(file, trust).outside == (tmp_path / "agreed",)
+    link.unlink()
+    link.symlink_to("/etc")
+    assert read_local(file, trust).outside == ()
+    assert read_local(file, trust).withheld == ("read /etc",)
+
+
+def test_links_in_a_circle_are_no_bug(file: Path, trust: Trust) -> None:
+    (file.parent / "circle").symlink_to("circle")
+    file.write_text('[project]\nroots = ["circle"]\n', "utf-8")
+    assert read_local(file, trust).roots == (file.parent / "circle",)
 
 
 @pytest.mark.parametrize("content", ["", "nonsense", "[]", '{"a": 1}', "null"])
@@ -109,9 +135,9 @@ def test_a_broken_list_of_consents_trusts_nothing(
     file.touch()
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "trusted.json").write_text(content, "utf-8")
-    assert not trust.covers(file)
-    trust.grant(file)
-    assert trust.covers(file)
+    assert not covers(trust, file)
+    agree(trust, file)
+    assert covers(trust, file)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +148,7 @@ def test_a_broken_list_of_consents_trusts_nothing(
         "[project]\nname = 1\n",
         "[project]\nroots = 'docs'\n",
         "[project]\nroots = [1]\n",
+        '[project]\nroots = ["a\\u0000b"]\n',
         "[project]\nrun = 'rm'\n",
         "x = 1\n",
     ],

@@ -52,6 +52,8 @@ def test_the_later_layer_is_stronger() -> None:
         ("read.exclude", [1]),
         ("read.hidden", "perhaps"),
         ("read.hidden", 1),
+        ("search.rrf_k", float("nan")),
+        ("read.convert_seconds", "inf"),
     ],
 )
 def test_a_value_of_another_type_is_refused(name: str, value: object) -> None:

@@ -30,6 +30,12 @@ def _folder(tmp_path: Path, name: str, toml: str | None = None) -> Path:
     return folder
 
 
+def _agree(workspace: Workspace, file: Path) -> None:
+    local = workspace.local_file(file.parent)
+    assert local is not None
+    workspace.trust.grant(file, local.digest)
+
+
 # ── Which project a call means ───────────────────────────────────────────────
 
 
@@ -228,7 +234,7 @@ def test_what_lies_outside_is_read_only_while_the_user_agrees(
         engine.index()
         assert [entry.id for entry in engine.documents()] == ["a.md"]
 
-    workspace.trust.grant(folder / "dowse.toml")
+    _agree(workspace, folder / "dowse.toml")
     assert workspace.settings(project).withheld == ()
     assert workspace.settings(project).settings.embed.model == "/elsewhere"
     with workspace.open(project) as engine:
@@ -249,9 +255,35 @@ def test_a_file_above_the_project_has_no_say_about_its_folders(
     folder, other = _folder(tmp_path, "up/notes"), _folder(tmp_path, "other")
     project = workspace.projects.add([folder])
     _folder(tmp_path, "up", f'[project]\nroots = ["{other}"]\n')
-    workspace.trust.grant(tmp_path / "up" / "dowse.toml")
+    _agree(workspace, tmp_path / "up" / "dowse.toml")
     with workspace.open(project) as engine:
         assert engine.project.roots == (folder,)
+
+
+def test_a_root_that_became_a_link_is_not_followed_out_of_its_tree(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    repository, other = _folder(tmp_path, "repository", ""), _folder(tmp_path, "other")
+    (repository / "dowse.toml").write_text('[project]\nroots = ["docs"]\n', "utf-8")
+    docs = _folder(tmp_path, "repository/docs")
+    project, _ = workspace.select_for_indexing(None, [], repository)
+    docs.rename(repository / "old")
+    docs.symlink_to(other)
+    with pytest.raises(Refused, match="leads out of"):
+        workspace.open(project)
+    _agree(workspace, repository / "dowse.toml")
+    workspace.open(project).close()
+    docs.unlink()
+    docs.symlink_to(repository / "old")
+    workspace.open(project).close()
+
+
+def test_a_broken_file_inside_a_project_does_not_matter(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    project = workspace.projects.add([_folder(tmp_path, "notes")])
+    inner = _folder(tmp_path, "notes/cloned", "[project")
+    assert workspace.select(None, inner) == project
 
 
 # ── Locations ────────────────────────────────────────────────────────────────

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -118,6 +119,12 @@ class Call:
                 f"Its dowse.toml asks to {', to '.join(withheld)}: not done without your consent.",
                 f"Agree with: dowse project trust {shlex.quote(str(project.roots[0]))}",
             )
+
+
+def real_path(path: Path) -> Path:
+    """Where a path that was typed leads, whether there is anything or not."""
+    # Unlike pathlib's, these two take a ~name that is nobody's home, and links that go in circles.
+    return Path(os.path.realpath(os.path.expanduser(path)))  # noqa: PTH111
 
 
 pass_call = click.make_pass_decorator(Call, ensure=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dowse.front.cli.call import Call, Command, pass_call
+from dowse.front.cli.call import Call, Command, pass_call, real_path
 from dowse.front.cli.draw_report import draw_report
 from dowse.front.cli.failures import Interrupted
 from dowse.front.cli.shapes import IndexShape
@@ -45,7 +45,7 @@ def command(call: Call, paths: tuple[Path, ...], rebuild: bool, wait: float) -> 
     at any time. Exits with 3 when some files had to be left out.
     """
     began = time.perf_counter()
-    given = [path.expanduser().resolve() for path in paths]
+    given = [real_path(path) for path in paths]
     project, within = call.workspace.select_for_indexing(call.project, given, call.here)
     call.say_withheld(project)
     with call.progress() as announce:

@@ -11,7 +11,7 @@ import click
 from rich.text import Text
 
 from dowse.embed import ModelStatus, known_models, models_status, pull, remove
-from dowse.front.cli.call import Call, Command, pass_call
+from dowse.front.cli.call import Call, Command, pass_call, real_path
 from dowse.front.cli.lazy import Group
 from dowse.front.cli.lines import Part, line, short_path, size, table
 
@@ -92,10 +92,12 @@ def list_models(call: Call) -> None:
 def pull_model(call: Call, model: str | None, source: Path | None) -> None:
     """Fetch the weights of a model; one that is here and intact is left alone.
 
-    MODEL is a known name or owner/name on the model hub; by default the one that the settings name.
+    MODEL is a known name or owner/name on the model hub; by default the one that the settings name,
+    with -p those of a project.
     """
-    name = model or call.workspace.settings(None).settings.embed.model
-    where = source.expanduser() if source else None
+    project = call.workspace.projects.get(call.project) if call.project else None
+    name = model or call.workspace.settings(project).settings.embed.model
+    where = real_path(source) if source else None
     with call.progress() as announce:
         status = pull(name, call.workspace.locations.cache, announce, where)
     told = f"{status.name} is here: {short_path(status.path)} ({size(status.bytes)})"

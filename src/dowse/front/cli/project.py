@@ -9,7 +9,7 @@ from typing import Annotated
 import click
 
 from dowse.errors import NotFound, Refused
-from dowse.front.cli.call import Call, Command, pass_call
+from dowse.front.cli.call import Call, Command, pass_call, real_path
 from dowse.front.cli.consent import require_yes
 from dowse.front.cli.lazy import Group
 from dowse.front.cli.lines import folded, line, short_path, table
@@ -76,7 +76,7 @@ def list_projects(call: Call) -> None:
 @pass_call
 def add_project(call: Call, paths: tuple[Path, ...], name: str | None) -> None:
     """Make a project of one or more folders, without indexing it yet."""
-    roots = [path.expanduser().resolve() for path in paths]
+    roots = [real_path(path) for path in paths]
     project = call.workspace.projects.add(roots, name or call.project)
     call.answer(
         ProjectShape.of(project),
@@ -133,8 +133,8 @@ def trust(call: Call, path: Path | None, revoke: bool, yes: bool) -> None:
             raise Refused(
                 "The file has changed meanwhile.", "Look at it again: dowse project trust"
             )
-        call.workspace.trust.grant(local.path)
-    trusted = call.workspace.trust.covers(local.path)
+        call.workspace.trust.grant(local.path, local.digest)
+    trusted = call.workspace.trust.covers(local.path, local.digest)
     call.answer(
         TrustShape(str(local.path), trusted, local.withheld),
         lambda width: folded(line(_outcome(local, trusted)), width),
@@ -142,7 +142,7 @@ def trust(call: Call, path: Path | None, revoke: bool, yes: bool) -> None:
 
 
 def _local_file(call: Call, path: Path | None) -> LocalFile:
-    start = (path or call.here).expanduser().resolve()
+    start = real_path(path or call.here)
     local = call.workspace.local_file(start.parent if start.is_file() else start)
     if local is None:
         raise NotFound(
