@@ -289,4 +289,8 @@ def _flat(stamp: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 
 def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # a writer may be replacing files meanwhile
+            total += path.stat().st_size if path.is_file() else 0
+    return total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os.path
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from dowse.ports import Reading
 from dowse.read import Root
 from dowse.types import StoredDocument
 
-_LINES = re.compile(r"(?P<name>.+?):(?P<line>\d+)(?::(?P<count>\d+))?$")
+_LINES = re.compile(r"(?P<name>.+?):(?P<line>\d{1,12})(?::(?P<count>\d{1,12}))?$")
 _SHORT = re.compile(r"#?(?P<digits>[0-9a-f]{4,16})$")
 
 
@@ -35,13 +36,18 @@ def find_passage(reading: Reading, reference: str, roots: Sequence[Root]) -> Pas
     if document is not None:
         return _lines(document, 1, None)
     match = _LINES.match(reference)
-    if match and (document := _document(reading, match["name"], roots)):
+    name = match["name"] if match else reference
+    document = _document(reading, name, roots) if match else None
+    first, last = 1, None
+    if document is None:
+        short = _SHORT.match(name)
+        if short is None:
+            raise _not_found(reading, name)
+        document, first, last = _by_short_id(reading, short["digits"])
+    if match:
         count = int(match["count"]) if match["count"] else None
         return _lines(document, int(match["line"]), count)
-    short = _SHORT.match(reference)
-    if short:
-        return _by_short_id(reading, short["digits"])
-    raise _not_found(reading, match["name"] if match else reference)
+    return _lines(document, first, last and last - first + 1)
 
 
 def _document(reading: Reading, name: str, roots: Sequence[Root]) -> StoredDocument | None:
@@ -52,8 +58,9 @@ def _by_path(reading: Reading, name: str, roots: Sequence[Root]) -> StoredDocume
     """A path as the shell completes it, from the current folder."""
     for root in roots:
         try:
-            found = reading.document(root.id_of(Path(name).expanduser()))
-        except DowseError:
+            # Unlike pathlib's, this leaves a ~name that is nobody's home as it is.
+            found = reading.document(root.id_of(Path(os.path.expanduser(name))))  # noqa: PTH111
+        except (DowseError, ValueError):  # the latter for what cannot be a path
             continue
         if found is not None:
             return found
@@ -75,7 +82,8 @@ def _by_ending(reading: Reading, name: str) -> StoredDocument | None:
     return reading.document(ids[0]) if ids else None
 
 
-def _by_short_id(reading: Reading, digits: str) -> Passage:
+def _by_short_id(reading: Reading, digits: str) -> tuple[StoredDocument, int, int]:
+    """The document that a short id means, with the first and last line of what it stands for."""
     found = reading.find(digits)
     documents = {place[0] for place in found}
     if not found:
@@ -86,8 +94,7 @@ def _by_short_id(reading: Reading, digits: str) -> Passage:
     document = reading.document(found[0][0])
     if document is None:
         raise NotFound(f"{found[0][0]} is gone.", "Try again.")
-    first, last = min(place[1] for place in found), max(place[2] for place in found)
-    return _lines(document, first, last - first + 1)
+    return document, min(place[1] for place in found), max(place[2] for place in found)
 
 
 def _lines(document: StoredDocument, first: int, count: int | None) -> Passage:

@@ -54,6 +54,25 @@ def test_search_explains(dowse: Dowse) -> None:
 
 
 @pytest.mark.usefixtures("indexed")
+def test_lines_can_be_asked_for_by_id_too(dowse: Dowse) -> None:
+    documents = dowse("ls", "--json").json["documents"]
+    short = next(one["short_id"] for one in documents if one["id"] == "guides/restore.md")
+    assert dowse("get", f"{short}:3:2").out == dowse("get", "guides/restore.md:3:2").out
+    assert dowse("get", short).out == dowse("get", "guides/restore.md").out
+
+
+@pytest.mark.usefixtures("indexed")
+@pytest.mark.parametrize("reference", ["~nobody/a.md", "restore:" + "9" * 5000, "beef:1:1", ""])
+def test_what_cannot_be_found_is_no_bug(dowse: Dowse, reference: str) -> None:
+    assert dowse("get", reference).code == 2
+
+
+def test_a_home_that_is_nobodys_is_no_bug(dowse: Dowse) -> None:
+    assert dowse("index", "~nobody/notes").code == 2
+    assert dowse("project", "add", "~nobody/notes").code == 2
+
+
+@pytest.mark.usefixtures("indexed")
 def test_an_id_from_search_can_be_got(dowse: Dowse) -> None:
     where = dowse("search", "restore").out.split("\n")[1]
     assert "restore" in dowse("get", where.split()[-1]).out.lower()

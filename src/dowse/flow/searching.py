@@ -41,7 +41,7 @@ class SearchOptions:
     keyword_weight: Annotated[float, "Weight of the keyword ranking."] = 1.0
     rrf_k: Annotated[float, "Smoothing of reciprocal rank fusion."] = 60.0
     threshold: Annotated[float, "The fused score that becomes a confidence of one half."] = 0.035
-    steepness: Annotated[float, "How sharply confidence rises around the threshold."] = 150.0
+    steepness: Annotated[float, "How sharply confidence rises around it, above 0."] = 150.0
 
     def __post_init__(self) -> None:
         """Rejects what no search could be run with."""
@@ -51,6 +51,8 @@ class SearchOptions:
             raise BadSettings("search.top_k must not be negative, search.rrf_k must be above 0.")
         if min(self.semantic_weight, self.keyword_weight) < 0:
             raise BadSettings("The weights of search must not be negative.")
+        if self.steepness <= 0:
+            raise BadSettings("search.steepness must be above 0: better results score higher.")
 
     @property
     def candidates(self) -> int:

@@ -145,7 +145,13 @@ def test_an_index_of_another_model_is_refused(vault: Path, engine: Engine, tmp_p
 
 
 def test_options_that_no_search_could_run_with_are_rejected() -> None:
-    for wrong in ({"top_n": 0}, {"top_k": -1}, {"rrf_k": 0.0}, {"semantic_weight": -1.0}):
+    for wrong in (
+        {"top_n": 0},
+        {"top_k": -1},
+        {"rrf_k": 0.0},
+        {"semantic_weight": -1.0},
+        {"steepness": 0.0},
+    ):
         with pytest.raises(BadSettings):
             SearchOptions(**wrong)
 

@@ -26,8 +26,9 @@ from dowse.front.cli.shapes import IndexShape
 def command(call: Call) -> None:
     """Keep the index level with the folder as it changes.
 
-    Runs until Ctrl-C. Searches go on meanwhile, in this and other processes. With --json it prints
-    one JSON document to a line, one for each time that something has changed.
+    Runs until Ctrl-C, which lets it finish the files at hand; a second one stops it at once.
+    Searches go on meanwhile, in this and other processes. With --json it prints one JSON document
+    to a line, one for each time that something has changed.
     """
     with call.progress() as announce, call.open(announce=announce, fetch=True) as engine:
 
@@ -54,10 +55,18 @@ def _says_something(report: IndexReport) -> bool:
 
 @contextmanager
 def _stopped_by_signal() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and a polite kill set, so that work at hand is finished first."""
+    """An event that Ctrl-C and a polite kill set, so that work at hand is finished first.
+
+    The second time they stop it at once: a first index can take minutes.
+    """
     stop = threading.Event()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    former = {number: signal.signal(number, lambda *_: stop.set()) for number in numbers}
+
+    def end(*_: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    former = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
     finally:
