@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -30,6 +30,8 @@ from dowse.types import (
     silent,
 )
 from dowse.wiring import Parts
+
+_NO_MODEL: Stamp = {"model": "none", "dimensions": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +108,27 @@ class Engine:
         from dowse.flow.indexing import run_indexing  # noqa: PLC0415  (searching needs no parsers)
 
         with self._parts.store.write(wait) as writing:
+            model, why_none = self._model_stamp()
             stamp = writing.stamp()
-            if stamp is None:
-                writing.start(self._stamp())
-            else:
-                self._check_stamp(stamp)
-            return run_indexing(
+            # An empty index can become one of any settings.
+            if stamp is None or (self._mismatches(stamp, model) and not writing.files()):
+                stamp = _NO_MODEL | model | self._text_stamp()
+                writing.start(stamp)
+            self._check_stamp(stamp, model)
+            takes_vectors = _takes_vectors(stamp)
+            report = run_indexing(
                 self.project.named_roots,
                 paths,
                 read=self.settings.read,
                 chunk=self.settings.chunk,
                 vocabulary=self.settings.vocabulary.size,
                 writing=writing,
-                embedder=self._parts.embedder,
+                embedder=self._parts.embedder if takes_vectors else None,
                 announce=announce,
             )
+        if takes_vectors or not why_none:
+            return report
+        return replace(report, notices=(f"Indexed for keyword search only. {why_none}",))
 
     def watch(
         self,
@@ -155,7 +163,7 @@ class Engine:
 
     def _start(self, wait: float) -> None:
         with self._parts.store.write(wait) as writing:
-            writing.start(self._stamp())
+            writing.start(_NO_MODEL | self._model_stamp()[0] | self._text_stamp())
 
     def repair(self) -> None:
         """Rebuilds what is damaged."""
@@ -167,14 +175,18 @@ class Engine:
         """The chunks that answer a query best."""
         analyzer = self._parts.analyzer
         with self._parts.store.read() as reading:
-            self._check_readable(reading)
+            takes_vectors = _takes_vectors(self._check_readable(reading))
             work = Searching(
                 query,
                 options or self.settings.search,
                 reading,
-                self._parts.embedder,
+                self._parts.embedder if takes_vectors else None,
                 analyzer.query_terms(query),
             )
+            if self._parts.embedder and not takes_vectors:
+                work.notices.append(
+                    f"Ranked by words alone: the index has no vectors. {self._rebuild}"
+                )
             return run_search(work, analyzer.query_terms)
 
     def get(self, reference: str) -> Passage:
@@ -233,15 +245,16 @@ class Engine:
 
     # ── The stamp ────────────────────────────────────────────────────────────
 
-    def _stamp(self) -> Stamp:
-        return self._model_stamp() | self._text_stamp()
-
-    def _model_stamp(self) -> Stamp:
+    def _model_stamp(self) -> tuple[Stamp, str]:
+        """The model's part of the stamp; nothing, and the reason, when it cannot be had."""
         embedder = self._parts.embedder
-        return {
-            "model": embedder.model.key if embedder else "none",
-            "dimensions": embedder.model.dimensions if embedder else 0,
-        }
+        if embedder is None:
+            return _NO_MODEL, ""
+        try:
+            model = embedder.model
+        except EmbedError as error:
+            return {}, str(error)
+        return {"model": model.key, "dimensions": model.dimensions}, ""
 
     def _text_stamp(self) -> Stamp:
         return {
@@ -250,26 +263,29 @@ class Engine:
             "parse": {"version": versions.PARSE},
         }
 
-    def _mismatches(self, stamp: Stamp | None) -> list[str]:
+    def _mismatches(self, stamp: Stamp | None, model: Stamp | None = None) -> list[str]:
         wanted, known = dict(_flat(self._text_stamp())), dict(_flat(stamp or {}))
         # A model that cannot be had makes no vectors that could be mixed; words are found without.
-        with suppress(EmbedError):
-            wanted |= self._model_stamp()
+        wanted |= self._model_stamp()[0] if model is None else model
         return [
             f"{name}: the index has {known.get(name)!r}, the settings say {value!r}."
             for name, value in wanted.items()
             if stamp is not None and known.get(name) != value
         ]
 
-    def _check_stamp(self, stamp: Stamp) -> None:
-        mismatches = self._mismatches(stamp)
+    def _check_stamp(self, stamp: Stamp, model: Stamp | None = None) -> None:
+        mismatches = self._mismatches(stamp, model)
         if mismatches:
             raise StampMismatch(
                 "The index was built with other settings. " + " ".join(mismatches),
-                f"Rebuild it with: dowse index --rebuild -p {self.project.name}",
+                self._rebuild,
             )
 
-    def _check_readable(self, reading: Reading) -> None:
+    @property
+    def _rebuild(self) -> str:
+        return f"Rebuild it with: dowse index --rebuild -p {self.project.name}"
+
+    def _check_readable(self, reading: Reading) -> Stamp:
         stamp = reading.stamp()
         if stamp is None:
             raise NotFound(
@@ -277,6 +293,11 @@ class Engine:
                 f"Index it with: dowse index -p {self.project.name}",
             )
         self._check_stamp(stamp)
+        return stamp
+
+
+def _takes_vectors(stamp: Stamp) -> bool:
+    return bool(stamp["model"] != _NO_MODEL["model"])
 
 
 def _flat(stamp: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.engine import Engine
+from dowse.errors import StampMismatch, WeightsMissing
 from dowse.testing import HashEmbedder, NoEmbedder
+from dowse.types import Model
 from index_content import content
 from vaults import note, open_engine, write_vault
 
@@ -175,6 +177,38 @@ def test_chunks_stored_without_weights_get_their_vectors_later(vault: Path, tmp_
     fresh = open_engine(vault, tmp_path / "fresh", HashEmbedder())
     fresh.index()
     assert _content(with_weights) == _content(fresh)
+
+
+class _Unknown(HashEmbedder):
+    """An embedder of which the model cannot be told, as when the hub is out of reach."""
+
+    @property
+    def model(self) -> Model:
+        raise WeightsMissing("The model is not here.", "Fetch it with: dowse models pull")
+
+
+def test_a_model_that_cannot_be_told_hinders_no_keyword_search(vault: Path, tmp_path: Path) -> None:
+    without = open_engine(vault, tmp_path / "index", _Unknown())
+    for added in (20, 0):
+        report = without.index()
+        assert (report.added, report.complete) == (added, False)
+        assert "models pull" in report.notices[0]
+    response = without.search("gateway station")
+    assert response.hits
+    assert "dowse index --rebuild" in response.notices[0]
+    without.close()
+    with open_engine(vault, tmp_path / "index", HashEmbedder()) as known:
+        with pytest.raises(StampMismatch, match="dowse index --rebuild"):
+            known.index()
+        assert known.index(rebuild=True).complete
+        assert known.status().counts.embedded
+
+
+def test_an_empty_index_takes_new_settings(vault: Path, tmp_path: Path) -> None:
+    with open_engine(vault, tmp_path / "index", _Unknown()) as without:
+        without.reset()
+    with open_engine(vault, tmp_path / "index", HashEmbedder()) as known:
+        assert known.index().complete
 
 
 def test_what_was_embedded_before_an_interrupt_is_kept(vault: Path, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from dowse.types import (
     Vector,
 )
 
-_CHOOSE = "Choose a provider with: dowse config set embed.provider local"
+_CHOOSE = "Make them with: dowse config set embed.provider local, then dowse index --rebuild"
 
 Mode = Literal["hybrid", "keyword", "semantic"]
 """Which strategies rank."""
@@ -109,7 +109,7 @@ def _query_vector(search: Searching) -> Vector | None:
     only_by_meaning = search.options.mode == "semantic"
     if search.embedder is None:
         if only_by_meaning:
-            raise UsageError("This project has no vectors: embed.provider is none.", _CHOOSE)
+            raise UsageError("The index has no vectors to rank by meaning with.", _CHOOSE)
         return None
     try:
         return search.embedder.query(search.query)
