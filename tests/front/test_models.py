@@ -120,11 +120,19 @@ def test_without_weights_dowse_searches_by_words_and_says_so(
     assert counts["embedded"] == counts["chunks"]
 
 
-def test_a_new_index_needs_to_know_its_model(
-    vault: Path, home: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+def test_a_new_index_of_a_model_that_is_away_is_one_of_words(
+    vault: Path, embedding: Path, dowse: Dowse
 ) -> None:
-    monkeypatch.setenv("DOWSE_EMBED_PROVIDER", "local")
-    monkeypatch.setenv("DOWSE_EMBED_MODEL", str(home / "nowhere"))
+    embedding.rename(embedding.with_name("elsewhere"))
     result = dowse("index", vault)
-    assert result.code == 1
-    assert str(home / "nowhere") in result.err
+    assert result.code == 3
+    assert "keyword search only" in result.err
+    assert str(embedding) in result.err
+    assert dowse("search", "restore").code == 0
+    embedding.with_name("elsewhere").rename(embedding)
+    refused = dowse("index", vault)
+    assert refused.code == 4
+    assert "dowse index --rebuild" in refused.err
+    assert dowse("index", vault, "--rebuild").code == 0
+    counts = dowse("status", "--json").json["counts"]
+    assert counts["embedded"] == counts["chunks"]
