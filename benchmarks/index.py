@@ -30,8 +30,8 @@ STAGES = ("scan", "read", "parse", "chunk", "embed", "store", "vocabulary", "com
 def sample(folder: Path, count: int, target: Path) -> Path:
     """Copies evenly spread files, so that the peer and dowse index the very same ones."""
     files = sorted(path for path in folder.rglob("*.md") if path.is_file())
-    step = max(1, len(files) // count)
-    for path in files[::step][:count]:
+    count = min(count, len(files))
+    for path in (files[place * len(files) // count] for place in range(count)):
         copy = target / path.relative_to(folder)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
@@ -61,6 +61,8 @@ def measure_dowse(folder: Path, *, embed: bool) -> dict[str, float]:
         with user.open(project, overrides) as engine:
             start = time.perf_counter()
             report = engine.index()
+            if report.notices:
+                raise SystemExit(" ".join(report.notices))
             seconds = time.perf_counter() - start
         with user.open(project, overrides) as engine:
             start = time.perf_counter()

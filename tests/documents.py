@@ -51,6 +51,10 @@ class PlainAnalyzer:
         """The words of the code."""
         return [(word, position) for position, word in enumerate(text.lower().split())]
 
+    def query_terms(self, text: str) -> list[str]:
+        """All words, each once."""
+        return list(dict.fromkeys(text.lower().split()))
+
     def vocabulary(self, text: str) -> Iterable[str]:
         """All words of at least three letters."""
         return (word for word in text.lower().split() if len(word) >= 3)

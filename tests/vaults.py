@@ -44,6 +44,9 @@ _WORDS = [
 ]
 
 
+_OPENED: list[Engine] = []
+
+
 def note(number: int, total: int, rng: random.Random) -> str:
     """One note with frontmatter, headings, links, tags and code."""
     targets = [rng.randrange(total) for _ in range(3)]
@@ -75,4 +78,12 @@ def open_engine(
     analyzer = TextAnalyzer(settings.keyword)
     project = Project("test", index, (vault,))
     store = EmbeddedStore(project.index_folder, analyzer)
-    return Engine(project, settings, Parts(store, analyzer, embedder or HashEmbedder()))
+    engine = Engine(project, settings, Parts(store, analyzer, embedder or HashEmbedder()))
+    _OPENED.append(engine)
+    return engine
+
+
+def close_engines() -> None:
+    """Closes every engine that a test has opened and not closed itself."""
+    while _OPENED:
+        _OPENED.pop().close()

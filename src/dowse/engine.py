@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-from dowse import versions
-from dowse.errors import Damaged, EmbedError, Locked, NotFound, StampMismatch
+from dowse.errors import Damaged, Locked, NotFound, StampMismatch
 from dowse.flow import IndexReport, Searching, SearchOptions, run_search
 from dowse.flow.scan import scan
 from dowse.ports import Reading
@@ -19,6 +18,7 @@ from dowse.projects import Project
 from dowse.read import path_of, watch
 from dowse.references import Passage, find_passage
 from dowse.settings import Settings
+from dowse.stamp import WantedStamp, takes_vectors, wanted_stamp
 from dowse.types import (
     Announce,
     Counts,
@@ -30,8 +30,6 @@ from dowse.types import (
     silent,
 )
 from dowse.wiring import Parts
-
-_NO_MODEL: Stamp = {"model": "none", "dimensions": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +53,10 @@ class Status:
     stamp: Stamp | None
     freshness: Freshness
     notices: tuple[str, ...]
+
+
+class _SettingsChanged(Exception):
+    """The settings that a watch began with no longer hold."""
 
 
 class Engine:
@@ -108,14 +110,13 @@ class Engine:
         from dowse.flow.indexing import run_indexing  # noqa: PLC0415  (searching needs no parsers)
 
         with self._parts.store.write(wait) as writing:
-            model, why_none = self._model_stamp()
+            wanted = self._wanted()
             stamp = writing.stamp()
             # An empty index can become one of any settings.
-            if stamp is None or (self._mismatches(stamp, model) and not writing.files()):
-                stamp = _NO_MODEL | model | self._text_stamp()
+            if stamp is None or (wanted.mismatches(stamp) and not writing.files()):
+                stamp = wanted.whole
                 writing.start(stamp)
-            self._check_stamp(stamp, model)
-            takes_vectors = _takes_vectors(stamp)
+            self._check_stamp(stamp, wanted)
             report = run_indexing(
                 self.project.named_roots,
                 paths,
@@ -123,22 +124,25 @@ class Engine:
                 chunk=self.settings.chunk,
                 vocabulary=self.settings.vocabulary.size,
                 writing=writing,
-                embedder=self._parts.embedder if takes_vectors else None,
+                embedder=self._parts.embedder if takes_vectors(stamp) else None,
                 announce=announce,
             )
-        if takes_vectors or not why_none:
+        if takes_vectors(stamp) or not wanted.why_no_model:
             return report
-        return replace(report, notices=(f"Indexed for keyword search only. {why_none}",))
+        return replace(report, notices=(f"Indexed for keyword search only. {wanted.why_no_model}",))
 
     def watch(
         self,
         changed: Callable[[IndexReport], None],
         stop: threading.Event,
         announce: Announce = silent,
+        settings_hold: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Keeps the index level with the folder until told to stop."""
+        """Keeps the index level with the folder until told to stop, or the settings changed."""
 
         def follow(paths: Iterable[Path]) -> None:
+            if not settings_hold():
+                raise _SettingsChanged
             while not stop.is_set():
                 try:
                     changed(self.index(sorted(paths), announce=announce))
@@ -148,7 +152,8 @@ class Engine:
                     return
 
         roots = self.project.named_roots
-        watch(roots, self.settings.read, follow, stop=stop, announce=announce)
+        with suppress(_SettingsChanged):
+            watch(roots, self.settings.read, follow, stop=stop, announce=announce)
 
     def reset(self, wait: float = 10.0) -> None:
         """Empties the index; known vectors are kept, so that indexing again is quick.
@@ -163,11 +168,11 @@ class Engine:
 
     def _start(self, wait: float) -> None:
         with self._parts.store.write(wait) as writing:
-            writing.start(_NO_MODEL | self._model_stamp()[0] | self._text_stamp())
+            writing.start(self._wanted().whole)
 
-    def repair(self) -> None:
+    def repair(self, wait: float = 10.0) -> None:
         """Rebuilds what is damaged."""
-        self._parts.store.repair()
+        self._parts.store.repair(wait)
 
     # ── Asking ───────────────────────────────────────────────────────────────
 
@@ -175,15 +180,15 @@ class Engine:
         """The chunks that answer a query best."""
         analyzer = self._parts.analyzer
         with self._parts.store.read() as reading:
-            takes_vectors = _takes_vectors(self._check_readable(reading))
+            has_vectors = takes_vectors(self._check_readable(reading))
             work = Searching(
                 query,
                 options or self.settings.search,
                 reading,
-                self._parts.embedder if takes_vectors else None,
+                self._parts.embedder if has_vectors else None,
                 analyzer.query_terms(query),
             )
-            if self._parts.embedder and not takes_vectors:
+            if self._parts.embedder and not has_vectors:
                 work.notices.append(
                     f"Ranked by words alone: the index has no vectors. {self._rebuild}"
                 )
@@ -218,7 +223,7 @@ class Engine:
                 counts=reading.counts(),
                 stamp=stamp,
                 freshness=Freshness(new, len(changes.pending) - new, len(changes.gone)),
-                notices=tuple(self._mismatches(stamp)),
+                notices=tuple(self._wanted().mismatches(stamp) if stamp else ()),
             )
 
     def check(self) -> list[Finding]:
@@ -241,44 +246,19 @@ class Engine:
     def mismatches(self) -> list[str]:
         """Settings that the index was not built with; an empty list while it can be used."""
         with self._parts.store.read() as reading:
-            return self._mismatches(reading.stamp())
+            stamp = reading.stamp()
+            return self._wanted().mismatches(stamp) if stamp else []
 
     # ── The stamp ────────────────────────────────────────────────────────────
 
-    def _model_stamp(self) -> tuple[Stamp, str]:
-        """The model's part of the stamp; nothing, and the reason, when it cannot be had."""
-        embedder = self._parts.embedder
-        if embedder is None:
-            return _NO_MODEL, ""
-        try:
-            model = embedder.model
-        except EmbedError as error:
-            return {}, str(error)
-        return {"model": model.key, "dimensions": model.dimensions}, ""
+    def _wanted(self) -> WantedStamp:
+        return wanted_stamp(self.settings.chunk, self._parts.analyzer, self._parts.embedder)
 
-    def _text_stamp(self) -> Stamp:
-        return {
-            "chunk": {"version": versions.CHUNK, **asdict(self.settings.chunk)},
-            "keyword": dict(self._parts.analyzer.stamp),
-            "parse": {"version": versions.PARSE},
-        }
-
-    def _mismatches(self, stamp: Stamp | None, model: Stamp | None = None) -> list[str]:
-        wanted, known = dict(_flat(self._text_stamp())), dict(_flat(stamp or {}))
-        # A model that cannot be had makes no vectors that could be mixed; words are found without.
-        wanted |= self._model_stamp()[0] if model is None else model
-        return [
-            f"{name}: the index has {known.get(name)!r}, the settings say {value!r}."
-            for name, value in wanted.items()
-            if stamp is not None and known.get(name) != value
-        ]
-
-    def _check_stamp(self, stamp: Stamp, model: Stamp | None = None) -> None:
-        mismatches = self._mismatches(stamp, model)
+    def _check_stamp(self, stamp: Stamp, wanted: WantedStamp) -> None:
+        mismatches = wanted.mismatches(stamp)
         if mismatches:
             raise StampMismatch(
-                "The index was built with other settings. " + " ".join(mismatches),
-                self._rebuild,
+                "The index was built with other settings. " + " ".join(mismatches), self._rebuild
             )
 
     @property
@@ -292,21 +272,8 @@ class Engine:
                 f"The project {self.project.name!r} has not been indexed yet.",
                 f"Index it with: dowse index -p {self.project.name}",
             )
-        self._check_stamp(stamp)
+        self._check_stamp(stamp, self._wanted())
         return stamp
-
-
-def _takes_vectors(stamp: Stamp) -> bool:
-    return bool(stamp["model"] != _NO_MODEL["model"])
-
-
-def _flat(stamp: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value of a stamp under its full name, as a message can show it."""
-    for name, value in stamp.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
 
 
 def _size(folder: Path) -> int:

@@ -68,6 +68,10 @@ class Analyzer(Protocol):
         """The terms of a chunk with their positions; a term weighs as often as it is listed."""
         ...
 
+    def query_terms(self, text: str) -> list[str]:
+        """The distinct terms of a query; those of a chunk's text are among the chunk's."""
+        ...
+
     def code_terms(self, text: str) -> list[tuple[str, int]]:
         """The identifiers of a piece of code and their parts, with their positions."""
         ...
@@ -165,8 +169,8 @@ class Writing(Reading, Protocol):
         """Replaces the communities."""
         ...
 
-    def tidy(self) -> None:
-        """Gives back what nothing needs any more."""
+    def tidy(self, vocabulary: int) -> None:
+        """Gives back what nothing needs any more; so many words of the vocabulary are needed."""
         ...
 
 
@@ -191,7 +195,7 @@ class Store(Protocol):
         """Looks at every part; an empty list means that the index is whole."""
         ...
 
-    def repair(self) -> None:
+    def repair(self, wait: float = 0.0) -> None:
         """Rebuilds what is damaged, as far as the truth is intact."""
         ...
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -14,12 +16,14 @@ import msgspec
 from dowse.errors import BadSettings, NotFound, UsageError
 from dowse.locations import Locations
 from dowse.read import Root
+from dowse.store.embedded.lock import writer_lock
 from dowse.types import Finding
 
 LOCAL_FILE = "dowse.toml"
 """The settings file that may lie with the documents."""
 
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
+_INDEX = "index"  # the folder of the index in that of the project
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class Project:
     @property
     def index_folder(self) -> Path:
         """Where its index lies."""
-        return self.folder / "index"
+        return self.folder / _INDEX
 
     @property
     def named_roots(self) -> list[Root]:
@@ -123,12 +127,19 @@ class Projects:
         project = self.get(name)
         if new_name.casefold() in self._taken() - {name.casefold()}:
             raise UsageError(f"There is a project {new_name!r} already.", "Choose another name.")
-        project.folder.rename(self._folder / _checked(new_name))
+        with _undisturbed(project.folder):
+            project.folder.rename(self._folder / _checked(new_name))
         return self._load(new_name)
 
     def remove(self, name: str) -> None:
         """Forgets a project and its index, also when its file is broken; documents stay."""
-        shutil.rmtree(self._folder / self._known(name))
+        folder = self._folder / self._known(name)
+        # Out of sight at once, so that nothing of it is left to a later project of the same name.
+        trash = self._folder.with_name(f"trash-{uuid.uuid4().hex}")
+        with _undisturbed(folder):
+            folder.rename(trash)
+        for left in self._folder.parent.glob("trash-*"):
+            shutil.rmtree(left, ignore_errors=True)
 
     def free_name(self, text: str) -> str:
         """A name that is like the text and not taken yet."""
@@ -188,6 +199,12 @@ def update_toml(path: Path, name: str, value: object | None) -> None:
     temporary = path.with_suffix(".new")
     temporary.write_text(tomlkit.dumps(document), "utf-8")
     temporary.replace(path)
+
+
+def _undisturbed(folder: Path) -> AbstractContextManager[None]:
+    """Keeps writers away from a project's index; raises `Locked` when one is at work."""
+    index = folder / _INDEX
+    return writer_lock(index, wait=0) if index.is_dir() else nullcontext()
 
 
 def find_local_file(start: Path) -> Path | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dowse.analyze import TextAnalyzer
 from dowse.embed import open_embedder
 from dowse.locations import Locations
-from dowse.ports import Embedder, Store
+from dowse.ports import Analyzer, Embedder, Store
 from dowse.projects import Project
 from dowse.settings import Settings
 from dowse.store.embedded.store import EmbeddedStore
@@ -19,7 +19,7 @@ class Parts:
     """What an engine is made of."""
 
     store: Store
-    analyzer: TextAnalyzer
+    analyzer: Analyzer
     embedder: Embedder | None  # None: the user wants no vectors
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dowse.engine import Engine
 from dowse.errors import NotFound, Refused, UsageError
+from dowse.flow import IndexReport
 from dowse.local import LocalFile, Trust, read_local
 from dowse.locations import Locations, locations
 from dowse.projects import LOCAL_FILE, Project, Projects, find_local_file, update_toml
@@ -60,6 +63,22 @@ class Workspace:
         project = self._with_agreed_roots(project)
         parts = assemble(project, settings, self.locations, announce, fetch=fetch)
         return Engine(project, settings, parts)
+
+    def watch(
+        self,
+        project: Project,
+        changed: Callable[[IndexReport], None],
+        stop: threading.Event,
+        announce: Announce = silent,
+    ) -> None:
+        """Keeps a project's index level until told to stop, by the settings that hold meanwhile."""
+        while not stop.is_set():
+            chosen = self.settings(project)
+            with self.open(project, announce=announce, fetch=True) as engine:
+                engine.watch(changed, stop, announce, partial(self._still_holds, chosen, project))
+
+    def _still_holds(self, chosen: Chosen, project: Project) -> bool:
+        return self.settings(project) == chosen
 
     def settings(
         self, project: Project | None, overrides: Mapping[str, Any] | None = None
@@ -160,7 +179,7 @@ class Workspace:
                 "Name the folder that is to be indexed: dowse index PATH",
             )
         local = self.local_file(paths[0] if paths else start)
-        if local and (not paths or paths[0].is_relative_to(local.path.parent)):
+        if local and (not paths or list(paths) == [local.path.parent]):
             wanted = local.name or local.path.parent.name
             return self.projects.add(local.roots, name or self.projects.free_name(wanted))
         return self.projects.add(list(paths) or [start], name)

@@ -750,8 +750,8 @@ def test_tidying_loses_nothing_that_is_needed(store: Store) -> None:
     with store.write() as writing:
         writing.apply(batch(gone=[one.chunked.document.id for one in gone]))
         writing.remember({text_key("words"): vector_of("words")})
-        writing.tidy()
-        writing.tidy()
+        writing.tidy(10_000)
+        writing.tidy(10_000)
         assert writing.unembedded() == []
         assert len(writing.nearest(vector_of("kept words"), 10)) == 1
         assert writing.vectors([text_key("words")]).keys() == {text_key("words")}

@@ -215,7 +215,7 @@ def test_any_history_leaves_what_its_last_documents_say(steps: list[Step]) -> No
         assert _word_counts(embedded) == _word_counts(fresh)
         assert embedded.check() == []
         with embedded.write() as writing:
-            writing.tidy()
+            writing.tidy(10_000)
         assert _settled(embedded) == _settled(fresh)
 
 

@@ -85,7 +85,7 @@ def _pooling_path(folder: Path) -> str:
     for module in _modules(folder):
         kind = str(module.get("type", "")).rpartition(".")[2]
         if kind == "Pooling":
-            path = str(module.get("path", path))
+            path = Path(str(module.get("path", path))).name  # beside the model, never elsewhere
         elif kind not in {"Transformer", "Normalize"}:
             raise EmbedError(
                 f"dowse does not know the module {kind!r} of {folder.name}.",

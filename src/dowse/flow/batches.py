@@ -27,7 +27,10 @@ from dowse.types import (
 
 _FILES = 64
 _BYTES = 400_000  # about 500 chunks: some seconds of embedding
-_FRESH_NS = 10_000_000  # a file changed so shortly before it was read may change again unseen
+# A file changed so shortly before it was read may change again unseen: within a tick of the clock
+# that stamps it. Some file systems count only seconds, or pairs of them.
+_FINE_NS = 10_000_000
+_COARSE_NS = 2_000_000_000
 
 
 @dataclass(slots=True)
@@ -108,7 +111,7 @@ class Batches:
     def _read(self, source: SourceFile) -> tuple[SourceText, FileState]:
         now = time.time_ns()
         text = load(source, self._read_options)
-        settled = now - source.mtime_ns > _FRESH_NS
+        settled = now - source.mtime_ns > (_COARSE_NS if source.mtime_ns % 10**9 == 0 else _FINE_NS)
         return text, FileState(source.size, source.mtime_ns, text.digest, settled)
 
     def _cut(self, source: SourceFile, text: SourceText) -> ChunkedDocument:

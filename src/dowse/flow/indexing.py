@@ -99,7 +99,7 @@ def _find_communities(work: Indexing) -> None:
 
 def _tidy(work: Indexing) -> None:
     if work.changed or work.removed:
-        work.writing.tidy()
+        work.writing.tidy(work.vocabulary)
 
 
 INDEX_FLOW: tuple[Stage[Indexing], ...] = (
@@ -140,5 +140,5 @@ def run_indexing(
         embedded=vectors.made,
         left_out=tuple(work.left_out),
         notices=tuple(vectors.notices),
-        seconds=clock.seconds,
+        seconds={name: spent for name, spent in clock.seconds.items() if name != "index"},
     )

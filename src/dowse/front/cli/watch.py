@@ -30,21 +30,22 @@ def command(call: Call) -> None:
     Searches go on meanwhile, in this and other processes. With --json it prints one JSON document
     to a line, one for each time that something has changed.
     """
-    with call.progress() as announce, call.open(announce=announce, fetch=True) as engine:
+    project = call.select()
+    with call.progress() as announce:
 
         def changed(report: IndexReport) -> None:
             announce.rest()
             if call.json:
-                call.write_json_line(IndexShape.of(engine.project, report))
+                call.write_json_line(IndexShape.of(project, report))
             elif not call.quiet and _says_something(report):
                 now = time.strftime("%H:%M:%S")
                 call.out.show(draw_change(now, report, call.out.width))
             call.out.flush()
 
         if not call.json and not call.quiet:
-            call.aside.show([line((f"Watching {engine.project.name}. Stop with Ctrl-C.", "dim"))])
+            call.aside.show([line((f"Watching {project.name}. Stop with Ctrl-C.", "dim"))])
         with _stopped_by_signal() as stop:
-            engine.watch(changed, stop, announce)
+            call.workspace.watch(project, changed, stop, announce)
     if call.aside.is_terminal and not call.quiet:
         call.aside.write("\rStopped watching.\n")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,6 +50,7 @@ class SqliteReading:
         self, connection: sqlite3.Connection, database: Path, indexes: Callable[[], Indexes]
     ) -> None:
         self._connection = connection
+        self._one_at_a_time = threading.Lock()  # threads may share a reading, not a statement
         self._database = database
         self._indexes = indexes
 
@@ -203,7 +205,7 @@ class SqliteReading:
         return next(iter(self._rows(query, *values)), None)
 
     def _rows(self, query: str, *values: object) -> list[Any]:
-        with database_errors(self._database):
+        with database_errors(self._database), self._one_at_a_time:
             return self._connection.execute(query, values).fetchall()
 
     def _made(self, make: Callable[[Sequence[Any]], _T], query: str, *values: object) -> list[_T]:

@@ -67,10 +67,10 @@ class EmbeddedStore:
         replicas = Replicas(self._folder, self._analyzer, silent)
         return checks.check(self._folder, self._database, replicas)
 
-    def repair(self) -> None:
+    def repair(self, wait: float = 0.0) -> None:
         """Rebuilds the replicas from SQLite."""
         with (
-            writer_lock(self._folder, wait=0),
+            writer_lock(self._folder, wait),
             database_errors(self._database),
             self._connections.borrow() as connection,
         ):

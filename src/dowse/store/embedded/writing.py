@@ -15,8 +15,6 @@ from dowse.store.embedded.reading import SqliteReading
 from dowse.store.embedded.replicas import Indexes, Replicas
 from dowse.types import Batch, Stamp, Vector, text_key
 
-_KEPT_WORDS = 10_000  # the vocabulary whose vectors are kept
-
 
 class SqliteWriting(SqliteReading):
     """The writing side of the embedded store; only the holder of the lock has one."""
@@ -65,10 +63,10 @@ class SqliteWriting(SqliteReading):
                 [(community, document_id) for document_id, community in communities.items()],
             )
 
-    def tidy(self) -> None:
+    def tidy(self, vocabulary: int) -> None:
         """Forgets vectors of texts that are gone once they outnumber those in use."""
         with database_errors(self._database):
-            self._list_used_texts()
+            self._list_used_texts(vocabulary)
             idle, busy = self._row(
                 "SELECT count(*) FILTER (WHERE u.text_key IS NULL), count(u.text_key)"
                 " FROM embeddings e LEFT JOIN used u ON u.text_key = e.text_key"
@@ -81,8 +79,8 @@ class SqliteWriting(SqliteReading):
             self._connection.execute("DROP TABLE temp.used")
             self._connection.execute("PRAGMA optimize")
 
-    def _list_used_texts(self) -> None:
-        words = [(text_key(word),) for word in self.vocabulary(_KEPT_WORDS)]
+    def _list_used_texts(self, vocabulary: int) -> None:
+        words = [(text_key(word),) for word in self.vocabulary(vocabulary)]
         self._connection.execute("DROP TABLE IF EXISTS temp.used")
         self._connection.execute("CREATE TEMP TABLE used (text_key BLOB PRIMARY KEY)")
         self._connection.execute("INSERT OR IGNORE INTO used SELECT text_key FROM chunks")

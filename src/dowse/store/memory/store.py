@@ -57,7 +57,7 @@ class MemoryWriting(MemoryReading):
                 name: group for name, group in communities.items() if name in known
             }
 
-    def tidy(self) -> None:
+    def tidy(self, vocabulary: int) -> None:
         """Gives back what nothing needs any more: here, nothing."""
 
     @contextmanager
@@ -107,7 +107,7 @@ class MemoryStore:
         """Finds nothing: there is nothing that could disagree."""
         return []
 
-    def repair(self) -> None:
+    def repair(self, wait: float = 0.0) -> None:
         """Repairs nothing: there is nothing that could break."""
 
     def discard(self, wait: float = 0.0) -> None:
