@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
 
-from dowse.errors import BadSettings, NotFound, Refused, UsageError
+from dowse.errors import BadSettings, Locked, NotFound, Refused, UsageError
+from dowse.flow import IndexReport
 from dowse.locations import Locations, locations
+from dowse.store.embedded.lock import writer_lock
 from dowse.workspace import Workspace
 
 
@@ -297,3 +300,68 @@ def test_locations_follow_the_environment(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("DOWSE_DATA_DIR", str(tmp_path / "mine"))
     assert locations().data == tmp_path / "mine"
     assert locations().config == tmp_path / "xdg" / "CONFIG" / "dowse"
+
+
+def test_only_what_is_named_is_indexed_below_a_local_file(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    repository = _folder(tmp_path, "repository", "")
+    docs = _folder(tmp_path, "repository/docs")
+    project, within = workspace.select_for_indexing(None, [docs], tmp_path)
+    assert (project.roots, within) == ((docs,), [])
+    whole, _ = workspace.select_for_indexing("whole", [repository], tmp_path)
+    assert whole.roots == (repository,)
+
+
+# ── Changing projects beside a writer ────────────────────────────────────────
+
+
+def test_no_project_is_renamed_or_removed_while_it_is_written(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    project = workspace.projects.add([_folder(tmp_path, "notes")])
+    with workspace.open(project) as engine:
+        engine.index()
+    with writer_lock(project.index_folder, wait=0):
+        with pytest.raises(Locked):
+            workspace.projects.rename("notes", "other")
+        with pytest.raises(Locked):
+            workspace.projects.remove("notes")
+    assert workspace.projects.get("notes") == project
+
+
+def test_a_project_inherits_nothing_from_one_of_the_same_name(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        project = workspace.projects.add([_folder(tmp_path, name)], "notes")
+        with workspace.open(project) as engine:
+            assert engine.index().added == 1
+        workspace.projects.remove("notes")
+    assert [path.name for path in workspace.locations.data.rglob("*")] == ["projects"]
+
+
+# ── Watching ─────────────────────────────────────────────────────────────────
+
+
+def test_a_watch_follows_its_settings(workspace: Workspace, tmp_path: Path) -> None:
+    folder = _folder(tmp_path, "notes", '[read]\nexclude = ["b.md"]\n')
+    (folder / "b.md").write_text("Left out at first.\n", "utf-8")
+    project = workspace.projects.add([folder])
+    stop = threading.Event()
+    added: list[int] = []
+
+    def changed(report: IndexReport) -> None:
+        added.append(report.added)
+        if sum(added) == 1:
+            (folder / "dowse.toml").write_text("[read]\nexclude = []\n", "utf-8")
+        else:
+            stop.set()
+
+    watching = threading.Thread(target=workspace.watch, args=(project, changed, stop))
+    watching.start()
+    watching.join(timeout=60)
+    stop.set()
+    watching.join(timeout=60)
+    assert not watching.is_alive()
+    assert sum(added) == 2
