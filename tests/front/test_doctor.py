@@ -89,3 +89,20 @@ def test_other_settings_are_found(dowse: Dowse, monkeypatch: pytest.MonkeyPatch)
     assert result.code == 1
     assert "dowse index --rebuild -p vault" in result.out
     assert "chunk.strategy" in result.out
+
+
+@pytest.mark.usefixtures("indexed")
+def test_the_model_of_each_project_is_looked_at(
+    dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DOWSE_EMBED_PROVIDER")
+    dowse("config", "set", "embed.provider", "none")
+    dowse("config", "set", "-p", "vault", "embed.provider", "local")
+    dowse("config", "set", "-p", "vault", "embed.model", "somebody/some-model")
+    shape = dowse("doctor", "--json").json
+    assert [check["found"][:19] for check in shape["checks"] if check["about"] == "Model"] == [
+        "none: embed.provide",
+        "somebody/some-model",
+    ]
+    repairs = [finding["repair"] for finding in shape["findings"]]
+    assert "dowse models pull somebody/some-model" in repairs

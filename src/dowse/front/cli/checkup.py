@@ -9,12 +9,12 @@ import re
 import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from dowse import __version__
-from dowse.embed import models_status
+from dowse.embed import EmbedOptions, models_status
 from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.front.cli.call import Call
@@ -59,17 +59,27 @@ def check_folders(call: Call) -> Iterator[Check]:
         yield Check("Settings", "cannot be used", (Finding(error.message, error.hint),))
 
 
-def check_model(call: Call) -> Check:
-    """The weights of the model that the user's settings name."""
-    try:
-        options = call.workspace.settings(None).settings.embed
-    except DowseError as error:
-        return Check("Model", f"unknown: {error.message}")
+def check_models(call: Call, projects: Iterable[Project]) -> Iterator[Check]:
+    """The weights of every model that the user's settings or those of a project name."""
+    seen: set[EmbedOptions] = set()
+    for project in (None, *projects):
+        try:
+            options = call.workspace.settings(project).settings.embed
+        except DowseError as error:
+            if project is None:  # that of a project is told with the project
+                yield Check("Model", f"unknown: {error.message}")
+            continue
+        if options not in seen:
+            seen.add(options)
+            yield _check_model(options, call.workspace.locations.cache)
+
+
+def _check_model(options: EmbedOptions, cache: Path) -> Check:
     if options.provider == "none":
         return Check("Model", "none: embed.provider is none, so dowse searches by words alone")
     if options.provider == "endpoint":
         return Check("Model", f"{options.endpoint_model} at {options.endpoint_url}")
-    return _check_weights(options.model, call.workspace.locations.cache)
+    return _check_weights(options.model, cache)
 
 
 def _check_weights(model: str, cache: Path) -> Check:

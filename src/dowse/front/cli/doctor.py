@@ -10,7 +10,7 @@ import click
 from rich.text import Text
 
 from dowse.front.cli.call import Call, Command, pass_call
-from dowse.front.cli.checkup import Check, check_folders, check_machine, check_model, check_project
+from dowse.front.cli.checkup import Check, check_folders, check_machine, check_models, check_project
 from dowse.front.cli.lines import columns, counted, folded, line
 from dowse.types import Finding
 
@@ -49,9 +49,10 @@ def command(call: Call, repair: bool) -> int:
 def _checks(call: Call, repair: bool) -> Iterator[Check]:
     yield from check_machine()
     yield from check_folders(call)
-    yield check_model(call)
     projects = call.workspace.projects
-    for project in [projects.get(call.project)] if call.project else projects.all():
+    chosen = [projects.get(call.project)] if call.project else projects.all()
+    yield from check_models(call, chosen)
+    for project in chosen:
         yield check_project(call, project, repair=repair)
     if not call.project:
         yield from (Check("Project", "cannot be read", (one,)) for one in projects.broken())
