@@ -26,9 +26,7 @@ class ChunkOptions:
     chunk_min: Annotated[
         int, "A chunk has fewer characters only where it fits into none of its neighbours."
     ] = 200
-    chunk_goal: Annotated[int, "The characters a chunk should have where the text allows it."] = (
-        1000
-    )
+    chunk_goal: Annotated[int, "The characters a chunk should have where the text allows it."] = 700
     overlap: Annotated[
         int, "The most characters a chunk repeats from the chunk before it; 0 for none."
     ] = 100
