@@ -32,7 +32,7 @@ def test_the_defaults_are_those_of_the_specification() -> None:
         ({"chunk_goal": 1600}, ["chunk_goal is 1600, chunk_max only 1500"]),
         ({"chunk_max": 2500}, ["chunk_max is 2500, section_max only 2000"]),
         ({"section_min": 2001}, ["section_min is 2001, section_max only 2000"]),
-        ({"overlap": 1001}, ["overlap is 1001, chunk_goal only 1000"]),
+        ({"overlap": 1001}, ["overlap is 1001, chunk_goal only 700"]),
         ({"fixed_overlap": 1000}, ["fixed_overlap is 1000, fixed_size only 1000"]),
     ],
 )
