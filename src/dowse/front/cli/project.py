@@ -20,7 +20,7 @@ _EXAMPLES = """\
 \b
 Examples:
   dowse project list
-  dowse project add ~/notes ~/work/docs --name work
+  dowse project add ~/notes ~/handbook --name team
   dowse project rename work office
   dowse project trust ~/notes             agree to what its dowse.toml asks for
 """
