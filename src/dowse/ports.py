@@ -145,6 +145,10 @@ class Reading(Protocol):
         """The vectors that are known for these text keys."""
         ...
 
+    def without_vector(self, keys: Sequence[bytes]) -> list[bytes]:
+        """Those of these text keys for which no vector is known, in their order."""
+        ...
+
     def unembedded(self) -> list[str]:
         """The embedding texts of chunks that have no vector yet."""
         ...

@@ -43,11 +43,6 @@ class SourceFile:
     size: int  # bytes
     mtime_ns: int  # nanoseconds since 1970
 
-    @property
-    def modified(self) -> float:
-        """The file's own time, in seconds since 1970."""
-        return self.mtime_ns / 1e9
-
 
 @dataclass(frozen=True, slots=True)
 class SourceText:

@@ -152,7 +152,8 @@ class Workspace:
             if not path.exists():
                 raise NotFound(f"{path} does not exist.", "Name a folder or a file that does.")
         name = name or os.environ.get("DOWSE_PROJECT")
-        found = self._find(name, paths[0] if paths else start, create=name)
+        is_new = name and not self.projects.knows(name)
+        found = None if is_new else self._find(name, paths[0] if paths else start)
         project = found or self._create(name, paths, start)
         outside = [path for path in paths if not _holds(project, path)]
         if outside:
@@ -162,10 +163,10 @@ class Workspace:
         whole = not paths or any(path in project.roots for path in paths)
         return project, [] if whole else list(paths)
 
-    def _find(self, name: str | None, start: Path, create: str | None = None) -> Project | None:
+    def _find(self, name: str | None, start: Path) -> Project | None:
         name = name or os.environ.get("DOWSE_PROJECT")
         if name:
-            return self.projects.get(name) if self.projects.knows(name) or not create else None
+            return self.projects.get(name)
         found = self.projects.containing(start)
         if found is None and (local := self.local_file(start)):
             roots = set(local.roots)

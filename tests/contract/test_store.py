@@ -351,6 +351,19 @@ def test_a_file_time_beyond_all_calendars_stops_nothing(store: Store) -> None:
         assert reading.files().keys() == {"a.md"}
 
 
+def test_which_texts_have_no_vector_yet(store: Store) -> None:
+    document = make_document("a.md", "alpha")
+    known = list(vectors_of(document))
+    unknown = [
+        number.to_bytes(16, "big") for number in range(1200)
+    ]  # more than one statement takes
+    fill(store, Batch((document,), vectors=vectors_of(document)))
+    with store.read() as reading:
+        assert reading.without_vector([]) == []
+        assert reading.without_vector(known) == []
+        assert reading.without_vector([*unknown[:600], *known, *unknown[600:]]) == unknown
+
+
 def test_a_related_entry_is_a_link_only_while_its_document_exists(store: Store) -> None:
     source = make_document("a.md", "alpha", links=[link("b", "related"), link("c", "wikilink")])
     fill(store, batch(source))

@@ -69,7 +69,8 @@ def _index(work: Indexing) -> None:
 def _embed_waiting(work: Indexing) -> None:
     """Embeds chunks that were stored while no weights were to be had."""
     if work.vectors.can_embed:
-        _embed_texts(work, work.writing.unembedded(), "embed", "chunks")
+        # A text that several chunks share is embedded once.
+        _embed_texts(work, work.vectors.unknown(work.writing.unembedded()), "embed", "chunks")
 
 
 def _embed_vocabulary(work: Indexing) -> None:

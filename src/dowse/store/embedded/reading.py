@@ -40,6 +40,7 @@ _ENTRY = """d.id, d.short, d.fields, d.size, d.mtime_ns,
 _CHUNK = (
     """c.id, c.section, c.header_path, c.start, c."end", c.overlap, c.first_line, c.last_line"""
 )
+_AT_ONCE = 500  # values bound to one statement: old builds of SQLite take 999
 _SECTION = """id, header_path, start, "end", first_line, last_line"""
 
 
@@ -176,6 +177,16 @@ class SqliteReading:
             if row is not None:
                 found[key] = decode_vector(row[0])
         return found
+
+    def without_vector(self, keys: Sequence[bytes]) -> list[bytes]:
+        """Those of these text keys for which no vector is known, in their order."""
+        model, known = self._model[0], set[bytes]()
+        for start in range(0, len(keys), _AT_ONCE):
+            some = keys[start : start + _AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            query = f"SELECT text_key FROM embeddings WHERE model = ? AND text_key IN ({marks})"
+            known.update(row[0] for row in self._rows(query, model, *some))
+        return [key for key in keys if key not in known]
 
     def unembedded(self) -> list[str]:
         """The embedding texts of chunks that have no vector yet."""

@@ -162,6 +162,11 @@ class MemoryReading:
         known = self._state.vectors
         return {key: known[self._model, key] for key in keys if (self._model, key) in known}
 
+    def without_vector(self, keys: Sequence[bytes]) -> list[bytes]:
+        """Those of these text keys for which no vector is known, in their order."""
+        known = self.vectors(keys)
+        return [key for key in keys if key not in known]
+
     def unembedded(self) -> list[str]:
         """The embedding texts of chunks that have no vector yet."""
         return [self._text(key) for key in self._state.keys if self._vector(key) is None]
