@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from dowse.types import (
     Batch,
     ChunkKey,
+    Condition,
     Counts,
     DocumentEntry,
     Edge,
@@ -16,6 +17,7 @@ from dowse.types import (
     Fields,
     FileState,
     Finding,
+    Keys,
     Model,
     Scores,
     Stamp,
@@ -81,6 +83,31 @@ class Analyzer(Protocol):
         ...
 
 
+class Reranker(Protocol):
+    """Reads a query and passages together, more closely than two vectors can be compared.
+
+    Promises: one score per passage, from 0 to 1, higher for what fits better; the same call gives
+    the same scores. Loads its model on first use.
+    """
+
+    def scores(self, query: str, passages: Sequence[str]) -> list[float]:
+        """How well each passage answers the query; raises `EmbedError` when it cannot be told."""
+        ...
+
+
+class Writer(Protocol):
+    """A language model that writes text."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, for people."""
+        ...
+
+    def write(self, instructions: str, material: str) -> str:
+        """What the model writes by these instructions; raises `EndpointFailed` when it cannot."""
+        ...
+
+
 class Reading(Protocol):
     """One whole generation of an index, unchanged for as long as it is held."""
 
@@ -125,16 +152,60 @@ class Reading(Protocol):
         """How much the index holds."""
         ...
 
-    def keyword(self, terms: Sequence[str], limit: int) -> Scores:
-        """Chunks that hold any of the terms, best first."""
+    def links_of(self, document_ids: Collection[str]) -> list[Edge]:
+        """The links that begin or end at any of these documents, by source and line."""
         ...
 
-    def code(self, terms: Sequence[str], limit: int) -> Scores:
-        """Chunks whose code holds any of the terms, best first."""
+    def keys_of(self, document_ids: Collection[str]) -> Keys:
+        """The chunks of these documents."""
         ...
 
-    def nearest(self, vector: Vector, limit: int) -> Scores:
-        """Chunks by cosine to the vector, best first."""
+    def matching(self, conditions: Sequence[Condition]) -> Keys:
+        """The chunks for which every condition holds."""
+        ...
+
+    def keyword(self, terms: Sequence[str], limit: int, among: Keys | None = None) -> Scores:
+        """Chunks that hold any of the terms, best first; only `among` these keys, if given.
+
+        Promises: what `among` leaves is what it would leave of an unlimited call, scores included;
+        equal scores are ordered by key, also where the limit cuts.
+        """
+        ...
+
+    def code(self, terms: Sequence[str], limit: int, among: Keys | None = None) -> Scores:
+        """Chunks whose code holds any of the terms, best first; promises as `keyword` does."""
+        ...
+
+    def nearest(self, vector: Vector, limit: int, among: Keys | None = None) -> Scores:
+        """Chunks by cosine to the vector, best first; only `among` these keys, if given.
+
+        A large index may miss a few of the nearest; `among` never makes it miss more.
+        """
+        ...
+
+    def chunk_vectors(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vector]:
+        """The vectors of these chunks; those without one are passed over."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many chunks the keyword index holds."""
+        ...
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each term stands."""
+        ...
+
+    def words(self, prefix: str, limit: int) -> list[str]:
+        """Words of the documents that begin so, most frequent first."""
+        ...
+
+    def spellings(self, word: str, limit: int) -> list[str]:
+        """Words of the documents that are spelled nearly so, nearest first, then most frequent.
+
+        Nearly means one slip (a letter too many, too few, wrong, or swapped with its neighbour)
+        in four to seven letters, two in eight and more, none in fewer.
+        """
         ...
 
     def vocabulary(self, size: int) -> list[str]:

@@ -340,11 +340,62 @@ def modified(fields: Fields, mtime_ns: int) -> float:
 # ── Searching ────────────────────────────────────────────────────────────────
 
 
+ConditionKind = Literal[
+    "category",
+    "author",
+    "tag",
+    "title",
+    "path",
+    "under",
+    "source",
+    "language",
+    "after",
+    "before",
+    "phrase",
+]
+"""What a condition looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What must hold of a chunk, or must not, for any strategy to find it.
+
+    One of `values` is enough; how each is compared depends on the kind, case never matters:
+    `category` is the whole category; `author`, `title` and `path` (the document's id) hold the
+    value somewhere; `tag` is the value or lies below it (`a` covers `a/b`); `under` means that the
+    document's id begins with it; `source` is the file's ending without the dot; `language` is that
+    of a code block in the chunk. `after` (at or after) and `before` compare the date of the
+    document with `bound`. The values of a `phrase` are terms that follow each other, all of them.
+    """
+
+    kind: ConditionKind
+    values: tuple[str, ...] = ()
+    bound: float = 0.0  # for `after` and `before`
+    negated: bool = False
+    written: str = ""  # as the user wrote it, for messages: `tag:draft`, `-word`, `--after 2024`
+
+
+Keys = NDArray[np.int64]
+"""Chunk keys, ascending, each once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query as it was understood."""
+
+    written: str  # as it was asked
+    text: str  # what is embedded: the words without signs such as `tag:x`, `-word` or quotes
+    terms: tuple[str, ...]  # distinct, for the keyword ranking
+    code_terms: tuple[str, ...]  # distinct, for the code ranking
+    conditions: tuple[Condition, ...] = ()
+    notices: tuple[str, ...] = ()  # what was taken differently than written, for people
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """What one strategy found, best first."""
 
-    strategy: str  # "semantic", "keyword", …
+    strategy: str  # "semantic", "keyword", "code", "graph"
     scores: Scores
 
 
@@ -380,7 +431,8 @@ class Trace:
 class Hit:
     """One result."""
 
-    id: str  # of the chunk
+    id: str  # of the chunk, or of the section when parents are on
+    section: str  # the id of the section it lies in
     document: str
     title: str
     header_path: tuple[str, ...]
@@ -391,6 +443,9 @@ class Hit:
     snippet: str  # the part of the text that answers best, matched words between ** and **
     modified: float
     tags: tuple[str, ...]
+    links_out: tuple[str, ...]  # ids of the documents that its document links to
+    links_in: tuple[str, ...]  # and of those that link to it
+    stale: bool  # the file has changed since it was indexed
     trace: Trace
 
 
@@ -401,8 +456,29 @@ class Response:
     query: str
     hits: tuple[Hit, ...]
     counts: Mapping[str, int]  # candidates left after each stage, in order
-    seconds: Mapping[str, float]  # time each stage took
+    merged: int  # clusters of similar results that semantic dedup made one
+    seconds: Mapping[str, float]  # time each stage took that ran
     notices: tuple[str, ...]  # what could not be done, and how to change that
+    nearest: tuple[Hit, ...] = ()  # when nothing was found: the best below the threshold
+    removed: Mapping[str, int] = field(default_factory=dict)  # then, by condition: what it kept out
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an answer, and the result it comes from."""
+
+    text: str
+    hit: int  # its place among the results, from 1
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the results say to a question, each sentence with its source."""
+
+    text: str  # with [1], [2] after what comes from which result
+    sentences: tuple[Sentence, ...]  # of an extractive answer; empty when a model wrote it
+    sources: tuple[int, ...]  # the results that it cites, from 1, in the order of first mention
+    written_by: str  # name of the model that wrote it; "" when the sentences are the documents' own
 
 
 # ── What stages announce ─────────────────────────────────────────────────────
