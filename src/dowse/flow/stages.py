@@ -17,6 +17,7 @@ class Stage(Generic[Work]):
 
     name: str
     run: Callable[[Work], None]
+    wanted: Callable[[Work], bool] | None = None  # None: it always runs
 
 
 class Clock:

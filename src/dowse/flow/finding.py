@@ -1,0 +1,162 @@
+"""The first stages of a search: what is asked, and what each strategy finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+from dowse.errors import EmbedError, UsageError
+from dowse.flow.candidates import Searching
+from dowse.fuse import community_multipliers
+from dowse.retrieve import (
+    classify,
+    nearest_words,
+    rank_by_code,
+    rank_by_keyword,
+    rank_by_links,
+    rank_by_meaning,
+    rewrite,
+    understand,
+)
+from dowse.types import Query, Ranking, Vector
+
+_CHOOSE = "Make them with: dowse config set embed.provider local, then dowse index --rebuild"
+_NOTHING_ASKED = "The query holds no words. Say what to look for: dowse search WORDS"
+
+
+def understand_query(search: Searching) -> None:
+    """Tells words, phrases and conditions apart, and mends what nothing would match."""
+    analyzer = search.kit.analyzer
+    if search.recipe.search.mode == "hyde":  # an answer, not a query: nothing in it is a sign
+        terms = tuple(analyzer.query_terms(search.written))
+        search.query = Query(search.written, search.written, terms, ())
+    else:
+        understood = understand(search.written, analyzer)
+        search.query = rewrite(understood, search.reading, analyzer)
+    search.notices += search.query.notices
+    search.embedded_text = search.query.text
+    search.weights = search.recipe.fuse.weights
+
+
+def weigh_by_type(search: Searching) -> None:
+    """Lets the kind of query shift the weights."""
+    options = search.recipe.classify
+    for strategy, factor in options.multipliers(classify(search.written)).items():
+        search.weights[strategy] *= factor
+
+
+def expand_query(search: Searching) -> None:
+    """Adds the words of the documents that lie nearest to the query, for the semantic ranking."""
+    vector = _query_vector(search)
+    if vector is None:
+        return
+    words, vectors = search.kit.words.of(search.reading)
+    known = set(search.kit.analyzer.vocabulary(search.query.text))
+    added = nearest_words(vector, words, vectors, known, search.recipe.expand)
+    if added:
+        search.embedded_text = " ".join([search.query.text, *added])
+        search.vector = None  # of what was asked; the next one is of what is searched for
+
+
+def retrieve(search: Searching) -> None:
+    """Lets every strategy that the mode names rank, side by side."""
+    if any(map(str.isalnum, search.query.text)):
+        first, *others = _strategies(search)
+        waiting = [_threads().submit(other) for other in others]
+        search.rankings += [first(), *(other.result() for other in waiting)]
+        search.rankings = [ranking for ranking in search.rankings if ranking.scores]
+    elif search.conditions:
+        search.rankings.append(_listing(search))
+    else:
+        search.notices.append(_NOTHING_ASKED)
+
+
+def follow_links(search: Searching) -> None:
+    """Ranks what is linked with what was found."""
+    found, top_k = search.found_documents(), search.recipe.search.candidates
+    depth = search.recipe.graph.depth
+    ranking = rank_by_links(search.reading, found, depth, search.rank, top_k, search.among)
+    search.rankings += [ranking] if ranking.scores else []
+
+
+def favour_communities(search: Searching) -> None:
+    """Notes which documents share a community with the first of a ranking."""
+    stored = search.stored(search.found_keys())
+    seeds = {stored[ranking.scores[0][0]].document.id for ranking in search.rankings}
+    documents = [one.document.id for one in stored.values()]
+    communities = search.reading.communities()
+    boost = search.recipe.community.boost
+    search.multipliers = community_multipliers(documents, communities, seeds, boost)
+
+
+def strategies_wanted(search: Searching) -> tuple[str, ...]:
+    """The strategies that the mode names."""
+    mode = search.recipe.search.mode
+    if mode == "hyde":
+        return ("semantic",)
+    if mode != "hybrid":
+        return (mode,)
+    return ("semantic", "keyword", "code") if search.recipe.code.enabled else ("semantic", "keyword")
+
+
+def run_strategy(search: Searching, strategy: str, limit: int) -> Ranking:
+    """What one strategy ranks first; nothing where it cannot rank at all."""
+    reading, query, among = search.reading, search.query, search.among
+    if strategy == "keyword":
+        return rank_by_keyword(reading, query.terms, limit, among)
+    if strategy == "code":
+        return rank_by_code(reading, query.code_terms, limit, among)
+    vector = _query_vector(search)
+    return Ranking(strategy, []) if vector is None else rank_by_meaning(reading, vector, limit, among)
+
+
+def _strategies(search: Searching) -> Iterator[Callable[[], Ranking]]:
+    search.among  # noqa: B018  (looked up once, before the threads)
+    for strategy in strategies_wanted(search):
+        yield lambda strategy=strategy: run_strategy(  # type: ignore[misc]
+            search, strategy, search.recipe.search.candidates
+        )
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    """For what runs beside the first strategy, whose model and scan release the interpreter."""
+    return ThreadPoolExecutor(max_workers=4, thread_name_prefix="dowse-strategy")
+
+
+def _query_vector(search: Searching) -> Vector | None:
+    if search.vector is None:
+        search.vector = _embed(search)
+    return search.vector
+
+
+def _embed(search: Searching) -> Vector | None:
+    embedder, mode = search.kit.embedder, search.recipe.search.mode
+    only_by_meaning = mode in {"semantic", "hyde"}
+    if embedder is None:
+        if only_by_meaning:
+            raise UsageError("The index has no vectors to rank by meaning with.", _CHOOSE)
+        return None
+    try:
+        if mode == "hyde":
+            batch = next(iter(embedder.passages([search.embedded_text])))
+            vector: Vector = batch.vectors[0]
+            return vector
+        return embedder.query(search.embedded_text)
+    except EmbedError as error:
+        if only_by_meaning:
+            raise
+        search.notices.append(f"Ranked by words alone. {error}")
+        return None
+
+
+def _listing(search: Searching) -> Ranking:
+    """The documents that fulfil all conditions, each by its first chunk, when nothing is asked."""
+    first: dict[str, int] = {}
+    for key, stored in search.stored(search.among.tolist() if search.among is not None else []).items():
+        known = first.get(stored.document.id)
+        if known is None or stored.chunk.start < search.stored([known])[known].chunk.start:
+            first[stored.document.id] = key
+    in_order = [(first[document], 1.0) for document in sorted(first)]
+    return Ranking("listing", in_order[: search.recipe.search.candidates])

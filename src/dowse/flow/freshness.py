@@ -1,0 +1,50 @@
+"""Whether a document's file is still there, and still what was indexed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from dowse.errors import NotFound
+from dowse.ports import Reading
+from dowse.read import Root, path_of
+from dowse.types import DocumentEntry
+
+
+def is_gone(roots: Sequence[Root], document_id: str) -> bool:
+    """Whether the file has been deleted; not when its whole root is out of reach."""
+    # The plain spelling is nearly always the right one, and quicker to look at than to make sure.
+    if any((root.path / document_id.removeprefix(root.prefix)).exists() for root in roots):
+        return False
+    path = _path(roots, document_id)
+    if path is None:
+        return True
+    # An unmounted disk has lost its root with its files; a deleted file has not.
+    roots_there = [root.path for root in roots if root.path.exists()]
+    return not path.exists() and any(path.is_relative_to(root) for root in roots_there)
+
+
+def is_stale(roots: Sequence[Root], entry: DocumentEntry, reading: Reading) -> bool:
+    """Whether the file says something else than when it was indexed, or cannot be looked at."""
+    path = _path(roots, entry.id)
+    if path is None:
+        return True
+    try:
+        status = path.stat()
+        if (status.st_size, status.st_mtime_ns) == (entry.size, entry.mtime_ns):
+            return False
+        return status.st_size != entry.size or _digest(path) != reading.files()[entry.id].digest
+    except OSError:
+        return True
+
+
+def _path(roots: Sequence[Root], document_id: str) -> Path | None:
+    try:
+        return path_of(roots, document_id)
+    except NotFound:  # of a root that the project no longer has
+        return None
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

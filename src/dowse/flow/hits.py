@@ -1,0 +1,49 @@
+"""What is shown of a candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dowse.flow.candidates import Candidate, Searching
+from dowse.flow.freshness import is_stale
+from dowse.present import snippet
+from dowse.types import Edge, Hit
+
+
+def make_hits(search: Searching, candidates: Sequence[Candidate]) -> tuple[Hit, ...]:
+    """The hits that stand for these candidates."""
+    documents = {candidate.stored.document.id for candidate in candidates}
+    edges = search.reading.links_of(documents) if documents else []
+    return tuple(_hit(search, candidate, edges) for candidate in candidates)
+
+
+def _hit(search: Searching, candidate: Candidate, edges: Sequence[Edge]) -> Hit:
+    chunk, document = candidate.stored.chunk, candidate.stored.document
+    shown = candidate.section or chunk
+    text = candidate.section_text if candidate.section else candidate.stored.text
+    links_out, links_in = _links(document.id, edges)
+    return Hit(
+        id=shown.id,
+        section=chunk.section,
+        document=document.id,
+        title=document.fields.title,
+        header_path=shown.header_path,
+        first_line=shown.first_line,
+        last_line=shown.last_line,
+        score=candidate.score,
+        text=text,
+        snippet=snippet(candidate.stored.text, search.query.terms, search.kit.analyzer.query_terms),
+        modified=document.modified,
+        tags=document.fields.tags,
+        links_out=links_out,
+        links_in=links_in,
+        stale=is_stale(search.kit.roots, document, search.reading),
+        trace=candidate.trace,
+    )
+
+
+def _links(document: str, edges: Sequence[Edge]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The documents that this one links to, and those that link to it, each once."""
+    out = dict.fromkeys(edge.target for edge in edges if edge.source == document and edge.target)
+    into = dict.fromkeys(edge.source for edge in edges if edge.target == document)
+    return tuple(name for name in out if name != document), tuple(n for n in into if n != document)

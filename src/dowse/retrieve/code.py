@@ -1,0 +1,24 @@
+"""Ranking by the identifiers of code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from dowse.ports import Reading
+from dowse.types import Keys, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class CodeOptions:
+    """Whether code blocks are a strategy of their own."""
+
+    enabled: Annotated[bool, "Rank code blocks by the identifiers in the query."] = False
+
+
+def rank_by_code(
+    reading: Reading, terms: Sequence[str], top_k: int, among: Keys | None = None
+) -> Ranking:
+    """Chunks whose code holds any identifier of the query, whole or in parts."""
+    return Ranking("code", reading.code(terms, top_k, among))
