@@ -1,6 +1,18 @@
 """Rankings → one ranking, and a score that people can read."""
 
 from dowse.fuse.calibrate import calibrate
+from dowse.fuse.community import community_multipliers
+from dowse.fuse.convex import Normalisation, fuse_by_score
+from dowse.fuse.recency import recency_multiplier
 from dowse.fuse.rrf import fuse_by_rank
+from dowse.fuse.weights import dynamic_weights
 
-__all__ = ["calibrate", "fuse_by_rank"]
+__all__ = [
+    "Normalisation",
+    "calibrate",
+    "community_multipliers",
+    "dynamic_weights",
+    "fuse_by_rank",
+    "fuse_by_score",
+    "recency_multiplier",
+]

@@ -1,0 +1,29 @@
+"""Texts that say the same in other words: the cosine of their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dowse.refine.cosines import cosines
+from dowse.types import Vector
+
+
+def semantic_duplicates(vectors: Sequence[Vector | None], threshold: float) -> dict[int, int]:
+    """The place of each vector that is close to a better placed one that stays, and of that one.
+
+    What has no vector is never a duplicate.
+    """
+    table = cosines(vectors)
+    kept: list[int] = []
+    found: dict[int, int] = {}
+    for place, vector in enumerate(vectors):
+        if vector is None:
+            continue
+        close = np.flatnonzero(table[place, kept] >= threshold)
+        if len(close):
+            found[place] = kept[close[0]]
+        else:
+            kept.append(place)
+    return found
