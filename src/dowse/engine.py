@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from types import MappingProxyType
+from typing import Any, Self
 
 from dowse.errors import Damaged, Locked, NotFound, StampMismatch
-from dowse.flow import IndexReport, Searching, SearchOptions, run_search
+from dowse.flow import (
+    Explanation,
+    IndexReport,
+    Kit,
+    KnownWords,
+    LinkGraph,
+    Related,
+    Searching,
+    explain,
+    find_related,
+    run_search,
+    whole_graph,
+    with_answer,
+)
 from dowse.flow.scan import scan
 from dowse.ports import Reading
 from dowse.projects import Project
 from dowse.read import path_of, watch
 from dowse.references import Passage, find_passage
-from dowse.settings import Settings
+from dowse.retrieve import Filters
+from dowse.settings import Settings, change_recipe
 from dowse.stamp import WantedStamp, takes_vectors, wanted_stamp
 from dowse.types import (
     Announce,
@@ -30,6 +46,13 @@ from dowse.types import (
     silent,
 )
 from dowse.wiring import Parts
+
+
+NO_FILTERS = Filters()
+"""Filters that let everything pass."""
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""No changes to the settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +89,7 @@ class Engine:
         self.project = project
         self.settings = settings
         self._parts = parts
+        self._words = KnownWords(settings.vocabulary.size)
 
     def __enter__(self) -> Self:
         return self
@@ -176,28 +200,82 @@ class Engine:
 
     # ── Asking ───────────────────────────────────────────────────────────────
 
-    def search(self, query: str, options: SearchOptions | None = None) -> Response:
-        """The chunks that answer a query best."""
-        analyzer = self._parts.analyzer
+    def search(
+        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
+    ) -> Response:
+        """The chunks that answer a query best.
+
+        `changes` are settings that hold for this search alone, by their full names.
+        """
+        with self._searching(query, filters, changes) as search:
+            return run_search(search)
+
+    def answer(
+        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
+    ) -> Response:
+        """The same, with what the chunks say to the question."""
+        with self._searching(query, filters, changes) as search:
+            response = run_search(search)
+            return with_answer(search, response, self.settings.answer, self._parts.writer)
+
+    def explain(
+        self,
+        query: str,
+        reference: str,
+        *,
+        filters: Filters = NO_FILTERS,
+        changes: Mapping[str, Any] = NOTHING,
+    ) -> Explanation:
+        """Why a document stands where it does in the results, or is not there."""
+        with self._searching(query, filters, changes) as search:
+            document = self._document(search.reading, reference)
+            run_search(search)
+            return explain(search, document)
+
+    def related(self, reference: str, limit: int = 10) -> Related:
+        """What belongs to a document: by links, by community, by meaning."""
+        with self._reading() as (reading, _):
+            return find_related(reading, self._document(reading, reference), limit)
+
+    def graph(self) -> LinkGraph:
+        """All documents and the links between them."""
+        with self._reading() as (reading, _):
+            return whole_graph(reading)
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[Reading, bool]]:
+        """A reading that can be used, and whether it has vectors."""
         with self._parts.store.read() as reading:
-            has_vectors = takes_vectors(self._check_readable(reading))
-            work = Searching(
-                query,
-                options or self.settings.search,
+            yield reading, takes_vectors(self._check_readable(reading))
+
+    @contextmanager
+    def _searching(
+        self, query: str, filters: Filters, changes: Mapping[str, Any]
+    ) -> Iterator[Searching]:
+        recipe, parts = change_recipe(self.settings, changes), self._parts
+        with self._reading() as (reading, has_vectors):
+            kit = Kit(
                 reading,
-                self._parts.embedder if has_vectors else None,
-                analyzer.query_terms(query),
+                parts.analyzer,
+                parts.embedder if has_vectors else None,
+                parts.reranker(recipe.rerank.model),
+                self._words,
+                self.project.named_roots,
+                time.time(),
             )
-            if self._parts.embedder and not has_vectors:
-                work.notices.append(
+            search = Searching(query, recipe, kit, filters.conditions())
+            if parts.embedder and not has_vectors:
+                search.notices.append(
                     f"Ranked by words alone: the index has no vectors. {self._rebuild}"
                 )
-            return run_search(work, analyzer.query_terms)
+            yield search
+
+    def _document(self, reading: Reading, reference: str) -> str:
+        return find_passage(reading, reference, self.project.named_roots).document
 
     def get(self, reference: str) -> Passage:
         """A document or a part of it: `path`, `path:line`, `path:line:count`, or a short id."""
-        with self._parts.store.read() as reading:
-            self._check_readable(reading)
+        with self._reading() as (reading, _):
             return find_passage(reading, reference, self.project.named_roots)
 
     def documents(self) -> list[DocumentEntry]:

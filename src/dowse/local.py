@@ -18,7 +18,8 @@ from typing import Any
 from dowse.errors import BadSettings
 from dowse.settings import Layer, layer_of, parse_toml
 
-_NEEDS_CONSENT = "embed."  # which model reads the documents, and where it runs
+# Which models read the documents or what was found, and where they run.
+_NEEDS_CONSENT = ("embed.", "rerank.model", "answer.")
 
 
 @dataclass(frozen=True, slots=True)

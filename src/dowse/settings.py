@@ -24,20 +24,25 @@ from dowse.analyze import KeywordOptions, VocabularyOptions
 from dowse.chunk import ChunkOptions
 from dowse.embed import EmbedOptions
 from dowse.errors import BadSettings
-from dowse.flow import SearchOptions
+from dowse.flow.recipe import Recipe
+from dowse.present import AnswerOptions
+from dowse.presets import preset_values
 from dowse.read import ReadOptions
 
 
+_PRESET = "search.preset"
+
+
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """Each room's own options."""
+class Settings(Recipe):
+    """Each room's own options: those of a search, and those of an index."""
 
     read: ReadOptions = field(default_factory=ReadOptions)
     chunk: ChunkOptions = field(default_factory=ChunkOptions)
     embed: EmbedOptions = field(default_factory=EmbedOptions)
     keyword: KeywordOptions = field(default_factory=KeywordOptions)
     vocabulary: VocabularyOptions = field(default_factory=VocabularyOptions)
-    search: SearchOptions = field(default_factory=SearchOptions)
+    answer: AnswerOptions = field(default_factory=AnswerOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +97,44 @@ def combine(layers: Iterable[Layer]) -> tuple[Settings, dict[str, str]]:
     values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
     origins: dict[str, str] = {}
     for layer in layers:
-        for name, value in layer.values.items():
+        for name, (value, origin) in _with_preset(layer).items():
             section, _, option = name.partition(".")
             values[section][option] = check_value(name, value, layer.origin)
-            origins[name] = layer.origin
+            origins[name] = origin
     options = {section: SECTIONS[section](**chosen) for section, chosen in values.items()}
     return Settings(**options), origins
+
+
+def change_recipe(settings: Recipe, changes: Mapping[str, Any]) -> Recipe:
+    """The recipe with what one search wants different; an index cannot be changed so.
+
+    Of a preset only what concerns searching is taken.
+    """
+    sections = {one.name: getattr(settings, one.name) for one in dataclasses.fields(Recipe)}
+    for name, (value, origin) in _with_preset(Layer("arguments", changes)).items():
+        checked = check_value(name, value, "arguments")
+        section, _, option = name.partition(".")
+        if section in sections:
+            sections[section] = _changed(sections[section], option, checked)
+        elif origin == "arguments":
+            raise BadSettings(
+                f"{name} is a setting of the index, not of a search.",
+                f"Set it with: dowse config set {name} VALUE, then dowse index",
+            )
+    return Recipe(**sections)
+
+
+def _changed(options: Any, option: str, value: object) -> Any:
+    return dataclasses.replace(options, **{option: value})
+
+
+def _with_preset(layer: Layer) -> dict[str, tuple[Any, str]]:
+    """The values of a layer with their origin, those of the preset it names first."""
+    preset, own = layer.values.get(_PRESET), {n: (v, layer.origin) for n, v in layer.values.items()}
+    if not preset:
+        return own
+    origin = f"{layer.origin} (preset {preset})"
+    return {name: (value, origin) for name, value in preset_values(str(preset)).items()} | own
 
 
 def check_value(name: str, value: object, origin: str) -> object:

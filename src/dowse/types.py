@@ -389,6 +389,7 @@ class Query:
     code_terms: tuple[str, ...]  # distinct, for the code ranking
     conditions: tuple[Condition, ...] = ()
     notices: tuple[str, ...] = ()  # what was taken differently than written, for people
+    prefixes: tuple[str, ...] = ()  # of `auth*`, without the star; rewriting turns them into terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,20 +451,6 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
-    """The answer to a query."""
-
-    query: str
-    hits: tuple[Hit, ...]
-    counts: Mapping[str, int]  # candidates left after each stage, in order
-    merged: int  # clusters of similar results that semantic dedup made one
-    seconds: Mapping[str, float]  # time each stage took that ran
-    notices: tuple[str, ...]  # what could not be done, and how to change that
-    nearest: tuple[Hit, ...] = ()  # when nothing was found: the best below the threshold
-    removed: Mapping[str, int] = field(default_factory=dict)  # then, by condition: what it kept out
-
-
-@dataclass(frozen=True, slots=True)
 class Sentence:
     """A sentence of an answer, and the result it comes from."""
 
@@ -479,6 +466,21 @@ class Answer:
     sentences: tuple[Sentence, ...]  # of an extractive answer; empty when a model wrote it
     sources: tuple[int, ...]  # the results that it cites, from 1, in the order of first mention
     written_by: str  # name of the model that wrote it; "" when the sentences are the documents' own
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The answer to a query."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    counts: Mapping[str, int]  # candidates left after each stage, in order
+    merged: int  # clusters of similar results that semantic dedup made one
+    seconds: Mapping[str, float]  # time each stage took that ran
+    notices: tuple[str, ...]  # what could not be done, and how to change that
+    nearest: tuple[Hit, ...] = ()  # when nothing was found: the best below the threshold
+    removed: Mapping[str, int] = field(default_factory=dict)  # then, by condition: what it kept out
+    answer: Answer | None = None  # when one was asked for and the results hold one
 
 
 # ── What stages announce ─────────────────────────────────────────────────────

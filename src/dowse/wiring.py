@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 
 from dowse.analyze import TextAnalyzer
-from dowse.embed import open_embedder
+from dowse.embed import can_rerank, open_embedder, open_reranker
 from dowse.locations import Locations
-from dowse.ports import Analyzer, Embedder, Store
+from dowse.ports import Analyzer, Embedder, Reranker, Store, Writer
+from dowse.present import EndpointWriter
 from dowse.projects import Project
 from dowse.settings import Settings
 from dowse.store.embedded.store import EmbeddedStore
@@ -21,6 +24,8 @@ class Parts:
     store: Store
     analyzer: Analyzer
     embedder: Embedder | None  # None: the user wants no vectors
+    reranker: Callable[[str], Callable[[], Reranker] | None]  # by model: how it is opened, if any
+    writer: Writer | None  # None: answers are the documents' own sentences
 
 
 def assemble(
@@ -34,7 +39,16 @@ def assemble(
     """The parts that the settings ask for; missing weights are fetched only when that is wanted."""
     analyzer = TextAnalyzer(settings.keyword)
     store = EmbeddedStore(project.index_folder, analyzer, announce)
-    if settings.embed.provider == "none":
-        return Parts(store, analyzer, None)
-    embedder = open_embedder(settings.embed, locations.cache, announce, fetch=fetch)
-    return Parts(store, analyzer, embedder)
+    embedder: Embedder | None = None
+    if settings.embed.provider != "none":
+        embedder = open_embedder(settings.embed, locations.cache, announce, fetch=fetch)
+
+    @cache
+    def open_once(model: str) -> Reranker:
+        return open_reranker(model, settings.embed, embedder, locations.cache, announce)
+
+    def reranker(model: str) -> Callable[[], Reranker] | None:
+        return partial(open_once, model) if can_rerank(model, embedder) else None
+
+    writer = EndpointWriter(settings.answer) if settings.answer.endpoint_url else None
+    return Parts(store, analyzer, embedder, reranker, writer)

@@ -2,10 +2,12 @@
 
 from dowse.embed.open import (
     ModelStatus,
+    can_rerank,
     known_models,
     models_status,
     open_embedder,
     open_model,
+    open_reranker,
     pull,
     remove,
 )
@@ -15,10 +17,12 @@ __all__ = [
     "DEFAULT_MODEL",
     "EmbedOptions",
     "ModelStatus",
+    "can_rerank",
     "known_models",
     "models_status",
     "open_embedder",
     "open_model",
+    "open_reranker",
     "pull",
     "remove",
 ]

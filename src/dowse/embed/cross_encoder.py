@@ -30,12 +30,12 @@ class CrossEncoder:
         self._loading = threading.Lock()
         self._loaded: tuple[TextTokenizer, Session] | None = None
 
-    def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """How well each text answers the query, from 0 to 1, in the order of the texts."""
-        scores = np.zeros(len(texts), dtype=np.float32)
-        if texts:
+    def scores(self, query: str, passages: Sequence[str]) -> list[float]:
+        """How well each passage answers the query, from 0 to 1, in their order."""
+        scores = [0.0] * len(passages)
+        if passages:
             self._parts()  # fails here rather than in a thread
-        jobs = ((query, text, place) for place, text in enumerate(texts))
+        jobs = ((query, text, place) for place, text in enumerate(passages))
         for place, score in run_parallel(self._score, jobs, self._threads):
             scores[place] = score
         return scores

@@ -55,7 +55,7 @@ class OnnxEmbedder:
     def __init__(self, model: LocalModel, options: EmbedOptions) -> None:
         self._source = model
         self._wanted_precision = options.precision
-        self._threads = options.threads or _cores()
+        self._threads = options.threads or cores()
         self._batch_size = options.batch_size
         self._loading = threading.Lock()
         self._known: Identity | None = None
@@ -167,7 +167,8 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return unit
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from dowse.embed.cross_encoder import CrossEncoder
 from dowse.embed.endpoint import EndpointEmbedder
 from dowse.embed.fetch import copy_model, fetch_model
 from dowse.embed.folder_model import FolderModel
 from dowse.embed.growth import folder_size
+from dowse.embed.late_interaction import LateInteraction
 from dowse.embed.local_model import LocalModel, ShelvedModel
 from dowse.embed.models import KNOWN_MODELS, full_name
-from dowse.embed.onnx_encoder import OnnxEmbedder
+from dowse.embed.onnx_encoder import OnnxEmbedder, cores
 from dowse.embed.options import DEFAULT_MODEL, EmbedOptions
 from dowse.embed.shelf import Shelf
 from dowse.errors import BadSettings, NotFound, UsageError
-from dowse.ports import Embedder
+from dowse.ports import Embedder, Reranker
 from dowse.types import Announce, silent
 
 
@@ -53,6 +55,32 @@ def open_model(
     if is_folder(model):
         return FolderModel(Path(model), shelf)
     return ShelvedModel(model, shelf, announce, fetch=fetch)
+
+
+def can_rerank(model: str, embedder: Embedder | None) -> bool:
+    """Whether there is anything to rerank with: a cross-encoder, or an embedder on this machine."""
+    return bool(model) or isinstance(embedder, OnnxEmbedder)
+
+
+def open_reranker(
+    model: str,
+    options: EmbedOptions,
+    embedder: Embedder | None,
+    cache_dir: Path,
+    announce: Announce = silent,
+    *,
+    fetch: bool = False,
+) -> Reranker:
+    """A cross-encoder by its name or folder; without one, the embedder's own token vectors."""
+    if model:
+        opened = open_model(model, cache_dir, announce, fetch=fetch)
+        return CrossEncoder(opened, threads=options.threads or cores())
+    if isinstance(embedder, OnnxEmbedder):
+        return LateInteraction(embedder)
+    raise UsageError(
+        "Only a model on this machine can rerank.",
+        "Name a cross-encoder with: dowse config set rerank.model NAME",
+    )
 
 
 def models_status(cache_dir: Path) -> list[ModelStatus]:

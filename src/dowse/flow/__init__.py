@@ -3,7 +3,32 @@
 `INDEX_FLOW` is in `dowse.flow.indexing`, which brings the parsers along; searching needs none.
 """
 
+from dowse.flow.answering import with_answer
+from dowse.flow.candidates import Kit, Searching
+from dowse.flow.explain import Explanation, Fate, explain
+from dowse.flow.recipe import Mode, Recipe, SearchOptions
+from dowse.flow.related import LinkGraph, Neighbour, Related, find_related, whole_graph
 from dowse.flow.report import IndexReport
-from dowse.flow.searching import SEARCH_FLOW, Searching, SearchOptions, run_search
+from dowse.flow.searching import SEARCH_FLOW, run_search
+from dowse.flow.words import KnownWords
 
-__all__ = ["SEARCH_FLOW", "IndexReport", "SearchOptions", "Searching", "run_search"]
+__all__ = [
+    "SEARCH_FLOW",
+    "Explanation",
+    "Fate",
+    "IndexReport",
+    "Kit",
+    "KnownWords",
+    "LinkGraph",
+    "Mode",
+    "Neighbour",
+    "Recipe",
+    "Related",
+    "SearchOptions",
+    "Searching",
+    "explain",
+    "find_related",
+    "run_search",
+    "whole_graph",
+    "with_answer",
+]

@@ -40,6 +40,9 @@ class SearchOptions:
         "Which strategies rank: hybrid, or keyword, semantic or code alone;"
         " hyde takes the query for an answer and finds texts like it.",
     ] = "hybrid"
+    preset: Annotated[
+        str, "A named set of settings: general, api-reference, personal-notes, research-papers, …"
+    ] = ""
     top_n: Annotated[int, "How many results at most, from 1."] = 5
     top_k: Annotated[int, "Candidates per strategy, at least 10; 0 means max(10, 2 × top_n)."] = 0
     fresh: Annotated[bool, "Leave out results whose file has been deleted since."] = True

@@ -44,7 +44,7 @@ def rank_by_links(
     keys = reading.keys_of(neighbours) if neighbours else np.zeros(0, dtype=np.int64)
     if among is not None:
         keys = np.intersect1d(keys, among, assume_unique=True)
-    return Ranking("graph", _one_per_document(reading, best_first(keys) if len(keys) else [], top_k))
+    return Ranking("graph", one_per_document(reading, best_first(keys) if len(keys) else [], top_k))
 
 
 def linked_documents(reading: Reading, found: Collection[str], depth: int) -> set[str]:
@@ -66,7 +66,8 @@ def linked_documents(reading: Reading, found: Collection[str], depth: int) -> se
     return reached
 
 
-def _one_per_document(reading: Reading, scores: Scores, top_k: int) -> Scores:
+def one_per_document(reading: Reading, scores: Scores, top_k: int) -> Scores:
+    """The best chunk of each document, best first."""
     best: Scores = []
     seen: set[str] = set()
     for start in range(0, len(scores), _BLOCK):

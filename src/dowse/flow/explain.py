@@ -1,0 +1,107 @@
+"""Why a document is where it is in the results, or why it is not there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dowse.flow.candidates import Candidate, Searching
+from dowse.flow.finding import run_strategy, strategies_wanted
+from dowse.types import Place, StoredChunk, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of one chunk of the document."""
+
+    id: str  # of the chunk
+    header_path: tuple[str, ...]
+    first_line: int
+    last_line: int
+    rank: int | None  # its place among the results, from 1; None when it is not there
+    score: float | None  # the last it had; None when no strategy handed it over
+    trace: Trace
+    standing: tuple[Place, ...]  # where each strategy ranks it among all chunks; none when nowhere
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What became of a document in a search."""
+
+    query: str
+    document: str
+    title: str
+    top_k: int  # candidates that each strategy hands over
+    top_n: int  # results at most
+    failed: tuple[str, ...]  # conditions, as written, that no chunk of it fulfils
+    fates: tuple[Fate, ...]  # the chunk that came furthest first
+
+    @property
+    def best(self) -> Fate | None:
+        """The chunk that came furthest; None when the document has no chunks."""
+        return self.fates[0] if self.fates else None
+
+
+def explain(search: Searching, document_id: str) -> Explanation:
+    """What became of a document in a search that has been run."""
+    keys = search.reading.keys_of([document_id]).tolist()
+    chunks = search.stored(keys)
+    standing = _standing(search, set(keys))
+    shown = {one.stored.key: place for place, one in enumerate(search.candidates, start=1)}
+    known = {one.stored.key: one for one in [*search.dropped, *search.candidates]}
+    fates = [_fate(chunks[key], known.get(key), shown.get(key), standing[key]) for key in keys]
+    entry = search.reading.document(document_id)
+    options = search.recipe.search
+    return Explanation(
+        query=search.written,
+        document=document_id,
+        title=entry.entry.fields.title if entry else document_id,
+        top_k=options.candidates,
+        top_n=options.top_n,
+        failed=_failed(search, set(keys)),
+        fates=tuple(sorted(fates, key=_how_far)),
+    )
+
+
+def _standing(search: Searching, keys: set[int]) -> dict[int, tuple[Place, ...]]:
+    places: dict[int, list[Place]] = {key: [] for key in keys}
+    for strategy in strategies_wanted(search):
+        # All chunks are ranked, not only those that fulfil the conditions.
+        ranking = run_strategy(search.without_conditions(), strategy, max(1, search.reading.size))
+        for rank, (key, score) in enumerate(ranking.scores, start=1):
+            if key in places:
+                places[key].append(Place(strategy, rank, score, 0.0))
+    return {key: tuple(found) for key, found in places.items()}
+
+
+def _fate(
+    stored: StoredChunk, candidate: Candidate | None, rank: int | None, standing: tuple[Place, ...]
+) -> Fate:
+    chunk = stored.chunk
+    return Fate(
+        chunk.id,
+        chunk.header_path,
+        chunk.first_line,
+        chunk.last_line,
+        rank,
+        candidate.score if candidate else None,
+        candidate.trace if candidate else Trace((), ()),
+        standing,
+    )
+
+
+def _how_far(fate: Fate) -> tuple[int, float, int, int]:
+    """Results first, then what was dropped last, then what stood nearest to being found."""
+    if fate.rank is not None:
+        return 0, fate.rank, 0, fate.first_line
+    best = min((place.rank for place in fate.standing), default=10**9)
+    if fate.score is not None:
+        return 1, -fate.score, best, fate.first_line
+    return 2, best, 0, fate.first_line
+
+
+def _failed(search: Searching, keys: set[int]) -> tuple[str, ...]:
+    return tuple(
+        condition.written
+        for condition in search.conditions
+        if not keys & set(search.reading.matching([condition]).tolist())
+    )
