@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,10 +16,88 @@ def _snippet(text: str, query: str) -> str:
     return snippet(text, _TERMS(query), _TERMS)
 
 
+def _marked(shown: str) -> list[str]:
+    return re.findall(r"\*\*(.+?)\*\*", shown)
+
+
+# ── What is marked ───────────────────────────────────────────────────────────
+
+
 def test_matched_words_are_marked_in_the_form_in_which_they_stand() -> None:
     assert _snippet("It configures (authentication), mostly.", "configure authenticating") == (
         "It **configures** (**authentication**), mostly."
     )
+
+
+def test_technical_terms_are_marked_as_written() -> None:
+    shown = _snippet("Use C++, C# or .NET; edit /etc/hosts.", "c++ c# .net /etc/hosts")
+    assert shown == "Use **C++**, **C#** or **.NET**; edit **/etc/hosts**."
+
+
+def test_a_prefix_marks_the_words_that_begin_with_it() -> None:
+    shown = snippet("Authentication, authors and oaths.", ["auth*"], _TERMS)
+    assert _marked(shown) == ["Authentication", "authors"]
+
+
+def test_a_term_that_is_met_nowhere_marks_the_words_that_begin_with_it() -> None:
+    assert _marked(_snippet("The authentication of users.", "auth users")) == [
+        "authentication",
+        "users",
+    ]
+    assert _marked(_snippet("auth and authentication", "auth")) == ["auth"]
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "marked"),
+    [
+        ("全文検索エンジンは速い。", "検索エンジン", ["検索エンジン"]),
+        ("데이터베이스를 설정합니다.", "데이터베이스", ["데이터베이스"]),
+        ("Pythonで検索を書く。", "python 検索", ["Python", "検索"]),
+        ("Python検索", "python 検索", ["Python検索"]),
+        ("向量数据库很快，数据很多。", "数据库", ["数据库"]),
+    ],
+)
+def test_text_without_blanks_is_marked_where_it_matches(
+    text: str, query: str, marked: list[str]
+) -> None:
+    shown = _snippet(text, query)
+    assert _marked(shown) == marked
+    assert shown.replace("**", "") == text
+
+
+def test_a_verb_in_another_form_is_marked_as_far_as_it_agrees() -> None:
+    assert snippet("寿司を食べた。", ["食べる"], lambda _: ["食べる"]) == "寿司を**食べ**た。"
+
+
+# ── Inside Markdown ──────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("See [the token](http://x.org/a_b).", "See the **token**."),
+        ("A [[notes/token|token store]] here.", "A **token** store here."),
+        ("Call `refresh(token)` **before** _use_.", "Call refresh(**token**) before use."),
+        ("**Every token** counts.", "Every **token** counts."),
+        ("| key | token |\n|---|---|\n| a | b |", "key · **token** · a · b"),
+        ("# Token\n\nIt expires.", "**Token** · It expires."),
+        ("```py\nf(**token)\n```", r"f(**\*\*token**)"),
+        ("Text ** token and `open.", r"Text \*\* **token** and open."),
+        ("a token* b", r"a **token**\* b"),
+        ("a *token", r"a **\*token**"),
+        ("---\ntags: [token]\ndate: 2024-01-01\n---\nA token.", "A **token**."),
+        ("<!-- token -->\n\nOne <b>token</b>.", "One **token**."),
+    ],
+)
+def test_marks_of_the_text_itself_are_left_out(text: str, shown: str) -> None:
+    assert _snippet(text, "token") == shown
+
+
+def test_a_match_that_readers_do_not_see_is_shown_all_the_same() -> None:
+    assert "**example.org/deep**" in _snippet("See [here](example.org/deep).", "example.org/deep")
+
+
+# ── The window ───────────────────────────────────────────────────────────────
 
 
 def test_the_window_with_most_distinct_words_is_shown() -> None:
@@ -25,6 +106,18 @@ def test_the_window_with_most_distinct_words_is_shown() -> None:
     assert "**gateway** **clock**" in shown
     assert shown.startswith("… ")
     assert shown.endswith(" …")
+
+
+def test_the_window_begins_with_a_sentence_where_one_begins_nearby() -> None:
+    text = "Filler words stand here for long. " * 10 + "Now the gateway drifts. " + "More. " * 60
+    assert _snippet(text, "gateway").startswith("… Now the **gateway** drifts. More.")
+
+
+def test_a_long_text_without_blanks_is_cut_by_characters() -> None:
+    text = "これは長い文章である。" * 50 + "検索エンジンは速い。" + "終わりの文である。" * 50
+    shown = _snippet(text, "検索エンジン")
+    assert shown.startswith("… **検索エンジン**は速い。")
+    assert len(shown) < 250
 
 
 def test_without_a_match_the_beginning_is_shown() -> None:
@@ -37,13 +130,28 @@ def test_an_empty_text_has_an_empty_snippet() -> None:
     assert _snippet(" \n\t ", "anything") == ""
 
 
-def test_one_endless_word_is_shown() -> None:
-    assert _snippet("x" * 5000, "anything") == "x" * 5000
+def test_of_an_endless_word_the_beginning_is_shown() -> None:
+    assert _snippet("x" * 5000, "anything") == "x" * 200 + " …"
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
-@given(st.text(max_size=600), st.text(max_size=40))
-def test_any_text_has_a_snippet_of_its_own_words(text: str, query: str) -> None:
-    words = set(text.split())
-    for word in _snippet(text, query).removeprefix("… ").removesuffix(" …").split():
-        assert word in words or word.replace("**", "") in {one.replace("**", "") for one in words}
+_MARKUP = st.sampled_from("ab 検索*`_[]()|#-\n\\<>~=·{}!.日。")
+_TEXTS = st.text(_MARKUP | st.characters(), max_size=600)
+    st.sampled_from("ab 検索*`_[]()|#-\n\\<>~=·{}!.日。") | st.characters(), max_size=600
+)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(_TEXTS, st.text(st.sampled_from("ab検索* "), max_size=20))
+def test_marks_are_always_balanced(text: str, query: str) -> None:
+    shown = _snippet(text, query)
+    assert shown.count("**") % 2 == 0
+    assert "***" not in shown
+    assert "`" not in shown
+    assert len(shown) < 1000
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.lists(st.sampled_from(["alpha", "beta", "gamma", "検索エンジン。"]), max_size=200))
+def test_the_window_never_begins_in_the_middle_of_a_word(words: list[str]) -> None:
+    shown = _snippet(" ".join(words), "gamma").removeprefix("… ").removesuffix(" …")
+    assert shown.replace("**", "").split(" ")[0] in {*words, ""} or shown[0] in "検索エンジン。"

@@ -1,0 +1,123 @@
+"""A line of Markdown as people read it: without the marks, code and escapes as they are meant.
+
+What must be taken literally (code, escaped characters) is hidden from the later steps in the
+private use area of Unicode, where neither marks nor full stops are seen in it, until `reveal`.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import string
+
+_LITERAL = string.punctuation + " "
+_HIDE = {ord(character): 0xE000 + ord(character) for character in _LITERAL}
+_HIDDEN = re.compile("[\ue020-\ue07e]+")
+_HIDDEN_BACKTICK = "`".translate(_HIDE)
+
+# Each pattern begins with one fixed character, which lets the search skip from one to the next.
+_CODE = re.compile(r"(`++)(?:(.+?)(?<!`)\1(?!`))?", re.DOTALL)
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_ADDRESS = re.compile(r"<([A-Za-z][A-Za-z+.-]{1,30}:[^\s<>]{1,1000})>")
+_TARGET = r"\((?:[^()\n]|\([^()\n]*\)){0,1000}\)"
+_IMAGE = re.compile(rf"!\[([^\[\]]*+)\](?:{_TARGET}|\[[^\[\]]*+\])")
+_WIKILINK = re.compile(r"\[\[([^\[\]\n]{1,400})\]\]")
+_FOOTNOTE = re.compile(r"\[\^[^\[\]\s]{1,100}\]:?")
+_LINK = re.compile(rf"\[([^\[\]]*+)\](?:{_TARGET}|\[[^\[\]]*+\])")
+_INSIDE_WORDS = (
+    "a|abbr|b|code|del|em|font|i|ins|kbd|mark|q|s|samp|small|span|strong|sub|sup|u|var|wbr"
+)
+    "a|abbr|b|code|del|em|font|i|ins|kbd|mark|q|s|samp|small|span|strong|sub|sup|u|var|wbr"
+)
+_BETWEEN_WORDS = (
+    "article|blockquote|br|center|dd|details|div|dl|dt|figcaption|figure|h[1-6]|hr|iframe|img|input|"
+    "li|ol|p|picture|pre|section|source|summary|svg|table|tbody|td|th|thead|tr|ul|video"
+)
+# Anything else between angle brackets may be meant: `Vec<String>`.
+_TAG = re.compile(
+    rf"</?(?:(?:{_INSIDE_WORDS})|(?P<between>{_BETWEEN_WORDS}))(?:\s[^<>]{{0,1000}})?/?>",
+    re.IGNORECASE,
+)
+_SHORTCODE = re.compile(r"\{\{[<%](?:[^<>%{}]){0,400}[>%]\}\}")
+_SHORTCODE_TEXT = re.compile(r"""\btext=(?:"([^"]*)"|'([^']*)')""")
+_STARS = re.compile(r"(\*{1,3})(?=[^\s*])([^*]++)(?<=[^\s*])\1")
+_UNDERSCORES = re.compile(r"_(?<!\w_)(_{0,2})(?=[^\s_])([^_]++)(?<=[^\s_])_\1(?!\w)")
+_STRUCK_OR_LIT = re.compile(r"(~~|==)(?=\S)([^~=]++)(?<=\S)\1")
+_BLOCK_ID = re.compile(r"\s\^[A-Za-z0-9-]{1,40}\s*$")
+
+
+def plain(markup: str) -> str:
+    """What a reader sees of a stretch of inline Markdown."""
+    return reveal(strip_marks(markup))
+
+
+def reveal(text: str) -> str:
+    """The text with what `strip_marks` hid."""
+    return _HIDDEN.sub(_revealed, text)
+
+
+def _revealed(match: re.Match[str]) -> str:
+    return "".join(chr(ord(character) - 0xE000) for character in match[0])
+
+
+def strip_marks(markup: str) -> str:
+    """The text without its marks; what must be taken literally is hidden until `reveal`."""
+    text = markup
+    if "`" in text:
+        text = _CODE.sub(_literal_code, text.replace("\\`", _HIDDEN_BACKTICK))
+    if "\\" in text:
+        text = _ESCAPED.sub(_literal, text)
+    if "<" in text:
+        text = _TAG.sub(_gap, _ADDRESS.sub(_literal, text))
+    if "[" in text:
+        text = _without_links(text)
+    if "{{" in text:
+        text = _SHORTCODE.sub(_shortcode_text, text)
+    text = _without_emphasis(text)
+    if "&" in text:
+        text = html.unescape(text)
+    return _BLOCK_ID.sub("", text) if "^" in text else text
+
+
+def _literal_code(match: re.Match[str]) -> str:
+    code = match[2]
+    if code is None:
+        return match[0]
+    # One blank beside a backtick only keeps the two apart.
+    padded = code.startswith(" ") and code.endswith(" ") and code.strip()
+    return (code[1:-1] if padded else code).translate(_HIDE)
+
+
+def _literal(match: re.Match[str]) -> str:
+    return match[1].translate(_HIDE)
+
+
+def _gap(tag: re.Match[str]) -> str:
+    return " " if tag["between"] else ""
+
+
+def _without_links(text: str) -> str:
+    text = _FOOTNOTE.sub("", _WIKILINK.sub(_shown_of_wikilink, text.replace("![[", "[[")))
+    if "![" in text:
+        text = _IMAGE.sub(r"\1", text)
+    return _LINK.sub(r"\1", text)
+
+
+def _shown_of_wikilink(match: re.Match[str]) -> str:
+    target, _, label = match[1].partition("|")
+    document, _, heading = target.partition("#")
+    return (label or document or heading).strip()
+
+
+def _shortcode_text(match: re.Match[str]) -> str:
+    """What a site generator's shortcode shows, where it says so: `{{< term text="pods" >}}`."""
+    said = _SHORTCODE_TEXT.search(match[0])
+    return (said[1] or said[2] or "") if said else ""
+
+
+def _without_emphasis(text: str) -> str:
+    # The second pass takes what lay around the first: `**bold and *slanted* text**`.
+    for mark, pattern in (("*", _STARS), ("_", _UNDERSCORES)):
+        for _ in range(2 if mark in text else 0):
+            text = pattern.sub(r"\2", text)
+    return _STRUCK_OR_LIT.sub(r"\2", text) if "~~" in text or "==" in text else text

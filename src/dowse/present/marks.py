@@ -1,0 +1,125 @@
+"""Where in a text the terms of a query stand.
+
+Words between blanks are compared term by term. In scripts without blanks a term is looked for
+among the characters, since what the analyzer takes for a word there is not told by the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from dowse.present.matching import Wanted
+
+TermsOf = Callable[[str], Collection[str]]
+"""The analyzer's terms of a stretch of text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A stretch of a text that holds terms of the query."""
+
+    start: int
+    end: int
+    terms: frozenset[str]
+
+
+Place = tuple[int, int, set[str]]
+"""Start, end and the terms met there."""
+
+_IDEOGRAPHS = (
+    "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
+    "\uac00-\ud7af\u1100-\u11ff\U00020000-\U0003ffff"
+)
+_IDEOGRAPHIC = re.compile(f"[{_IDEOGRAPHS}]")
+_WORD = re.compile(
+    rf"[^\s()\[\]{{}}<>\"`,;|=*“”„«»…、。，；：！？「」『』（）【】《》·{_IDEOGRAPHS}]+"
+)
+_EDGES = re.compile(r"^['’!?:&^~%$@_-]+(?=\w)|[.!?:'’&^~/_-]+$")
+_STRETCH = 240  # characters whose terms are asked for at once
+_LONGEST_WORD = 100  # characters; of what is longer only the beginning is marked
+
+
+def find_marks(text: str, wanted: Wanted, terms_of: TermsOf) -> list[Mark]:
+    """The places of the query's terms, in their order, none overlapping another."""
+    if not wanted or not text:
+        return []
+    places = [*_ideographic_places(text, wanted), *_word_places(text, wanted, terms_of)]
+    return [Mark(start, end, frozenset(hits)) for start, end, hits in _merged(places)]
+
+
+def _merged(places: list[Place]) -> list[Place]:
+    """Places in their order; those that touch or overlap are made one."""
+    merged: list[Place] = []
+    for start, end, hits in sorted(places, key=lambda place: place[:2]):
+        if merged and start <= merged[-1][1]:
+            first, last, known = merged[-1]
+            known |= hits
+            merged[-1] = (first, max(last, end), known)
+        else:
+            merged.append((start, end, set(hits)))
+    return merged
+
+
+# ── Words between blanks ─────────────────────────────────────────────────────
+
+
+def _word_places(text: str, wanted: Wanted, terms_of: TermsOf) -> list[Place]:
+    stretches = list(_stretches(text))
+    terms = [terms_of(text[start:end]) for start, end in stretches]
+    met = [wanted.among(found) for found in terms]
+    if missing := wanted.terms.difference(*met):
+        wanted = wanted.loosened(missing)
+        met = [wanted.among(found) for found in terms]
+    return [
+        place
+        for (start, end), hits in zip(stretches, met, strict=True)
+        if hits
+        for place in _places_within(text, start, end, wanted, terms_of)
+    ]
+
+
+def _stretches(text: str) -> Iterator[tuple[int, int]]:
+    """The text in stretches of whole words, since most stretches hold no match at all."""
+    start = 0
+    while start < len(text):
+        cut = text.find(" ", start + _STRETCH)
+        end = cut if cut >= 0 else len(text)
+        yield start, end
+        start = end + 1
+
+
+def _places_within(
+    text: str, start: int, end: int, wanted: Wanted, terms_of: TermsOf
+) -> Iterator[Place]:
+    for match in _WORD.finditer(text, start, end):
+        if hits := wanted.among(terms_of(match[0])):
+            core = _EDGES.sub("", match[0]) or match[0]
+            first = match.start() + match[0].index(core)
+            yield first, first + min(len(core), _LONGEST_WORD), hits
+
+
+# ── Scripts without blanks ───────────────────────────────────────────────────
+
+
+def _ideographic_places(text: str, wanted: Wanted) -> Iterator[Place]:
+    terms = [term for term in wanted.terms if _IDEOGRAPHIC.search(term)]
+    merged = _merged([place for term in terms for place in _places(text, term)])
+    # Terms may be pairs of characters: one that is met inside a longer match elsewhere says
+    # little where it stands alone.
+    inside_longer = set().union(*(hits for start, end, hits in merged if end - start > 2))
+    for start, end, hits in merged:
+        if end - start > 2 or not hits <= inside_longer:
+            yield start, end, hits
+
+
+def _places(text: str, term: str) -> Iterator[Place]:
+    spelled = term.rstrip("*")
+    if len(spelled) >= 3 and spelled not in text:
+        # An analyzer gives verbs in the form of the dictionary; the text has another ending.
+        spelled = spelled[:-1]
+    start = text.find(spelled)
+    while start >= 0:
+        yield start, start + len(spelled), {term}
+        start = text.find(spelled, start + len(spelled))
