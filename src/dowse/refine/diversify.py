@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dowse.refine.cosines import cosines
+from dowse.refine.cosines import cosines, directions
 from dowse.types import Vector
 
 
@@ -21,7 +21,7 @@ def select_diverse(
     """
     if count >= len(relevance):
         return list(range(len(relevance)))
-    table = cosines(vectors)
+    rows = directions(vectors)
     gain = balance * np.asarray(relevance, np.float64)
     likeness = np.zeros(len(relevance))
     selected: list[int] = []
@@ -29,6 +29,7 @@ def select_diverse(
         worth = gain - (1 - balance) * likeness
         worth[selected] = -np.inf
         best = int(np.argmax(worth))
-        likeness = np.maximum(likeness, table[best]) if selected else table[best]
+        closeness = cosines(rows, rows[best])
+        likeness = np.maximum(likeness, closeness) if selected else closeness
         selected.append(best)
     return sorted(selected)

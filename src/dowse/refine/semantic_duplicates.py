@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dowse.refine.cosines import cosines
+from dowse.refine.cosines import cosines, directions
 from dowse.types import Vector
 
 
@@ -15,15 +15,15 @@ def semantic_duplicates(vectors: Sequence[Vector | None], threshold: float) -> d
 
     What has no vector is never a duplicate.
     """
-    table = cosines(vectors)
-    kept: list[int] = []
+    rows = directions(vectors)
+    stays = np.zeros(len(vectors), np.bool_)
     found: dict[int, int] = {}
     for place, vector in enumerate(vectors):
         if vector is None:
             continue
-        close = np.flatnonzero(table[place, kept] >= threshold)
-        if len(close):
-            found[place] = kept[close[0]]
+        close = (cosines(rows[:place], rows[place]) >= threshold) & stays[:place]
+        if close.any():
+            found[place] = int(np.argmax(close))
         else:
-            kept.append(place)
+            stays[place] = True
     return found
