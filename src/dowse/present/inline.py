@@ -27,8 +27,6 @@ _LINK = re.compile(rf"\[([^\[\]]*+)\](?:{_TARGET}|\[[^\[\]]*+\])")
 _INSIDE_WORDS = (
     "a|abbr|b|code|del|em|font|i|ins|kbd|mark|q|s|samp|small|span|strong|sub|sup|u|var|wbr"
 )
-    "a|abbr|b|code|del|em|font|i|ins|kbd|mark|q|s|samp|small|span|strong|sub|sup|u|var|wbr"
-)
 _BETWEEN_WORDS = (
     "article|blockquote|br|center|dd|details|div|dl|dt|figcaption|figure|h[1-6]|hr|iframe|img|input|"
     "li|ol|p|picture|pre|section|source|summary|svg|table|tbody|td|th|thead|tr|ul|video"

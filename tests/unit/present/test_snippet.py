@@ -136,8 +136,6 @@ def test_of_an_endless_word_the_beginning_is_shown() -> None:
 
 _MARKUP = st.sampled_from("ab 検索*`_[]()|#-\n\\<>~=·{}!.日。")
 _TEXTS = st.text(_MARKUP | st.characters(), max_size=600)
-    st.sampled_from("ab 検索*`_[]()|#-\n\\<>~=·{}!.日。") | st.characters(), max_size=600
-)
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
