@@ -2,7 +2,7 @@
 
 A Markdown file holds cases, each a second-level heading with an `input` and an `expected` fence;
 the folder and name of the file say what is printed and compared. After `input` comes the id of the
-document, and then options as `name=value`.
+document, and then options as `name=value`. In the folder `query` each line of the input is a query.
 """
 
 from __future__ import annotations
@@ -15,11 +15,15 @@ from typing import NamedTuple
 
 import pytest
 
+from dowse.analyze import KeywordOptions, TextAnalyzer
 from dowse.chunk import ChunkOptions, chunk
 from dowse.parse import parse
-from dowse.types import Document, header_line
+from dowse.retrieve.classify import classify
+from dowse.retrieve.query import understand
+from dowse.types import Condition, Document, Query, header_line
 
 HERE = Path(__file__).parent
+ANALYZER = TextAnalyzer(KeywordOptions())
 
 CASE = re.compile(
     r"""
@@ -98,6 +102,35 @@ def print_chunks(case: Case) -> Iterator[str]:
             yield f"    {own!r}"
 
 
+def print_query(case: Case) -> Iterator[str]:
+    for line in case.document.text.splitlines():
+        yield line
+        yield from (f"    {each}" for each in print_understood(understand(line, ANALYZER)))
+
+
+def print_understood(query: Query) -> Iterator[str]:
+    if query.text:
+        yield f"reads {query.text!r}"
+    if query.terms:
+        yield f"finds {' | '.join(query.terms)}"
+    if query.prefixes:
+        yield f"completes {' | '.join(query.prefixes)}"
+    yield from (print_condition(condition) for condition in query.conditions)
+    yield from (f"! {notice}" for notice in query.notices)
+
+
+def print_condition(condition: Condition) -> str:
+    verb = "not" if condition.negated else "only"
+    values = (
+        " | ".join(condition.values) or f"{datetime.fromtimestamp(condition.bound, UTC):%Y-%m-%d}"
+    )
+    return f"{verb} {condition.kind} {values}, as written: {condition.written}"
+
+
+def print_kind(case: Case) -> Iterator[str]:
+    yield from (f"{classify(line)}: {line}" for line in case.document.text.splitlines())
+
+
 def path(headers: tuple[str, ...]) -> str:
     return f"({header_line(headers)})"
 
@@ -111,6 +144,12 @@ PRINTERS: dict[str, Callable[[Case], Iterator[str]]] = {
     "parse/tags": print_tags,
     "chunk/headers": print_chunks,
     "chunk/fixed": print_chunks,
+    "query/words": print_query,
+    "query/phrases": print_query,
+    "query/exclusions": print_query,
+    "query/fields": print_query,
+    "query/prefixes": print_query,
+    "query/kinds": print_kind,
 }
 
 

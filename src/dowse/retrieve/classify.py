@@ -1,0 +1,70 @@
+"""What kind of question a query is, and which strategy that speaks for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from dowse.errors import BadSettings
+from dowse.retrieve.lexing import lex
+
+QueryType = Literal["factual", "navigational", "exploratory"]
+"""What a query asks for: a thing by its exact name, a place in the documents, or an explanation."""
+
+_FAVOURED = {"factual": "keyword", "navigational": "graph", "exploratory": "semantic"}
+_STRATEGIES = ("semantic", "keyword", "code", "graph")
+
+# Names such as iPhone, gRPC and GitHub are written so in prose: identifiers have two small letters
+# before the first capital, or three capitalised parts.
+_CAMEL_CASE = re.compile(
+    r"\b(?!(?:mac|tv|watch)OS\b)[a-z][a-z0-9]+[A-Z]\w*"
+    r"|\b(?:[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z0-9]+)(?:[A-Z][a-z0-9]+){2,}\b"
+)
+_SNAKE_CASE = re.compile(r"[^\W_]_+[^\W_]")
+# A share, a sum of money and the number of a section are no versions.
+_VERSION = re.compile(
+    r"(?<![0-9.,$€£])(?<!section )(?<!chapter )[0-9]+(?:\.[0-9]+)+(?![0-9,.]{0,20}\s?%)"
+    r"|\bv[0-9]+\b",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(
+    r"\b(?:sections?|chapters?|guides?|tutorials?|documentation|docs|handbook|appendix)\b"
+    r"|\[\[[^\[\]]+\]\]",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifyOptions:
+    """Whether the kind of a query changes the weights, and by how much."""
+
+    enabled: Annotated[bool, "Weigh strategies by the kind of the query."] = False
+    factual: Annotated[float, "Factor for keyword search when a name is asked for, 0 to 10."] = 1.5
+    navigational: Annotated[float, "Factor for the graph when a place is asked for, 0 to 10."] = 1.5
+    exploratory: Annotated[float, "Factor for semantic search on all else, 0 to 10."] = 1.3
+
+    def __post_init__(self) -> None:
+        """Rejects factors that no weight could be multiplied by."""
+        for name in _FAVOURED:
+            if not 0 <= getattr(self, name) <= 10:
+                raise BadSettings(f"classify.{name} must lie between 0 and 10.")
+
+    def multipliers(self, kind: QueryType) -> dict[str, float]:
+        """The factor for the weight of each strategy."""
+        factors = dict.fromkeys(_STRATEGIES, 1.0)
+        factors[_FAVOURED[kind]] = float(getattr(self, kind))
+        return factors
+
+
+def classify(text: str) -> QueryType:
+    """What kind of query a text is, as the user wrote it; the first kind that fits wins."""
+    searched = [piece for piece in lex(text) if piece.kind != "field" and not piece.negated]
+    words = " ".join(piece.text for piece in searched)
+    if any(piece.kind in ("phrase", "code") for piece in searched) or _names_a_thing(words):
+        return "factual"
+    return "navigational" if _PLACE.search(words) else "exploratory"
+
+
+def _names_a_thing(words: str) -> bool:
+    return any(shape.search(words) for shape in (_CAMEL_CASE, _SNAKE_CASE, _VERSION))

@@ -1,0 +1,185 @@
+"""A query, put into the words of the documents: prefixes, slips of the keyboard, lost phrases.
+
+What is embedded stays as written: an encoder reads an unknown word by its parts, and a word that
+these documents do not hold may still be right ("mango" is no slip for "mongo").
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from dowse.ports import Analyzer, Reading
+from dowse.retrieve.lexing import lex
+from dowse.retrieve.query import MOST_TERMS, distinct
+from dowse.types import Condition, Query
+
+_COMPLETIONS = 50  # words that stand for one prefix
+_BEGINNINGS = 10  # words that stand for one that nothing holds
+_SPELLINGS = 3
+_NEIGHBOURS = 3  # words that are added to one that few hold
+_FEW = 5  # passages: fewer would leave a page of results unfilled
+_MOST_LOOKUPS = 16  # words of one query: a pasted page need not be proofread
+_PLAIN_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_BREAKS = re.compile(r"[\s,;()\[\]{}<>|=*…、。，；：！？（）【】《》]+")
+_EDGES = ".:!?'’\"“”„«»「」『』`"
+
+
+def rewrite(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+    """The query with what its prefixes, unknown words and unheld phrases mean in this index."""
+    mended = _mend(_complete(query, reading, analyzer), reading, analyzer)
+    return _without_lost_phrases(mended, reading)
+
+
+# ── Prefixes ─────────────────────────────────────────────────────────────────
+
+
+def _complete(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+    if not query.prefixes:
+        return query
+    looked_up = query.prefixes[:_MOST_LOOKUPS]
+    found = {prefix: reading.words(_lookup(prefix), _COMPLETIONS) for prefix in looked_up}
+    notices = [f'No word begins with "{prefix}".' for prefix in looked_up if not found[prefix]]
+    if len(query.prefixes) > _MOST_LOOKUPS:
+        notices.append(f"Only the first {_MOST_LOOKUPS} words with a star were completed.")
+    words = [word for completions in found.values() for word in completions]
+    return _told(replace(_with_words(query, words, analyzer), prefixes=()), notices)
+
+
+# ── Unknown words ────────────────────────────────────────────────────────────
+
+
+class _Word(NamedTuple):
+    written: str
+    term: str
+
+
+def _mend(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+    if not query.terms:
+        return query
+    frequencies = reading.frequencies(query.terms)
+    missing = {term for term in query.terms if not frequencies.get(term)}
+    if missing:
+        return _mend_missing(query, missing, reading, analyzer)
+    if len(query.terms) == 1 and frequencies[query.terms[0]] < _FEW:
+        return _widen(query, reading, analyzer)
+    return query
+
+
+def _mend_missing(query: Query, missing: set[str], reading: Reading, analyzer: Analyzer) -> Query:
+    unknown = {
+        word.term: word.written
+        for word in reversed(list(_plain_words(query, analyzer)))
+        if word.term in missing and len(word.written) >= 3
+    }
+    found: dict[str, list[str]] = {}
+    for term in [term for term in query.terms if term in unknown][:_MOST_LOOKUPS]:
+        if words := _instead(unknown[term], reading):
+            found[term] = words
+    notices = [
+        f'Nothing holds "{unknown[term]}"; searched for {_listed(words)} as well.'
+        for term, words in found.items()
+    ]
+    kept = replace(query, terms=tuple(term for term in query.terms if term not in found))
+    words = [word for instead in found.values() for word in instead]
+    return _told(_with_words(kept, words, analyzer), notices)
+
+
+def _instead(word: str, reading: Reading) -> list[str]:
+    """Words of the documents that may be meant by one that none of them holds."""
+    looked_up = _lookup(word)
+    return reading.words(looked_up, _BEGINNINGS) or reading.spellings(looked_up, _SPELLINGS)
+
+
+def _widen(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+    """Adds words that begin with a short one that stands alone and that few passages hold.
+
+    They are more frequent than it is, so that each weighs less and exact matches stay above.
+    """
+    word = next(_plain_words(query, analyzer), None)
+    if word is None or not 3 <= len(word.written) <= 5:
+        return query
+    longer = reading.words(_lookup(word.written), _BEGINNINGS)
+    terms = {each: term for each in longer for term in analyzer.query_terms(each)[:1]}
+    known = reading.frequencies([word.term, *terms.values()])
+    few = known.get(word.term, 0)
+    added = [each for each, term in terms.items() if known.get(term, 0) > few][:_NEIGHBOURS]
+    if not added:
+        return query
+    notice = f'Few passages hold "{word.written}"; searched for {_listed(added)} as well.'
+    return _told(_with_words(query, added, analyzer), [notice])
+
+
+def _plain_words(query: Query, analyzer: Analyzer) -> Iterator[_Word]:
+    """The words outside quotes and code that consist of letters and give one term each."""
+    for piece in lex(query.written):
+        if piece.kind == "word" and not piece.negated:
+            for run in _BREAKS.split(piece.text):
+                if _PLAIN_WORD.fullmatch(run.strip(_EDGES)):
+                    yield from _single_terms(_LETTERS.findall(run), analyzer)
+
+
+def _single_terms(words: list[str], analyzer: Analyzer) -> Iterator[_Word]:
+    for word in words:
+        terms = analyzer.query_terms(_lookup(word))
+        if len(terms) == 1:
+            yield _Word(word, terms[0])
+
+
+# ── Phrases ──────────────────────────────────────────────────────────────────
+
+
+def _without_lost_phrases(query: Query, reading: Reading) -> Query:
+    lost = [
+        condition
+        for condition in query.conditions
+        if _is_wanted_phrase(condition) and not len(reading.matching([condition]))
+    ]
+    if not lost:
+        return query
+    notices = [
+        f'Nothing holds the phrase "{condition.written[1:-1]}";'
+        " its words were searched for instead."
+        for condition in lost
+    ]
+    kept = tuple(condition for condition in query.conditions if condition not in lost)
+    return _told(replace(query, conditions=kept), notices)
+
+
+def _is_wanted_phrase(condition: Condition) -> bool:
+    return condition.kind == "phrase" and not condition.negated
+
+
+# ── Putting words in ─────────────────────────────────────────────────────────
+
+
+def _with_words(query: Query, words: list[str], analyzer: Analyzer) -> Query:
+    """Adds words to what is searched for."""
+    code = [term for word in words for term, _ in analyzer.code_terms(word)[:1]]
+    return replace(
+        query,
+        terms=distinct([*query.terms, *_whole_terms(words, analyzer)])[:MOST_TERMS],
+        code_terms=distinct([*query.code_terms, *code])[:MOST_TERMS],
+    )
+
+
+def _whole_terms(words: list[str], analyzer: Analyzer) -> list[str]:
+    # The first term of `auth-server` is the word itself; its part "server" is not meant.
+    return [term for word in words for term in analyzer.query_terms(word)[:1]]
+
+
+def _lookup(word: str) -> str:
+    """A word as the documents' words are kept: composed, in small letters, not stemmed."""
+    return unicodedata.normalize("NFC", word).lower()
+
+
+def _listed(words: list[str]) -> str:
+    return ", ".join(f'"{word}"' for word in words)
+
+
+def _told(query: Query, notices: list[str]) -> Query:
+    return replace(query, notices=distinct([*query.notices, *notices])) if notices else query

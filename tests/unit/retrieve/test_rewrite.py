@@ -1,0 +1,222 @@
+"""A query in the words of the documents: prefixes, slips of the keyboard, lost phrases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.ports import Reading
+from dowse.retrieve.query import understand
+from dowse.retrieve.rewrite import rewrite
+from dowse.types import Condition, Fields, Keys, Query
+
+_ANALYZER = TextAnalyzer(KeywordOptions())
+
+
+class Passages:
+    """What rewriting asks of an index, over a few passages; counts the questions."""
+
+    def __init__(self, *texts: str) -> None:
+        streams = [_ANALYZER.chunk_terms(Fields(), (), text) for text in texts]
+        self._terms = [[term for term, _ in stream] for stream in streams]
+        self._words = Counter(word for text in texts for word in _ANALYZER.vocabulary(text))
+        self.asked: Counter[str] = Counter()
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        self.asked["frequencies"] += 1
+        return {term: sum(term in held for held in self._terms) for term in terms}
+
+    def words(self, prefix: str, limit: int) -> list[str]:
+        self.asked["words"] += 1
+        return [word for word in self._by_frequency() if word.startswith(prefix)][:limit]
+
+    def spellings(self, word: str, limit: int) -> list[str]:
+        self.asked["spellings"] += 1
+        return [each for each in self._by_frequency() if _one_apart(each, word)][:limit]
+
+    def matching(self, conditions: Sequence[Condition]) -> Keys:
+        self.asked["matching"] += 1
+        held = [
+            key
+            for key, terms in enumerate(self._terms)
+            if all(_follows(terms, each.values) for each in conditions)
+        ]
+        return np.array(held, dtype=np.int64)
+
+    def _by_frequency(self) -> list[str]:
+        return sorted(self._words, key=lambda word: (-self._words[word], word))
+
+
+def _one_apart(a: str, b: str) -> bool:
+    """Whether one letter too many or too few is all that differs."""
+    longer, shorter = sorted((a, b), key=len, reverse=True)
+    return len(b) > 3 and any(
+        longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer))
+    )
+
+
+def _follows(terms: list[str], values: tuple[str, ...]) -> bool:
+    return any(tuple(terms[at : at + len(values)]) == values for at in range(len(terms)))
+
+
+def rewritten(text: str, passages: Passages) -> Query:
+    return rewrite(understand(text, _ANALYZER), cast("Reading", passages), _ANALYZER)
+
+
+def test_a_query_of_known_words_costs_one_question_and_stays_as_it_is() -> None:
+    passages = Passages("authentication with tokens", "tokens expire")
+    query = understand("do authentication tokens expire?", _ANALYZER)
+    assert rewrite(query, cast("Reading", passages), _ANALYZER) is query
+    assert passages.asked == {"frequencies": 1}
+
+
+@pytest.mark.parametrize("text", ["", "?!", "the of", "tag:draft", "-draft"])
+def test_a_query_without_words_costs_nothing(text: str) -> None:
+    passages = Passages("authentication")
+    assert rewritten(text, passages) == understand(text, _ANALYZER)
+    assert not passages.asked
+
+
+def test_a_prefix_becomes_the_words_that_begin_with_it() -> None:
+    passages = Passages("authentication authentication", "authorization auth-server", "wind")
+    query = rewritten("Auth* wind", passages)
+    assert query.terms == ("auth", "wind", "authent", "auth-server", "author")
+    assert {"authentication", "authorization"} <= set(query.code_terms)
+    assert (query.text, query.prefixes, query.notices) == ("Auth wind", (), ())
+    assert "spellings" not in passages.asked
+
+
+def test_a_prefix_of_nothing_is_told() -> None:
+    query = rewritten("zzz* wind", Passages("wind power"))
+    assert query.terms == ("zzz", "wind")
+    assert query.notices == ('No word begins with "zzz".',)
+
+
+def test_at_most_fifty_words_stand_for_a_prefix_and_sixteen_prefixes_are_looked_up() -> None:
+    many = Passages(" ".join(f"word{letter}{number}z" for letter in "abc" for number in range(99)))
+    assert len(rewritten("word*", many).terms) == 51
+    query = rewritten(" ".join(f"pre{number}*" for number in range(40)), many)
+    assert many.asked["words"] == 17
+    assert query.notices[-1] == "Only the first 16 words with a star were completed."
+
+
+def test_the_beginning_of_a_word_finds_it_when_nothing_holds_it_alone() -> None:
+    query = rewritten("auth", Passages("authentication by token", "the authenticator", "wind"))
+    assert query.terms == ("authent",)
+    assert query.code_terms == ("auth", "authentication", "authenticator")
+    assert query.text == "auth"
+    assert query.notices == (
+        'Nothing holds "auth"; searched for "authentication", "authenticator" as well.',
+    )
+
+
+def test_a_slip_of_the_keyboard_is_mended_and_told() -> None:
+    query = rewritten("Kuberntes, pods", Passages("kubernetes pods", "a pod"))
+    assert query.terms == ("pod", "kubernet")
+    assert query.text == "Kuberntes, pods"
+    assert query.notices == ('Nothing holds "Kuberntes"; searched for "kubernetes" as well.',)
+
+
+def test_words_are_looked_up_as_written_and_not_as_stems() -> None:
+    # The stem of "organisational" is "organis", which is no beginning of what is meant.
+    query = rewritten("organizatonal", Passages("organizational matters"))
+    assert query.notices == (
+        'Nothing holds "organizatonal"; searched for "organizational" as well.',
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`kuberntes`",
+        "kuberntes.io",
+        "kuberntes::pod",
+        "--kuberntes",
+        "kuberntes_pod",
+        "@kuberntes",
+        "kuberntes7",
+        "-kuberntes",
+        "tag:kuberntes",
+        "ku",
+        "/kuberntes",
+    ],
+)
+def test_code_exclusions_and_fields_are_left_as_written(text: str) -> None:
+    passages = Passages("kubernetes pods io kubed")
+    assert rewritten(text, passages).terms == understand(text, _ANALYZER).terms
+    assert passages.asked["spellings"] == passages.asked["words"] == 0
+
+
+def test_compound_words_are_mended_by_their_parts() -> None:
+    query = rewritten("kuberntes-native", Passages("kubernetes native"))
+    assert query.terms == ("kuberntes-native", "nativ", "kubernet")
+
+
+def test_an_unknown_word_that_resembles_nothing_stays_without_a_notice() -> None:
+    query = understand("zzzzzz wind", _ANALYZER)
+    assert rewrite(query, cast("Reading", Passages("wind")), _ANALYZER) is not None
+    assert rewritten("zzzzzz wind", Passages("wind")) == query
+
+
+def test_a_pasted_page_of_unknown_words_is_not_proofread() -> None:
+    passages = Passages("wind")
+    words = [f"{a}{b}q{c}" for a in "bcdfghj" for b in "klmnprs" for c in "tvwxz"]
+    rewritten(" ".join(words), passages)
+    assert passages.asked["spellings"] <= 16
+
+
+def test_a_short_word_alone_that_few_hold_brings_its_longer_forms() -> None:
+    passages = Passages("auth", "authentication", "authentication again", "authn", "wind")
+    query = rewritten("auth", passages)
+    assert query.terms == ("auth", "authent")
+    assert query.notices == ('Few passages hold "auth"; searched for "authentication" as well.',)
+
+
+@pytest.mark.parametrize("text", ["auth wind", '"auth"', "`auth`", "authen", "au"])
+def test_other_words_that_few_hold_stay_alone(text: str) -> None:
+    passages = Passages("auth", "authentication", "authentication again", "authen au wind")
+    assert rewritten(text, passages).terms == understand(text, _ANALYZER).terms
+
+
+def test_a_short_word_that_many_hold_stays_alone() -> None:
+    passages = Passages(*["auth"] * 5, *["authentication"] * 9)
+    assert rewritten("auth", passages).terms == ("auth",)
+
+
+def test_a_phrase_that_nothing_holds_is_dropped_and_told() -> None:
+    passages = Passages("rolling updates", "updates to rolling stock")
+    query = rewritten('"rolling updates" “updates rolling wheels” tag:x', passages)
+    assert [condition.written for condition in query.conditions] == ['"rolling updates"', "tag:x"]
+    assert query.notices == (
+        'Nothing holds the phrase "updates rolling wheels"; its words were searched for instead.',
+    )
+    assert "wheel" in query.terms
+
+
+def test_an_excluded_phrase_that_nothing_holds_stays() -> None:
+    passages = Passages("wind")
+    query = rewritten('wind -"rolling updates"', passages)
+    assert len(query.conditions) == 1
+    assert "matching" not in passages.asked
+
+
+def test_words_of_a_phrase_are_not_mended() -> None:
+    query = rewritten('"kuberntes pods"', Passages("kubernetes pods"))
+    assert query.terms == ("kubernt", "pod")
+    assert query.conditions == ()
+
+
+@settings(deadline=None, max_examples=100, derandomize=True)
+@given(st.text(alphabet='kubernts auh*"-`集群é\ud800\x00.:', max_size=40))
+def test_rewriting_never_fails_and_changes_nothing_the_second_time(text: str) -> None:
+    reading = cast("Reading", Passages("kubernetes authentication", "auth 集群 rest", "ersatz"))
+    once = rewrite(understand(text, _ANALYZER), reading, _ANALYZER)
+    assert rewrite(once, reading, _ANALYZER).terms == once.terms
+    assert once.text == understand(text, _ANALYZER).text
