@@ -7,11 +7,11 @@ page, an alias), so that a store can look up by that name which links a change m
 from __future__ import annotations
 
 import posixpath
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from dowse.store.fold import fold
 from dowse.types import Link
 
 NameKind = Literal["file", "folder", "alias"]
@@ -32,12 +32,12 @@ class Name:
 
 def names_of(document_id: str, aliases: Iterable[str]) -> list[Name]:
     """All the ways in which links can call a document."""
-    path = _fold(_without_ending(document_id))
+    path = fold(_without_ending(document_id))
     names = [Name(document_id, posixpath.basename(path), "file", path)]
     folder, stem = posixpath.split(path)
     if stem in _INDEX_PAGES:
         names.append(Name(document_id, posixpath.basename(folder) or ".", "folder", folder or "."))
-    spelled = dict.fromkeys(_fold(alias.strip()) for alias in aliases if alias.strip())
+    spelled = dict.fromkeys(fold(alias.strip()) for alias in aliases if alias.strip())
     return names + [Name(document_id, _short(alias), "alias", alias) for alias in spelled]
 
 
@@ -73,12 +73,12 @@ def _matches(source: str, link: Link, named: Sequence[Name]) -> Iterable[list[Na
     pages = [name for name in named if name.kind != "alias"]
     for path in _paths(source, link):
         yield [name for name in pages if name.spelled == path]
-    bare = _fold(_without_ending(link.target.strip().strip("/")))
+    bare = fold(_without_ending(link.target.strip().strip("/")))
     if link.kind != "relative" or link.target.startswith("/"):
         # A path may be given from any folder above, as Obsidian and site generators do.
         yield [name for name in pages if f"/{name.spelled}".endswith(f"/{bare}")]
     if link.kind != "relative":
-        spelled = _fold(link.target.strip())
+        spelled = fold(link.target.strip())
         yield [name for name in named if name.kind == "alias" and name.spelled == spelled]
 
 
@@ -88,12 +88,12 @@ def _paths(source: str, link: Link) -> list[str]:
     A site's address may begin with folders that are not in the project: `/docs/a/b` means `a/b`
     where the project is the folder `docs`.
     """
-    target = _fold(_without_ending(link.target.strip()))
-    root = _fold(_root(source))
+    target = fold(_without_ending(link.target.strip()))
+    root = fold(_root(source))
     if target.startswith("/"):
         parts = _join("", target.strip("/")).split("/")
         return [_join(root, "/".join(parts[start:])) for start in range(len(parts))]
-    beside = _join(_fold(posixpath.dirname(source)), target)
+    beside = _join(fold(posixpath.dirname(source)), target)
     return [beside] if link.kind == "relative" else [beside, _join(root, target)]
 
 
@@ -127,7 +127,3 @@ def _join(folder: str, target: str) -> str:
 def _without_ending(path: str) -> str:
     stem, ending = posixpath.splitext(path)
     return stem if ending.lower() in _ENDINGS else path
-
-
-def _fold(text: str) -> str:
-    return unicodedata.normalize("NFC", text).casefold()

@@ -13,7 +13,8 @@ import pytest
 from documents import PlainAnalyzer
 from dowse.errors import Damaged, DowseError
 from dowse.ports import Analyzer
-from dowse.store.embedded.keyword_replica import KeywordIndex, KeywordReplica
+from dowse.store.embedded.keyword_index import KeywordIndex
+from dowse.store.embedded.keyword_replica import KeywordReplica
 from dowse.store.embedded.manifest import Manifest, verify
 from dowse.store.embedded.truth import KeywordRow, Truth
 

@@ -12,7 +12,8 @@ import pytest
 
 from dowse.store.embedded.manifest import Manifest, verify
 from dowse.store.embedded.truth import Truth, VectorRow
-from dowse.store.embedded.vector_replica import VectorIndex, VectorReplica
+from dowse.store.embedded.vector_index import VectorIndex
+from dowse.store.embedded.vector_replica import VectorReplica
 from dowse.types import Matrix, Scores, Vector
 
 

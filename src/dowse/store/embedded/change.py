@@ -11,7 +11,9 @@ from typing import Any
 import msgspec
 
 from dowse.ports import Analyzer
+from dowse.store.embedded.facets import facets_of
 from dowse.store.embedded.links import resolve_links
+from dowse.store.fold import fold
 from dowse.store.resolve import names_of, names_of_target
 from dowse.store.vectors import encode_vector
 from dowse.types import (
@@ -19,15 +21,17 @@ from dowse.types import (
     ChunkedDocument,
     ChunkKey,
     CodeBlock,
+    Fields,
     FileState,
     IndexedDocument,
     Link,
     Vector,
+    modified,
     short_id,
     text_key,
 )
 
-_PARTS = ("code_blocks", "chunks", "sections", "links", "names")
+_PARTS = ("code_blocks", "chunks", "sections", "links", "names", "facets")
 _LATEST = 2**63 - 1  # nanoseconds: the year 2262, the last that SQLite's integers reach
 
 _Spelling = tuple[str, str, str]
@@ -80,8 +84,10 @@ class Change:
     def touch(self, document_id: str, state: FileState) -> None:
         """Notes a file's new time."""
         self._connection.execute(
-            "UPDATE documents SET size = ?, mtime_ns = ?, digest = ?, settled = ? WHERE id = ?",
-            (*_state_columns(state), document_id),
+            "UPDATE documents SET size = ?, mtime_ns = ?, digest = ?, settled = ?, modified ="
+            " CASE WHEN json_extract(fields, '$.modified') IS NULL THEN ? ELSE modified END"
+            " WHERE id = ?",
+            (*_state_columns(state), _modified(Fields(), state), document_id),
         )
 
     def keep(self, model: str, dimensions: int, vectors: Mapping[bytes, Vector]) -> None:
@@ -122,14 +128,15 @@ class Change:
         document = indexed.chunked.document
         row = self._row(
             "INSERT INTO documents"
-            " (id, short, size, mtime_ns, digest, settled, fields, body, text) VALUES"
-            " (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+            " (id, short, size, mtime_ns, digest, settled, modified, fields, body, text) VALUES"
+            " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
             " size = excluded.size, mtime_ns = excluded.mtime_ns, digest = excluded.digest,"
-            " settled = excluded.settled, fields = excluded.fields, body = excluded.body,"
-            " text = excluded.text RETURNING key",
+            " settled = excluded.settled, modified = excluded.modified, fields = excluded.fields,"
+            " body = excluded.body, text = excluded.text RETURNING key",
             document.id,
             short_id(document.id),
             *_state_columns(indexed.state),
+            _modified(document.fields, indexed.state),
             msgspec.json.encode(document.fields).decode(),
             document.body,
             document.text,
@@ -149,12 +156,15 @@ class Change:
         keys = [self._put_chunk(key, chunked, chunk) for chunk in chunked.chunks]
         self._journal(keys)
         blocks = [
-            (key, keys[place], b.language, b.text, b.start, b.end, b.first_line, b.last_line)
+            (key, keys[place], fold(b.language), b.text, b.start, b.end, b.first_line, b.last_line)
             for b in document.code_blocks
             if (place := _place_of(chunked, b)) is not None
         ]
         self._connection.executemany(
             "INSERT INTO code_blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", blocks
+        )
+        self._connection.executemany(
+            "INSERT INTO facets VALUES (?, ?, ?)", [(key, *facet) for facet in facets_of(document)]
         )
         for link in document.links:
             self._put_link(key, document.id, link)
@@ -207,8 +217,15 @@ class Change:
 
 
 def _state_columns(state: FileState) -> tuple[int, int, str, bool]:
-    mtime_ns = max(-_LATEST, min(_LATEST, state.mtime_ns))
-    return state.size, mtime_ns, state.digest, state.settled
+    return state.size, _mtime_ns(state), state.digest, state.settled
+
+
+def _modified(fields: Fields, state: FileState) -> float:
+    return modified(fields, _mtime_ns(state))
+
+
+def _mtime_ns(state: FileState) -> int:
+    return max(-_LATEST, min(_LATEST, state.mtime_ns))
 
 
 def _place_of(chunked: ChunkedDocument, block: CodeBlock) -> int | None:

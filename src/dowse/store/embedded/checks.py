@@ -29,6 +29,10 @@ _HOLES = {
         "SELECT count(*) FROM documents d WHERE NOT EXISTS"
         " (SELECT 1 FROM names n WHERE n.document = d.key)"
     ),
+    "documents that no condition can meet": (
+        "SELECT count(*) FROM documents d WHERE NOT EXISTS"
+        " (SELECT 1 FROM facets f WHERE f.document = d.key AND f.kind = 'path')"
+    ),
     "documents whose fields cannot be read": (
         "SELECT count(*) FROM documents WHERE NOT json_valid(fields)"
     ),

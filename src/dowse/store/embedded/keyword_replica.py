@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,45 +18,13 @@ import tantivy
 from dowse.errors import Damaged
 from dowse.ports import Analyzer
 from dowse.store.embedded.failures import replica_damaged, tantivy_errors
+from dowse.store.embedded.keyword_index import KeywordIndex
 from dowse.store.embedded.manifest import FileSum, Manifest, sum_files
 from dowse.store.embedded.truth import Terms, Truth
-from dowse.types import ChunkKey, Scores
+from dowse.types import ChunkKey
 
 _META = "meta.json"  # the one file of those below that is ever replaced
 _HEAP = 60_000_000  # bytes that tantivy may fill before it writes a segment
-
-
-class KeywordIndex:
-    """One generation of the keyword index, open for reading."""
-
-    def __init__(self, folder: Path) -> None:
-        with tantivy_errors(folder):
-            index = tantivy.Index.open(str(folder))
-            self._schema = index.schema
-            self._searcher = index.searcher()
-
-    def search(self, field: str, terms: Sequence[str], limit: int) -> Scores:
-        """Chunks that hold any of the terms in a field, best first by BM25."""
-        if not terms or limit < 1:
-            return []
-        wanted = [
-            (tantivy.Occur.Should, tantivy.Query.term_query(self._schema, field, term, "freq"))
-            for term in terms
-        ]
-        found = self._searcher.search(tantivy.Query.boolean_query(wanted), limit, count=False).hits
-        keys = self._searcher.fast_field_values("key", [address for _, address in found])
-        scored = [
-            (int(key or 0), float(score)) for key, (score, _) in zip(keys, found, strict=True)
-        ]
-        return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
-
-    def keys(self) -> set[ChunkKey]:
-        """All the chunks it holds."""
-        everything = self._searcher.search(
-            tantivy.Query.all_query(), max(1, self._searcher.num_docs)
-        )
-        keys = self._searcher.fast_field_values("key", [address for _, address in everything.hits])
-        return {int(key or 0) for key in keys}
 
 
 class KeywordReplica:

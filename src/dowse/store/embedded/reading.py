@@ -3,68 +3,31 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-import threading
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
-import msgspec
-
-from dowse.store.embedded.failures import content_errors, database_errors
-from dowse.store.embedded.replicas import Indexes
-from dowse.store.vectors import decode_vector, model_of
+from dowse.store.embedded import records
+from dowse.store.embedded.records import CHUNK, EDGE_ORDER, EDGES, ENTRY, SECTION
+from dowse.store.embedded.searching import SqliteSearching
+from dowse.store.vectors import decode_vector
 from dowse.types import (
     Chunk,
     ChunkKey,
     Counts,
     DocumentEntry,
     Edge,
-    Fields,
     FileState,
-    Link,
-    Scores,
-    Section,
-    Stamp,
     StoredChunk,
     StoredDocument,
     Vector,
     embedding_text,
-    modified,
 )
 
-_T = TypeVar("_T")
-
-_ENTRY = """d.id, d.short, d.fields, d.size, d.mtime_ns,
-  (SELECT count(*) FROM chunks c WHERE c.document = d.key)"""
-_CHUNK = (
-    """c.id, c.section, c.header_path, c.start, c."end", c.overlap, c.first_line, c.last_line"""
-)
 _AT_ONCE = 500  # values bound to one statement: old builds of SQLite take 999
-_SECTION = """id, header_path, start, "end", first_line, last_line"""
 
 
-class SqliteReading:
+class SqliteReading(SqliteSearching):
     """The reading side of the embedded store, inside one transaction."""
-
-    def __init__(
-        self, connection: sqlite3.Connection, database: Path, indexes: Callable[[], Indexes]
-    ) -> None:
-        self._connection = connection
-        self._one_at_a_time = threading.Lock()  # threads may share a reading, not a statement
-        self._database = database
-        self._indexes = indexes
-
-    @property
-    def generation(self) -> int:
-        """How many batches the index has taken."""
-        return int(self._meta("generation") or 0)
-
-    def stamp(self) -> Stamp | None:
-        """What the index was built with; None while it is new."""
-        stamp = self._meta("stamp")
-        with content_errors():
-            return None if stamp is None else json.loads(stamp)
 
     def files(self) -> dict[str, FileState]:
         """What is known of every file, by document id."""
@@ -76,7 +39,7 @@ class SqliteReading:
 
     def documents(self) -> list[DocumentEntry]:
         """All documents, by id."""
-        return self._made(_entry, f"SELECT {_ENTRY} FROM documents d ORDER BY id")
+        return self._made(records.entry, f"SELECT {ENTRY} FROM documents d ORDER BY id")
 
     def document(self, document_id: str) -> StoredDocument | None:
         """One document, whole."""
@@ -85,14 +48,14 @@ class SqliteReading:
             return None
         key, body = row
         text, entry = self._text_and_entry(key)
-        sections = f"SELECT {_SECTION} FROM sections WHERE document = ? ORDER BY key"
-        chunks = f"SELECT {_CHUNK} FROM chunks c WHERE document = ? ORDER BY key"
+        sections = f"SELECT {SECTION} FROM sections WHERE document = ? ORDER BY key"
+        chunks = f"SELECT {CHUNK} FROM chunks c WHERE document = ? ORDER BY key"
         return StoredDocument(
             entry,
             text,
             body,
-            tuple(self._made(_section, sections, key)),
-            tuple(self._made(_chunk, chunks, key)),
+            tuple(self._made(records.section, sections, key)),
+            tuple(self._made(records.chunk, chunks, key)),
         )
 
     def find(self, short: str) -> list[tuple[str, int, int]]:
@@ -113,7 +76,7 @@ class SqliteReading:
         """Chunks by key, in the order asked for; unknown keys are passed over."""
         rows = self._made(
             _keyed_chunk,
-            f"SELECT c.key, c.document, {_CHUNK} FROM chunks c"
+            f"SELECT c.key, c.document, {CHUNK} FROM chunks c"
             " WHERE c.key IN (SELECT value FROM json_each(?))",
             json.dumps(list(keys)),
         )
@@ -126,12 +89,7 @@ class SqliteReading:
 
     def edges(self) -> list[Edge]:
         """All links, by source and line."""
-        rows = self._rows(
-            "SELECT s.id, l.kind, l.target, l.anchor, l.label, l.line, t.id FROM edges l"
-            " JOIN documents s ON s.key = l.source LEFT JOIN documents t ON t.key = l.leads"
-            " ORDER BY s.id, l.line, l.key"
-        )
-        return [Edge(row[0], Link(*row[1:6]), row[6]) for row in rows]
+        return [records.edge(row) for row in self._rows(f"{EDGES} {EDGE_ORDER}")]
 
     def communities(self) -> dict[str, int]:
         """The community of each document that has one, by id."""
@@ -149,18 +107,6 @@ class SqliteReading:
             self._model[0],
         )
         return Counts(*row)
-
-    def keyword(self, terms: Sequence[str], limit: int) -> Scores:
-        """Chunks that hold any of the terms, best first."""
-        return self._indexes().keyword.search("body", terms, limit)
-
-    def code(self, terms: Sequence[str], limit: int) -> Scores:
-        """Chunks whose code holds any of the terms, best first."""
-        return self._indexes().keyword.search("code", terms, limit)
-
-    def nearest(self, vector: Vector, limit: int) -> Scores:
-        """Chunks by cosine to the vector, best first."""
-        return self._indexes().vectors.search(vector, limit)
 
     def vocabulary(self, size: int) -> list[str]:
         """The most frequent words, most frequent first."""
@@ -192,7 +138,7 @@ class SqliteReading:
         """The embedding texts of chunks that have no vector yet."""
         rows = self._made(
             _keyed_chunk,
-            f"SELECT c.key, c.document, {_CHUNK} FROM chunks c WHERE NOT EXISTS"
+            f"SELECT c.key, c.document, {CHUNK} FROM chunks c WHERE NOT EXISTS"
             " (SELECT 1 FROM embeddings e WHERE e.model = ? AND e.text_key = c.text_key)"
             " ORDER BY c.key",
             self._model[0],
@@ -201,51 +147,13 @@ class SqliteReading:
         return [_embedding_text(texts[document], chunk) for _, document, chunk in rows]
 
     def _text_and_entry(self, document: int) -> tuple[str, DocumentEntry]:
-        query = f"SELECT text, {_ENTRY} FROM documents d WHERE key = ?"
-        return self._made(lambda row: (row[0], _entry(row[1:])), query, document)[0]
-
-    @property
-    def _model(self) -> tuple[str, int]:
-        return model_of(self.stamp())
-
-    def _meta(self, name: str) -> str | None:
-        row = self._row("SELECT value FROM meta WHERE name = ?", name)
-        return None if row is None else str(row[0])
-
-    def _row(self, query: str, *values: object) -> Any:
-        return next(iter(self._rows(query, *values)), None)
-
-    def _rows(self, query: str, *values: object) -> list[Any]:
-        with database_errors(self._database), self._one_at_a_time:
-            return self._connection.execute(query, values).fetchall()
-
-    def _made(self, make: Callable[[Sequence[Any]], _T], query: str, *values: object) -> list[_T]:
-        """What is made of each row."""
-        rows = self._rows(query, *values)
-        with content_errors():
-            return [make(row) for row in rows]
+        query = f"SELECT text, {ENTRY} FROM documents d WHERE key = ?"
+        return self._made(lambda row: (row[0], records.entry(row[1:])), query, document)[0]
 
 
 def _embedding_text(text: str, chunk: Chunk) -> str:
     return embedding_text(chunk.header_path, text[chunk.start : chunk.end])
 
 
-def _entry(row: Sequence[Any]) -> DocumentEntry:
-    document_id, short, encoded, size, mtime_ns, chunks = row
-    fields = msgspec.json.decode(encoded, type=Fields)
-    when = modified(fields, mtime_ns)
-    return DocumentEntry(document_id, short, fields, when, size, mtime_ns, chunks)
-
-
-def _section(row: Sequence[Any]) -> Section:
-    section_id, header_path, *rest = row
-    return Section(section_id, tuple(json.loads(header_path)), *rest)
-
-
 def _keyed_chunk(row: Sequence[Any]) -> tuple[ChunkKey, int, Chunk]:
-    return row[0], row[1], _chunk(row[2:])
-
-
-def _chunk(row: Sequence[Any]) -> Chunk:
-    chunk_id, section, header_path, *rest = row
-    return Chunk(chunk_id, section, tuple(json.loads(header_path)), *rest)
+    return row[0], row[1], records.chunk(row[2:])

@@ -12,10 +12,12 @@ from typing import NamedTuple
 from dowse.errors import Damaged
 from dowse.ports import Analyzer
 from dowse.store.embedded.failures import disk_errors
-from dowse.store.embedded.keyword_replica import KeywordIndex, KeywordReplica
+from dowse.store.embedded.keyword_index import KeywordIndex
+from dowse.store.embedded.keyword_replica import KeywordReplica
 from dowse.store.embedded.manifest import Manifest, read_manifest, verify, write_manifest
 from dowse.store.embedded.truth import Truth
-from dowse.store.embedded.vector_replica import VectorIndex, VectorReplica
+from dowse.store.embedded.vector_index import VectorIndex
+from dowse.store.embedded.vector_replica import VectorReplica
 from dowse.types import Announce, Event
 
 Replica = KeywordReplica | VectorReplica

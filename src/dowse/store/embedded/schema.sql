@@ -13,11 +13,13 @@ CREATE TABLE documents (
   mtime_ns INTEGER NOT NULL,
   digest   TEXT NOT NULL,
   settled  INTEGER NOT NULL,
+  modified REAL NOT NULL,     -- what the frontmatter says, else the file's time
   fields   TEXT NOT NULL,     -- JSON of types.Fields
   body     INTEGER NOT NULL,
   text     TEXT NOT NULL
 );
 CREATE INDEX documents_short ON documents(short);
+CREATE INDEX documents_modified ON documents(modified);
 
 CREATE TABLE sections (
   key         INTEGER PRIMARY KEY,
@@ -52,7 +54,7 @@ CREATE INDEX chunks_text_key ON chunks(text_key);
 CREATE TABLE code_blocks (
   document   INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
   chunk      INTEGER NOT NULL REFERENCES chunks ON DELETE CASCADE,
-  language   TEXT NOT NULL,
+  language   TEXT NOT NULL,   -- folded
   text       TEXT NOT NULL,
   start      INTEGER NOT NULL,
   "end"      INTEGER NOT NULL,
@@ -61,6 +63,16 @@ CREATE TABLE code_blocks (
 );
 CREATE INDEX code_blocks_document ON code_blocks(document);
 CREATE INDEX code_blocks_chunk ON code_blocks(chunk);
+CREATE INDEX code_blocks_language ON code_blocks(language, chunk);
+
+-- What conditions compare of a document, folded. A tag stands beside all that it lies below.
+CREATE TABLE facets (
+  document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+  kind     TEXT NOT NULL,
+  value    TEXT NOT NULL
+);
+CREATE INDEX facets_document ON facets(document);
+CREATE INDEX facets_value ON facets(kind, value, document);
 
 CREATE TABLE links (
   key    INTEGER PRIMARY KEY,

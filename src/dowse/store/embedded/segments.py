@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 
 from dowse.store.embedded.failures import replica_damaged
 from dowse.store.embedded.truth import VectorRow
-from dowse.types import Matrix
-
-Keys = NDArray[np.int64]
-"""Chunk keys, one per row."""
+from dowse.types import Keys, Matrix
 
 Segment = tuple[Keys, NDArray[np.float16], NDArray[np.uint64]]
 """The keys, the vectors and the sign codes of some rows."""
@@ -52,6 +49,22 @@ def stack(rows: Iterable[VectorRow], rotation: Matrix) -> Segment:
         content += vector
     vectors = np.frombuffer(content, dtype="<f2").reshape(len(keys), len(rotation))
     return np.array(keys, dtype=np.int64), vectors, codes_of(vectors, rotation)
+
+
+def dead_name(number: int) -> str:
+    """The file that lists what is no more, as of a segment."""
+    return f"dead-{number}.npy"
+
+
+def dead_keys(folder: Path, segments: Sequence[int]) -> Keys:
+    """The keys that lie in a segment but are no more, as the newest segment knows."""
+    dead: Keys = map_array(folder / dead_name(max(segments))) if segments else no_keys()
+    return dead
+
+
+def no_keys() -> Keys:
+    """No keys at all."""
+    return np.zeros(0, dtype=np.int64)
 
 
 def without(segment: Segment, dead: Keys) -> Segment:

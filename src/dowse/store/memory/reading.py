@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
 
-import numpy as np
-
-from dowse.ports import Analyzer
-from dowse.store.memory.bm25 import bm25
+from dowse.store.memory.searching import MemorySearching
 from dowse.store.resolve import choose, names_of, names_of_target
-from dowse.store.vectors import model_of
 from dowse.types import (
     Chunk,
     ChunkKey,
@@ -21,36 +15,17 @@ from dowse.types import (
     Edge,
     FileState,
     IndexedDocument,
-    Scores,
     Section,
     Stamp,
     StoredChunk,
     StoredDocument,
     Vector,
     short_id,
-    text_key,
 )
 
 
-@dataclass(slots=True)
-class State:
-    """All that one generation holds."""
-
-    generation: int = 0
-    stamp: Stamp | None = None
-    documents: dict[str, IndexedDocument] = field(default_factory=dict)
-    keys: dict[ChunkKey, tuple[str, Chunk]] = field(default_factory=dict)
-    vectors: dict[tuple[str, bytes], Vector] = field(default_factory=dict)
-    communities: dict[str, int] = field(default_factory=dict)
-    next_key: ChunkKey = 1
-
-
-class MemoryReading:
+class MemoryReading(MemorySearching):
     """One generation; also what a writer changes, since nobody else holds its copy."""
-
-    def __init__(self, state: State, analyzer: Analyzer) -> None:
-        self._state = state
-        self._analyzer = analyzer
 
     @property
     def generation(self) -> int:
@@ -118,6 +93,14 @@ class MemoryReading:
                 edges.append(Edge(source, link, choose(source, link, named)))
         return [edge for edge in edges if edge.target or edge.link.kind != "related"]
 
+    def links_of(self, document_ids: Collection[str]) -> list[Edge]:
+        """The links that begin or end at any of these documents, by source and line."""
+        return [
+            edge
+            for edge in self.edges()
+            if edge.source in document_ids or edge.target in document_ids
+        ]
+
     def communities(self) -> dict[str, int]:
         """The community of each document that has one, by id."""
         return dict(self._state.communities)
@@ -138,25 +121,6 @@ class MemoryReading:
             communities=len(set(self._state.communities.values())),
         )
 
-    def keyword(self, terms: Sequence[str], limit: int) -> Scores:
-        """Chunks that hold any of the terms, best first."""
-        return bm25(terms, {key: self._body(key) for key in self._state.keys})[: max(0, limit)]
-
-    def code(self, terms: Sequence[str], limit: int) -> Scores:
-        """Chunks whose code holds any of the terms, best first."""
-        return bm25(terms, {key: self._code(key) for key in self._state.keys})[: max(0, limit)]
-
-    def nearest(self, vector: Vector, limit: int) -> Scores:
-        """Chunks by cosine to the vector, best first."""
-        known = {key: self._vector(key) for key in self._state.keys}
-        scored = [(key, _cosine(one, vector)) for key, one in known.items() if one is not None]
-        return sorted(scored, key=lambda pair: (-pair[1], pair[0]))[: max(0, limit)]
-
-    def vocabulary(self, size: int) -> list[str]:
-        """The most frequent words, most frequent first."""
-        words = self._words()
-        return sorted(words, key=lambda word: (-words[word], word))[: max(0, size)]
-
     def vectors(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         """The vectors that are known for these text keys."""
         known = self._state.vectors
@@ -170,46 +134,6 @@ class MemoryReading:
     def unembedded(self) -> list[str]:
         """The embedding texts of chunks that have no vector yet."""
         return [self._text(key) for key in self._state.keys if self._vector(key) is None]
-
-    @property
-    def _model(self) -> str:
-        return model_of(self._state.stamp)[0]
-
-    def _text(self, key: ChunkKey) -> str:
-        name, chunk = self._state.keys[key]
-        return self._state.documents[name].chunked.embedding_text(chunk)
-
-    def _vector(self, key: ChunkKey) -> Vector | None:
-        return self._state.vectors.get((self._model, text_key(self._text(key))))
-
-    def _words(self) -> Counter[str]:
-        words: Counter[str] = Counter()
-        for indexed in self._state.documents.values():
-            document = indexed.chunked.document
-            words.update(self._analyzer.vocabulary(document.text[document.body :]))
-        return words
-
-    def _body(self, key: ChunkKey) -> list[str]:
-        name, chunk = self._state.keys[key]
-        chunked = self._state.documents[name].chunked
-        fields, text = chunked.document.fields, chunked.text_of(chunk)
-        return [term for term, _ in self._analyzer.chunk_terms(fields, chunk.header_path, text)]
-
-    def _code(self, key: ChunkKey) -> list[str]:
-        name, chunk = self._state.keys[key]
-        chunked = self._state.documents[name].chunked
-        after = [other.end for other in chunked.chunks if other.start < chunk.start]
-        blocks = [
-            block
-            for block in chunked.document.code_blocks
-            if max(after, default=0) <= block.start < chunk.end
-        ]
-        code = "\n".join(block.text for block in blocks)
-        return [term for term, _ in self._analyzer.code_terms(code)]
-
-
-def _cosine(one: Vector, other: Vector) -> float:
-    return float(np.float32(one.astype(np.float64) @ other.astype(np.float64)))
 
 
 def _entry(indexed: IndexedDocument) -> DocumentEntry:

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from dowse.errors import Locked
 from dowse.ports import Analyzer
-from dowse.store.memory.reading import MemoryReading, State
+from dowse.store.memory.reading import MemoryReading
+from dowse.store.memory.searching import State
 from dowse.store.vectors import decode_vector, encode_vector, model_of
 from dowse.types import Batch, Finding, IndexedDocument, Stamp, Vector
 
