@@ -93,7 +93,7 @@ def test_the_best_of_many_stay_apart() -> None:
 
 @pytest.mark.parametrize("normalise", ["minmax", "zscore"])
 def test_scores_that_hardly_differ_are_no_trouble(normalise: Normalisation) -> None:
-    scores = [(1, 5e-324), (2, 0.0)]
+    scores = [(1, 5e-324), *((key, 0.0) for key in range(2, 10))]
     sums = _sums(fuse_by_score([Ranking("keyword", scores)], {}, normalise))
     assert 0 <= sums[2] <= sums[1] <= 1
 

@@ -70,8 +70,10 @@ def test_what_tells_nothing_apart_gets_the_least(scores: list[float]) -> None:
 
 
 def test_a_negative_score_counts_as_none() -> None:
-    with_negative = _weights(DECIDED, _ranking("semantic", [0.5, -0.5]))
-    assert with_negative == _weights(DECIDED, _ranking("semantic", [0.5, 0.0]))
+    none, below = _ranking("semantic", [0.5, 0.4, 0.0]), _ranking("semantic", [0.5, 0.4, -0.5])
+    expected = _weights(DECIDED, none, variance_threshold=0.25)
+    assert expected["semantic"] < 1  # so a larger variance would show
+    assert _weights(DECIDED, below, variance_threshold=0.25) == expected
 
 
 def test_what_found_nothing_neither_gives_nor_takes() -> None:

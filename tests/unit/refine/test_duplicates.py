@@ -48,12 +48,14 @@ def test_white_space_makes_no_text_another() -> None:
         ("a b c", "abc", 0.0),  # spaces count
         ("ab", "AB", 1.0),
         ("ab", "abc", 0.0),
+        ("ab", "ab ", 0.0),
         ("a", "a\0", 0.0),
         ("", "", 1.0),
         ("", "\0\0\0", 0.0),
         ("漢字です", "漢字でした", 1 / 4),
         ("🎉🎉🎉x", "🎉🎉🎉y", 1 / 3),
         ("\ud800ab", "\ud800AB", 1.0),  # half of a pair, as broken files can hold
+        ("\ud800ab", "?ab", 0.0),
     ],
 )
 def test_the_index_of_two_texts_decides(one: str, other: str, jaccard: float) -> None:
