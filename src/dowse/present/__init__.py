@@ -1,5 +1,21 @@
 """Ranking → what a person or a model reads."""
 
+from dowse.present.answer import extract_answer
+from dowse.present.budget import count_tokens, fit
+from dowse.present.formats import as_markdown
+from dowse.present.options import AnswerOptions
 from dowse.present.snippet import snippet
+from dowse.present.writer import EndpointWriter
+from dowse.present.written import instructions_and_material, written_answer
 
-__all__ = ["snippet"]
+__all__ = [
+    "AnswerOptions",
+    "EndpointWriter",
+    "as_markdown",
+    "count_tokens",
+    "extract_answer",
+    "fit",
+    "instructions_and_material",
+    "snippet",
+    "written_answer",
+]

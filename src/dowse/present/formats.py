@@ -1,0 +1,73 @@
+"""A response as Markdown, for a model or a person to read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from dowse.types import Hit, Response, header_line
+
+_SPECIAL = re.compile(r"([\\`*\[\]<>#|~&]|(?<!\w)_|_(?!\w))")
+_BACKTICKS = re.compile(r"`+")
+
+
+def as_markdown(response: Response) -> str:
+    """The results: each a heading line, then its text in a fence that it cannot break out of."""
+    return "\n\n".join(_blocks(response)) + "\n"
+
+
+def _blocks(response: Response) -> Iterator[str]:
+    yield f"# Results for: {_inline(response.query)}"
+    yield from (f"> {_inline(notice)}" for notice in response.notices)
+    yield from _hits(response.hits)
+    if not response.hits:
+        yield "Nothing was found."
+        yield from _why_nothing(response)
+
+
+def _why_nothing(response: Response) -> Iterator[str]:
+    if response.removed:
+        kept_out = response.removed.items()
+        yield "\n".join(f"- {_code(condition)} kept out {count}" for condition, count in kept_out)
+    if response.nearest:
+        yield "The nearest results below the threshold:"
+        yield from _hits(response.nearest)
+
+
+def _hits(hits: Sequence[Hit]) -> Iterator[str]:
+    for rank, hit in enumerate(hits, 1):
+        title = _inline(hit.title or hit.document)
+        yield " · ".join((f"## {rank}. {title}", *_particulars(hit)))
+        yield _fenced(hit.text)
+
+
+def _particulars(hit: Hit) -> Iterator[str]:
+    if hit.header_path:
+        yield header_line(tuple(map(_inline, hit.header_path)))
+    yield _code(f"{hit.document}:{hit.first_line}-{hit.last_line}")
+    yield f"score {hit.score:.3f}"
+    if hit.stale:
+        yield "changed since it was indexed"
+
+
+def _inline(text: str) -> str:
+    """A text on one line whose characters mean nothing but themselves."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    """A text as a code span, whatever backticks it holds."""
+    flat = " ".join(text.split())
+    ticks = "`" * _more_than_any(flat, 1)
+    gap = " " if "`" in flat else ""
+    return f"{ticks}{gap}{flat}{gap}{ticks}"
+
+
+def _fenced(text: str) -> str:
+    ticks = "`" * _more_than_any(text, 3)
+    return f"{ticks}markdown\n{text.strip(chr(10))}\n{ticks}"
+
+
+def _more_than_any(text: str, least: int) -> int:
+    runs = (len(run) for run in _BACKTICKS.findall(text))
+    return max(least, 1 + max(runs, default=0))

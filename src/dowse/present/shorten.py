@@ -1,0 +1,30 @@
+"""Cutting a text where a reader can bear it."""
+
+from __future__ import annotations
+
+import re
+
+_BOUNDARY = re.compile(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？｡][」』）]*|(?=\n)")
+_SIGN = "…"
+_ENOUGH = 0.5  # share of the room that a cut at a sentence must fill to be preferred
+
+
+def shorten(text: str, size: int) -> str:
+    """The text, or as much of it as `size` characters hold with the sign that it goes on."""
+    if len(text) <= size:
+        return text
+    start = text[: max(0, size - 2)]
+    kept = _at_boundary(start, text)
+    return f"{kept} {_SIGN}" if kept else ""
+
+
+def _at_boundary(start: str, text: str) -> str:
+    """The beginning cut back to the end of a sentence or line, else of a word."""
+    ends = [match.end() for match in _BOUNDARY.finditer(text, 0, len(start) + 1)]
+    fitting = [end for end in ends if end <= len(start)]
+    if fitting and fitting[-1] >= _ENOUGH * len(start):
+        return start[: fitting[-1]].rstrip()
+    whole_words = re.match(r".*(?=\s)", start, re.DOTALL)
+    if whole_words and len(whole_words[0]) >= _ENOUGH * len(start):
+        return whole_words[0].rstrip()
+    return start.rstrip()

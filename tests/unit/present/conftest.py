@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import Protocol
+
+import pytest
+
+from dowse.types import Hit, Trace
+
+
+class MakeHit(Protocol):
+    def __call__(
+        self,
+        text: str,
+        *,
+        score: float = 0.5,
+        title: str = "Notes",
+        header_path: tuple[str, ...] = (),
+        document: str = "notes.md",
+        stale: bool = False,
+    ) -> Hit: ...
+
+
+def _make_hit(
+    text: str,
+    *,
+    score: float = 0.5,
+    title: str = "Notes",
+    header_path: tuple[str, ...] = (),
+    document: str = "notes.md",
+    stale: bool = False,
+) -> Hit:
+    return Hit(
+        id="0" * 16,
+        section="1" * 16,
+        document=document,
+        title=title,
+        header_path=header_path,
+        first_line=3,
+        last_line=7,
+        score=score,
+        text=text,
+        snippet="",
+        modified=0.0,
+        tags=(),
+        links_out=(),
+        links_in=(),
+        stale=stale,
+        trace=Trace((), ()),
+    )
+
+
+@pytest.fixture
+def make_hit() -> MakeHit:
+    return _make_hit

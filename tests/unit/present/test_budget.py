@@ -1,0 +1,115 @@
+"""Token budgets; the estimate is checked against the tokenizer of the model that ships."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dowse.embed import DEFAULT_MODEL, pull
+from dowse.errors import WeightsMissing
+from dowse.present import count_tokens, fit
+
+_ENGLISH = """Reciprocal rank fusion combines several rankings without looking at their scores, so
+that a keyword engine and a vector index can be merged even though one gives BM25 scores and the
+other cosines. It is robust, needs no training, and its only parameter is usually left at sixty.
+- **Thresholds** drop what nobody should see; see [the guide](docs/guide.md#thresholds).
+- Duplicates (exact, near, semantic) are merged afterwards, 0.85 being the default cosine."""
+_CODE = '''def getUserById(self, user_id: int, *, timeout_ms: float = 1500.0) -> "User | None":
+    """Looks a user up."""
+    try:
+        row = self._db.execute("SELECT * FROM users WHERE id = ?", (user_id,)).fetchone()
+    except sqlite3.OperationalError as error:
+        raise HTTPResponseError(f"users: {error!r}", status=503) from error
+    return User(**row) if row else None
+'''
+_CHINESE = """向量数据库把文本转换为向量，并用余弦相似度查找最接近的段落。关键词检索则依靠倒排索引，
+二者结合可以得到更好的结果。配置文件 dowse.toml 中的 top_n 决定返回多少条结果。"""
+_JAPANESE = """検索エンジンは全文検索とベクトル検索を組み合わせることで、質問に最も関連する文書を
+見つけ出します。インデックスは差分だけを更新するので、とても速いです。"""
+_KOREAN = (
+    "검색 엔진은 전문 검색과 벡터 검색을 결합하여 질문과 가장 관련성이 높은 문서를 찾아냅니다."
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    cache = Path(os.environ.get("DOWSE_CACHE_DIR") or platformdirs.user_cache_dir("dowse"))
+    try:
+        pull(DEFAULT_MODEL, cache)
+    except WeightsMissing as error:
+        pytest.fail(f"This test needs the real weights. {error}", pytrace=False)
+    from tokenizers import Tokenizer  # noqa: PLC0415  (only this fixture needs it)
+
+    found = Tokenizer.from_file(str(cache / "models" / DEFAULT_MODEL / "tokenizer.json"))
+    found.no_truncation()
+    found.no_padding()
+    return found
+
+
+@pytest.mark.parametrize("text", [_ENGLISH, _CODE, _CHINESE, _JAPANESE, _KOREAN])
+def test_the_estimate_is_too_high_but_not_by_far(tokenizer: Any, text: str) -> None:
+    real = len(tokenizer.encode(text, add_special_tokens=False).ids)
+    assert real <= count_tokens(text) <= 1.6 * real
+
+
+def test_nothing_takes_no_tokens() -> None:
+    assert count_tokens("") == 0
+    assert count_tokens("word") == 1
+
+
+def test_texts_are_whole_while_they_fit() -> None:
+    texts = ["one two three", "four five six"]
+    assert fit(texts, 100) == texts
+    assert fit(texts, sum(map(count_tokens, texts))) == texts
+
+
+def test_the_first_that_does_not_fit_is_cut_at_a_sentence_and_the_rest_is_dropped() -> None:
+    long = "This sentence stands here. " * 20
+    kept = fit(["short", long, "tiny"], 60)
+    assert kept[0] == "short"
+    assert kept[1] is not None
+    assert kept[1].endswith("stands here. …")
+    assert kept[2] is None
+
+
+def test_a_line_end_will_do_where_no_sentence_ends() -> None:
+    kept = fit(["- item without a stop\n" * 30], 50)[0]
+    assert kept is not None
+    assert kept.endswith("a stop …")
+
+
+def test_what_stands_around_a_text_counts() -> None:
+    assert fit(["one", "two"], 12, fixed=5) == ["one", "two"]
+    assert fit(["one", "two"], 11, fixed=5) == ["one", None]
+    assert fit(["one"], 3, fixed=5) == [None]
+
+
+@pytest.mark.parametrize("budget", [0, -5])
+def test_no_budget_keeps_nothing(budget: int) -> None:
+    assert fit(["some text"], budget) == [None]
+
+
+def test_text_without_blanks_is_cut() -> None:
+    kept = fit(["検索エンジンは速い。" * 100], 100)[0]
+    assert kept is not None
+    assert kept.endswith("速い。 …")
+
+
+_TEXTS = st.text(st.sampled_from("ab. \n検索。1_{}") | st.characters(), max_size=400)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.lists(_TEXTS, max_size=5), st.integers(-5, 300), st.integers(0, 20))
+def test_the_budget_is_never_exceeded(texts: list[str], budget: int, fixed: int) -> None:
+    kept = fit(texts, budget, fixed)
+    assert len(kept) == len(texts)
+    spent = sum(count_tokens(text) + fixed for text in kept if text is not None)
+    assert spent <= max(budget, 0)
+    whole = [text == given for text, given in zip(kept, texts, strict=True)]
+    assert sum(text is not None for text in kept) <= whole.count(True) + 1

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dowse.present import as_markdown
+from dowse.types import Hit, Response
+
+if TYPE_CHECKING:
+    from unit.present.conftest import MakeHit
+
+
+def _response(*hits: Hit, query: str = "tokens", notices: tuple[str, ...] = ()) -> Response:
+    return Response(query, hits, {}, 0, {"fuse": 0.1}, notices)
+
+
+def test_each_result_has_its_place_and_its_text(make_hit: MakeHit) -> None:
+    hit = make_hit("Some *text*.\n", score=0.87654, title="Auth", header_path=("Auth", "Keys"))
+    assert as_markdown(_response(hit)) == (
+        "# Results for: tokens\n\n"
+        "## 1. Auth · Auth > Keys · `notes.md:3-7` · score 0.877\n\n"
+        "```markdown\nSome *text*.\n```\n"
+    )
+
+
+def test_a_changed_file_is_named(make_hit: MakeHit) -> None:
+    assert "score 0.500 · changed since it was indexed" in as_markdown(
+        _response(make_hit("text", stale=True))
+    )
+
+
+def test_text_cannot_break_out_of_its_fence(make_hit: MakeHit) -> None:
+    hostile = "x\n```\n````\n# Not a heading\n`````markdown\n"
+    shown = as_markdown(_response(make_hit(hostile)))
+    assert "``````markdown\nx\n" in shown
+    assert shown.endswith("\n``````\n")
+
+
+def test_titles_paths_and_queries_cannot_become_markup(make_hit: MakeHit) -> None:
+    hit = make_hit(
+        "text", title="# [x](y)\n\n## 9. *Fake*", header_path=("<b>a", "b"), document="a`b.md"
+    )
+    lines = as_markdown(_response(hit, query="q\n# fake", notices=("n\n# fake",))).split("\n")
+    headings = [line for line in lines if re.match("#+ ", line)]
+    assert headings == [
+        r"# Results for: q \# fake",
+        r"## 1. \# \[x\](y) \#\# 9. \*Fake\* · \<b\>a > b · `` a`b.md:3-7 `` · score 0.500",
+    ]
+    assert r"> n \# fake" in lines
+
+
+def test_names_with_underscores_stay_readable(make_hit: MakeHit) -> None:
+    assert "## 1. snake_case · " in as_markdown(_response(make_hit("t", title="snake_case")))
+
+
+def test_nothing_found_says_what_was_near_and_what_kept_it_out(make_hit: MakeHit) -> None:
+    response = Response(
+        "q", (), {}, 0, {}, (), nearest=(make_hit("near", title="Near"),), removed={"tag:x": 4}
+    )
+    shown = as_markdown(response)
+    assert "Nothing was found." in shown
+    assert "- `tag:x` kept out 4" in shown
+    assert "## 1. Near" in shown
+
+
+def test_the_time_it_took_changes_nothing(make_hit: MakeHit) -> None:
+    hit = make_hit("text")
+    slow = Response("tokens", (hit,), {}, 0, {"fuse": 9.9}, ())
+    assert as_markdown(slow) == as_markdown(_response(hit))
