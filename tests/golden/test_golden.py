@@ -111,8 +111,6 @@ def print_query(case: Case) -> Iterator[str]:
 def print_understood(query: Query) -> Iterator[str]:
     if query.text:
         yield f"reads {query.text!r}"
-    if query.terms:
-        yield f"finds {' | '.join(query.terms)}"
     if query.prefixes:
         yield f"completes {' | '.join(query.prefixes)}"
     yield from (print_condition(condition) for condition in query.conditions)

@@ -19,10 +19,11 @@ from dowse.types import Condition, Query
 
 _COMPLETIONS = 50  # words that stand for one prefix
 _BEGINNINGS = 10  # words that stand for one that nothing holds
+_FEWER_BEGINNINGS = 3  # when it does not stand alone, or few hold it
 _SPELLINGS = 3
-_NEIGHBOURS = 3  # words that are added to one that few hold
+_LEAST_MISSPELT = 5  # letters of a word that does not stand alone
 _FEW = 5  # passages: fewer would leave a page of results unfilled
-_MOST_LOOKUPS = 16  # words of one query: a pasted page need not be proofread
+_MOST_LOOKUPS = 8  # words of one query: a pasted page need not be proofread
 _PLAIN_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _BREAKS = re.compile(r"[\s,;()\[\]{}<>|=*…、。，；：！？（）【】《》]+")
@@ -78,7 +79,7 @@ def _mend_missing(query: Query, missing: set[str], reading: Reading, analyzer: A
     }
     found: dict[str, list[str]] = {}
     for term in [term for term in query.terms if term in unknown][:_MOST_LOOKUPS]:
-        if words := _instead(unknown[term], reading):
+        if words := _instead(unknown[term], len(query.terms) == 1, reading):
             found[term] = words
     notices = [
         f'Nothing holds "{unknown[term]}"; searched for {_listed(words)} as well.'
@@ -89,10 +90,21 @@ def _mend_missing(query: Query, missing: set[str], reading: Reading, analyzer: A
     return _told(_with_words(kept, words, analyzer), notices)
 
 
-def _instead(word: str, reading: Reading) -> list[str]:
+def _instead(word: str, alone: bool, reading: Reading) -> list[str]:
     """Words of the documents that may be meant by one that none of them holds."""
     looked_up = _lookup(word)
-    return reading.words(looked_up, _BEGINNINGS) or reading.spellings(looked_up, _SPELLINGS)
+    beginnings = reading.words(looked_up, _BEGINNINGS if alone else _FEWER_BEGINNINGS)
+    return beginnings or _misspelt(looked_up, alone, reading)
+
+
+def _misspelt(word: str, alone: bool, reading: Reading) -> list[str]:
+    # Beside other words that do find something, a wrong guess ("vast" for "last") costs more than
+    # none. The first letter of a word is seldom the wrong one.
+    if not alone and len(word) < _LEAST_MISSPELT:
+        return []
+    spellings = reading.spellings(word, _SPELLINGS)
+    likely = [spelling for spelling in spellings if spelling.startswith(word[0])]
+    return likely or (spellings if alone else [])
 
 
 def _widen(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
@@ -104,10 +116,10 @@ def _widen(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     if word is None or not 3 <= len(word.written) <= 5:
         return query
     longer = reading.words(_lookup(word.written), _BEGINNINGS)
-    terms = {each: term for each in longer for term in analyzer.query_terms(each)[:1]}
+    terms = {each: _whole(analyzer.query_terms(each)) for each in longer}
     known = reading.frequencies([word.term, *terms.values()])
     few = known.get(word.term, 0)
-    added = [each for each, term in terms.items() if known.get(term, 0) > few][:_NEIGHBOURS]
+    added = [each for each, term in terms.items() if known.get(term, 0) > few][:_FEWER_BEGINNINGS]
     if not added:
         return query
     notice = f'Few passages hold "{word.written}"; searched for {_listed(added)} as well.'
@@ -134,20 +146,23 @@ def _single_terms(words: list[str], analyzer: Analyzer) -> Iterator[_Word]:
 
 
 def _without_lost_phrases(query: Query, reading: Reading) -> Query:
-    lost = [
-        condition
-        for condition in query.conditions
-        if _is_wanted_phrase(condition) and not len(reading.matching([condition]))
-    ]
-    if not lost:
-        return query
+    wanted = [condition for condition in query.conditions if _is_wanted_phrase(condition)]
+    lost = [condition for condition in wanted if not len(reading.matching([condition]))]
     notices = [
-        f'Nothing holds the phrase "{condition.written[1:-1]}";'
-        " its words were searched for instead."
+        f"Nothing holds the phrase {_quoted(condition)}; its words were searched for instead."
         for condition in lost
     ]
+    left = [condition for condition in wanted if condition not in lost]
+    if len(left) > 1 and not len(reading.matching(left)):
+        lost = wanted
+        phrases = ", ".join(map(_quoted, left))
+        notices.append(f"Nothing holds all of {phrases}; their words were searched for instead.")
     kept = tuple(condition for condition in query.conditions if condition not in lost)
-    return _told(replace(query, conditions=kept), notices)
+    return _told(replace(query, conditions=kept), notices) if lost else query
+
+
+def _quoted(phrase: Condition) -> str:
+    return f'"{phrase.written[1:-1]}"'
 
 
 def _is_wanted_phrase(condition: Condition) -> bool:
@@ -159,17 +174,18 @@ def _is_wanted_phrase(condition: Condition) -> bool:
 
 def _with_words(query: Query, words: list[str], analyzer: Analyzer) -> Query:
     """Adds words to what is searched for."""
-    code = [term for word in words for term, _ in analyzer.code_terms(word)[:1]]
+    terms = [_whole(analyzer.query_terms(word)) for word in words]
+    code = [_whole([term for term, _ in analyzer.code_terms(word)]) for word in words]
     return replace(
         query,
-        terms=distinct([*query.terms, *_whole_terms(words, analyzer)])[:MOST_TERMS],
-        code_terms=distinct([*query.code_terms, *code])[:MOST_TERMS],
+        terms=distinct([*query.terms, *filter(None, terms)])[:MOST_TERMS],
+        code_terms=distinct([*query.code_terms, *filter(None, code)])[:MOST_TERMS],
     )
 
 
-def _whole_terms(words: list[str], analyzer: Analyzer) -> list[str]:
-    # The first term of `auth-server` is the word itself; its part "server" is not meant.
-    return [term for word in words for term in analyzer.query_terms(word)[:1]]
+def _whole(terms: list[str]) -> str:
+    """The term that stands for a whole word: of `auth-server` not "server", which is not meant."""
+    return max(terms, key=len, default="")
 
 
 def _lookup(word: str) -> str:

@@ -100,7 +100,6 @@ def test_code_is_searched_for_as_it_is() -> None:
         ("-`old notes`", ("old", "note")),
         ("-.NET", (".net", "net")),
         ("-well-known", ("well-known", "well", "known")),
-        ("-集群", ("集群",)),
     ],
 )
 def test_a_minus_excludes(text: str, values: tuple[str, ...]) -> None:
@@ -109,6 +108,12 @@ def test_a_minus_excludes(text: str, values: tuple[str, ...]) -> None:
     assert query.conditions == (Condition("phrase", values, negated=True, written=text),)
     alone = understood(text)
     assert (alone.text, alone.terms, alone.notices) == ("", (), ())
+
+
+def test_a_minus_excludes_short_words_of_scripts_that_have_no_flags() -> None:
+    query = understood("部署 -集群")
+    assert query.text == "部署"
+    assert [(each.negated, each.written) for each in query.conditions] == [(True, "-集群")]
 
 
 @pytest.mark.parametrize(

@@ -99,12 +99,12 @@ def test_a_prefix_of_nothing_is_told() -> None:
     assert query.notices == ('No word begins with "zzz".',)
 
 
-def test_at_most_fifty_words_stand_for_a_prefix_and_sixteen_prefixes_are_looked_up() -> None:
+def test_at_most_fifty_words_stand_for_a_prefix_and_eight_prefixes_are_looked_up() -> None:
     many = Passages(" ".join(f"word{letter}{number}z" for letter in "abc" for number in range(99)))
     assert len(rewritten("word*", many).terms) == 51
     query = rewritten(" ".join(f"pre{number}*" for number in range(40)), many)
-    assert many.asked["words"] == 17
-    assert query.notices[-1] == "Only the first 16 words with a star were completed."
+    assert many.asked["words"] == 9
+    assert query.notices[-1] == "Only the first 8 words with a star were completed."
 
 
 def test_the_beginning_of_a_word_finds_it_when_nothing_holds_it_alone() -> None:
@@ -165,11 +165,25 @@ def test_an_unknown_word_that_resembles_nothing_stays_without_a_notice() -> None
     assert rewritten("zzzzzz wind", Passages("wind")) == query
 
 
+def test_beside_other_words_only_likely_slips_are_mended() -> None:
+    passages = Passages("the last word", "wind cats")
+    for text in ("vast", "sword"):
+        assert rewritten(f"{text} wind", passages).terms == (text, "wind")
+    for text, meant in (("sword", "word"), ("catss", "cat")):
+        assert rewritten(text, passages).terms == (meant,)
+
+
+def test_beside_other_words_the_beginning_of_a_word_brings_fewer() -> None:
+    passages = Passages("authentication authorship authorized authn authz wind")
+    assert len(rewritten("auth", passages).terms) == 5
+    assert len(rewritten("auth wind", passages).terms) == 4
+
+
 def test_a_pasted_page_of_unknown_words_is_not_proofread() -> None:
     passages = Passages("wind")
-    words = [f"{a}{b}q{c}" for a in "bcdfghj" for b in "klmnprs" for c in "tvwxz"]
+    words = [f"{a}{b}qqq{c}" for a in "bcdfghj" for b in "klmnprs" for c in "tvwxz"]
     rewritten(" ".join(words), passages)
-    assert passages.asked["spellings"] <= 16
+    assert passages.asked["spellings"] == 8
 
 
 def test_a_short_word_alone_that_few_hold_brings_its_longer_forms() -> None:
@@ -198,6 +212,15 @@ def test_a_phrase_that_nothing_holds_is_dropped_and_told() -> None:
         'Nothing holds the phrase "updates rolling wheels"; its words were searched for instead.',
     )
     assert "wheel" in query.terms
+
+
+def test_phrases_that_nothing_holds_together_are_dropped_together() -> None:
+    passages = Passages("rolling updates", "blue green", "wind")
+    query = rewritten('"rolling updates" "blue green" "gray area" tag:x', passages)
+    assert [condition.written for condition in query.conditions] == ["tag:x"]
+    lost, apart = query.notices
+    assert lost == 'Nothing holds the phrase "gray area"; its words were searched for instead.'
+    assert apart.startswith('Nothing holds all of "rolling updates", "blue green"; their words')
 
 
 def test_an_excluded_phrase_that_nothing_holds_stays() -> None:

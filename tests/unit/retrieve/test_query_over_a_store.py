@@ -1,0 +1,80 @@
+"""What a query finds by words in a real index, once it is understood and rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from documents import make_document
+from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.ports import Reading, Store
+from dowse.retrieve.query import understand
+from dowse.retrieve.rewrite import rewrite
+from dowse.store.embedded.store import EmbeddedStore
+from dowse.store.memory.store import MemoryStore
+from dowse.types import Batch, Fields, IndexedDocument
+
+_ANALYZER = TextAnalyzer(KeywordOptions())
+_NOTES = {
+    "login.md": ("Authentication works with a token and a session.", "howto"),
+    "rights.md": ("After authentication comes authorization, by role.", "reference"),
+    "deploy.md": ("Kubernetes rolls pods over: a rolling update, one by one.", "howto"),
+    "stock.md": ("An update on rolling stock. Wind and rain.", "news"),
+    "knock.md": ("Knock, knock! Who is there?", "news"),
+}
+
+
+def _documents() -> Iterator[IndexedDocument]:
+    for name, (text, category) in _NOTES.items():
+        yield make_document(name, text, fields=Fields(tags=("all",), category=category))
+
+
+@pytest.fixture(params=["embedded", "memory"])
+def reading(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reading]:
+    embedded = request.param == "embedded"
+    store: Store = EmbeddedStore(tmp_path, _ANALYZER) if embedded else MemoryStore(_ANALYZER)
+    with store.write() as writing:
+        writing.start({"made": "here"})
+        writing.apply(Batch(put=tuple(_documents())))
+    with store.read() as reading:
+        yield reading
+    store.close()
+
+
+def found(text: str, reading: Reading) -> set[str]:
+    query = rewrite(understand(text, _ANALYZER), reading, _ANALYZER)
+    among = reading.matching(query.conditions) if query.conditions else None
+    if query.terms:
+        keys = [key for key, _ in reading.keyword(query.terms, 10, among)]
+    else:
+        keys = [] if among is None else among.tolist()
+    return {chunk.document.id for chunk in reading.chunks(keys)}
+
+
+@pytest.mark.parametrize(
+    ("text", "documents"),
+    [
+        ("auth", "login rights"),
+        ("auth*", "login rights"),
+        ("authentication", "login rights"),
+        ("kuberntes", "deploy"),
+        ("rolling update", "deploy stock"),
+        ('"rolling update"', "deploy"),
+        ('"update rolling"', "stock"),
+        ('"knock knock"', "knock"),
+        ('"knock knock knock"', "knock"),
+        ('"rolling session"', "deploy stock login"),
+        ("rolling -kubernetes", "stock"),
+        ('update -"rolling update"', "stock"),
+        ("-authentication", "deploy stock knock"),
+        ("authentication category:HOWTO", "login"),
+        ("tag:all -type:news path:login", "login"),
+        ("after:1999 before:2000 rolling", ""),
+        ("zzzzzz", ""),
+        ("zzzzzz*", ""),
+    ],
+)
+def test_queries_find_what_they_mean(text: str, documents: str, reading: Reading) -> None:
+    assert found(text, reading) == {f"{name}.md" for name in documents.split()}
