@@ -19,9 +19,9 @@ from dowse.types import Condition, Query
 
 _COMPLETIONS = 50  # words that stand for one prefix
 _BEGINNINGS = 10  # words that stand for one that nothing holds
-_FEWER_BEGINNINGS = 3  # when it does not stand alone, or few hold it
+_FEWER_BEGINNINGS = 3  # when other words find something, or few hold it
 _SPELLINGS = 3
-_LEAST_MISSPELT = 5  # letters of a word that does not stand alone
+_LEAST_MISSPELT = 5  # letters, when other words find something
 _FEW = 5  # passages: fewer would leave a page of results unfilled
 _MOST_LOOKUPS = 8  # words of one query: a pasted page need not be proofread
 _PLAIN_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
@@ -79,7 +79,7 @@ def _mend_missing(query: Query, missing: set[str], reading: Reading, analyzer: A
     }
     found: dict[str, list[str]] = {}
     for term in [term for term in query.terms if term in unknown][:_MOST_LOOKUPS]:
-        if words := _instead(unknown[term], len(query.terms) == 1, reading):
+        if words := _instead(unknown[term], len(missing) == len(query.terms), reading):
             found[term] = words
     notices = [
         f'Nothing holds "{unknown[term]}"; searched for {_listed(words)} as well.'
@@ -90,21 +90,21 @@ def _mend_missing(query: Query, missing: set[str], reading: Reading, analyzer: A
     return _told(_with_words(kept, words, analyzer), notices)
 
 
-def _instead(word: str, alone: bool, reading: Reading) -> list[str]:
+def _instead(word: str, all_lost: bool, reading: Reading) -> list[str]:
     """Words of the documents that may be meant by one that none of them holds."""
     looked_up = _lookup(word)
-    beginnings = reading.words(looked_up, _BEGINNINGS if alone else _FEWER_BEGINNINGS)
-    return beginnings or _misspelt(looked_up, alone, reading)
+    beginnings = reading.words(looked_up, _BEGINNINGS if all_lost else _FEWER_BEGINNINGS)
+    return beginnings or _misspelt(looked_up, all_lost, reading)
 
 
-def _misspelt(word: str, alone: bool, reading: Reading) -> list[str]:
+def _misspelt(word: str, all_lost: bool, reading: Reading) -> list[str]:
     # Beside other words that do find something, a wrong guess ("vast" for "last") costs more than
     # none. The first letter of a word is seldom the wrong one.
-    if not alone and len(word) < _LEAST_MISSPELT:
+    if not all_lost and len(word) < _LEAST_MISSPELT:
         return []
     spellings = reading.spellings(word, _SPELLINGS)
     likely = [spelling for spelling in spellings if spelling.startswith(word[0])]
-    return likely or (spellings if alone else [])
+    return likely or (spellings if all_lost else [])
 
 
 def _widen(query: Query, reading: Reading, analyzer: Analyzer) -> Query:

@@ -166,11 +166,12 @@ def test_an_unknown_word_that_resembles_nothing_stays_without_a_notice() -> None
 
 
 def test_beside_other_words_only_likely_slips_are_mended() -> None:
-    passages = Passages("the last word", "wind cats")
-    for text in ("vast", "sword"):
+    passages = Passages("the last word", "wind and cloud")
+    for text, meant in (("blast", "last"), ("clod", "cloud")):
         assert rewritten(f"{text} wind", passages).terms == (text, "wind")
-    for text, meant in (("sword", "word"), ("catss", "cat")):
         assert rewritten(text, passages).terms == (meant,)
+    assert rewritten("blast clod", passages).terms == ("last", "cloud")
+    assert rewritten("clouud wind", passages).terms == ("wind", "cloud")
 
 
 def test_beside_other_words_the_beginning_of_a_word_brings_fewer() -> None:
