@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +30,15 @@ from dowse.store.embedded.store import EmbeddedStore
 from dowse.store.memory import MemoryStore
 from dowse.types import (
     Batch,
+    Condition,
+    ConditionKind,
     Counts,
     Fields,
     FileState,
     IndexedDocument,
+    Keys,
     Link,
+    Scores,
     short_id,
     text_key,
 )
@@ -114,6 +120,15 @@ def test_a_new_index_is_empty_and_answers_everything(store: Store) -> None:
         assert reading.vocabulary(10) == []
         assert reading.vectors([text_key("word")]) == {}
         assert reading.unembedded() == []
+        assert reading.links_of(["a.md"]) == []
+        assert reading.keys_of(["a.md"]).tolist() == []
+        assert reading.matching([]).tolist() == []
+        assert reading.matching([Condition("phrase", ("a", "b"), negated=True)]).tolist() == []
+        assert reading.chunk_vectors([1]) == {}
+        assert reading.size == 0
+        assert reading.frequencies(["word"]) == {"word": 0}
+        assert reading.words("w", 10) == []
+        assert reading.spellings("word", 10) == []
 
 
 def test_start_stamps_the_index(store: Store) -> None:
@@ -737,6 +752,379 @@ def test_code_search_finds_the_chunk_in_which_the_code_begins(store: Store) -> N
         assert reading.code(["after"], 10) == []
         assert reading.code(["py"], 10) == []
         assert reading.counts().code_blocks == 1
+
+
+# ── Conditions ───────────────────────────────────────────────────────────────
+
+SHELF = (
+    make_document(
+        "notes/Alpha.md",
+        "red apple\n\n```python\nprint apple\n```\n\n```\nplain\n```",
+        fields=Fields(
+            "The Alpha Note", tags=("Fruit/Red", "draft"), category="Guide", modified=9.0
+        ),
+    ),
+    make_document(
+        "notes/sub/beta.txt",
+        "green pear\n\n```js\nlet pear\n```",
+        fields=Fields("Beta", tags=("fruit",), author=("Ann Lee", "Bo"), category="guide"),
+        mtime_ns=5_000_000_000,
+    ),
+    make_document(
+        "other/GAMMA.markdown",
+        "red pear red\n\nred apple pie",
+        fields=Fields("Gämma straße", tags=("fruits",), author=("Zoë",), modified=-1.5),
+    ),
+)
+
+
+def where(
+    kind: ConditionKind, *values: str, bound: float = 0.0, negated: bool = False
+) -> Condition:
+    return Condition(kind, values, bound, negated)
+
+
+def documents_of(reading: Reading, keys: Keys) -> str:
+    """The first letters of the documents of some chunks, in capitals where all of it is there."""
+    assert keys.dtype == np.int64
+    assert keys.tolist() == sorted(set(keys.tolist()))
+    found = [chunk.document for chunk in reading.chunks(keys.tolist())]
+    letters = {"notes/Alpha.md": "a", "notes/sub/beta.txt": "b", "other/GAMMA.markdown": "g"}
+    whole = {entry.id: entry.chunks for entry in found}
+    ids = [entry.id for entry in found]
+    return "".join(
+        sorted(
+            letters[id_].upper() if ids.count(id_) == whole[id_] else letters[id_] for id_ in whole
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (where("category", "GUIDE"), "AB"),
+        (where("category", "guid"), ""),
+        (where("category", ""), "G"),
+        (where("category"), ""),
+        (where("author", "lee"), "B"),
+        (where("author", "ZOE\u0308"), "G"),
+        (where("author", "x", "bo"), "B"),
+        (where("author", ""), "BG"),
+        (where("tag", "fruit"), "AB"),
+        (where("tag", "fruit/red"), "A"),
+        (where("tag", "fruit/"), ""),
+        (where("tag", "red"), ""),
+        (where("tag", "draft", "FRUITS"), "AG"),
+        (where("title", "alpha"), "A"),
+        (where("title", "STRASSE"), "G"),
+        (where("title", "a"), "ABG"),
+        (where("title", "%"), ""),
+        (where("title", "' OR 1 = 1 --"), ""),
+        (where("title", "\0"), ""),
+        (where("path", "sub/b"), "B"),
+        (where("path", "gamma"), "G"),
+        (where("under", "notes/"), "AB"),
+        (where("under", "NOTES/SUB"), "B"),
+        (where("under", "sub"), ""),
+        (where("under", ""), "ABG"),
+        (where("source", "md"), "A"),
+        (where("source", "TXT", "markdown"), "BG"),
+        (where("source", ".md"), ""),
+        (where("language", "python"), "a"),
+        (where("language", "JS", "python"), "ab"),
+        (where("language", ""), "a"),
+        (where("language", "rust"), ""),
+        (where("after", bound=5.0), "AB"),
+        (where("after", bound=5.1), "A"),
+        (where("before", bound=5.0), "G"),
+        (where("before", bound=5.1), "BG"),
+        (where("after", bound=float("-inf")), "ABG"),
+        (where("before", bound=float("-inf")), ""),
+        (where("phrase", "red", "apple"), "ag"),
+        (where("phrase", "apple", "red"), ""),
+        (where("phrase", "red", "pear", "red"), "g"),
+        (where("phrase", "red", "red"), ""),
+        (where("phrase", "pear"), "Bg"),
+        (where("phrase", "Red"), ""),
+        (where("phrase", "nowhere", "apple"), ""),
+        (where("phrase", "note", "red"), "a"),
+        (where("phrase"), "ABG"),
+    ],
+)
+def test_what_each_condition_covers(store: Store, condition: Condition, expected: str) -> None:
+    fill(store, batch(*SHELF))
+    with store.read() as reading:
+        everything = reading.matching([])
+        assert documents_of(reading, everything) == "ABG"
+        found = reading.matching([condition])
+        assert documents_of(reading, found) == expected
+        others = reading.matching([replace(condition, negated=True)])
+        assert sorted([*found.tolist(), *others.tolist()]) == everything.tolist()
+
+
+def test_all_conditions_must_hold(store: Store) -> None:
+    fill(store, batch(*SHELF))
+    with store.read() as reading:
+        red = where("phrase", "red", "apple")
+        for conditions, expected in [
+            ([where("tag", "fruit"), where("under", "notes/sub")], "B"),
+            ([where("tag", "fruit"), where("under", "other")], ""),
+            ([where("tag", "fruit"), red], "a"),
+            ([where("tag", "fruit", negated=True), red], "g"),
+            ([where("language", "js", negated=True), where("author", "bo")], "b"),
+            ([red, where("phrase", "pie", negated=True)], "a"),
+            ([where("after", bound=0.0), where("before", bound=6.0), where("source", "txt")], "B"),
+            ([where("category", "guide"), where("category", "guide", negated=True)], ""),
+        ]:
+            assert documents_of(reading, reading.matching(conditions)) == expected
+            assert documents_of(reading, reading.matching(conditions[::-1])) == expected
+
+
+def test_conditions_follow_every_change(store: Store) -> None:
+    fill(store, batch(*SHELF))
+    alpha, beta, _ = SHELF
+    fruit, late = where("tag", "fruit"), where("after", bound=50.0)
+
+    def covered(*conditions: Condition) -> list[str]:
+        with store.read() as reading:
+            stored = reading.chunks(reading.matching(conditions).tolist())
+            return sorted({chunk.document.id for chunk in stored})
+
+    changed = replace(alpha.chunked.document.fields, tags=("stone",), modified=60.0)
+    apply(store, batch(make_document("notes/Alpha.md", "grey stone", fields=changed)))
+    assert covered(fruit) == ["notes/sub/beta.txt"]
+    assert covered(late) == covered(where("tag", "stone")) == ["notes/Alpha.md"]
+    assert covered(where("language", "python")) == []
+    assert covered(where("phrase", "red", "apple")) == ["other/GAMMA.markdown"]
+    state = replace(beta.state, mtime_ns=70_000_000_000)  # no date of its own: the file's counts
+    apply(store, Batch(touched=(("notes/sub/beta.txt", state), ("notes/Alpha.md", state))))
+    assert covered(late) == ["notes/Alpha.md", "notes/sub/beta.txt"]
+    assert covered(where("after", bound=65.0)) == ["notes/sub/beta.txt"]
+    moved = make_document("new/place.md", "moved", fields=beta.chunked.document.fields)
+    apply(store, Batch(put=(moved,), gone=("notes/sub/beta.txt",)))
+    assert covered(fruit) == covered(where("under", "new/")) == ["new/place.md"]
+    assert covered(where("path", "beta")) == []
+    apply(store, batch(gone=["new/place.md"]))
+    assert covered(fruit) == []
+    with store.write() as writing:
+        writing.start(STAMP)
+        assert writing.matching([]).tolist() == []
+        assert writing.matching([where("under", "")]).tolist() == []
+
+
+class Weighted(PlainAnalyzer):
+    """Lists every word of the title three times at its place, as boosts do."""
+
+    def chunk_terms(
+        self,
+        fields: Fields,
+        header_path: Sequence[str],  # noqa: ARG002  (the port's)
+        text: str,
+    ) -> list[tuple[str, int]]:
+        title = [(word, at) for at, word in enumerate(fields.title.split()) for _ in range(3)]
+        return title + [(word, 100 + at) for at, word in enumerate(text.split())]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "expected"),
+    [("a b", [1]), ("a b c", [1]), ("a a", [2]), ("b c", [1, 3]), ("c d", []), ("b b", [])],
+)
+def test_a_term_that_weighs_more_stands_in_a_phrase_once(
+    make_store: MakeStore, phrase: str, expected: list[int]
+) -> None:
+    store = make_store("index", Weighted())
+    fill(
+        store,
+        batch(
+            make_document("1.md", "d e", fields=Fields("a b c")),
+            make_document("2.md", "b", fields=Fields("a a")),
+            make_document("3.md", "b c", fields=Fields("a c")),
+        ),
+    )
+    with store.read() as reading:
+        assert reading.matching([where("phrase", *phrase.split())]).tolist() == expected
+
+
+# ── Rankings under conditions ────────────────────────────────────────────────
+
+
+def test_a_filtered_ranking_is_the_unlimited_one_filtered(store: Store) -> None:
+    words = ["apple", "pear", "plum", "fig"]
+    put = []
+    for number in range(60):
+        body = " ".join(words[: 1 + number % 4] * (1 + number % 3))
+        text = f"{body}\n\n```\n{words[number % 4]}\n```"
+        put.append(make_document(f"{number}.md", text, fields=Fields(tags=(f"t{number % 7}",))))
+    fill(store, batch(*put[:25]), batch(*put[25:]), batch(gone=["3.md", "30.md"]))
+    with store.read() as reading:
+        searches: list[Callable[[int, Keys | None], Scores]] = [
+            partial(reading.keyword, ["apple", "plum", "fig"]),
+            partial(reading.code, ["pear", "fig"]),
+            partial(reading.nearest, vector_of("query")),
+        ]
+        for tags, search in product((["t1"], ["t1", "t2", "t5"], ["none"]), searches):
+            among = reading.matching([where("tag", *tags)])
+            everything = search(1000, None)
+            expected = [pair for pair in everything if pair[0] in set(among.tolist())]
+            for limit in (0, 1, 2, 5, 1000):
+                assert search(limit, among) == expected[:limit]
+                assert search(limit, None) == everything[:limit]
+
+
+def test_keys_that_no_chunk_has_allow_nothing(store: Store) -> None:
+    fill(store, batch(make_document("a.md", "alpha")))
+    with store.read() as reading:
+        key = reading.matching([]).tolist()[0]
+        for among in (np.array([], np.int64), np.array([key + 1, key + 99], np.int64)):
+            assert reading.keyword(["alpha"], 10, among) == []
+            assert reading.code(["alpha"], 10, among) == []
+            assert reading.nearest(vector_of("alpha"), 10, among) == []
+        mixed = np.array([key, key + 1], np.int64)
+        assert [key for key, _ in reading.keyword(["alpha"], 10, mixed)] == [key]
+
+
+def test_ties_are_cut_by_key(store: Store) -> None:
+    same = [make_document(f"{number}.md", "apple", fields=Fields()) for number in range(40)]
+    better = make_document("better.md", "apple apple", fields=Fields())
+    # In several parts, newest keys first to be met by a search that does not care.
+    fill(store, batch(*same[:3]), batch(better, *same[3:30]), batch(*same[30:]))
+    with store.read() as reading:
+        everything = reading.keyword(["apple"], 100)
+        best = everything[0][0]
+        ties = sorted({key for key, _ in everything} - {best})
+        for limit in (1, 2, 5, 39, 41):
+            found = [key for key, _ in reading.keyword(["apple"], limit)]
+            assert found == [best, *ties][:limit]
+            among = np.array(ties[5:], np.int64)
+            found = [key for key, _ in reading.keyword(["apple"], limit, among)]
+            assert found == ties[5:][:limit]
+
+
+# ── Neighbours ───────────────────────────────────────────────────────────────
+
+
+def test_links_of_documents_in_both_directions(store: Store) -> None:
+    fill(
+        store,
+        batch(
+            make_document(
+                "a.md", "x", links=[link("b"), link("nowhere", line=2), link("a", line=3)]
+            ),
+            make_document("b.md", "x", links=[link("c"), link("a", line=2)]),
+            make_document("c.md", "x", links=[link("a"), link("gone", "related", line=2)]),
+            make_document("d.md", "x"),
+        ),
+    )
+    with store.read() as reading:
+        everything = reading.edges()
+        for wanted in (["a.md"], ["b.md", "d.md"], ["d.md"], [], ["none.md"], ["c.md", "c.md"]):
+            assert reading.links_of(wanted) == [
+                edge for edge in everything if edge.source in wanted or edge.target in wanted
+            ]
+        assert [(e.source, e.target) for e in reading.links_of({"a.md"})] == [
+            ("a.md", "b.md"),
+            ("a.md", None),
+            ("a.md", "a.md"),
+            ("b.md", "a.md"),
+            ("c.md", "a.md"),
+        ]
+
+
+def test_keys_of_documents(store: Store) -> None:
+    fill(store, batch(*SHELF))
+    with store.read() as reading:
+        assert documents_of(reading, reading.keys_of(["notes/Alpha.md"])) == "A"
+        wanted = {"other/GAMMA.markdown", "notes/sub/beta.txt", "none"}
+        assert documents_of(reading, reading.keys_of(wanted)) == "BG"
+        assert reading.keys_of([]).tolist() == []
+
+
+def test_vectors_of_chunks(store: Store) -> None:
+    document = make_document("a.md", "alpha\n\nbeta\n\ngamma")
+    waiting = make_document("b.md", "delta")
+    fill(store, batch(document), Batch(put=(waiting,)))
+    with store.read() as reading:
+        keys = reading.matching([]).tolist()
+        found = reading.chunk_vectors([keys[2], keys[0], keys[3], 999])
+        assert list(found) == [keys[2], keys[0]]
+        for chunk in reading.chunks(list(found)):
+            expected = vector_of(chunk.text).astype(np.float16).astype(np.float32)
+            assert found[chunk.key].dtype == np.float32
+            assert found[chunk.key].tolist() == expected.tolist()
+        assert reading.chunk_vectors([]) == {}
+    apply(store, batch(gone=["a.md"]))
+    with store.read() as reading:
+        assert reading.chunk_vectors(keys) == {}
+
+
+# ── Words ────────────────────────────────────────────────────────────────────
+
+
+def test_frequencies_count_chunks_and_forget_what_is_gone(store: Store) -> None:
+    fill(
+        store,
+        batch(
+            make_document("1.md", "apple apple pear\n\napple", fields=Fields()),
+            make_document("2.md", "apple plum", fields=Fields()),
+        ),
+    )
+    with store.read() as reading:
+        assert reading.size == 3
+        assert reading.frequencies(["apple", "plum", "none", ""]) == {
+            "apple": 3,
+            "plum": 1,
+            "none": 0,
+            "": 0,
+        }
+        assert reading.frequencies([]) == {}
+    apply(store, batch(gone=["2.md"]))
+    with store.read() as reading:
+        assert reading.size == 2
+        assert reading.frequencies(["apple", "plum"]) == {"apple": 2, "plum": 0}
+
+
+def test_words_by_their_beginning(store: Store) -> None:
+    fill(
+        store,
+        batch(make_document("a.md", "auth auth author author author authentication autumn ärger")),
+    )
+    with store.read() as reading:
+        assert reading.words("auth", 10) == ["author", "auth", "authentication"]
+        assert reading.words("AUTH", 2) == ["author", "auth"]
+        assert reading.words("authx", 10) == []
+        assert reading.words("a\u0308", 10) == ["ärger"]
+        assert reading.words("auth", 0) == []
+        assert reading.words("", 3) == ["author", "auth", "authentication"]
+        assert reading.words("auth%", 10) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("serch", ["search", "perch"]),
+        ("SERCH", ["search", "perch"]),
+        ("saerch", ["search"]),
+        ("search", []),
+        ("perch", []),
+        ("cat", []),
+        ("caat", ["cat"]),
+        ("conection", ["connection", "connections"]),
+        ("connectoin", ["connection", "connections"]),
+        ("kannection", ["connection"]),
+        ("kannectiom", []),
+        ("straße", []),
+        ("strasse", []),
+        ("", []),
+        ("x" * 10_000, []),
+    ],
+)
+def test_words_that_are_spelled_nearly_so(store: Store, word: str, expected: list[str]) -> None:
+    text = "search search perch cat connection connections straße"
+    fill(store, batch(make_document("a.md", text)))
+    with store.read() as reading:
+        assert reading.spellings(word, 10) == expected
+        assert reading.spellings(word, 1) == expected[:1]
+        assert reading.spellings(word, 0) == []
 
 
 # ── Communities ──────────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@ through the same, and an embedded store that was only ever given the final docum
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +21,17 @@ from documents import STAMP, PlainAnalyzer, link, make_document, vector_of, vect
 from dowse.ports import Reading, Store
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.store.memory import MemoryStore
-from dowse.types import Batch, Fields, IndexedDocument, LinkKind, Scores, Vector, text_key
+from dowse.types import (
+    Batch,
+    Condition,
+    ConditionKind,
+    Fields,
+    IndexedDocument,
+    LinkKind,
+    Scores,
+    Vector,
+    text_key,
+)
 from index_content import content
 
 _WORDS = ["apple", "pear", "plum", "cherry", "fig", "of"]
@@ -82,6 +92,54 @@ class Remember:
 
 
 Step = Batch | Remember | str
+
+_fields = st.builds(
+    Fields,
+    title=_words,
+    tags=st.lists(st.sampled_from(["a", "a/b", "A/b/c", "ab"]), max_size=2).map(tuple),
+    author=st.lists(st.sampled_from(["Ann", "Bo Ann"]), max_size=2).map(tuple),
+    category=st.sampled_from(["", "Note", "guide"]),
+    modified=st.one_of(st.none(), st.sampled_from([1.0, 2.5, 4.0])),
+)
+
+
+@st.composite
+def _described(draw: st.DrawFn) -> IndexedDocument:
+    return make_document(
+        draw(st.sampled_from(_IDS)),
+        "\n\n".join(draw(st.lists(_paragraphs, max_size=4))),
+        fields=draw(_fields),
+        mtime_ns=draw(st.integers(0, 5)) * 10**9,
+    )
+
+
+_VALUES: dict[ConditionKind, list[str]] = {
+    "category": ["note", "GUIDE", ""],
+    "author": ["ann", "bo", "o a"],
+    "tag": ["a", "a/B", "b", "a/b/c"],
+    "title": ["pl", "APPLE", "e p"],
+    "path": ["a.md", "SUB", "/"],
+    "under": ["sub/", "@r", "A"],
+    "source": ["md", "TXT"],
+    "language": ["PY", "js"],
+    "phrase": _WORDS,
+}
+_conditions = st.one_of(
+    st.sampled_from(sorted(_VALUES)).flatmap(
+        lambda kind: st.builds(
+            Condition,
+            st.just(kind),
+            st.lists(st.sampled_from(_VALUES[kind]), max_size=3).map(tuple),
+            negated=st.booleans(),
+        )
+    ),
+    st.builds(
+        Condition,
+        st.sampled_from(["after", "before"]),
+        bound=st.sampled_from([0.0, 1.0, 2.5, 3.0, 9.0]),
+        negated=st.booleans(),
+    ),
+)
 
 _steps = st.lists(
     st.one_of(
@@ -162,7 +220,19 @@ def _observed(store: Store) -> dict[str, Any]:
             "first": reading.nearest(vector_of("query"), 2),
             "words": {word: _keys(reading.keyword([word], _EVERYTHING)) for word in _WORDS},
             "code": {word: _keys(reading.code([word], _EVERYTHING)) for word in _WORDS},
+            "vectors of chunks": _plain(reading.chunk_vectors(range(_EVERYTHING))),
+            "links of": [reading.links_of([document_id]) for document_id in _IDS],
+            "keys of": [reading.keys_of([document_id]).tolist() for document_id in _IDS],
+            "frequencies": reading.frequencies(_WORDS),
+            "size": reading.size,
+            "begin": [reading.words(word[:1], 3) for word in _WORDS],
+            "nearly": [reading.spellings(word, 3) for word in ("aple", "chery", "plumm")],
+            "late": reading.matching([Condition("after", bound=5e-9)]).tolist(),
         }
+
+
+def _plain(vectors: Mapping[int, Vector]) -> dict[int, list[float]]:
+    return {key: vector.tolist() for key, vector in vectors.items()}
 
 
 def _keys(scores: Scores) -> set[int]:
@@ -246,3 +316,35 @@ def test_keyword_scores_are_those_of_plain_bm25(
                 plain = dict(getattr(expected, search)(terms, 100))
                 assert scores == pytest.approx(plain, rel=1e-3)
                 assert list(scores.values()) == sorted(scores.values(), reverse=True)
+
+
+@settings(deadline=None, max_examples=100, derandomize=True)
+@given(
+    st.lists(st.lists(_described(), min_size=1, max_size=5), min_size=1, max_size=3),
+    st.lists(_conditions, max_size=3),
+    st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4, unique=True),
+    st.integers(1, 6),
+)
+def test_a_filtered_ranking_is_the_unlimited_one_filtered(
+    batches: list[list[IndexedDocument]], conditions: list[Condition], terms: list[str], limit: int
+) -> None:
+    memory = _memory()
+    with _embedded() as embedded:
+        for store in (embedded, memory):
+            with store.write() as writing:
+                for put in batches:
+                    writing.apply(Batch(tuple(put), vectors=vectors_of(*put)))
+        with embedded.read() as reading, memory.read() as witness:
+            among = reading.matching(conditions)
+            assert among.tolist() == witness.matching(conditions).tolist()
+            allowed = set(among.tolist())
+            for search, asked in [
+                ("keyword", terms),
+                ("code", terms),
+                ("nearest", vector_of("query")),
+            ]:
+                everything = getattr(reading, search)(asked, _EVERYTHING)
+                expected = [pair for pair in everything if pair[0] in allowed]
+                assert getattr(reading, search)(asked, limit, among) == expected[:limit]
+                plain = getattr(witness, search)(asked, _EVERYTHING, among)
+                assert {key for key, _ in plain} == {key for key, _ in expected}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from dowse.store.embedded import records
+from dowse.store.embedded.failures import content_errors
 from dowse.store.embedded.records import CHUNK, EDGE_ORDER, EDGES, ENTRY, SECTION
 from dowse.store.embedded.searching import SqliteSearching
 from dowse.store.vectors import decode_vector
@@ -22,6 +23,8 @@ from dowse.types import (
     Vector,
     embedding_text,
 )
+
+_T = TypeVar("_T")
 
 _AT_ONCE = 500  # values bound to one statement: old builds of SQLite take 999
 
@@ -43,11 +46,14 @@ class SqliteReading(SqliteSearching):
 
     def document(self, document_id: str) -> StoredDocument | None:
         """One document, whole."""
-        row = self._row("SELECT key, body FROM documents WHERE id = ?", document_id)
+        row = self._row(
+            f"SELECT key, body, text, {ENTRY} FROM documents d WHERE id = ?", document_id
+        )
         if row is None:
             return None
-        key, body = row
-        text, entry = self._text_and_entry(key)
+        key, body, text, *columns = row
+        with content_errors():
+            entry = records.entry(columns)
         sections = f"SELECT {SECTION} FROM sections WHERE document = ? ORDER BY key"
         chunks = f"SELECT {CHUNK} FROM chunks c WHERE document = ? ORDER BY key"
         return StoredDocument(
@@ -74,17 +80,25 @@ class SqliteReading(SqliteSearching):
 
     def chunks(self, keys: Sequence[ChunkKey]) -> list[StoredChunk]:
         """Chunks by key, in the order asked for; unknown keys are passed over."""
-        rows = self._made(
+        wanted: dict[int, list[tuple[ChunkKey, Chunk]]] = {}
+        for key, document, chunk in self._made(
             _keyed_chunk,
             f"SELECT c.key, c.document, {CHUNK} FROM chunks c"
             " WHERE c.key IN (SELECT value FROM json_each(?))",
-            json.dumps(list(keys)),
-        )
-        documents = {document: self._text_and_entry(document) for _, document, _ in rows}
-        found: dict[ChunkKey, StoredChunk] = {}
-        for key, document, chunk in rows:
-            text, entry = documents[document]
-            found[key] = StoredChunk(key, chunk, text[chunk.start : chunk.end], entry)
+            json.dumps([int(key) for key in keys]),
+        ):
+            wanted.setdefault(document, []).append((key, chunk))
+
+        def cut(row: Sequence[Any]) -> list[StoredChunk]:
+            document, text, *columns = row
+            entry = records.entry(columns)
+            return [
+                StoredChunk(key, chunk, text[chunk.start : chunk.end], entry)
+                for key, chunk in wanted[document]
+            ]
+
+        stored = self._of_documents(cut, f"d.key, d.text, {ENTRY}", wanted)
+        found = {one.key: one for some in stored for one in some}
         return [found[key] for key in keys if key in found]
 
     def edges(self) -> list[Edge]:
@@ -143,12 +157,15 @@ class SqliteReading(SqliteSearching):
             " ORDER BY c.key",
             self._model[0],
         )
-        texts = {document: self._text_and_entry(document)[0] for _, document, _ in rows}
+        texts = dict(self._of_documents(tuple, "d.key, d.text", {owner for _, owner, _ in rows}))
         return [_embedding_text(texts[document], chunk) for _, document, chunk in rows]
 
-    def _text_and_entry(self, document: int) -> tuple[str, DocumentEntry]:
-        query = f"SELECT text, {ENTRY} FROM documents d WHERE key = ?"
-        return self._made(lambda row: (row[0], records.entry(row[1:])), query, document)[0]
+    def _of_documents(
+        self, make: Callable[[Sequence[Any]], _T], columns: str, documents: Iterable[int]
+    ) -> list[_T]:
+        """What is made of each of some documents."""
+        query = f"SELECT {columns} FROM documents d WHERE d.key IN (SELECT value FROM json_each(?))"
+        return self._made(make, query, json.dumps(list(documents)))
 
 
 def _embedding_text(text: str, chunk: Chunk) -> str:

@@ -51,7 +51,6 @@ class Statements:
             return self._connection.execute(query, values).fetchall()
 
     def _made(self, make: Callable[[Sequence[Any]], _T], query: str, *values: object) -> list[_T]:
-        """What is made of each row."""
-        rows = self._rows(query, *values)
-        with content_errors():
-            return [make(row) for row in rows]
+        """What is made of each row, of which only one is held at a time."""
+        with database_errors(self._database), self._one_at_a_time, content_errors():
+            return [make(row) for row in self._connection.execute(query, values)]
