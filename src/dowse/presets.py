@@ -15,6 +15,7 @@ _RANK_FUSION: dict[str, Value] = {
     "fuse.keyword": 1.0,
     "fuse.code": 1.0,
     "fuse.graph": 0.5,
+    "gather.share": 0.0,
 }
 
 PRESETS: Mapping[str, Mapping[str, Value]] = {

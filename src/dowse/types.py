@@ -398,6 +398,8 @@ class Ranking:
 
     strategy: str  # "semantic", "keyword", "code", "graph"
     scores: Scores
+    ceiling: float = 0.0  # the most that a score could be for this query; 0 when nobody knows
+    others: Scores = field(default_factory=list)  # of chunks that only other strategies handed over
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,7 +407,7 @@ class Place:
     """Where one strategy put a candidate, and what that gave it."""
 
     strategy: str
-    rank: int  # from 1
+    rank: int | None  # from 1; None when the chunk is not among what the strategy handed over
     score: float  # raw: a cosine, a BM25 score
     contribution: float  # to the fused score
 

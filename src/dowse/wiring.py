@@ -17,6 +17,10 @@ from dowse.store.embedded.store import EmbeddedStore
 from dowse.types import Announce
 
 
+OpenReranker = Callable[[str], Callable[[], Reranker] | None]
+"""Gives for a model's name what opens it as a reranker, or None when nothing can be opened."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What an engine is made of."""
@@ -24,8 +28,8 @@ class Parts:
     store: Store
     analyzer: Analyzer
     embedder: Embedder | None  # None: the user wants no vectors
-    reranker: Callable[[str], Callable[[], Reranker] | None]  # by model: how it is opened, if any
-    writer: Writer | None  # None: answers are the documents' own sentences
+    reranker: OpenReranker = lambda _: None  # by model: how it is opened; None: there is none
+    writer: Writer | None = None  # None: answers are the documents' own sentences
 
 
 def assemble(

@@ -5,7 +5,7 @@
 
 from dowse.flow.answering import with_answer
 from dowse.flow.candidates import Kit, Searching
-from dowse.flow.explain import Explanation, Fate, explain
+from dowse.flow.explain import Explanation, Fate, Standing, explain
 from dowse.flow.recipe import Mode, Recipe, SearchOptions
 from dowse.flow.related import LinkGraph, Neighbour, Related, find_related, whole_graph
 from dowse.flow.report import IndexReport
@@ -26,6 +26,7 @@ __all__ = [
     "Related",
     "SearchOptions",
     "Searching",
+    "Standing",
     "explain",
     "find_related",
     "run_search",

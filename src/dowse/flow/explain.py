@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 from dowse.flow.candidates import Candidate, Searching
 from dowse.flow.finding import run_strategy, strategies_wanted
-from dowse.types import Place, StoredChunk, Trace
+from dowse.types import StoredChunk, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a strategy ranks a chunk among all that it finds."""
+
+    strategy: str
+    rank: int  # from 1
+    score: float  # raw: a cosine, a BM25 score
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +29,7 @@ class Fate:
     rank: int | None  # its place among the results, from 1; None when it is not there
     score: float | None  # the last it had; None when no strategy handed it over
     trace: Trace
-    standing: tuple[Place, ...]  # where each strategy ranks it among all chunks; none when nowhere
+    standing: tuple[Standing, ...]  # where each strategy ranks it among all chunks; none when nowhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +43,8 @@ class Explanation:
     top_n: int  # results at most
     failed: tuple[str, ...]  # conditions, as written, that no chunk of it fulfils
     fates: tuple[Fate, ...]  # the chunk that came furthest first
+    strategies: tuple[str, ...]  # that could rank it
+    notices: tuple[str, ...]  # what could not be done, and how to change that
 
     @property
     def best(self) -> Fate | None:
@@ -59,22 +70,29 @@ def explain(search: Searching, document_id: str) -> Explanation:
         top_n=options.top_n,
         failed=_failed(search, set(keys)),
         fates=tuple(sorted(fates, key=_how_far)),
+        strategies=_able(search),
+        notices=tuple(search.notices),
     )
 
 
-def _standing(search: Searching, keys: set[int]) -> dict[int, tuple[Place, ...]]:
-    places: dict[int, list[Place]] = {key: [] for key in keys}
+def _able(search: Searching) -> tuple[str, ...]:
+    wanted = strategies_wanted(search)
+    return wanted if search.vector is not None else tuple(s for s in wanted if s != "semantic")
+
+
+def _standing(search: Searching, keys: set[int]) -> dict[int, tuple[Standing, ...]]:
+    places: dict[int, list[Standing]] = {key: [] for key in keys}
     for strategy in strategies_wanted(search):
         # All chunks are ranked, not only those that fulfil the conditions.
         ranking = run_strategy(search.without_conditions(), strategy, max(1, search.reading.size))
         for rank, (key, score) in enumerate(ranking.scores, start=1):
             if key in places:
-                places[key].append(Place(strategy, rank, score, 0.0))
+                places[key].append(Standing(strategy, rank, score))
     return {key: tuple(found) for key, found in places.items()}
 
 
 def _fate(
-    stored: StoredChunk, candidate: Candidate | None, rank: int | None, standing: tuple[Place, ...]
+    stored: StoredChunk, candidate: Candidate | None, rank: int | None, standing: tuple[Standing, ...]
 ) -> Fate:
     chunk = stored.chunk
     return Fate(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
+
+import numpy as np
 
 from dowse.errors import EmbedError, UsageError
 from dowse.flow.candidates import Searching
@@ -19,7 +22,7 @@ from dowse.retrieve import (
     rewrite,
     understand,
 )
-from dowse.types import Query, Ranking, Vector
+from dowse.types import ChunkKey, Keys, Query, Ranking, Scores, Vector
 
 _CHOOSE = "Make them with: dowse config set embed.provider local, then dowse index --rebuild"
 _NOTHING_ASKED = "The query holds no words. Say what to look for: dowse search WORDS"
@@ -80,6 +83,23 @@ def follow_links(search: Searching) -> None:
     search.rankings += [ranking] if ranking.scores else []
 
 
+def complete_scores(search: Searching) -> None:
+    """Has every strategy score what only others found, so that scores can be compared."""
+    found = search.found_keys()
+    search.rankings = [
+        replace(ranking, others=_scores_of(search, ranking, found)) for ranking in search.rankings
+    ]
+
+
+def _scores_of(search: Searching, ranking: Ranking, found: set[ChunkKey]) -> Scores:
+    missing = np.array(sorted(found.difference(key for key, _ in ranking.scores)), dtype=np.int64)
+    if not len(missing):
+        return []
+    if ranking.strategy in {"semantic", "keyword", "code"}:
+        return run_strategy(search, ranking.strategy, len(missing), missing).scores
+    return []
+
+
 def favour_communities(search: Searching) -> None:
     """Notes which documents share a community with the first of a ranking."""
     stored = search.stored(search.found_keys())
@@ -100,9 +120,11 @@ def strategies_wanted(search: Searching) -> tuple[str, ...]:
     return ("semantic", "keyword", "code") if search.recipe.code.enabled else ("semantic", "keyword")
 
 
-def run_strategy(search: Searching, strategy: str, limit: int) -> Ranking:
-    """What one strategy ranks first; nothing where it cannot rank at all."""
-    reading, query, among = search.reading, search.query, search.among
+def run_strategy(
+    search: Searching, strategy: str, limit: int, among: Keys | None = None
+) -> Ranking:
+    """What one strategy ranks first, all or `among` some; nothing where it cannot rank at all."""
+    reading, query = search.reading, search.query
     if strategy == "keyword":
         return rank_by_keyword(reading, query.terms, limit, among)
     if strategy == "code":
@@ -115,7 +137,7 @@ def _strategies(search: Searching) -> Iterator[Callable[[], Ranking]]:
     search.among  # noqa: B018  (looked up once, before the threads)
     for strategy in strategies_wanted(search):
         yield lambda strategy=strategy: run_strategy(  # type: ignore[misc]
-            search, strategy, search.recipe.search.candidates
+            search, strategy, search.recipe.search.candidates, search.among
         )
 
 

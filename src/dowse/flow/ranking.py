@@ -9,6 +9,7 @@ from dowse.fuse import (
     dynamic_weights,
     fuse_by_rank,
     fuse_by_score,
+    gathered,
     recency_multiplier,
 )
 
@@ -52,6 +53,19 @@ def drop_deleted(search: Searching) -> None:
         places = enumerate(search.candidates)
         reasons = {n: "its file is gone" for n, one in places if one.stored.document.id in gone}
         search.drop("fresh", reasons)
+
+
+def gather(search: Searching) -> None:
+    """Lets the best chunks of a document raise the others."""
+    share, candidates = search.recipe.gather.share, search.candidates
+    whole = gathered(
+        [one.stored.document.id for one in candidates], [one.places for one in candidates]
+    )
+    for one in candidates:
+        together = whole[one.stored.document.id]
+        if together > one.score:
+            one.rescore("gather", (1 - share) * one.score + share * together)
+    search.sort()
 
 
 def prefer_recent(search: Searching) -> None:

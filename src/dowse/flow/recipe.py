@@ -11,6 +11,7 @@ from dowse.fuse.options import (
     CommunityOptions,
     DynamicWeightsOptions,
     FuseOptions,
+    GatherOptions,
     RecencyOptions,
 )
 from dowse.refine.options import (
@@ -72,6 +73,7 @@ class Recipe:
     community: CommunityOptions = field(default_factory=CommunityOptions)
     dynamic_weights: DynamicWeightsOptions = field(default_factory=DynamicWeightsOptions)
     fuse: FuseOptions = field(default_factory=FuseOptions)
+    gather: GatherOptions = field(default_factory=GatherOptions)
     recency: RecencyOptions = field(default_factory=RecencyOptions)
     calibrate: CalibrateOptions = field(default_factory=CalibrateOptions)
     threshold: ThresholdOptions = field(default_factory=ThresholdOptions)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from dowse.flow.candidates import Searching
 from dowse.flow.finding import (
+    complete_scores,
     expand_query,
     favour_communities,
     follow_links,
@@ -18,6 +19,7 @@ from dowse.flow.ranking import (
     adjust_weights,
     drop_deleted,
     fuse,
+    gather,
     give_confidence,
     prefer_recent,
 )
@@ -40,10 +42,12 @@ SEARCH_FLOW: tuple[Stage[Searching], ...] = (
     Stage("expand", expand_query, lambda s: s.recipe.expand.enabled and s.searches_by_meaning),
     Stage("retrieve", retrieve),
     Stage("graph", follow_links, lambda s: s.recipe.graph.enabled and s.is_hybrid),
+    Stage("complete", complete_scores, lambda s: s.recipe.fuse.method == "convex"),
     Stage("community", favour_communities, lambda s: s.recipe.community.enabled),
     Stage("dynamic_weights", adjust_weights, lambda s: s.recipe.dynamic_weights.enabled),
     Stage("fuse", fuse),
     Stage("fresh", drop_deleted, lambda s: s.recipe.search.fresh),
+    Stage("gather", gather, lambda s: s.recipe.gather.share > 0),
     Stage("recency", prefer_recent, lambda s: s.recipe.recency.bias > 0),
     Stage("calibrate", give_confidence),
     Stage("threshold", drop_unsure, lambda s: s.recipe.threshold.min_confidence > 0),

@@ -2,7 +2,9 @@
 
 from dowse.fuse.calibrate import calibrate
 from dowse.fuse.community import community_multipliers
-from dowse.fuse.convex import Normalisation, fuse_by_score
+from dowse.fuse.convex import fuse_by_score
+from dowse.fuse.gather import gathered
+from dowse.fuse.options import Normalisation
 from dowse.fuse.recency import recency_multiplier
 from dowse.fuse.rrf import fuse_by_rank
 from dowse.fuse.weights import dynamic_weights
@@ -14,5 +16,6 @@ __all__ = [
     "dynamic_weights",
     "fuse_by_rank",
     "fuse_by_score",
+    "gathered",
     "recency_multiplier",
 ]

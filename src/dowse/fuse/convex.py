@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal
 
+from dowse.fuse.options import Normalisation
 from dowse.types import ChunkKey, Place, Ranking
-
-Normalisation = Literal["minmax", "zscore"]
-"""How the scores of a strategy are brought to [0, 1], so that strategies can be compared."""
 
 
 def fuse_by_score(
@@ -18,8 +15,8 @@ def fuse_by_score(
     """Gives each chunk its normalised score in each ranking, times the ranking's share of weight.
 
     A chunk's fused score is the sum of its contributions: a weighted mean, from 0 to 1 but for
-    rounding. The shares are among the rankings that found something; a ranking that does not hold
-    a chunk gives it nothing.
+    rounding. The shares are among the rankings that found something; a ranking that knows no score
+    of a chunk gives it nothing.
     """
     found = [ranking for ranking in rankings if ranking.scores]
     # An exact sum, so that the order of the rankings cannot move a bit.
@@ -27,16 +24,24 @@ def fuse_by_score(
     places: dict[ChunkKey, list[Place]] = {}
     for ranking in found:
         share = weights.get(ranking.strategy, 1.0) / total if total else 0.0
-        normalised = _NORMALISE[normalise]([score for _, score in ranking.scores])
-        for rank, ((key, score), level) in enumerate(
-            zip(ranking.scores, normalised, strict=True), start=1
-        ):
-            place = Place(ranking.strategy, rank, score, share * level)
-            places.setdefault(key, []).append(place)
+        known = [*ranking.scores, *ranking.others]
+        normalised = _NORMALISE[normalise]([score for _, score in known], ranking.ceiling)
+        for place, ((key, score), level) in enumerate(zip(known, normalised, strict=True), start=1):
+            rank = place if place <= len(ranking.scores) else None
+            places.setdefault(key, []).append(Place(ranking.strategy, rank, score, share * level))
     return places
 
 
-def _between_extremes(scores: Sequence[float]) -> list[float]:
+def _below_ceiling(scores: Sequence[float], ceiling: float) -> list[float]:
+    """As parts of the most that there could be, so that a weak match stays weak.
+
+    Where nobody knows what that is, as parts of the best.
+    """
+    most = ceiling if ceiling > 0 else max(scores)
+    return [min(1.0, max(0.0, score) / most) if most > 0 else 0.0 for score in scores]
+
+
+def _between_extremes(scores: Sequence[float], _: float) -> list[float]:
     """From 0 for the lowest to 1 for the highest; 1 for all when they are equal."""
     lowest, highest = min(scores), max(scores)
     if lowest == highest:
@@ -44,7 +49,7 @@ def _between_extremes(scores: Sequence[float]) -> list[float]:
     return [(score - lowest) / (highest - lowest) for score in scores]
 
 
-def _above_mean(scores: Sequence[float]) -> list[float]:
+def _above_mean(scores: Sequence[float], _: float) -> list[float]:
     """The logistic function of the deviations above the mean; one half for all that are equal.
 
     Cutting at some number of deviations instead would make the best of a long ranking equal, just
@@ -57,7 +62,8 @@ def _above_mean(scores: Sequence[float]) -> list[float]:
     return [0.5 + 0.5 * math.tanh((score - mean) / deviation / 2) for score in scores]
 
 
-_NORMALISE: Mapping[Normalisation, Callable[[Sequence[float]], list[float]]] = {
+_NORMALISE: Mapping[Normalisation, Callable[[Sequence[float], float], list[float]]] = {
+    "ceiling": _below_ceiling,
     "minmax": _between_extremes,
     "zscore": _above_mean,
 }

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from dowse.errors import BadSettings
 
-Normalisation = Literal["minmax", "zscore"]
+Normalisation = Literal["ceiling", "minmax", "zscore"]
 """How the scores of a ranking are brought to a common scale."""
 
 
@@ -22,9 +22,10 @@ class FuseOptions:
         Literal["convex", "rrf"],
         "How rankings are fused: a weighted mean of scaled scores, or reciprocal ranks.",
     ] = "convex"
-    normalise: Annotated[Normalisation, "How convex fusion scales the scores of a ranking."] = (
-        "minmax"
-    )
+    normalise: Annotated[
+        Normalisation,
+        "How convex fusion scales scores: by the most there could be, by the extremes, by deviation.",
+    ] = "ceiling"
     rrf_k: Annotated[float, "Smoothing of reciprocal rank fusion, above 0."] = 60.0
     semantic: Annotated[float, "Weight of the semantic ranking."] = 1.0
     keyword: Annotated[float, "Weight of the keyword ranking."] = 1.0
@@ -57,6 +58,20 @@ class FuseOptions:
             "code": self.code,
             "graph": self.graph,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class GatherOptions:
+    """How much a chunk gains from the rest of its document."""
+
+    share: Annotated[
+        float, "Share of the score that the best chunks of the document decide, 0 to 1."
+    ] = 0.5
+
+    def __post_init__(self) -> None:
+        """Rejects a share that is none."""
+        if not 0 <= self.share <= 1:
+            raise BadSettings("gather.share must lie between 0 and 1.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,28 @@
-"""Query → rankings: each strategy ranks the chunks in its own way."""
+"""Query → rankings: what is asked, and how each strategy ranks the chunks in its own way."""
 
+from dowse.retrieve.classify import ClassifyOptions, classify
+from dowse.retrieve.code import CodeOptions, rank_by_code
+from dowse.retrieve.expand import ExpandOptions, nearest_words
+from dowse.retrieve.filters import Filters
+from dowse.retrieve.graph import GraphOptions, one_per_document, rank_by_links
 from dowse.retrieve.keyword import rank_by_keyword
+from dowse.retrieve.query import understand
+from dowse.retrieve.rewrite import rewrite
 from dowse.retrieve.semantic import rank_by_meaning
 
-__all__ = ["rank_by_keyword", "rank_by_meaning"]
+__all__ = [
+    "ClassifyOptions",
+    "CodeOptions",
+    "ExpandOptions",
+    "Filters",
+    "GraphOptions",
+    "classify",
+    "nearest_words",
+    "one_per_document",
+    "rank_by_code",
+    "rank_by_keyword",
+    "rank_by_links",
+    "rank_by_meaning",
+    "rewrite",
+    "understand",
+]

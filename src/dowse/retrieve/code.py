@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from dowse.ports import Reading
+from dowse.retrieve.keyword import most_bm25
 from dowse.types import Keys, Ranking
 
 
@@ -21,4 +22,4 @@ def rank_by_code(
     reading: Reading, terms: Sequence[str], top_k: int, among: Keys | None = None
 ) -> Ranking:
     """Chunks whose code holds any identifier of the query, whole or in parts."""
-    return Ranking("code", reading.code(terms, top_k, among))
+    return Ranking("code", reading.code(terms, top_k, among), most_bm25(reading, terms))

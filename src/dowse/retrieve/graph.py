@@ -19,7 +19,7 @@ _BLOCK = 200  # chunks that are looked up at a time
 class GraphOptions:
     """Whether links between documents are a strategy of their own."""
 
-    enabled: Annotated[bool, "Rank documents that are linked with what was found."] = True
+    enabled: Annotated[bool, "Rank documents that are linked with what was found."] = False
     depth: Annotated[int, "How many links away a document may be, 1 to 5."] = 1
 
     def __post_init__(self) -> None:
