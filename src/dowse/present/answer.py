@@ -21,7 +21,9 @@ Similarity = Callable[[Sequence[str]], Sequence[float]]
 
 _WORDS, _MEANING, _RESULT = 0.45, 0.45, 0.1  # what words, meaning and the result's score weigh
 _HEADING = 0.3  # what a term weighs that stands only in the headings above a sentence
-_UNFINISHED = 0.5  # what is left of the score of "There are three ways:"
+_LEAD_IN = 0.5  # what is left of the score of "There are three ways:"
+_FRAGMENT = 0.8  # and of a list item without a full stop; cells and commands have a colon
+_FULL_STOP = re.compile(r"[.!?…。！？｡।؟۔][\"'”’»)\]」』）]*$")
 _RELATED = 0.4  # cosine from which a sentence touches a query with which it shares no word
 _WORTH = 0.5  # share of the best score below which a sentence would only dilute the answer
 _ALIKE = 0.7  # share of common words from which two sentences say the same
@@ -46,8 +48,11 @@ class _Candidate:
 
     @property
     def finished(self) -> float:
-        """How much of its score it keeps: what only leads to something else keeps half."""
-        return _UNFINISHED if self.text.endswith((":", "：")) else 1.0
+        """How much of its score it keeps: little of a lead-in, most of a mere fragment."""
+        if self.text.endswith((":", "：")):
+            return _LEAD_IN
+        whole = _FULL_STOP.search(self.text) is not None or ": " in self.text
+        return 1.0 if whole else _FRAGMENT
 
 
 def extract_answer(

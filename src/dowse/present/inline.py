@@ -94,6 +94,11 @@ def _gap(tag: re.Match[str]) -> str:
     return " " if tag["between"] else ""
 
 
+def without_images(markup: str) -> str:
+    """The Markdown without its images, whose descriptions are no part of the text."""
+    return _IMAGE.sub("", markup) if "![" in markup else markup
+
+
 def _without_links(text: str) -> str:
     text = _FOOTNOTE.sub("", _WIKILINK.sub(_shown_of_wikilink, text.replace("![[", "[[")))
     if "![" in text:

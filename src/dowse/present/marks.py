@@ -67,7 +67,7 @@ def _merged(places: list[Place]) -> list[Place]:
 
 def _word_places(text: str, wanted: Wanted, terms_of: TermsOf) -> list[Place]:
     stretches = list(_stretches(text))
-    terms = [terms_of(text[start:end]) for start, end in stretches]
+    terms = [terms_of(_words_only(text[start:end])) for start, end in stretches]
     met = [wanted.among(found) for found in terms]
     if missing := wanted.terms.difference(*met):
         wanted = wanted.loosened(missing)
@@ -90,6 +90,11 @@ def _stretches(text: str) -> Iterator[tuple[int, int]]:
         start = end + 1
 
 
+def _words_only(stretch: str) -> str:
+    """The stretch without what is written without blanks, which is looked for in another way."""
+    return " ".join(_WORD.findall(stretch)) if _IDEOGRAPHIC.search(stretch) else stretch
+
+
 def _places_within(
     text: str, start: int, end: int, wanted: Wanted, terms_of: TermsOf
 ) -> Iterator[Place]:
@@ -105,9 +110,11 @@ def _places_within(
 
 def _ideographic_places(text: str, wanted: Wanted) -> Iterator[Place]:
     terms = [term for term in wanted.terms if _IDEOGRAPHIC.search(term)]
-    merged = _merged([place for term in terms for place in _places(text, term)])
-    # Terms may be pairs of characters: one that is met inside a longer match elsewhere says
-    # little where it stands alone.
+    # Terms may be single characters and pairs, overlapping each other. One that is a part of
+    # another term, or is met inside a longer match, says little where it stands alone.
+    whole = "\n".join(terms)
+    telling = [term for term in terms if len(term) > 1 or whole.count(term) == 1]
+    merged = _merged([place for term in telling for place in _places(text, term)])
     inside_longer = set().union(*(hits for start, end, hits in merged if end - start > 2))
     for start, end, hits in merged:
         if end - start > 2 or not hits <= inside_longer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dowse.present.inline import reveal, strip_marks
+from dowse.present.inline import reveal, strip_marks, without_images
 from dowse.present.pieces import Piece, pieces
 
 _CLOSING = r"[\"'”’»)\]]*"
@@ -47,7 +47,7 @@ def sentences(text: str) -> list[str]:
 
 def split_sentences(markup: str) -> list[str]:
     """A paragraph cut into sentences, without the marks in it."""
-    stripped = _REFERENCE.sub("", strip_marks(markup))
+    stripped = _REFERENCE.sub("", strip_marks(without_images(markup)))
     return [sentence for part in _split(stripped) if (sentence := " ".join(reveal(part).split()))]
 
 

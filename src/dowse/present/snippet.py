@@ -97,7 +97,9 @@ def _next_word(text: str, place: int) -> int:
         return 0
     while place < len(text) and not _may_cut(text, place):
         place += 1
-    return place + 1 if text[place : place + 1] == " " else place
+    while text[place : place + 1] in {" ", "·"}:
+        place += 1
+    return place
 
 
 def _readable_end(text: str, start: int) -> int:

@@ -25,7 +25,7 @@ You answer a question from numbered passages of the user's own documents.
 _CODE_OR_CITATION = re.compile(
     r"""
       (?P<code>``` .*? (?:```|\Z) | `[^`\n]+`)
-    | \s? [\[【] (?P<numbers>\d{1,4} (?:\s*[,;–-]\s*\d{1,4})*) [\]】] (?:\([^()\s]*\))?
+    | \s? [\[【] (?P<numbers>\d{1,3} (?:\s*[,;–-]\s*\d{1,3})*) [\]】] (?:\([^()\s]*\))?
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -78,7 +78,7 @@ def written_answer(text: str, hits: Sequence[Hit], model: str) -> Answer:
     def checked(match: re.Match[str]) -> str:
         if match["code"] is not None:
             return match[0]
-        cited = [number for number in _cited(match["numbers"]) if 1 <= number <= len(hits)]
+        cited = _cited(match["numbers"], len(hits))
         sources.update(dict.fromkeys(cited))
         blank = match[0][: len(match[0]) - len(match[0].lstrip())]
         return f"{blank}[{', '.join(map(str, cited))}]" if cited else ""
@@ -87,8 +87,9 @@ def written_answer(text: str, hits: Sequence[Hit], model: str) -> Answer:
     return Answer(kept.strip(), (), tuple(sources), model)
 
 
-def _cited(numbers: str) -> list[int]:
+def _cited(numbers: str, most: int) -> list[int]:
+    """The results that a citation means, of so many: `2, 4-6` gives 2, 4, 5 and 6."""
     cited: dict[int, None] = {}
     for first, last in _NUMBERS.findall(numbers):
-        cited.update(dict.fromkeys(range(int(first), int(last or first) + 1)))
+        cited.update(dict.fromkeys(range(max(1, int(first)), min(int(last or first), most) + 1)))
     return list(cited)

@@ -39,7 +39,7 @@ def test_a_sentence_ends_where_a_reader_would_end_it(text: str, expected: list[s
         ("Use `a * b` or `f. G()` here.", "Use a * b or f. G() here."),
         ("Glob *.md and *.txt files.", "Glob *.md and *.txt files."),
         ("A [link](http://x.org/(a)) and [two][ref].", "A link and two."),
-        ("[![logo](a.png)](b) shown.", "logo shown."),
+        ("[![logo](a.png)](b) shown.\n\n![A chart.](c.png)", "shown."),
         ("See [[Page#Part|the page]] and [[Other]].", "See the page and Other."),
         ("Known[^1] since [3, 4] long [1].", "Known since long."),
         ("But items[1] stays.", "But items[1] stays."),

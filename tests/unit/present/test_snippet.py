@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -63,6 +64,12 @@ def test_text_without_blanks_is_marked_where_it_matches(
     shown = _snippet(text, query)
     assert _marked(shown) == marked
     assert shown.replace("**", "") == text
+
+
+def test_a_character_of_a_longer_term_is_not_marked_where_it_stands_alone() -> None:
+    terms = ["节", "节点", "点"]
+    assert snippet("污点在节点上。", terms, lambda _: terms) == "污点在**节点**上。"
+    assert snippet("一点。", ["点"], lambda _: ["点"]) == "一**点**。"
 
 
 def test_a_verb_in_another_form_is_marked_as_far_as_it_agrees() -> None:
@@ -153,3 +160,14 @@ def test_marks_are_always_balanced(text: str, query: str) -> None:
 def test_the_window_never_begins_in_the_middle_of_a_word(words: list[str]) -> None:
     shown = _snippet(" ".join(words), "gamma").removeprefix("… ").removesuffix(" …")
     assert shown.replace("**", "").split(" ")[0] in {*words, ""} or shown[0] in "検索エンジン。"
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["token ", "検索エンジン", "[", "**", "`a``", "_a", "](", "<!--", "a,", "x" * 99, ".", "·"],
+)
+def test_a_long_line_takes_no_longer(unit: str) -> None:
+    text = unit * (20_000 // len(unit))
+    began = time.process_time()
+    snippet(text, ["token", "検索", "auth*", "zebra"], _TERMS)
+    assert time.process_time() - began < 1.0
