@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import email.utils
 import os
 import re
 import time
@@ -171,6 +170,8 @@ def _seconds(wanted: str) -> float:
     """What a Retry-After asks for, as a number of seconds or as a date."""
     if re.fullmatch(r"\d{1,9}(\.\d*)?", wanted.strip()):
         return float(wanted)
+    import email.utils  # noqa: PLC0415  (only a busy endpoint needs it)
+
     try:
         moment = email.utils.parsedate_to_datetime(wanted)
     except ValueError:

@@ -50,8 +50,9 @@ def instructions_and_material(query: str, hits: Sequence[Hit], max_chars: int) -
 def _passages(hits: Sequence[Hit], room: int) -> dict[int, str]:
     passages: dict[int, str] = {}
     for number, hit in enumerate(hits, 1):
-        passage = shorten(f"{_origin(hit)}\n\n{hit.text.strip()}", room)
-        if len(passage) < min(_LEAST, len(hit.text)):
+        origin, text = _origin(hit), hit.text.strip()
+        passage = shorten(f"{origin}\n\n{text}", room)
+        if passages and len(passage) < len(origin) + min(_LEAST, len(text)):
             break
         passages[number] = passage
         room -= len(passage)
