@@ -25,7 +25,6 @@ from dowse.retrieve import (
 from dowse.types import ChunkKey, Keys, Query, Ranking, Scores, Vector
 
 _CHOOSE = "Make them with: dowse config set embed.provider local, then dowse index --rebuild"
-_NOTHING_ASKED = "The query holds no words. Say what to look for: dowse search WORDS"
 
 
 def understand_query(search: Searching) -> None:
@@ -71,8 +70,6 @@ def retrieve(search: Searching) -> None:
         search.rankings = [ranking for ranking in search.rankings if ranking.scores]
     elif search.conditions:
         search.rankings.append(_listing(search))
-    else:
-        search.notices.append(_NOTHING_ASKED)
 
 
 def follow_links(search: Searching) -> None:

@@ -51,20 +51,24 @@ def test_the_best_document_comes_first_with_its_place(engine: Engine) -> None:
         "semantic": 1,
         "keyword": 1,
     }
-    assert [step.stage for step in hit.trace.steps] == ["calibrate"]
-    assert hit.trace.steps[0].before == pytest.approx(2 / 61)
-    assert hit.score == hit.trace.steps[0].after
+    assert [step.stage for step in hit.trace.steps] == ["recency", "calibrate"]
+    contributions = sum(place.contribution for place in hit.trace.places)
+    assert hit.trace.steps[0].before == pytest.approx(contributions)
+    assert hit.score == hit.trace.steps[-1].after
 
 
 def test_a_missing_word_loses_score_not_the_document(engine: Engine) -> None:
-    options = SearchOptions(mode="keyword")
-    assert engine.search("authentication zzzz qqqq", options).hits[0].document == "guides/login.md"
+    response = engine.search("authentication zzzz qqqq", changes={"search.mode": "keyword"})
+    assert response.hits[0].document == "guides/login.md"
 
 
 def test_technical_terms_are_found_as_written(engine: Engine) -> None:
-    options = SearchOptions(mode="keyword")
-    assert [hit.document for hit in engine.search("C++", options).hits] == ["journal/day.md"]
-    assert engine.search("getUserById", options).hits[0].document == "reference/api.md"
+    def found(query: str) -> list[str]:
+        response = engine.search(query, changes={"search.mode": "keyword"})
+        return [hit.document for hit in response.hits]
+
+    assert found("C++") == ["journal/day.md"]
+    assert found("getUserById")[0] == "reference/api.md"
 
 
 def test_invariants_of_every_response(engine: Engine) -> None:
@@ -78,7 +82,7 @@ def test_invariants_of_every_response(engine: Engine) -> None:
         "東京",
     ):
         for top_n in (1, 2, 50):
-            response = engine.search(query, SearchOptions(top_n=top_n))
+            response = engine.search(query, changes={"search.top_n": top_n})
             scores = [hit.score for hit in response.hits]
             assert len(scores) <= top_n
             assert scores == sorted(scores, reverse=True)
@@ -91,7 +95,7 @@ def test_invariants_of_every_response(engine: Engine) -> None:
 
 def test_modes_use_only_their_strategy(engine: Engine) -> None:
     for mode in ("keyword", "semantic"):
-        response = engine.search("backup database", SearchOptions(mode=mode))
+        response = engine.search("backup database", changes={"search.mode": mode})
         assert {place.strategy for hit in response.hits for place in hit.trace.places} == {mode}
 
 
@@ -104,7 +108,7 @@ def test_without_weights_words_still_rank_and_the_reason_is_told(
         assert response.hits[0].document == "guides/backup.md"
         assert "dowse models pull" in response.notices[0]
         with pytest.raises(WeightsMissing):
-            without.search("backup", SearchOptions(mode="semantic"))
+            without.search("backup", changes={"search.mode": "semantic"})
 
 
 def test_an_index_that_is_not_there_yet_is_named_with_the_command(
@@ -144,16 +148,40 @@ def test_an_index_of_another_model_is_refused(vault: Path, engine: Engine, tmp_p
         assert other.check() == []
 
 
-def test_options_that_no_search_could_run_with_are_rejected() -> None:
-    for wrong in (
-        {"top_n": 0},
-        {"top_k": -1},
-        {"rrf_k": 0.0},
-        {"semantic_weight": -1.0},
-        {"steepness": 0.0},
-    ):
-        with pytest.raises(BadSettings):
-            SearchOptions(**wrong)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("search.top_n", 0),
+        ("search.top_k", -1),
+        ("search.mode", "magic"),
+        ("search.preset", "seed-c"),
+        ("fuse.rrf_k", 0.0),
+        ("fuse.keyword", -1.0),
+        ("fuse.normalise", "softmax"),
+        ("gather.share", 1.1),
+        ("dynamic_weights.min_factor", 2.0),
+        ("dynamic_weights.variance_threshold", 0.0),
+        ("community.boost", 0.5),
+        ("recency.bias", 1.5),
+        ("calibrate.steepness", -1.0),
+        ("threshold.min_confidence", 1.1),
+        ("near_dedup.similarity", -0.1),
+        ("semantic_dedup.similarity", 2.0),
+        ("diversity.balance", 1.5),
+        ("diversity.max_chunks_per_doc", -1),
+        ("rerank.top_n", 0),
+        ("rerank.mix", 1.5),
+        ("graph.depth", 0),
+        ("classify.factual", -1.0),
+        ("expand.terms", 0),
+        ("chunk.overlap", 5),
+    ],
+)
+def test_settings_that_no_search_could_run_with_are_rejected(
+    engine: Engine, name: str, value: object
+) -> None:
+    with pytest.raises(BadSettings):
+        engine.search("backup", changes={name: value})
 
 
 def test_candidates_follow_the_results_wanted() -> None:

@@ -292,3 +292,10 @@ def test_words_without_signs_are_taken_as_they_are(words: list[str]) -> None:
     assert query.text == " ".join(words)
     assert list(query.terms) == _ANALYZER.query_terms(query.text)
     assert (query.conditions, query.prefixes, query.notices) == ((), (), ())
+
+
+def test_quotes_in_a_sentence_demand_nothing() -> None:
+    sentence = 'list the cron jobs of the user "apache web" every morning'
+    assert understood(sentence).conditions == ()
+    assert understood('cron jobs "apache web"').conditions != ()
+    assert understood(f"{sentence} -draft").conditions[0].negated
