@@ -6,4 +6,4 @@ command that rebuilds them, instead of being mixed with newer parts.
 
 PARSE = 1
 CHUNK = 1
-ANALYZE = 1
+ANALYZE = 2

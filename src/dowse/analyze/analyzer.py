@@ -17,6 +17,7 @@ from itertools import chain, count, repeat
 import Stemmer
 
 from dowse import versions
+from dowse.analyze.cjk import CjkTerms
 from dowse.analyze.code import code_terms
 from dowse.analyze.options import BOOSTED, KeywordOptions
 from dowse.analyze.stopwords import STOPWORDS
@@ -34,13 +35,18 @@ class TextAnalyzer:
     def __init__(self, options: KeywordOptions) -> None:
         self._options = options
         stem = Stemmer.Stemmer(options.language).stemWord if options.stemming else None
-        self._words = WordTerms(stem, options.stopwords)
+        self._cjk = CjkTerms(options.tokenizer, options.stopwords)
+        self._words = WordTerms(stem, options.stopwords, self._cjk)
         self._boosts = {name: float(getattr(options, name)) for name in BOOSTED}
 
     @property
     def stamp(self) -> dict[str, object]:
-        """The settings that terms depend on."""
-        return {"version": versions.ANALYZE, **asdict(self._options)}
+        """The settings that terms depend on, and the tokenizers that are used."""
+        return {
+            "version": versions.ANALYZE,
+            "tokenizers": self._cjk.versions,
+            **asdict(self._options),
+        }
 
     def chunk_terms(
         self, fields: Fields, header_path: Sequence[str], text: str
@@ -70,7 +76,10 @@ class TextAnalyzer:
         for name, text in texts:
             whole, part = divmod(self._boosts[name], 1)
             terms = self._words.terms(text) if whole or part else []
-            for term, position in zip(terms, count(start), strict=False):
+            placed = zip(terms, count(start), strict=False)
+            if (whole, part) == (1, 0):  # the text itself, which is most of all terms
+                yield from placed
+            for term, position in placed:
                 times = int(whole)
                 if part:
                     carried[term] += part

@@ -6,7 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from dowse.analyze.words import LONGEST, split_identifier
+from dowse.analyze.identifiers import joined, split_identifier
+from dowse.analyze.words import LONGEST
 
 _IDENTIFIER = re.compile(r"(?<!\w)[A-Za-z](?:\+\+|#)(?!\w)|\w+(?:(?:::|\.|->)\w+)*")
 
@@ -28,4 +29,5 @@ def _terms(name: str) -> Iterator[str]:
     parts = split_identifier(name)
     if [whole] != parts and len(whole) <= LONGEST:
         yield whole
+        yield from joined(whole)
     yield from (part for part in parts if len(part) <= LONGEST)

@@ -17,6 +17,12 @@ class KeywordOptions:
     language: Annotated[str, "Language of the stemmer and its rules, such as english."] = "english"
     stemming: Annotated[bool, "Reduce words to their stems."] = True
     stopwords: Annotated[bool, "Leave out words too common to tell documents apart."] = True
+    tokenizer: Annotated[
+        str,
+        "How Chinese, Japanese and Korean are cut: default (characters and pairs of them), "
+        "japanese, korean or chinese (the language of Chinese characters; kana and Hangul are "
+        "known by themselves), or auto (told by each text). All but default use the extra cjk.",
+    ] = "default"
     title: Annotated[float, "Weight of the title."] = 3.0
     headers: Annotated[float, "Weight of the headings above a chunk."] = 2.5
     keywords: Annotated[float, "Weight of the frontmatter's keywords."] = 2.5
@@ -32,6 +38,9 @@ class KeywordOptions:
         if self.language not in Stemmer.algorithms():
             known = ", ".join(Stemmer.algorithms())
             raise BadSettings(f"keyword.language is {self.language!r}.", f"Known: {known}.")
+        if self.tokenizer not in TOKENIZERS:
+            known = ", ".join(TOKENIZERS)
+            raise BadSettings(f"keyword.tokenizer is {self.tokenizer!r}.", f"Known: {known}.")
         for name in BOOSTED:
             if not 0 <= getattr(self, name) <= 10:
                 raise BadSettings(f"keyword.{name} must lie between 0 and 10.")
@@ -48,6 +57,9 @@ class VocabularyOptions:
         if not 0 <= self.size <= 100_000:
             raise BadSettings("vocabulary.size must lie between 0 and 100000.")
 
+
+TOKENIZERS = ("default", "auto", "japanese", "korean", "chinese")
+"""The ways in which text without spaces can be cut."""
 
 BOOSTED = (
     "title",

@@ -1,4 +1,4 @@
-"""English words too common to tell documents apart."""
+"""Words too common to tell documents apart."""
 
 _WORDS = """
     a about above after again all also although am among an and another any are as at be
@@ -13,5 +13,14 @@ _WORDS = """
     would yet you your yours yourself yourselves
 """
 
+_JAPANESE = "為る 居る 有る 成る 出来る 下さる こと もの よう ため 御"
+_KOREAN = "하다 있다 없다 되다 이렇다 그렇다 같다 것 수 등 때"
+
 STOPWORDS = frozenset(_WORDS.split())
-"""The words that keyword analysis and the vocabulary leave out."""
+"""The English words that keyword analysis and the vocabulary leave out."""
+
+JAPANESE_COMMON = frozenset(_JAPANESE.split())
+"""The same for Japanese, in the normal form of its tokenizer, which has left out the grammar."""
+
+KOREAN_COMMON = frozenset(_KOREAN.split())
+"""The same for Korean, in the form of the dictionary; its grammar is left out as well."""

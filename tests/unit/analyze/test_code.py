@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.analyze import KeywordOptions, TextAnalyzer
-from dowse.analyze.words import split_identifier
+from dowse.analyze.identifiers import split_identifier
 
 _ANALYZER = TextAnalyzer(KeywordOptions())
 

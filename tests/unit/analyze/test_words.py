@@ -34,7 +34,7 @@ def terms_of(text: str, analyzer: TextAnalyzer = _ANALYZER) -> list[str]:
         ("--no-verify", ["--no-verify", "no", "verify"]),
         ("-v", ["-v"]),
         ("/etc/hosts", ["/etc/hosts", "etc", "hosts"]),
-        ("~/.ssh/config", ["/.ssh/config", "ssh", "config"]),
+        ("~/.ssh/config", ["~/.ssh/config", "ssh", "config"]),
         ("E0382", ["e0382", "0382"]),
         ("v1.2.3", ["v1.2.3"]),
         ("sha256", ["sha256"]),
@@ -51,33 +51,15 @@ def test_technical_terms_survive_with_their_parts(text: str, expected: list[str]
 
 
 @pytest.mark.parametrize(
-    "term",
-    ["C++", "C#", ".NET", "Node.js", "std::vector", "--no-verify", "/etc/hosts", "E0382", "v1.2.3"],
-)
-@pytest.mark.parametrize(
-    "sentence",
-    ["{}", "see {}.", "({})", "“{}”, and", "**{}**!", "`{}`:", "what is {}?", "[{}](x)", "{};"],
-)
-def test_indexing_and_querying_agree_wherever_a_term_stands(term: str, sentence: str) -> None:
-    first = _ANALYZER.query_terms(term)[0]
-    assert first == term.casefold()
-    assert first in terms_of(sentence.format(term))
-    assert first in _ANALYZER.query_terms(sentence.format(term))
-
-
-@pytest.mark.parametrize("term", ["C++", "C#", ".NET", "Node.js"])
-def test_technical_terms_are_not_reduced(term: str) -> None:
-    assert "c" not in terms_of(term)
-    assert _ANALYZER.query_terms(term)[0] not in terms_of("c net node js c+ vitamin C")
-
-
-@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("word", ["word"]),
         ("Word, word; WORD", ["word", "word", "word"]),
         ("_emphasis_ __strong__ ~~gone~~", ["emphasis", "strong", "gone"]),
-        ("#tag @name $HOME", ["tag", "name", "home"]),
+        ("## $$ @ #", []),
+        ("user's James’s", ["user", "james"]),
+        ("first—second", ["first", "second"]),
+        ("...then", ["then"]),
         ("a b c", []),
         ("a=b key=value", ["key", "value"]),
         ("(see: this…)", ["see", "this"]),
@@ -120,26 +102,6 @@ def test_the_stemmer_speaks_the_language_that_is_set() -> None:
 def test_spelling_in_large_or_small_letters_makes_no_difference(written: str, asked: str) -> None:
     assert set(_ANALYZER.query_terms(asked)) <= set(terms_of(written))
     assert _ANALYZER.query_terms(written)[0] == _ANALYZER.query_terms(asked)[0]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("検索エンジン", ["検索", "索エ", "エン", "ンジ", "ジン"]),
-        ("水", ["水"]),
-        ("水。火", ["水", "火"]),
-        ("한국어 검색", ["한국", "국어", "검색"]),
-        ("用Python写", ["用", "python", "写"]),
-        ("日本語C++の", ["日本", "本語", "c++", "の"]),
-        ("\U00020000\U00020001\U00020002", ["\U00020000\U00020001", "\U00020001\U00020002"]),
-    ],
-)
-def test_text_without_spaces_becomes_pairs(text: str, expected: list[str]) -> None:
-    assert terms_of(text, _PLAIN) == expected
-
-
-def test_pairs_find_a_word_inside_a_sentence() -> None:
-    assert set(_ANALYZER.query_terms("検索")) <= set(terms_of("全文検索の仕組み"))
 
 
 def test_no_term_is_long() -> None:
