@@ -1309,6 +1309,27 @@ def test_threads_may_share_one_reading(store: Store) -> None:
         assert list(threads.map(lambda _: number_seen(reading), range(40))) == [3] * 40
 
 
+def test_threads_may_search_in_one_reading(store: Store) -> None:
+    fill(store, batch(*SHELF))
+
+    def answers(reading: Reading) -> list[object]:
+        among = reading.matching([where("tag", "fruit"), where("phrase", "red", "apple")])
+        return [
+            among.tolist(),
+            reading.keyword(["red", "pear"], 5),
+            reading.keyword(["red", "pear"], 5, among),
+            reading.nearest(vector_of("x"), 5, among),
+            reading.chunks(reading.matching([]).tolist()),
+            reading.links_of(["notes/Alpha.md"]),
+            reading.spellings("appel", 3),
+        ]
+
+    with store.read() as reading:
+        expected = answers(reading)
+    with store.read() as reading, ThreadPoolExecutor(4) as threads:
+        assert all(found == expected for found in threads.map(answers, [reading] * 40))
+
+
 def test_the_same_batches_give_the_same_index(make_store: MakeStore) -> None:
     answers = []
     for name in ("one", "two"):

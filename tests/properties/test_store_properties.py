@@ -227,6 +227,7 @@ def _observed(store: Store) -> dict[str, Any]:
             "size": reading.size,
             "begin": [reading.words(word[:1], 3) for word in _WORDS],
             "nearly": [reading.spellings(word, 3) for word in ("aple", "chery", "plumm")],
+            "under": reading.matching([Condition("under", ("SUB/",))]).tolist(),
             "late": reading.matching([Condition("after", bound=5e-9)]).tolist(),
         }
 

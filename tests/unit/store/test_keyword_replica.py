@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 import pytest
 
 from documents import PlainAnalyzer
@@ -183,3 +186,60 @@ def test_a_text_without_terms_is_held_but_never_found(driver: Driver) -> None:
     driver.change({1: "", 2: "apple"})
     assert driver.open().keys() == {1, 2}
     assert driver.found("apple", "") == {2}
+
+
+@pytest.mark.parametrize("listed", [0, 1000])
+def test_listing_keys_and_picking_hits_find_the_same(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch, listed: int
+) -> None:
+    monkeypatch.setattr("dowse.store.embedded.keyword_index._LISTED", listed)
+    rng = random.Random(4)
+    words = [f"w{number}" for number in range(12)]
+    for first in range(0, 600, 100):  # several segments, with holes in them
+        texts = {first + n: " ".join(rng.choices(words, k=rng.randint(1, 9))) for n in range(100)}
+        driver.change(texts, gone=range(first - 95, first - 60))
+    index = driver.open()
+    for share in (1, 3, 40):
+        among = np.array(range(0, 600, share), np.int64)
+        for size in (1, 3, 12):
+            terms = rng.sample(words, size)
+            everything = index.search("body", terms, 1000)
+            expected = [pair for pair in everything if pair[0] % share == 0]
+            for limit in (1, 7, 50, 1000):
+                assert index.search("body", terms, limit, among) == expected[:limit]
+                assert index.search("body", terms, limit) == everything[:limit]
+
+
+def test_phrases_whatever_weight_their_terms_have(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(2)
+    streams: dict[int, list[tuple[str, int]]] = {}
+    for key in range(400):
+        position, stream = rng.choice([0, 7]), streams.setdefault(key, [])
+        for _ in range(rng.randint(1, 8)):
+            stream += [(rng.choice("abc"), position)] * rng.randint(1, 4)
+            position += rng.choice([1, 1, 1, 100])
+
+    def rows(*_: object) -> Iterator[KeywordRow]:
+        return ((key, stream, []) for key, stream in streams.items())
+
+    monkeypatch.setattr(Rows, "keyword_rows", rows)
+    driver.take(None)
+    index = driver.open()
+    for size in (1, 2, 3, 4):
+        for phrase in product("abc", repeat=size):
+            expected = [
+                key
+                for key, stream in streams.items()
+                for start in {position for _, position in stream}
+                if all((term, start + step) in stream for step, term in enumerate(phrase))
+            ]
+            assert index.phrase("body", phrase).tolist() == sorted(set(expected))
+
+
+def test_frequencies_pass_over_what_is_deleted(driver: Driver) -> None:
+    driver.change(dict.fromkeys(range(10), "apple"))
+    driver.change({}, gone=[1, 2, 3])
+    assert driver.open().frequencies("body", ["apple", "pear"]) == {"apple": 7, "pear": 0}
+    assert driver.open().size == 7

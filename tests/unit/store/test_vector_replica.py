@@ -217,3 +217,39 @@ def test_a_manifest_of_the_same_rows_is_the_same(tmp_path: Path) -> None:
         driver.change(numbered(clustered(50, 16)))
         manifests.append(driver.manifest)
     assert manifests[0].files == manifests[1].files
+
+
+@pytest.mark.parametrize(("exact_rows", "allowed"), [(10_000, 500), (1000, 900), (1000, 3000)])
+def test_only_allowed_keys_are_found_and_none_is_missed_for_it(
+    tmp_path: Path, exact_rows: int, allowed: int
+) -> None:
+    driver = Driver(tmp_path, 96, exact_rows)
+    vectors = clustered(6000, 96)
+    driver.change(numbered(vectors[:4000]))
+    driver.change(numbered(vectors[4000:], 4001), gone=range(1, 50))
+    index = driver.open()
+    among = np.sort(np.random.default_rng(7).permutation(6000)[:allowed] + 1)
+    missed = missed_without = 0
+    for query in clustered(20, 96, seed=3):
+        everything = driver.rows.nearest(query, 6000)
+        expected = [pair for pair in everything if pair[0] in set(among.tolist())][:20]
+        found = index.search(query, 20, among)
+        assert set(found) <= set(everything)
+        missed += len(set(expected) - set(found))
+        missed_without += len(set(everything[:20]) - set(index.search(query, 20)))
+    assert missed <= missed_without
+    if allowed <= exact_rows:
+        assert missed == 0
+
+
+@pytest.mark.parametrize("exact_rows", [100, 0])
+def test_vectors_come_back_by_key(tmp_path: Path, exact_rows: int) -> None:
+    driver = Driver(tmp_path, 8, exact_rows)
+    assert driver.open().vectors([1, 2]) == {}
+    vectors = clustered(30, 8)
+    driver.change(numbered(vectors[:20]))
+    driver.change(numbered(vectors[20:], 21), gone=[3])
+    found = driver.open().vectors([25, 3, 99, 1])
+    assert list(found) == [25, 1]
+    assert found[25].tolist() == vectors[24].astype(np.float16).astype(np.float32).tolist()
+    assert found[1].dtype == np.float32

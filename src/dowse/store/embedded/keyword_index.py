@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from dowse.store.embedded.failures import tantivy_errors
 from dowse.types import ChunkKey, Keys, Scores
 
-_LISTED = 1000
-"""Up to so many keys are listed in the query; more are picked from hits that are fetched anyway.
-
-Measured over 100,000 chunks with five terms and a limit of 30: a list of 100 keys takes 2 ms, of
-1,000 13 ms, of 10,000 11 to 22 ms, of 90,000 100 ms; picking takes 18, 2, 1 and 1 ms.
-"""
+# Measured over 100,000 chunks with five terms and a limit of 30, in milliseconds:
+#   keys      100   500   1,000   10,000   90,000
+#   listed      2     8      13       11       99
+#   picked     18     7       2        1        1
+_LISTED = 500  # so many keys are listed in the query; more are picked from hits fetched beyond it
 
 _GROWTH = 4  # how many times more hits are fetched when some were too few
 

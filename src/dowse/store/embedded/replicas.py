@@ -15,6 +15,7 @@ from dowse.store.embedded.failures import disk_errors
 from dowse.store.embedded.keyword_index import KeywordIndex
 from dowse.store.embedded.keyword_replica import KeywordReplica
 from dowse.store.embedded.manifest import Manifest, read_manifest, verify, write_manifest
+from dowse.store.embedded.owners import Owners
 from dowse.store.embedded.truth import Truth
 from dowse.store.embedded.vector_index import VectorIndex
 from dowse.store.embedded.vector_replica import VectorReplica
@@ -24,10 +25,11 @@ Replica = KeywordReplica | VectorReplica
 
 
 class Indexes(NamedTuple):
-    """Both replicas at one generation, open for reading."""
+    """Both replicas at one generation, open for reading, and what else lasts as long."""
 
     keyword: KeywordIndex
     vectors: VectorIndex
+    owners: Owners
 
 
 class Replicas:
@@ -56,7 +58,7 @@ class Replicas:
         if not self._is_current(self._vectors, vectors):
             return None
         opened = self._keyword.open(keyword)
-        return Indexes(opened, self._vectors.open(vectors)) if opened else None
+        return Indexes(opened, self._vectors.open(vectors), Owners()) if opened else None
 
     def catch_up(self, connection: sqlite3.Connection, *, mend: bool) -> None:
         """Brings both replicas to the connection's generation; only the writer may.

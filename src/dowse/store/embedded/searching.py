@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dowse.store.embedded.conditions import clause_of
+from dowse.store.embedded.conditions import chunks_with, documents_with
 from dowse.store.embedded.records import EDGE_ORDER, EDGES, edge
 from dowse.store.embedded.replicas import Indexes
 from dowse.store.embedded.spelling import SEPARATOR, nearly, slips_in
@@ -50,14 +51,13 @@ class SqliteSearching(Statements):
 
     def matching(self, conditions: Sequence[Condition]) -> Keys:
         """The chunks for which every condition holds."""
-        phrases = [condition for condition in conditions if condition.kind == "phrase"]
-        others = [condition for condition in conditions if condition.kind != "phrase"]
-        text, values = clause_of(others)
-        keys = self._keys(f"SELECT key FROM chunks WHERE {text}", *values)
-        for phrase in phrases:
-            holders = self._indexes().keyword.phrase("body", phrase.values)
-            keys = keys[np.isin(keys, holders, assume_unique=True, invert=phrase.negated)]
-        return keys
+        keys, owners = self._indexes().owners.get(
+            lambda: self._rows("SELECT key, document FROM chunks")
+        )
+        kept = np.ones(len(keys), dtype=bool)
+        for condition in conditions:
+            kept &= self._meets(condition, keys, owners) != condition.negated
+        return keys[kept]
 
     def keyword(self, terms: Sequence[str], limit: int, among: Keys | None = None) -> Scores:
         """Chunks that hold any of the terms, best first; only `among` these keys, if given."""
@@ -115,6 +115,16 @@ class SqliteSearching(Statements):
         )
         counted.sort(key=lambda row: (distances[row[0]], -row[1], row[0]))
         return [term for term, _ in counted[: max(0, limit)]]
+
+    def _meets(self, condition: Condition, keys: Keys, owners: Keys) -> NDArray[np.bool_]:
+        """For which of some chunks a condition holds, negation aside."""
+        if condition.kind == "phrase":
+            return np.isin(keys, self._indexes().keyword.phrase("body", condition.values))
+        if condition.kind == "language":
+            query, values = chunks_with(condition)
+            return np.isin(keys, self._keys(query, *values))
+        query, values = documents_with(condition)
+        return np.isin(owners, self._keys(query, *values))
 
     def _keys(self, query: str, *values: object) -> Keys:
         rows = self._rows(query, *values)

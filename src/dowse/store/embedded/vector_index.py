@@ -29,6 +29,9 @@ from dowse.types import ChunkKey, Keys, Matrix, Scores, Vector
 EXACT_ROWS = 20_000
 """Up to so many vectors every one is scored exactly."""
 
+# Of 100,000 vectors of 384 dimensions, a scan takes 5 ms; gathering 5,000 of them takes 6 ms,
+# 20,000 take 35 ms.
+_GATHERED = 5000  # rows of a large index that are scored exactly when no others are allowed
 _RESCORED = 1000  # candidates of the bit scan that are scored exactly
 _ROUNDING = 1e-5  # more than a sum of single floats can be off
 
@@ -43,7 +46,7 @@ class VectorIndex:
         self._segments = [load(folder, segment) for segment in segments]
         self._rotation: Matrix = map_array(folder / ROTATION)
         self._dead = dead_keys(folder, segments)
-        self._exact_rows = exact_rows
+        self._few = min(exact_rows, _GATHERED)
         self._small = sum(len(keys) for keys, _, _ in self._segments) <= exact_rows
 
     def search(self, vector: Vector, limit: int, among: Keys | None = None) -> Scores:
@@ -52,7 +55,7 @@ class VectorIndex:
         rows = np.flatnonzero(allowed)
         if limit < 1 or not len(rows):
             return []
-        if len(rows) > self._exact_rows:
+        if not self._small and len(rows) > self._few:
             rows = self._candidates(vector, allowed, max(_RESCORED, 20 * limit))
         best = rows[_top(-self._scores(rows, vector), limit, slack=_ROUNDING)]
         # Equal vectors must score equally wherever they lie, which sums in single floats do not.
