@@ -15,6 +15,7 @@ from typing import Literal, Protocol
 
 from dowse.analyze.scripts import HAN
 from dowse.analyze.stopwords import JAPANESE_COMMON, KOREAN_COMMON
+from dowse.errors import BadSettings
 
 Language = Literal["japanese", "korean", "chinese"]
 """A language that has a tokenizer."""
@@ -55,14 +56,25 @@ def versions_of(language: Language) -> str:
 
 def cut(language: Language, run: str, wish: Wish) -> Iterator[str]:
     """The words of a run in the order of the text, without grammar."""
-    with _loading:  # two threads that come at once must not load two dictionaries
-        tokenizer = _load(language)
+    tokenizer = _tokenizer(language)
     for start in range(0, len(run), _LONGEST):
         yield from tokenizer.words(run[start : start + _LONGEST], wish)
 
 
 class _Tokenizer(Protocol):
     def words(self, run: str, wish: Wish) -> Iterator[str]: ...
+
+
+def _tokenizer(language: Language) -> _Tokenizer:
+    try:
+        with _loading:  # two threads that come at once must not load two dictionaries
+            return _load(language)
+    except Exception as error:  # each library has its own ways to fail
+        raise BadSettings(
+            f"The tokenizer for {language} is installed but cannot be loaded: {error}",
+            'Reinstall it with: pip install --force-reinstall "dowse[cjk]",'
+            " or do without it: keyword.tokenizer = default",
+        ) from error
 
 
 @cache

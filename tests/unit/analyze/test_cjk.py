@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from documents import make_document
-from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.analyze import KeywordOptions, TextAnalyzer, languages
 from dowse.analyze.languages import versions_of
 from dowse.errors import BadSettings
 from dowse.store.memory import MemoryStore
@@ -287,6 +287,16 @@ def test_a_tokenizer_that_is_set_must_be_installed(mode: str) -> None:
 def test_without_tokenizers_auto_is_pairs_and_says_so() -> None:
     assert terms_of("検索の本 集群 한국어", "auto") == terms_of("検索の本 集群 한국어")
     assert analyzer("auto").stamp["tokenizers"] == ""
+
+
+@with_extra
+def test_a_broken_tokenizer_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rjieba", None)
+    languages._load.cache_clear()
+    with pytest.raises(BadSettings, match=r"chinese .*--force-reinstall"):
+        terms_of("集群", "chinese")
+    monkeypatch.undo()
+    assert terms_of("集群", "chinese") == ["集群"]
 
 
 def test_no_other_tokenizer_is_known() -> None:

@@ -116,6 +116,8 @@ def test_what_has_it_as_written_ranks_above_what_has_a_part(term: str, part: str
         ("**/*.md", {"*.md", ".md", "md"}),
         ("#!/bin/bash", {"#!/bin/bash", "bin", "bash"}),
         ("main()", {"main()", "main"}),
+        ("v10.2", {"v10.2", "10.2", "10"}),
+        ("vitamin2.1", {"vitamin2.1", "vitamin"}),
     ],
 )
 def test_a_sign_in_front_or_behind_hides_nothing(written: str, parts: set[str]) -> None:

@@ -36,7 +36,7 @@ def terms_of(text: str, analyzer: TextAnalyzer = _ANALYZER) -> list[str]:
         ("/etc/hosts", ["/etc/hosts", "etc", "hosts"]),
         ("~/.ssh/config", ["~/.ssh/config", "ssh", "config"]),
         ("E0382", ["e0382", "0382"]),
-        ("v1.2.3", ["v1.2.3"]),
+        ("v1.2.3", ["v1.2.3", "1.2.3"]),
         ("sha256", ["sha256"]),
         ("user@example.com", ["user@example.com", "user", "example", "com"]),
         ("C/C++", ["c/c++", "c++"]),
