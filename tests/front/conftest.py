@@ -7,6 +7,38 @@ import pytest
 
 from command_line import Dowse, Result
 from dowse.front.cli.main import run
+from dowse.testing import HashEmbedder
+
+
+def _part(number: int) -> str:
+    words = " ".join(f"word{number}x{place}" for place in range(40))
+    return f"## Part {number}\n\nThe barometer of part {number} is read. {words}."
+
+
+NOTES = {
+    "guides/restore.md": (
+        "---\ntitle: Restore a backup\ntags: [database, ops/backup]\ncategory: guide\n"
+        "author: Ada Byron\nmodified: 2025-03-09\n---\n# Restore a backup\n\n"
+        "Stop the writer before you restore the database. See [[stations]].\n\n## Steps\n\n"
+        "Run the restore command and wait for the database to answer.\n\n"
+        "```bash\npg_restore --clean stations.dump\n```\n"
+    ),
+    "guides/copy.md": (
+        "---\ntitle: A copy\nmodified: 2024-01-02\n---\n# Restore a backup\n\n"
+        "Stop the writer before you restore the database. See [[stations]].\n"
+    ),
+    "reference/stations.md": (
+        "---\ntitle: Stations\ntags: [reference]\ncategory: reference\nauthor: Grace\n"
+        "modified: 2023-05-01\n---\n# Stations\n\nEvery station sends a frame to the database.\n\n"
+        "```python\ndef getStationById(number):\n    return number\n```\n\n"
+        "See [[restore]], [[nowhere at all]] and [the log](../journal/day.txt).\n"
+    ),
+    "journal/day.txt": "Field day\n\nThe rain gauge was calibrated with a bottle of water.\n",
+    "long.md": "---\nmodified: 2021-01-01\n---\n# Long\n\n"
+    + "\n\n".join(_part(number) for number in range(16)),
+    "lonely.md": "---\nmodified: 2022-01-01\n---\n# Lonely\n\nNobody links to the lighthouse.\n",
+}
+"""The notes, by path: links, tags, authors, code, a copy, and one that belongs to nobody."""
 
 
 @pytest.fixture
@@ -67,3 +99,21 @@ def indexed(vault: Path, dowse: Dowse) -> Path:
     """The vault, indexed."""
     assert dowse("index", vault).code == 0
     return vault
+
+
+@pytest.fixture
+def by_meaning(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001  as above
+    """Vectors, made in this process without weights."""
+    monkeypatch.setenv("DOWSE_EMBED_PROVIDER", "local")
+    monkeypatch.setattr("dowse.wiring.open_embedder", lambda *_, **__: HashEmbedder())
+
+
+@pytest.fixture
+def notes(home: Path, by_meaning: None, dowse: Dowse) -> Path:  # noqa: ARG001  as above
+    """The notes, indexed with vectors."""
+    for name, text in NOTES.items():
+        path = home / "notes" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    assert dowse("index", home / "notes").code == 0
+    return home / "notes"

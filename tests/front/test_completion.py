@@ -53,6 +53,17 @@ def test_commands_options_projects_documents_and_settings_are_completed() -> Non
     assert _completions("config", "get", "search.top_") == ["search.top_n", "search.top_k"]
 
 
+@pytest.mark.usefixtures("indexed")
+def test_what_a_search_takes_is_completed() -> None:
+    assert _completions("search", "--preset", "seed") == ["seed-a", "seed-b"]
+    assert _completions("search", "--mode", "h") == ["hybrid", "hyde"]
+    assert _completions("search", "--format", "json") == ["json", "jsonl"]
+    assert _completions("answer", "--set", "rerank.t") == ["rerank.top_n="]
+    assert _completions("search", "--set", "chunk.") == []
+    assert _completions("explain", "x", "--doc", "Ho") == ["Home.md"]
+    assert _completions("related", "jour") == ["journal/emoji.md"]
+
+
 @pytest.mark.usefixtures("home")
 def test_completion_without_an_index_is_silent() -> None:
     assert _completions("get", "x") == []

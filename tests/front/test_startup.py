@@ -26,7 +26,16 @@ def _modules(*line: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "line",
-    [["--help"], ["ls"], ["search", "restore"], ["get", "Home.md"], ["status"], ["config", "show"]],
+    [
+        ["--help"],
+        ["ls"],
+        ["search", "restore"],
+        ["related", "Home"],
+        ["graph"],
+        ["get", "Home.md"],
+        ["status"],
+        ["config", "show"],
+    ],
     ids=" ".join,
 )
 @pytest.mark.usefixtures("indexed")

@@ -17,6 +17,9 @@ from dowse.front.cli import main
 ESCAPE = "\x1b"
 _LINES = (
     ["search", "restore", "the", "database", "--explain"],
+    ["explain", "restore the database", "--doc", "Home"],
+    ["answer", "what is run to restore"],
+    ["related", "Home"],
     ["ls", "--long"],
     ["status"],
     ["config", "show"],

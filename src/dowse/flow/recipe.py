@@ -42,7 +42,9 @@ class SearchOptions:
         " hyde takes the query for an answer and finds texts like it.",
     ] = "hybrid"
     preset: Annotated[
-        str, "A named set of settings: general, api-reference, personal-notes, research-papers, …"
+        str,
+        "A named set of settings: general, api-reference, personal-notes, research-papers,"
+        " seed-a or seed-b; empty: none.",
     ] = ""
     top_n: Annotated[int, "How many results at most, from 1."] = 5
     top_k: Annotated[int, "Candidates per strategy, at least 10; 0 means max(10, 2 × top_n)."] = 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dowse.errors import UsageError
 from dowse.front.cli.screen import Screen
 
 if TYPE_CHECKING:
@@ -89,22 +90,31 @@ class Call:
         else:
             self.out.show(draw(self.out.width))
 
+    def choose_format(self, name: str | None) -> str | None:
+        """The form that is asked for, by its name or by --json; None when none is."""
+        if self.json and name not in {None, "json"}:
+            raise UsageError(f"--json and --format {name} contradict each other.", "Use one.")
+        self.json = self.json or name == "json"
+        return "json" if self.json else name
+
     def write_json(self, shape: object) -> None:
         """Writes one JSON document."""
-        import msgspec  # noqa: PLC0415  most calls write none
-
-        self.out.write_bytes(msgspec.json.format(msgspec.json.encode(shape), indent=2) + b"\n")
+        self.out.write_bytes(as_json(shape))
 
     def write_json_line(self, shape: object) -> None:
         """Writes one JSON document on one line, for commands that go on."""
-        import msgspec  # noqa: PLC0415  as above
-
-        self.out.write_bytes(msgspec.json.encode(shape) + b"\n")
+        self.out.write_bytes(as_json_line(shape))
         self.out.flush()
+
+    def show_aside(self, draw: Callable[[int | None], Iterable[Text]]) -> None:
+        """Draws something beside the result, unless the user wants quiet."""
+        if not self.quiet:
+            self.out.flush()
+            self.aside.show(draw(self.aside.width))
 
     def remark(self, *sentences: str) -> None:
         """Says something beside the result, unless the user wants quiet."""
-        from dowse.front.cli.lines import folded, line  # noqa: PLC0415  as above
+        from dowse.front.cli.lines import folded, line  # noqa: PLC0415  --help does not need it
 
         if not self.quiet:
             self.out.flush()
@@ -119,6 +129,20 @@ class Call:
                 f"Its dowse.toml asks to {', to '.join(withheld)}: not done without your consent.",
                 f"Agree with: dowse project trust {shlex.quote(str(project.roots[0]))}",
             )
+
+
+def as_json(shape: object) -> bytes:
+    """A shape as a JSON document."""
+    import msgspec  # noqa: PLC0415  most calls write none
+
+    return msgspec.json.format(msgspec.json.encode(shape), indent=2) + b"\n"
+
+
+def as_json_line(shape: object) -> bytes:
+    """A shape as a JSON document on one line."""
+    import msgspec  # noqa: PLC0415  as above
+
+    return msgspec.json.encode(shape) + b"\n"
 
 
 def real_path(path: Path) -> Path:

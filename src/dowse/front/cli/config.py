@@ -14,6 +14,7 @@ from dowse.errors import DowseError, UsageError
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.lazy import Group
 from dowse.front.cli.lines import folded, line, short_path
+from dowse.front.cli.suggest import setting_names
 from dowse.projects import Project
 from dowse.settings import find_setting, known_settings
 from dowse.workspace import Chosen
@@ -53,10 +54,6 @@ class SettingsShape:
     withheld: Annotated[tuple[str, ...], "What a dowse.toml asks for without your consent."]
 
 
-def _names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in known_settings() if name.startswith(incomplete)]
-
-
 @click.group(cls=Group, epilog=_EXAMPLES)
 def command() -> None:
     """Show and change settings."""
@@ -74,7 +71,7 @@ def show(call: Call) -> None:
 
 
 @command.command("get", cls=Command, shape=SettingShape)
-@click.argument("name", shell_complete=_names)
+@click.argument("name", shell_complete=setting_names)
 @pass_call
 def get(call: Call, name: str) -> None:
     """Print the value of a setting."""
@@ -87,7 +84,7 @@ def get(call: Call, name: str) -> None:
 @command.command(
     "set", cls=Command, shape=SettingShape, context_settings={"ignore_unknown_options": True}
 )
-@click.argument("name", shell_complete=_names)
+@click.argument("name", shell_complete=setting_names)
 @click.argument("value")
 @pass_call
 def set_(call: Call, name: str, value: str) -> None:
@@ -99,7 +96,7 @@ def set_(call: Call, name: str, value: str) -> None:
 
 
 @command.command("unset", cls=Command, shape=SettingShape)
-@click.argument("name", shell_complete=_names)
+@click.argument("name", shell_complete=setting_names)
 @pass_call
 def unset(call: Call, name: str) -> None:
     """Take back what was set, for all projects or with -p for one."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.text import Text
 
-from dowse.front.cli.lines import duration, fitted, folded, line, marked, table
+from dowse.front.cli.draw_trace import draw_account, draw_trace
+from dowse.front.cli.lines import fitted, folded, line, marked
 from dowse.types import Hit, Response, header_line
 
 _INDENT = 4
@@ -15,26 +16,55 @@ _BAR = 5  # cells
 _SNIPPET_LINES = 2  # so that five results fit on a small terminal
 
 
-def draw_hits(response: Response, width: int | None, *, explain: bool = False) -> Iterator[Text]:
-    """The results of a response, best first, with a blank line between."""
-    for rank, hit in enumerate(response.hits, start=1):
+def draw_response(
+    response: Response, width: int | None, *, full: bool = False, explain: bool = False
+) -> Iterator[Text]:
+    """What was found, and with `explain` how."""
+    yield from draw_hits(response.hits, width, full=full, explain=explain)
+    if explain:
+        yield from draw_account(response, width)
+
+
+def draw_hits(
+    hits: Sequence[Hit], width: int | None, *, full: bool = False, explain: bool = False
+) -> Iterator[Text]:
+    """Some results, best first, with a blank line between."""
+    for rank, hit in enumerate(hits, start=1):
         if rank > 1:
             yield Text()
         yield from _draw_hit(rank, hit, width)
+        yield from _draw_text(hit, width) if full else _draw_snippet(hit, width)
         if explain:
-            yield from _indented(_explain(hit))
-    if explain:
-        yield from _draw_account(response, width)
+            yield from draw_trace(hit.trace, width, _INDENT)
+
+
+def draw_titles(numbered: Iterable[tuple[int, Hit]], width: int | None) -> Iterator[Text]:
+    """Results by their titles and places alone, each under its number."""
+    for number, hit in numbered:
+        yield from folded(line(f"{number:>2}  ", (hit.title, "bold"), _stale(hit)), width)
+        yield from _draw_place(hit, width)
 
 
 def _draw_hit(rank: int, hit: Hit, width: int | None) -> Iterator[Text]:
     score = min(99, round(hit.score * 100))
     bar = ("", "") if width is None else _bar(score)
-    first = line(f"{rank:>2}  ", bar, (f"{score:02d}", "bold"), "  ", (hit.title, "bold"))
-    yield from folded(first, width)
+    named = ((f"{score:02d}", "bold"), "  ", (hit.title, "bold"), _stale(hit))
+    yield from folded(line(f"{rank:>2}  ", bar, *named), width)
     yield from _draw_place(hit, width)
+
+
+def _stale(hit: Hit) -> tuple[str, str]:
+    return ("  (changed since indexed)" if hit.stale else "", "red")
+
+
+def _draw_snippet(hit: Hit, width: int | None) -> Iterator[Text]:
     snippet = folded(marked(hit.snippet, "bold yellow"), width, _INDENT)
     yield from snippet if width is None else _at_most(_SNIPPET_LINES, snippet, width)
+
+
+def _draw_text(hit: Hit, width: int | None) -> Iterator[Text]:
+    for one in hit.text.strip("\n").split("\n"):
+        yield from folded(line(one.expandtabs(4)), width, _INDENT) if one.strip() else [Text()]
 
 
 def _draw_place(hit: Hit, width: int | None) -> Iterator[Text]:
@@ -72,39 +102,3 @@ def _below_title(hit: Hit) -> tuple[str, ...]:
 def _bar(score: int) -> tuple[str, str]:
     full = round(score / 100 * _BAR)
     return "▰" * full + "▱" * (_BAR - full) + " ", "green"
-
-
-def _explain(hit: Hit) -> Iterator[Text]:
-    places = [
-        (
-            place.strategy,
-            f"place {place.rank}",
-            f"score {place.score:.3f}",
-            f"gives {place.contribution:.4f}",
-        )
-        for place in hit.trace.places
-    ]
-    steps = [
-        (
-            step.stage,
-            "",
-            f"{step.before:.4f}",
-            f"→ {step.after:.4f}{step.dropped and f' ({step.dropped})'}",
-        )
-        for step in hit.trace.steps
-    ]
-    yield from table([*places, *steps], None, right=(2,))
-
-
-def _indented(lines: Iterator[Text]) -> Iterator[Text]:
-    for one in lines:
-        one.stylize("dim")
-        yield Text(" " * _INDENT) + one
-
-
-def _draw_account(response: Response, width: int | None) -> Iterator[Text]:
-    counts = ", ".join(f"{stage} {count}" for stage, count in response.counts.items())
-    times = ", ".join(f"{stage} {duration(spent)}" for stage, spent in response.seconds.items())
-    yield Text()
-    yield from folded(line((f"Candidates after each stage: {counts}", "dim")), width)
-    yield from folded(line((f"Time: {times}", "dim")), width)

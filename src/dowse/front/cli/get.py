@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import click
 from rich.text import Text
 
-from dowse.errors import DowseError
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.lines import line, safe
 from dowse.front.cli.shapes import PassageShape, PassagesShape
+from dowse.front.cli.suggest import document_ids
 from dowse.references import Passage
 
 _EXAMPLES = """\
@@ -23,23 +23,13 @@ Examples:
 """
 
 
-def _complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Ids of documents; none when there is no index to ask."""
-    try:
-        with context.find_root().ensure_object(Call).open() as engine:
-            ids = [entry.id for entry in engine.documents()]
-    except DowseError:
-        return []
-    return [one for one in ids if one.startswith(incomplete)]
-
-
 @click.command(cls=Command, shape=PassagesShape, epilog=_EXAMPLES)
 @click.argument(
     "references",
     nargs=-1,
     required=True,
     metavar="DOC[:LINE[:COUNT]]...",
-    shell_complete=_complete,
+    shell_complete=document_ids,
 )
 @click.option("--lines", "numbered", is_flag=True, help="Number the lines.")
 @pass_call

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NoReturn
 
 import click
@@ -18,6 +19,10 @@ from dowse.front.cli.version import command as version_command
 TOPICS = {
     "Search": {
         "search": "Find the passages that answer a query.",
+        "answer": "Answer a question from the documents, with its sources.",
+        "explain": "Tell why a document is among the results, or is not.",
+        "related": "Show what belongs to a document.",
+        "graph": "Export the documents and the links between them.",
         "get": "Show a document, or some lines of it.",
         "ls": "List the documents of the index.",
     },
@@ -77,7 +82,7 @@ def run(arguments: Sequence[str]) -> int:
     prepare_streams()
     # Until the line is understood nobody knows whether it asks for JSON, and it may never be.
     before_dashes = list(arguments)[: _position(arguments, "--")]
-    call = Call(json="--json" in before_dashes)
+    call = Call(json=_asks_for_json(before_dashes))
     try:
         result = cli.main(list(arguments), prog_name="dowse", standalone_mode=False, obj=call)
         call.out.flush()
@@ -102,6 +107,12 @@ def _told(error: BaseException, call: Call) -> int:
     except BaseException as second:  # noqa: BLE001  the reader may go away while it is told
         return report(second, call)
     return code
+
+
+def _asks_for_json(arguments: Sequence[str]) -> bool:
+    if "--json" in arguments or "--format=json" in arguments:
+        return True
+    return ("--format", "json") in pairwise(arguments)
 
 
 def _position(arguments: Sequence[str], wanted: str) -> int:

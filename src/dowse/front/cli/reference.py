@@ -120,14 +120,22 @@ def _option_rows(
     return rows
 
 
-def _fields(shape: type, prefix: str = "") -> Iterator[tuple[str, str, str]]:
-    """Every field of what --json prints, with those of records inside it that explain theirs."""
+def _fields(
+    shape: type, prefix: str = "", listed: set[type] | None = None
+) -> Iterator[tuple[str, str, str]]:
+    """Every field of what --json prints, with those of records inside it that explain theirs.
+
+    A record that stands in several places is listed at the first of them.
+    """
+    listed = set() if listed is None else listed
     for name, hint in get_type_hints(shape, include_extras=True).items():
         bare, meaning = hint.__origin__, hint.__metadata__[0]
         yield f"`{prefix}{name}`", _kind(bare), meaning
-        inner = get_args(bare)[0] if get_origin(bare) is tuple else bare
-        if _explains_its_fields(inner):
-            yield from _fields(inner, f"{prefix}{name}{'[]' if inner is not bare else ''}.")
+        inner = bare if isinstance(bare, type) else get_args(bare)[0]
+        if inner not in listed and _explains_its_fields(inner):
+            listed.add(inner)
+            dots = "[]." if get_origin(bare) is tuple else "."
+            yield from _fields(inner, f"{prefix}{name}{dots}", listed)
 
 
 def _explains_its_fields(shape: Any) -> bool:
@@ -178,7 +186,10 @@ _EXIT_CODES = _table(
     [
         ("code", "meaning"),
         ("0", "Fine."),
-        ("1", "Failed; the message says why. `dowse doctor`: there is something to mend."),
+        (
+            "1",
+            "Failed; the message says why. `doctor`: something to mend; `search`: nothing.",
+        ),
         ("2", "The call cannot mean anything, names something unknown, or was refused."),
         ("3", "`dowse index`: indexed, but some files were left out."),
         ("4", "The index cannot serve: built with other settings, or damaged."),

@@ -14,7 +14,7 @@ from dowse.engine import Engine, Freshness, Status
 from dowse.flow import IndexReport
 from dowse.projects import Project
 from dowse.references import Passage
-from dowse.types import Counts, DocumentEntry, Finding, Hit, LeftOut, Place, Response, Step
+from dowse.types import Counts, DocumentEntry, Finding, LeftOut
 
 _FIRST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
 _LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
@@ -140,64 +140,6 @@ class PassagesShape:
 
     project: Annotated[str, "Name of the project."]
     passages: Annotated[tuple[PassageShape, ...], "In the order asked for."]
-
-
-@dataclass(frozen=True, slots=True)
-class HitShape:
-    """A result of `dowse search`."""
-
-    rank: Annotated[int, "From 1."]
-    score: Annotated[float, "0 to 1."]
-    id: Annotated[str, "Of the chunk; `dowse get` takes its first digits too."]
-    document: Annotated[str, "Id of the document."]
-    path: Annotated[str, "Where the file is, absolute."]
-    title: Annotated[str, "Title of the document."]
-    header_path: Annotated[tuple[str, ...], "The headings above it."]
-    first_line: Annotated[int, "From 1."]
-    last_line: Annotated[int, "The last line of the chunk."]
-    modified: Annotated[str, "Of the document."]
-    tags: Annotated[tuple[str, ...], "Of the document, without `#`."]
-    snippet: Annotated[str, "The part that answers best, matched words between ** and **."]
-    text: Annotated[str, "The whole chunk."]
-    places: Annotated[tuple[Place, ...], "Where each strategy put it, and what that gave it."]
-    steps: Annotated[tuple[Step, ...], "What each stage did to its score."]
-
-    @classmethod
-    def of(cls, rank: int, hit: Hit, engine: Engine) -> HitShape:
-        """The shape of a hit."""
-        same = {name: getattr(hit, name) for name in cls.__slots__ if hasattr(hit, name)}
-        changed = {
-            "path": str(engine.path_of(hit.document)),
-            "modified": iso(hit.modified),
-            "places": hit.trace.places,
-            "steps": hit.trace.steps,
-        }
-        return cls(rank=rank, **same | changed)
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseShape:
-    """What `dowse search` found."""
-
-    project: Annotated[str, "Name of the project."]
-    query: Annotated[str, "As it was asked."]
-    hits: Annotated[tuple[HitShape, ...], "Best first."]
-    counts: Annotated[Mapping[str, int], "Candidates left after each stage, in order."]
-    seconds: Annotated[Mapping[str, float], "Time by stage."]
-    notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
-
-    @classmethod
-    def of(cls, response: Response, engine: Engine) -> ResponseShape:
-        """The shape of a response."""
-        hits = tuple(HitShape.of(rank, hit, engine) for rank, hit in enumerate(response.hits, 1))
-        return cls(
-            engine.project.name,
-            response.query,
-            hits,
-            response.counts,
-            response.seconds,
-            response.notices,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,129 @@
+"""`dowse related` and `dowse graph`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from command_line import Dowse
+from dowse.flow import LinkGraph
+from dowse.front.cli.dot import as_dot
+from dowse.types import DocumentEntry, Edge, Fields, Link
+
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
+_ATTRIBUTES = rf"(?: \[\w+=(?:{_STRING}|\w+)(?:, \w+=(?:{_STRING}|\w+))*\])?"
+_STATEMENT = re.compile(rf"  (?:{_STRING}(?: -> {_STRING})?|graph|node){_ATTRIBUTES};")
+_NODE = re.compile(rf"  ({_STRING}) \[")
+_EDGE = re.compile(rf"  ({_STRING}) -> ({_STRING})")
+
+
+@pytest.mark.usefixtures("notes")
+def test_what_belongs_to_a_document(dowse: Dowse) -> None:
+    out = dowse("related", "stations").out
+    groups = {part.split("\n")[0]: part for part in out.split("\n\n")}
+    assert "guides/restore.md  Restore a backup" in groups["Links to"]
+    assert "journal/day.txt" in groups["Links to"]
+    assert "guides/copy.md  A copy" in groups["Linked from"]
+    assert re.search(r"\n  -?\d\.\d\d  \S+", groups["Similar"])
+    assert groups["Leads nowhere yet"].split("\n")[1] == "  nowhere at all"
+    assert "Same community" in dowse("related", "copy").out
+
+
+@pytest.mark.usefixtures("notes")
+def test_related_as_json(dowse: Dowse, notes: Path) -> None:
+    shape = dowse("related", "stations", "-n", "1", "--json").json
+    assert shape["document"] == "reference/stations.md"
+    for group in ("links_to", "linked_from", "community", "similar"):
+        assert len(shape[group]) <= 1
+    first = shape["links_to"][0]
+    assert first["path"] == str(notes / first["document"])
+    assert first["score"] is None
+    assert isinstance(shape["similar"][0]["score"], float)
+    assert shape["dangling"] == ["nowhere at all"]
+
+
+@pytest.mark.usefixtures("notes")
+def test_related_to_nothing(dowse: Dowse) -> None:
+    assert dowse("related", "not-there").code == 2
+    assert dowse("related", "stations", "-n", "0").code == 2
+
+
+def test_a_document_on_its_own(home: Path, dowse: Dowse) -> None:
+    (home / "one").mkdir()
+    (home / "one/a.md").write_text("# Alone\n\nNothing else is here.\n", "utf-8")
+    assert dowse("index", home / "one").code == 0
+    assert "Nothing is linked with it" in dowse("related", "a.md").err
+
+
+@pytest.mark.usefixtures("notes")
+def test_the_graph_as_json(dowse: Dowse) -> None:
+    shape = dowse("graph").json
+    assert shape == dowse("graph", "--json").json == dowse("graph", "--format", "json").json
+    ids = [one["id"] for one in shape["documents"]]
+    assert ids == sorted(ids)
+    assert {one["community"] for one in shape["documents"] if one["id"] == "lonely.md"} == {None}
+    dangling = [edge for edge in shape["edges"] if edge["target"] is None]
+    assert [edge["written"] for edge in dangling] == ["nowhere at all"]
+    edge = next(one for one in shape["edges"] if one["target"] == "journal/day.txt")
+    assert (edge["source"], edge["kind"]) == ("reference/stations.md", "relative")
+    assert edge["label"] == "the log"
+    assert edge["line"] > 1
+
+
+@pytest.mark.usefixtures("notes")
+def test_the_graph_for_graphviz(dowse: Dowse) -> None:
+    out = dowse("graph", "--format", "dot").out
+    assert out == dowse("graph", "--format", "dot").out
+    first, *statements, last = out.splitlines()
+    assert (first, last) == ('digraph "notes" {', "}")
+    assert all(_STATEMENT.fullmatch(one) for one in statements), statements
+    nodes = {match[1] for one in statements if (match := _NODE.match(one))}
+    ends = {end for one in statements if (match := _EDGE.match(one)) for end in match.groups()}
+    assert ends <= nodes
+    assert '"/nowhere at all"' in nodes
+    assert "fillcolor=" in out
+
+
+def test_no_title_breaks_out_of_its_quotes() -> None:
+    ugly = ['a"b', "a\\", 'a\\"b', "two\nlines", "tab\tand\r", "\x1b[31m", "雨", ""]
+    entries = tuple(
+        DocumentEntry(f"{name}.md", "0" * 8, Fields(title=name), 0.0, 1, 1, 1) for name in ugly
+    )
+    edges = tuple(
+        Edge(one.id, Link("wikilink", name, "", name, 1), None)
+        for one, name in zip(entries, reversed(ugly), strict=True)
+    )
+    out = as_dot(LinkGraph(entries, {entries[0].id: 40}, edges), 'pro"ject')
+    first, *statements, last = out.split("\n")[:-1]
+    assert (first, last) == ('digraph "pro\\"ject" {', "}")
+    assert all(_STATEMENT.fullmatch(one) for one in statements), statements
+    assert "fillcolor=5" in out
+    assert "\x1b" not in out
+
+
+@pytest.mark.usefixtures("notes")
+def test_the_graph_goes_into_a_file(home: Path, dowse: Dowse) -> None:
+    result = dowse("graph", "-o", home / "graph.json")
+    assert (result.code, result.out) == (0, "")
+    assert "written to" in result.err
+    assert json.loads((home / "graph.json").read_text("utf-8")) == dowse("graph").json
+    assert dowse("graph", "-o", home / "graph.dot", "--format", "dot").code == 0
+    assert (home / "graph.dot").read_text("utf-8").startswith("digraph")
+
+
+def test_a_document_is_never_written_over(notes: Path, dowse: Dowse) -> None:
+    before = (notes / "lonely.md").read_bytes()
+    refused = dowse("graph", "-o", notes / "lonely.md")
+    assert refused.code == 2
+    assert "is a document" in refused.err
+    assert (notes / "lonely.md").read_bytes() == before
+    assert dowse("graph", "-o", notes / "no" / "such" / "folder.json").code == 1
+
+
+@pytest.mark.usefixtures("notes")
+def test_formats_of_the_graph_contradict(dowse: Dowse) -> None:
+    assert dowse("graph", "--json", "--format", "dot").code == 2
+    assert dowse("graph", "--format", "svg").code == 2
