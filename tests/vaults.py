@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from dowse.analyze import TextAnalyzer
@@ -80,6 +83,19 @@ def open_engine(
     store = EmbeddedStore(project.index_folder, analyzer)
     engine = Engine(project, settings, Parts(store, analyzer, embedder or HashEmbedder()))
     _OPENED.append(engine)
+    return engine
+
+
+def index_notes(folder: Path, notes: Mapping[str, str]) -> Engine:
+    """An engine over notes that are a year old, so that none of them is recent."""
+    year_ago = time.time() - 365 * 86_400
+    for name, text in notes.items():
+        path = folder / "vault" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        os.utime(path, (year_ago, year_ago))
+    engine = open_engine(folder / "vault", folder / "index")
+    engine.index()
     return engine
 
 

@@ -41,9 +41,7 @@ def with_answer(
     return replace(response, answer=answer)
 
 
-def _write(
-    search: Searching, response: Response, options: AnswerOptions, writer: Writer
-) -> Answer:
+def _write(search: Searching, response: Response, options: AnswerOptions, writer: Writer) -> Answer:
     asked = instructions_and_material(search.query.text, response.hits, options.context_chars)
     return written_answer(writer.write(*asked), response.hits, writer.name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -47,9 +48,11 @@ class Candidate:
         return Trace(tuple(self.places), tuple(self.steps))
 
     @property
-    def order(self) -> tuple[float, str, int]:
-        """Best first; equals in the order of the documents, whatever the history of the index."""
-        return -self.score, self.stored.document.id, self.stored.chunk.start
+    def order(self) -> tuple[float, float, str, int]:
+        """Best first; equals by the best place that a strategy gave them, then as in the folder."""
+        ranks = [place.rank for place in self.places if place.rank is not None]
+        best = min(ranks, default=math.inf)
+        return -self.score, best, self.stored.document.id, self.stored.chunk.start
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,9 @@ class Fate:
     rank: int | None  # its place among the results, from 1; None when it is not there
     score: float | None  # the last it had; None when no strategy handed it over
     trace: Trace
-    standing: tuple[Standing, ...]  # where each strategy ranks it among all chunks; none when nowhere
+    standing: tuple[
+        Standing, ...
+    ]  # where each strategy ranks it among all chunks; none when nowhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,10 @@ def _standing(search: Searching, keys: set[int]) -> dict[int, tuple[Standing, ..
 
 
 def _fate(
-    stored: StoredChunk, candidate: Candidate | None, rank: int | None, standing: tuple[Standing, ...]
+    stored: StoredChunk,
+    candidate: Candidate | None,
+    rank: int | None,
+    standing: tuple[Standing, ...],
 ) -> Fate:
     chunk = stored.chunk
     return Fate(

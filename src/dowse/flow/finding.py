@@ -114,7 +114,9 @@ def strategies_wanted(search: Searching) -> tuple[str, ...]:
         return ("semantic",)
     if mode != "hybrid":
         return (mode,)
-    return ("semantic", "keyword", "code") if search.recipe.code.enabled else ("semantic", "keyword")
+    return (
+        ("semantic", "keyword", "code") if search.recipe.code.enabled else ("semantic", "keyword")
+    )
 
 
 def run_strategy(
@@ -127,7 +129,9 @@ def run_strategy(
     if strategy == "code":
         return rank_by_code(reading, query.code_terms, limit, among)
     vector = _query_vector(search)
-    return Ranking(strategy, []) if vector is None else rank_by_meaning(reading, vector, limit, among)
+    return (
+        Ranking(strategy, []) if vector is None else rank_by_meaning(reading, vector, limit, among)
+    )
 
 
 def _strategies(search: Searching) -> Iterator[Callable[[], Ranking]]:
@@ -173,7 +177,9 @@ def _embed(search: Searching) -> Vector | None:
 def _listing(search: Searching) -> Ranking:
     """The documents that fulfil all conditions, each by its first chunk, when nothing is asked."""
     first: dict[str, int] = {}
-    for key, stored in search.stored(search.among.tolist() if search.among is not None else []).items():
+    for key, stored in search.stored(
+        search.among.tolist() if search.among is not None else []
+    ).items():
         known = first.get(stored.document.id)
         if known is None or stored.chunk.start < search.stored([known])[known].chunk.start:
             first[stored.document.id] = key

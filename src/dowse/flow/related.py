@@ -52,7 +52,9 @@ def find_related(reading: Reading, document_id: str, limit: int) -> Related:
     communities = reading.communities()
     group = communities.get(document_id)
     near = {*linked, *linking, document_id}
-    together = sorted(name for name, one in communities.items() if one == group and name not in near)
+    together = sorted(
+        name for name, one in communities.items() if one == group and name not in near
+    )
 
     def named(names: Iterable[str]) -> tuple[Neighbour, ...]:
         kept = [name for name in names if name != document_id][:limit]

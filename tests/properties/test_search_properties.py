@@ -1,0 +1,174 @@
+"""What holds for every search, whatever the settings and the query, over a real index."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dowse.engine import Engine
+from dowse.flow import SEARCH_FLOW
+from dowse.retrieve import Filters
+from vaults import open_engine, write_vault
+
+SETTINGS = settings(deadline=None, derandomize=True, max_examples=120)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    with tempfile.TemporaryDirectory() as folder:
+        write_vault(Path(folder, "vault"), 40)
+        with open_engine(Path(folder, "vault"), Path(folder, "index")) as engine:
+            engine.index()
+            yield engine
+
+
+words = st.sampled_from(
+    ["gateway", "radio", "battery", "the", "zzzz", "note", "C++", "note_3", "東京", "batery"]
+)
+queries = st.one_of(
+    st.lists(words, max_size=5).map(" ".join),
+    st.sampled_from(
+        [
+            "",
+            "?!",
+            '"wind rain"',
+            "gateway -radio",
+            "tag:wind gateway",
+            "gat*",
+            "how does the radio work?",
+            "path:part-1",
+        ]
+    ),
+    st.text(max_size=30),
+)
+shares = st.floats(0, 1).map(lambda share: round(share, 3))
+recipes = st.fixed_dictionaries(
+    {},
+    optional={
+        "search.mode": st.sampled_from(["hybrid", "keyword", "semantic", "code", "hyde"]),
+        "search.top_n": st.integers(1, 40),
+        "search.top_k": st.integers(0, 60),
+        "classify.enabled": st.booleans(),
+        "expand.enabled": st.booleans(),
+        "expand.similarity": shares,
+        "code.enabled": st.booleans(),
+        "graph.enabled": st.booleans(),
+        "graph.depth": st.integers(1, 3),
+        "community.enabled": st.booleans(),
+        "dynamic_weights.enabled": st.booleans(),
+        "fuse.method": st.sampled_from(["convex", "rrf"]),
+        "fuse.normalise": st.sampled_from(["ceiling", "minmax", "zscore"]),
+        "fuse.rrf_k": st.floats(0.5, 100),
+        "fuse.semantic": st.floats(0, 3),
+        "fuse.keyword": st.floats(0, 3),
+        "fuse.graph": st.floats(0, 3),
+        "gather.share": shares,
+        "recency.bias": shares,
+        "calibrate.enabled": st.booleans(),
+        "threshold.min_confidence": st.sampled_from([0.0, 0.2, 0.3]),
+        "exact_dedup.enabled": st.booleans(),
+        "near_dedup.enabled": st.booleans(),
+        "semantic_dedup.enabled": st.booleans(),
+        "diversity.mmr": st.booleans(),
+        "diversity.balance": shares,
+        "diversity.max_chunks_per_doc": st.integers(0, 3),
+        "parents.enabled": st.booleans(),
+    },
+)
+
+
+@SETTINGS
+@given(query=queries, changes=recipes)
+def test_what_is_always_true(engine: Engine, query: str, changes: dict[str, Any]) -> None:
+    response = engine.search(query, changes=changes)
+    top_n = changes.get("search.top_n", 5)
+    top_k = max(10, changes.get("search.top_k") or 2 * top_n)
+    scores = [hit.score for hit in response.hits]
+    assert len(scores) <= top_n
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    assert len({(hit.document, hit.id) for hit in response.hits}) == len(scores)
+    if changes.get("parents.enabled"):
+        assert len({(hit.document, hit.section) for hit in response.hits}) == len(scores)
+    for hit in (*response.hits, *response.nearest):
+        assert all(place.rank is None or 1 <= place.rank <= top_k for place in hit.trace.places)
+        assert len({place.strategy for place in hit.trace.places}) == len(hit.trace.places)
+    assert all(not hit.trace.steps[-1].dropped for hit in response.hits)
+    assert list(response.counts) == [stage.name for stage in SEARCH_FLOW]
+    after_fusion = list(response.counts.values())[list(response.counts).index("fuse") :]
+    assert after_fusion == sorted(after_fusion, reverse=True)
+    assert response.counts["top_n"] == len(scores)
+
+
+@SETTINGS
+@given(query=queries, changes=recipes)
+def test_every_score_is_the_sum_of_what_its_trace_tells(
+    engine: Engine, query: str, changes: dict[str, Any]
+) -> None:
+    for hit in engine.search(query, changes=changes).hits:
+        score = sum(place.contribution for place in hit.trace.places)
+        for step in hit.trace.steps:
+            assert step.before == score
+            score = step.after
+        assert hit.score == score
+
+
+@SETTINGS
+@given(query=queries, changes=recipes)
+def test_the_same_query_gives_the_same_answer(
+    engine: Engine, query: str, changes: dict[str, Any]
+) -> None:
+    # A day changes what is recent; a test that runs over midnight must not notice.
+    changes = changes | {"recency.bias": 0.0}
+    first, second = (engine.search(query, changes=changes) for _ in range(2))
+    assert (first.hits, first.counts, first.notices) == (second.hits, second.counts, second.notices)
+
+
+filters = st.builds(
+    Filters,
+    tag=st.lists(st.sampled_from(["wind", "rain", "radio", "none"]), max_size=1).map(tuple),
+    path=st.lists(st.sampled_from(["part-1", "part-2/", "PART-3"]), max_size=2).map(tuple),
+    language=st.lists(st.sampled_from(["python", "rust"]), max_size=1).map(tuple),
+)
+
+
+@SETTINGS
+@given(
+    query=st.lists(words.filter(str.isascii), min_size=1, max_size=3).map(" ".join),
+    chosen=filters,
+    mode=st.sampled_from(["keyword", "semantic", "code"]),
+    top_n=st.integers(1, 8),
+)
+def test_a_filtered_search_is_an_unlimited_one_filtered(
+    engine: Engine, query: str, chosen: Filters, mode: str, top_n: int
+) -> None:
+    plain = {
+        "search.mode": mode,
+        "fuse.normalise": "ceiling",
+        "gather.share": 0.0,
+        "near_dedup.enabled": False,
+        "exact_dedup.enabled": False,
+    }
+    everything = engine.search(query, changes=plain | {"search.top_n": 10_000}).hits
+    filtered = engine.search(query, filters=chosen, changes=plain | {"search.top_n": top_n})
+    fits = [hit for hit in everything if _fits(engine, hit.id, hit.document, chosen)]
+    assert [(hit.id, hit.score) for hit in filtered.hits] == [
+        (hit.id, hit.score) for hit in fits[:top_n]
+    ]
+
+
+def _fits(engine: Engine, chunk: str, document: str, chosen: Filters) -> bool:
+    entry = next(one for one in engine.documents() if one.id == document)
+    passage = engine.get(chunk).text
+    tags = {tag.lower() for tag in entry.fields.tags}
+    return (
+        all(tag in tags for tag in chosen.tag)
+        and (not chosen.path or document.startswith(tuple(p.lower() for p in chosen.path)))
+        and (not chosen.language or ("```python" in passage and "python" in chosen.language))
+    )
