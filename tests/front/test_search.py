@@ -192,17 +192,28 @@ def test_errors_have_the_format_too(dowse: Dowse, wish: list[str]) -> None:
     assert dowse("search", *wish, "").json["error"] == "The query is empty."
 
 
-@pytest.mark.parametrize("form", ["text", "json", "jsonl", "md"])
-@pytest.mark.parametrize("budget", [60, 400, 900])
-def test_a_token_budget_holds(dowse: Dowse, form: str, budget: int) -> None:
-    line = ["search", "restore database", "-n", "20", "--format", form]
+@pytest.mark.parametrize("form", ["text", "md"])
+@pytest.mark.parametrize("budget", [60, 150, 400])
+def test_all_that_is_printed_fits_a_budget(dowse: Dowse, form: str, budget: int) -> None:
+    line = ["search", "restore database", "-n", "20", "--format", form, "--full"]
     unlimited, result = dowse(*line), dowse(*line, "--max-tokens", budget)
+    assert count_tokens(unlimited.out) > budget
     assert result.code == 0
-    assert len(result.out) <= len(unlimited.out) or form == "text"
-    if form in {"text", "jsonl"}:
-        assert count_tokens(result.out) <= budget
-    if form in {"text", "jsonl"} and budget == 60:
-        assert "fit into 60 tokens" in result.err
+    assert count_tokens(result.out) <= budget
+    assert f"fit into {budget} tokens" in (result.err if form == "text" else result.out)
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+@pytest.mark.parametrize("budget", [20, 60, 100_000])
+def test_the_texts_in_json_fit_a_budget(dowse: Dowse, form: str, budget: int) -> None:
+    line = ["search", "restore database", "-n", "20"]
+    whole = dowse(*line, "--json").json["hits"]
+    result = dowse(*line, "--format", form, "--max-tokens", budget)
+    hits = result.json["hits"] if form == "json" else list(map(json.loads, result.out.splitlines()))
+    assert hits
+    assert sum(count_tokens(hit["text"]) for hit in hits) <= budget
+    assert (hits == whole) is (budget == 100_000)
+    assert [hit["id"] for hit in hits] == [hit["id"] for hit in whole][: len(hits)]
 
 
 def test_a_budget_cuts_the_last_text(dowse: Dowse) -> None:
@@ -246,6 +257,8 @@ def test_the_filter_that_kept_results_out_is_named(dowse: Dowse) -> None:
     assert "--tag database kept out 1 passage that would else be found." in result.err
     shape = dowse("search", "--mode", "keyword", "lighthouse tag:database", "--json").json
     assert shape["removed"] == {"tag:database": 1}
+    unknown = dowse("search", "--mode", "keyword", "xyzzyxyzzy", "--tag", "database").err
+    assert "leave out --tag database." in unknown
 
 
 def test_a_query_without_words(dowse: Dowse) -> None:

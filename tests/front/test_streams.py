@@ -72,7 +72,19 @@ def test_a_document_cannot_steer_the_terminal(vault: Path, dowse: Dowse) -> None
     evil = "# \x1b]0;owned\x07Title\x1b[2J\n\nrestore \x1b[31mred\x9b2J \u202egnirts\n"
     (vault / "evil.md").write_text(evil, "utf-8")
     assert dowse("index", vault).code == 0
-    for line in (["search", "restore owned title"], ["get", "evil.md"], ["ls", "--long"]):
+    for line in (
+        ["search", "restore owned title"],
+        ["search", "restore", "--full", "--explain"],
+        ["search", "restore", "--format", "md"],
+        ["search", "restore", "--format", "jsonl"],
+        ["explain", "restore", "--doc", "evil"],
+        ["answer", "restore owned red"],
+        ["related", "evil"],
+        ["graph"],
+        ["graph", "--format", "dot"],
+        ["get", "evil.md"],
+        ["ls", "--long"],
+    ):
         _, seen = on_terminal(*line, environment={"NO_COLOR": "1"})
         assert not set(seen) & set("\x1b\x07\x9b\u202e")
     assert dowse("get", "evil.md").out == evil

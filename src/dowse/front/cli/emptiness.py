@@ -7,8 +7,6 @@ from dowse.front.cli.draw_hits import draw_hits
 from dowse.front.cli.lines import counted
 from dowse.types import Response
 
-_HINT = "Try other words, or see what is indexed: dowse ls"
-
 
 def say_nothing_found(call: Call, response: Response, *, in_full: bool) -> None:
     """Says that nothing was found, and why where that is known; `in_full` shows what was near."""
@@ -18,7 +16,13 @@ def say_nothing_found(call: Call, response: Response, *, in_full: bool) -> None:
         if count
     ]
     known = kept_out or response.nearest or response.notices
-    call.remark("Nothing found." if known else f"Nothing found. {_HINT}", *kept_out)
+    call.remark("Nothing found." if known else f"Nothing found. {_hint(response)}", *kept_out)
     if response.nearest and in_full:
         call.remark("The nearest results, below the confidence asked for:")
         call.show_aside(lambda width: draw_hits(response.nearest, width))
+
+
+def _hint(response: Response) -> str:
+    if response.removed:
+        return f"Try other words, or leave out {' and '.join(response.removed)}."
+    return "Try other words, or see what is indexed: dowse ls"

@@ -49,12 +49,14 @@ class Form:
             return as_markdown(response).encode("utf-8", "replace")
         return b"".join(os.fsencode(path) + b"\n" for path in _files(response, engine))
 
-    def tokens(self, response: Response, engine: Engine) -> int:
-        """How many tokens a model takes for what is printed."""
-        if self.name == "text":
-            drawn = draw_response(response, None, full=self.full, explain=self.explain)
-            return count_tokens("\n".join(line.plain for line in drawn))
-        return count_tokens(self._data(response, engine).decode("utf-8", "replace"))
+    def tokens(self, response: Response) -> int:
+        """How many tokens a model takes for what it reads of this; of JSON, the texts."""
+        if self.name in {"json", "jsonl"}:
+            return sum(count_tokens(hit.text) for hit in response.hits)
+        if self.name == "md":
+            return count_tokens(as_markdown(response))
+        drawn = draw_response(response, None, full=self.full, explain=self.explain)
+        return count_tokens("\n".join(line.plain for line in drawn))
 
 
 def _files(response: Response, engine: Engine) -> list[Path]:
@@ -72,7 +74,7 @@ def within_budget(
     ]
     room = max_tokens - bare
     fitted = _cut(response, room, max(around, default=0), max_tokens)
-    # What is printed can take more than its parts: a line end is two characters in JSON.
+    # What is printed can take more than its parts: the notice of what was left out is one more.
     while fitted.hits and (excess := tokens(fitted) - max_tokens) > 0:
         room -= excess
         fitted = _cut(response, room, max(around), max_tokens)

@@ -49,6 +49,7 @@ Examples:
   dowse index ~/notes                    make or refresh an index
   dowse search "how do I restore a backup"
   dowse search -n 10 --mode keyword get_station_by_id
+  dowse answer "how often is the rain gauge calibrated"
   dowse get guides/restore.md:12:20      twenty lines from line 12
   dowse COMMAND --help                   more about a command
 

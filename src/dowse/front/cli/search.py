@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import click
 
 from dowse.errors import UsageError
@@ -44,7 +42,8 @@ Examples:
     "--max-tokens",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Fit what is printed into a token budget: whole passages, best first, the last one cut.",
+    help="Fit what is printed, or the passages in JSON, into a token budget: whole passages, best"
+    " first, the last one cut.",
 )
 @click.option("--explain", is_flag=True, help="Show how each result came to its place.")
 @click.option("--fail-on-empty", is_flag=True, help="Exit with 1 when nothing is found.")
@@ -74,8 +73,7 @@ def command(
     query, filters, changes = asking.text, asking.filters, asking.changes
     with call.progress() as announce, call.open(announce=announce) as engine:
         found = engine.search(query, filters=filters, changes=changes)
-    count = partial(printed.tokens, engine=engine)
-    shown = within_budget(found, max_tokens, count) if max_tokens else found
+    shown = within_budget(found, max_tokens, printed.tokens) if max_tokens else found
     printed.show(call, shown, engine)
     if not found.hits and name != "md":
         say_nothing_found(call, found, in_full=name == "text")
