@@ -35,7 +35,7 @@ $(VENV)/installed: requirements.lock pyproject.toml
 
 lock:
 	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --extra dev --extra formats --universal --python-version 3.11 \
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra formats --extra cjk --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" --output-file requirements.lock
 
 docs: $(VENV)/installed
