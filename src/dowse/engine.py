@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from types import MappingProxyType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from dowse.errors import Damaged, Locked, NotFound, StampMismatch
@@ -46,7 +45,6 @@ from dowse.types import (
     silent,
 )
 from dowse.wiring import Parts
-
 
 NO_FILTERS = Filters()
 """Filters that let everything pass."""

@@ -192,8 +192,8 @@ class Reading(Protocol):
         """How many chunks the keyword index holds."""
         ...
 
-    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """In how many chunks each term stands."""
+    def frequencies(self, terms: Sequence[str], *, code: bool = False) -> dict[str, int]:
+        """In about how many chunks each term stands, or in the code of how many; 0 means none."""
         ...
 
     def words(self, prefix: str, limit: int) -> list[str]:

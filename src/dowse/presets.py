@@ -87,4 +87,5 @@ def preset_values(name: str) -> Mapping[str, Value]:
     try:
         return PRESETS[name]
     except KeyError:
-        raise BadSettings(f"There is no preset {name!r}.", f"Known: {', '.join(PRESETS)}.") from None
+        known = ", ".join(PRESETS)
+        raise BadSettings(f"There is no preset {name!r}.", f"Known: {known}.") from None

@@ -29,7 +29,6 @@ from dowse.present import AnswerOptions
 from dowse.presets import preset_values
 from dowse.read import ReadOptions
 
-
 _PRESET = "search.preset"
 
 

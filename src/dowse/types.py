@@ -390,6 +390,7 @@ class Query:
     conditions: tuple[Condition, ...] = ()
     notices: tuple[str, ...] = ()  # what was taken differently than written, for people
     prefixes: tuple[str, ...] = ()  # of `auth*`, without the star; rewriting turns them into terms
+    alternatives: tuple[tuple[str, ...], ...] = ()  # terms of which one is as good as all
 
 
 @dataclass(frozen=True, slots=True)

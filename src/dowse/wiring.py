@@ -16,7 +16,6 @@ from dowse.settings import Settings
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.types import Announce
 
-
 OpenReranker = Callable[[str], Callable[[], Reranker] | None]
 """Gives for a model's name what opens it as a reranker, or None when nothing can be opened."""
 

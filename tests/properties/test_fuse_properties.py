@@ -115,7 +115,7 @@ def test_a_better_place_never_gives_less(
             place.rank: place.contribution
             for places in fused.values()
             for place in places
-            if place.strategy == ranking.strategy
+            if place.strategy == ranking.strategy and place.rank is not None
         }
         in_order = [given_to[rank] for rank in sorted(given_to)]
         assert in_order == sorted(in_order, reverse=True)

@@ -32,7 +32,9 @@ def understand_query(search: Searching) -> None:
     analyzer = search.kit.analyzer
     if search.recipe.search.mode == "hyde":  # an answer, not a query: nothing in it is a sign
         terms = tuple(analyzer.query_terms(search.written))
-        search.query = Query(search.written, search.written, terms, ())
+        asked = any(map(str.isalnum, search.written))
+        notices = () if asked else ("The hypothesis holds no word to search for.",)
+        search.query = Query(search.written, search.written, terms, (), notices=notices)
     else:
         understood = understand(search.written, analyzer)
         search.query = rewrite(understood, search.reading, analyzer)
@@ -76,7 +78,7 @@ def follow_links(search: Searching) -> None:
     """Ranks what is linked with what was found."""
     found, top_k = search.found_documents(), search.recipe.search.candidates
     depth = search.recipe.graph.depth
-    ranking = rank_by_links(search.reading, found, depth, search.rank, top_k, search.among)
+    ranking = rank_by_links(search.reading, found, depth, search.rank, top_k, among=search.among)
     search.rankings += [ranking] if ranking.scores else []
 
 
@@ -125,9 +127,9 @@ def run_strategy(
     """What one strategy ranks first, all or `among` some; nothing where it cannot rank at all."""
     reading, query = search.reading, search.query
     if strategy == "keyword":
-        return rank_by_keyword(reading, query.terms, limit, among)
+        return rank_by_keyword(reading, query, limit, among)
     if strategy == "code":
-        return rank_by_code(reading, query.code_terms, limit, among)
+        return rank_by_code(reading, query, limit, among)
     vector = _query_vector(search)
     return (
         Ranking(strategy, []) if vector is None else rank_by_meaning(reading, vector, limit, among)

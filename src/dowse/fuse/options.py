@@ -24,7 +24,7 @@ class FuseOptions:
     ] = "convex"
     normalise: Annotated[
         Normalisation,
-        "How convex fusion scales scores: by the most there could be, by the extremes, by deviation.",
+        "How convex fusion scales scores: by their ceiling, by the extremes, or by deviation.",
     ] = "ceiling"
     rrf_k: Annotated[float, "Smoothing of reciprocal rank fusion, above 0."] = 60.0
     semantic: Annotated[float, "Weight of the semantic ranking."] = 1.0

@@ -79,7 +79,7 @@ class RerankOptions:
     enabled: Annotated[bool, "Read the first results together with the query."] = False
     model: Annotated[
         str,
-        "A cross-encoder: name on the model hub or folder; empty: the embedding model's own tokens.",
+        "A cross-encoder, by name or folder; empty: the embedding model's own tokens.",
     ] = ""
     top_n: Annotated[int, "How many of the first results, 1 to 1000."] = 10
     mix: Annotated[

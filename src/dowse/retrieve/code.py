@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from dowse.ports import Reading
 from dowse.retrieve.keyword import most_bm25
-from dowse.types import Keys, Ranking
+from dowse.types import Keys, Query, Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +17,8 @@ class CodeOptions:
     enabled: Annotated[bool, "Rank code blocks by the identifiers in the query."] = False
 
 
-def rank_by_code(
-    reading: Reading, terms: Sequence[str], top_k: int, among: Keys | None = None
-) -> Ranking:
+def rank_by_code(reading: Reading, query: Query, top_k: int, among: Keys | None = None) -> Ranking:
     """Chunks whose code holds any identifier of the query, whole or in parts."""
-    return Ranking("code", reading.code(terms, top_k, among), most_bm25(reading, terms))
+    terms = query.code_terms
+    most = most_bm25(terms, (), reading.frequencies(terms, code=True), reading.size)
+    return Ranking("code", reading.code(terms, top_k, among), most)

@@ -34,7 +34,8 @@ def rank_by_links(
     depth: int,
     best_first: Callable[[Keys], Scores],
     top_k: int,
-    among: Keys | None = None,
+    *,
+    among: Keys | None,
 ) -> Ranking:
     """Documents linked with the found ones, each by its best chunk for the query.
 

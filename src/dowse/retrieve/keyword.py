@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dowse.ports import Reading
-from dowse.types import Keys, Ranking
+from dowse.types import Keys, Query, Ranking
 
 _SATURATION = 2.2  # BM25's k1 + 1, which no number of occurrences exceeds
 
 
 def rank_by_keyword(
-    reading: Reading, terms: Sequence[str], top_k: int, among: Keys | None = None
+    reading: Reading, query: Query, top_k: int, among: Keys | None = None
 ) -> Ranking:
     """Chunks that hold any of the query's terms; one that is missing loses score, not the chunk."""
-    return Ranking("keyword", reading.keyword(terms, top_k, among), most_bm25(reading, terms))
+    most = most_bm25(
+        query.terms, query.alternatives, reading.frequencies(query.terms), reading.size
+    )
+    return Ranking("keyword", reading.keyword(query.terms, top_k, among), most)
 
 
-def most_bm25(reading: Reading, terms: Sequence[str]) -> float:
+def most_bm25(
+    terms: Sequence[str],
+    alternatives: Sequence[Sequence[str]],
+    frequencies: Mapping[str, int],
+    size: int,
+) -> float:
     """What a chunk would score at most: as if it held every term without end.
 
-    A term that nothing holds counts too, so that a query that is mostly unknown stays weak.
+    A term that nothing holds counts too, so that a query that is mostly unknown stays weak. Of
+    alternatives only the rarest counts.
     """
-    size, known = reading.size, reading.frequencies(terms)
-    held = [known.get(term, 0) for term in terms]
-    return _SATURATION * sum(math.log(1 + (size - n + 0.5) / (n + 0.5)) for n in held)
+    rarity = {term: _rarity(frequencies.get(term, 0), size) for term in terms}
+    groups = [[rarity.pop(term, 0.0) for term in group] for group in alternatives]
+    return _SATURATION * math.fsum([*rarity.values(), *(max(group) for group in groups if group)])
+
+
+def _rarity(held: int, size: int) -> float:
+    return math.log(1 + (max(size, held) - held + 0.5) / (held + 0.5))

@@ -47,8 +47,9 @@ def _complete(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     notices = [f'No word begins with "{prefix}".' for prefix in looked_up if not found[prefix]]
     if len(query.prefixes) > _MOST_LOOKUPS:
         notices.append(f"Only the first {_MOST_LOOKUPS} words with a star were completed.")
-    words = [word for completions in found.values() for word in completions]
-    return _told(replace(_with_words(query, words, analyzer), prefixes=()), notices)
+    for completions in found.values():
+        query = _with_words(query, completions, analyzer)
+    return _told(replace(query, prefixes=()), notices)
 
 
 # ── Unknown words ────────────────────────────────────────────────────────────
@@ -86,8 +87,9 @@ def _mend_missing(query: Query, missing: set[str], reading: Reading, analyzer: A
         for term, words in found.items()
     ]
     kept = replace(query, terms=tuple(term for term in query.terms if term not in found))
-    words = [word for instead in found.values() for word in instead]
-    return _told(_with_words(kept, words, analyzer), notices)
+    for words in found.values():
+        kept = _with_words(kept, words, analyzer)
+    return _told(kept, notices)
 
 
 def _instead(word: str, all_lost: bool, reading: Reading) -> list[str]:
@@ -173,12 +175,15 @@ def _is_wanted_phrase(condition: Condition) -> bool:
 
 
 def _with_words(query: Query, words: list[str], analyzer: Analyzer) -> Query:
-    """Adds words to what is searched for."""
-    terms = [_whole(analyzer.query_terms(word)) for word in words]
+    """Adds words to what is searched for, of which one is as good as all."""
+    terms = distinct(filter(None, (_whole(analyzer.query_terms(word)) for word in words)))
+    if not terms:
+        return query
     code = [_whole([term for term, _ in analyzer.code_terms(word)]) for word in words]
     return replace(
         query,
-        terms=distinct([*query.terms, *filter(None, terms)])[:MOST_TERMS],
+        terms=distinct([*query.terms, *terms])[:MOST_TERMS],
+        alternatives=(*query.alternatives, terms),
         code_terms=distinct([*query.code_terms, *filter(None, code)])[:MOST_TERMS],
     )
 

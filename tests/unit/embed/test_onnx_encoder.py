@@ -311,12 +311,12 @@ def test_cross_encoder_scores(tmp_path: Path, cache: Path, labels: int) -> None:
     encoder = CrossEncoder(model, threads=3)
     texts = ["the cat", "", "a dog " * 200, "the cat"]
     scores = encoder.scores("the query", texts)
-    assert scores.shape == (4,)
-    assert ((scores > 0) & (scores < 1)).all()
+    assert len(scores) == 4
+    assert all(0 < score < 1 for score in scores)
     assert scores[0] == scores[3]
     assert scores[0] != scores[1]
-    assert np.array_equal(encoder.scores("the query", texts[2:3]), scores[2:3])
-    assert encoder.scores("the query", []).shape == (0,)
+    assert encoder.scores("the query", texts[2:3]) == scores[2:3]
+    assert encoder.scores("the query", []) == []
 
 
 def test_a_cross_encoder_without_a_head_is_refused(tmp_path: Path, cache: Path) -> None:

@@ -281,7 +281,11 @@ def test_mmr_chooses_a_more_diverse_list(engine: Engine) -> None:
     plain = engine.search(
         "radio gateway part", changes={"near_dedup.enabled": False, "search.top_n": 4}
     )
-    relevance_alone = {"near_dedup.enabled": False, "search.top_n": 4, "diversity.mmr": True}
+    relevance_alone: dict[str, Any] = {
+        "near_dedup.enabled": False,
+        "search.top_n": 4,
+        "diversity.mmr": True,
+    }
     relevance_alone["diversity.balance"] = 1.0
     chosen = engine.search("radio gateway part", changes=relevance_alone)
     assert [hit.id for hit in chosen.hits] == [hit.id for hit in plain.hits]

@@ -20,6 +20,7 @@ from dowse.types import ChunkKey, Keys, Scores
 _LISTED = 500  # so many keys are listed in the query; more are picked from hits fetched beyond it
 
 _GROWTH = 4  # how many times more hits are fetched when some were too few
+_RARE = 100  # chunks
 
 
 class KeywordIndex:
@@ -72,9 +73,11 @@ class KeywordIndex:
         return set(self.phrase("body", ()).tolist())
 
     def _frequency(self, field: str, term: str) -> int:
-        # tantivy's own figure counts deleted chunks until their segment is merged.
-        if not self._searcher.doc_freq(field, term):
-            return 0
+        # tantivy's own figure counts deleted chunks until their segment is merged, which matters
+        # for rare terms alone, and those are quickly counted.
+        about = self._searcher.doc_freq(field, term)
+        if not about or about > _RARE:
+            return int(about)
         found: Any = self._searcher.search(self._term(field, term), 1, count=True)
         return int(found.count)
 

@@ -80,9 +80,9 @@ class SqliteSearching(Statements):
         """How many chunks the keyword index holds."""
         return self._indexes().keyword.size
 
-    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """In how many chunks each term stands."""
-        return self._indexes().keyword.frequencies("body", terms)
+    def frequencies(self, terms: Sequence[str], *, code: bool = False) -> dict[str, int]:
+        """In about how many chunks each term stands, or in the code of how many."""
+        return self._indexes().keyword.frequencies("code" if code else "body", terms)
 
     def words(self, prefix: str, limit: int) -> list[str]:
         """Words of the documents that begin so, most frequent first."""

@@ -86,9 +86,10 @@ class MemorySearching:
         """How many chunks the keyword index holds."""
         return len(self._state.keys)
 
-    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """In how many chunks each term stands."""
-        bodies = [{term for term, _ in self._body(key)} for key in self._state.keys]
+    def frequencies(self, terms: Sequence[str], *, code: bool = False) -> dict[str, int]:
+        """In how many chunks each term stands, or in the code of how many."""
+        words = [[term for term, _ in self._body(key)] for key in self._state.keys]
+        bodies = [self._code(key) for key in self._state.keys] if code else words
         return {term: sum(term in body for body in bodies) for term in terms}
 
     def vocabulary(self, size: int) -> list[str]:

@@ -1,0 +1,81 @@
+"""Why a document is there, and why it is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dowse.engine import Engine
+from dowse.errors import NotFound
+from dowse.flow import Fate
+from dowse.retrieve import Filters
+from vaults import index_notes
+
+_TEXT = "The pump runs at night when power is cheap, and stops before the morning shift."
+_NOTES = {
+    "best.md": "---\ntags: [water]\n---\n# Pump\n\nThe pump of the well. See [[copy]].\n",
+    "copy.md": f"# Night\n\n{_TEXT}\n",
+    "double.md": f"# Night\n\n{_TEXT}\n",
+    "far.md": "# Bread\n\nFlour, water, salt.\n",
+} | {f"more-{n}.md": f"# Pump {n}\n\npump number {n} of the hall\n" for n in range(30)}
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Engine:
+    return index_notes(tmp_path, _NOTES)
+
+
+def best(engine: Engine, query: str, document: str, **changes: object) -> Fate:
+    told = engine.explain(query, document, changes={"search.mode": "keyword"} | changes)
+    assert told.best is not None
+    return told.best
+
+
+def test_a_result_has_its_rank_and_the_trace_of_the_search_itself(engine: Engine) -> None:
+    hits = engine.search("pump of the well").hits
+    told = engine.explain("pump of the well", "best.md")
+    assert told.best is not None
+    assert (told.best.rank, told.best.score) == (1, hits[0].score)
+    assert told.best.trace == hits[0].trace
+    places = {place.strategy: place.rank for place in hits[0].trace.places if place.rank}
+    assert {one.strategy: one.rank for one in told.best.standing}.items() >= places.items()
+
+
+def test_the_stage_that_dropped_it_is_named_with_the_reason(engine: Engine) -> None:
+    fates = [best(engine, "night shift", name) for name in ("copy.md", "double.md")]
+    kept, dropped = sorted(fates, key=lambda fate: fate.rank is None)
+    assert kept.rank == 1
+    last = dropped.trace.steps[-1]
+    assert (last.stage, dropped.rank) == ("exact_dedup", None)
+    assert last.dropped.startswith("same text as ")
+    beyond = best(
+        engine,
+        "night shift",
+        "double.md",
+        **{"exact_dedup.enabled": False, "near_dedup.enabled": False, "search.top_n": 1},
+    )
+    assert (beyond.trace.steps[-1].stage, beyond.trace.steps[-1].dropped) == (
+        "top_n",
+        "place 2 of 2",
+    )
+
+
+def test_what_no_strategy_handed_over_still_has_a_standing(engine: Engine) -> None:
+    told = engine.explain("pump", "copy.md", changes={"search.mode": "keyword"})
+    assert told.best is not None
+    assert told.best.score is None
+    assert told.best.standing[0].rank > told.top_k
+    nowhere = best(engine, "pump", "far.md")
+    assert nowhere.standing == ()
+
+
+def test_conditions_that_keep_it_out_are_named(engine: Engine) -> None:
+    told = engine.explain("pump tag:water", "copy.md", filters=Filters(path=("more",)))
+    assert told.failed == ("--path more", "tag:water")
+    assert engine.explain("pump tag:water", "best.md").failed == ()
+
+
+def test_a_document_that_does_not_exist_is_an_error(engine: Engine) -> None:
+    with pytest.raises(NotFound):
+        engine.explain("pump", "nowhere.md")
