@@ -16,6 +16,7 @@ _RANK_FUSION: dict[str, Value] = {
     "fuse.code": 1.0,
     "fuse.graph": 0.5,
     "gather.share": 0.0,
+    "readable.enabled": False,
 }
 
 PRESETS: Mapping[str, Mapping[str, Value]] = {

@@ -204,6 +204,7 @@ class Model:
     key: str  # names the weights, the precision and the prefixes: equal keys give equal vectors
     dimensions: int
     max_tokens: int
+    latin_only: bool = False  # it was trained on texts in Latin letters alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ class Recipe:
     query_prefix: str = ""
     passage_prefix: str = ""
     int8_is_as_good: bool = False  # measured: ranks as well in int8 as in single precision
+    latin_only: bool = False  # trained on English: texts in other scripts are noise to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +51,19 @@ _FOR_SEARCHING = "Represent this sentence for searching relevant passages: "
 _E5 = ("query: ", "passage: ")
 
 _RECIPES = (
-    Recipe(DEFAULT_MODEL, "mean", 256, 384, int8_is_as_good=True),
-    Recipe("sentence-transformers/all-MiniLM-L12-v2", "mean", 128, 384),
-    Recipe("sentence-transformers/multi-qa-MiniLM-L6-cos-v1", "mean", 512, 384),
+    Recipe(DEFAULT_MODEL, "mean", 256, 384, int8_is_as_good=True, latin_only=True),
+    Recipe("sentence-transformers/all-MiniLM-L12-v2", "mean", 128, 384, latin_only=True),
+    Recipe("sentence-transformers/multi-qa-MiniLM-L6-cos-v1", "mean", 512, 384, latin_only=True),
     Recipe("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", "mean", 128, 384),
-    Recipe("BAAI/bge-small-en-v1.5", "cls", 512, 384, _FOR_SEARCHING),
-    Recipe("BAAI/bge-base-en-v1.5", "cls", 512, 768, _FOR_SEARCHING),
+    Recipe("BAAI/bge-small-en-v1.5", "cls", 512, 384, _FOR_SEARCHING, latin_only=True),
+    Recipe("BAAI/bge-base-en-v1.5", "cls", 512, 768, _FOR_SEARCHING, latin_only=True),
     Recipe("BAAI/bge-small-zh-v1.5", "cls", 512, 512, "为这个句子生成表示以用于检索相关文章："),
-    Recipe("intfloat/e5-small-v2", "mean", 512, 384, *_E5),
-    Recipe("intfloat/e5-base-v2", "mean", 512, 768, *_E5),
+    Recipe("intfloat/e5-small-v2", "mean", 512, 384, *_E5, latin_only=True),
+    Recipe("intfloat/e5-base-v2", "mean", 512, 768, *_E5, latin_only=True),
     Recipe("intfloat/multilingual-e5-small", "mean", 512, 384, *_E5),
     Recipe("intfloat/multilingual-e5-base", "mean", 512, 768, *_E5),
-    Recipe("thenlper/gte-small", "mean", 512, 384),
-    Recipe("Snowflake/snowflake-arctic-embed-s", "cls", 512, 384, _FOR_SEARCHING),
+    Recipe("thenlper/gte-small", "mean", 512, 384, latin_only=True),
+    Recipe("Snowflake/snowflake-arctic-embed-s", "cls", 512, 384, _FOR_SEARCHING, latin_only=True),
 )
 
 KNOWN_MODELS = {recipe.name: recipe for recipe in _RECIPES}

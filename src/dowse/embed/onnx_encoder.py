@@ -66,7 +66,7 @@ class OnnxEmbedder:
         """The model behind the vectors; reading it loads no weights."""
         recipe = self._identity().recipe
         key = f"{self._source.name}/{self._precision()}/{self._digest()}"
-        return Model(key, recipe.dimensions, recipe.max_tokens)
+        return Model(key, recipe.dimensions, recipe.max_tokens, recipe.latin_only)
 
     def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
         """Embeds texts to be found, longest first, yielding batches as they are done."""

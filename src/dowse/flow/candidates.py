@@ -122,6 +122,12 @@ class Searching:
         """Whether a query is embedded; a hypothesis is embedded as it is."""
         return self.recipe.search.mode in {"hybrid", "semantic"}
 
+    @property
+    def reads_latin(self) -> bool:
+        """Whether the model behind the vectors can read Latin letters alone."""
+        embedder = self.kit.embedder
+        return self.vector is not None and embedder is not None and embedder.model.latin_only
+
     def without_conditions(self) -> Searching:
         """The same search before anything was found, with nothing that keeps chunks out."""
         free = replace(self.query, conditions=())

@@ -14,12 +14,14 @@ from dowse.flow.candidates import Searching
 from dowse.fuse import community_multipliers
 from dowse.retrieve import (
     classify,
+    latin_share,
     nearest_words,
     rank_by_code,
     rank_by_keyword,
     rank_by_links,
     rank_by_meaning,
     rewrite,
+    trusted,
     understand,
 )
 from dowse.types import ChunkKey, Keys, Query, Ranking, Scores, Vector
@@ -97,6 +99,18 @@ def _scores_of(search: Searching, ranking: Ranking, found: set[ChunkKey]) -> Sco
     if ranking.strategy in {"semantic", "keyword", "code"}:
         return run_strategy(search, ranking.strategy, len(missing), missing).scores
     return []
+
+
+def trust_the_readable(search: Searching) -> None:
+    """Takes from the vectors what the model could not read, of the query and of each chunk."""
+    search.weights["semantic"] *= latin_share(search.query.text)
+    stored = search.stored(search.found_keys())
+    trust = {key: latin_share(one.text) for key, one in stored.items()}
+    if min(trust.values(), default=1.0) < 1.0:
+        search.rankings = [
+            trusted(ranking, trust) if ranking.strategy in {"semantic", "graph"} else ranking
+            for ranking in search.rankings
+        ]
 
 
 def favour_communities(search: Searching) -> None:

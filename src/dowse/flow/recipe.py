@@ -27,6 +27,7 @@ from dowse.retrieve.classify import ClassifyOptions
 from dowse.retrieve.code import CodeOptions
 from dowse.retrieve.expand import ExpandOptions
 from dowse.retrieve.graph import GraphOptions
+from dowse.retrieve.semantic import ReadableOptions
 
 Mode = Literal["hybrid", "keyword", "semantic", "code", "hyde"]
 """Which strategies rank."""
@@ -72,6 +73,7 @@ class Recipe:
     expand: ExpandOptions = field(default_factory=ExpandOptions)
     code: CodeOptions = field(default_factory=CodeOptions)
     graph: GraphOptions = field(default_factory=GraphOptions)
+    readable: ReadableOptions = field(default_factory=ReadableOptions)
     community: CommunityOptions = field(default_factory=CommunityOptions)
     dynamic_weights: DynamicWeightsOptions = field(default_factory=DynamicWeightsOptions)
     fuse: FuseOptions = field(default_factory=FuseOptions)

@@ -11,6 +11,7 @@ from dowse.flow.finding import (
     favour_communities,
     follow_links,
     retrieve,
+    trust_the_readable,
     understand_query,
     weigh_by_type,
 )
@@ -43,6 +44,7 @@ SEARCH_FLOW: tuple[Stage[Searching], ...] = (
     Stage("retrieve", retrieve),
     Stage("graph", follow_links, lambda s: s.recipe.graph.enabled and s.is_hybrid),
     Stage("complete", complete_scores, lambda s: s.recipe.fuse.method == "convex"),
+    Stage("readable", trust_the_readable, lambda s: s.recipe.readable.enabled and s.reads_latin),
     Stage("community", favour_communities, lambda s: s.recipe.community.enabled),
     Stage("dynamic_weights", adjust_weights, lambda s: s.recipe.dynamic_weights.enabled),
     Stage("fuse", fuse),

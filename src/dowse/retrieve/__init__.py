@@ -8,7 +8,7 @@ from dowse.retrieve.graph import GraphOptions, one_per_document, rank_by_links
 from dowse.retrieve.keyword import rank_by_keyword
 from dowse.retrieve.query import understand
 from dowse.retrieve.rewrite import rewrite
-from dowse.retrieve.semantic import rank_by_meaning
+from dowse.retrieve.semantic import ReadableOptions, latin_share, rank_by_meaning, trusted
 
 __all__ = [
     "ClassifyOptions",
@@ -16,7 +16,9 @@ __all__ = [
     "ExpandOptions",
     "Filters",
     "GraphOptions",
+    "ReadableOptions",
     "classify",
+    "latin_share",
     "nearest_words",
     "one_per_document",
     "rank_by_code",
@@ -24,5 +26,6 @@ __all__ = [
     "rank_by_links",
     "rank_by_meaning",
     "rewrite",
+    "trusted",
     "understand",
 ]
