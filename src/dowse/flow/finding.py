@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -103,9 +104,10 @@ def _scores_of(search: Searching, ranking: Ranking, found: set[ChunkKey]) -> Sco
 
 def trust_the_readable(search: Searching) -> None:
     """Takes from the vectors what the model could not read, of the query and of each chunk."""
-    search.weights["semantic"] *= latin_share(search.query.text)
     stored = search.stored(search.found_keys())
-    trust = {key: latin_share(one.text) for key, one in stored.items()}
+    trust = {key: latin_share(one.text) ** 2 for key, one in stored.items()}
+    typical = math.fsum(trust.values()) / len(trust) if trust else 1.0
+    search.weights["semantic"] *= latin_share(search.query.text) * typical
     if min(trust.values(), default=1.0) < 1.0:
         search.rankings = [
             trusted(ranking, trust) if ranking.strategy in {"semantic", "graph"} else ranking
