@@ -52,7 +52,7 @@ def test_the_later_layer_is_stronger() -> None:
         ("read.exclude", [1]),
         ("read.hidden", "perhaps"),
         ("read.hidden", 1),
-        ("search.rrf_k", float("nan")),
+        ("fuse.rrf_k", float("nan")),
         ("read.convert_seconds", "inf"),
     ],
 )

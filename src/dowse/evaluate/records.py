@@ -1,0 +1,43 @@
+"""What evaluation works with: judged queries, runs over them, and what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedQuery:
+    """A query, and which documents answer it."""
+
+    id: str
+    text: str
+    type: str  # as the collection names it; "" when it names none
+    relevant: Mapping[str, int]  # by document id: 1 helps, 2 and more answers; empty: nothing does
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Documents with queries that somebody has judged."""
+
+    name: str
+    documents: Path | None  # the folder to be indexed; None when only runs are compared
+    queries: tuple[JudgedQuery, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A document in a run: counted once, by its best chunk."""
+
+    document: str
+    score: float  # never increases down the list
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one way of searching found for every query."""
+
+    name: str
+    found: Mapping[str, tuple[Ranked, ...]]  # by query id, best first
+    seconds: Mapping[str, float] = field(default_factory=dict)  # by query id; none for a file
