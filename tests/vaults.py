@@ -15,7 +15,8 @@ from dowse.projects import Project
 from dowse.settings import Settings
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.testing import HashEmbedder
-from dowse.wiring import Parts
+from dowse.types import silent
+from dowse.wiring import Parts, rerankers
 
 _WORDS = [
     "gateway",
@@ -81,7 +82,9 @@ def open_engine(
     analyzer = TextAnalyzer(settings.keyword)
     project = Project("test", index, (vault,))
     store = EmbeddedStore(project.index_folder, analyzer)
-    engine = Engine(project, settings, Parts(store, analyzer, embedder or HashEmbedder()))
+    embedder = embedder or HashEmbedder()
+    reranker = rerankers(settings.embed, embedder, index / "cache", silent)
+    engine = Engine(project, settings, Parts(store, analyzer, embedder, reranker))
     _OPENED.append(engine)
     return engine
 

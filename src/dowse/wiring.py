@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 
 from dowse.analyze import TextAnalyzer
-from dowse.embed import can_rerank, open_embedder, open_reranker
+from dowse.embed import EmbedOptions, can_rerank, open_embedder, open_reranker
 from dowse.locations import Locations
 from dowse.ports import Analyzer, Embedder, Reranker, Store, Writer
 from dowse.present import EndpointWriter
@@ -45,13 +46,21 @@ def assemble(
     embedder: Embedder | None = None
     if settings.embed.provider != "none":
         embedder = open_embedder(settings.embed, locations.cache, announce, fetch=fetch)
+    reranker = rerankers(settings.embed, embedder, locations.cache, announce)
+    writer = EndpointWriter(settings.answer) if settings.answer.endpoint_url else None
+    return Parts(store, analyzer, embedder, reranker, writer)
+
+
+def rerankers(
+    options: EmbedOptions, embedder: Embedder | None, cache_dir: Path, announce: Announce
+) -> OpenReranker:
+    """Opens rerankers by their model, each once; nothing is loaded before it is used."""
 
     @cache
     def open_once(model: str) -> Reranker:
-        return open_reranker(model, settings.embed, embedder, locations.cache, announce)
+        return open_reranker(model, options, embedder, cache_dir, announce)
 
-    def reranker(model: str) -> Callable[[], Reranker] | None:
+    def by_model(model: str) -> Callable[[], Reranker] | None:
         return partial(open_once, model) if can_rerank(model, embedder) else None
 
-    writer = EndpointWriter(settings.answer) if settings.answer.endpoint_url else None
-    return Parts(store, analyzer, embedder, reranker, writer)
+    return by_model

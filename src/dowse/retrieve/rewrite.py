@@ -110,18 +110,13 @@ def _misspelt(word: str, all_lost: bool, reading: Reading) -> list[str]:
 
 
 def _widen(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
-    """Adds words that begin with a short one that stands alone and that few passages hold.
-
-    They are more frequent than it is, so that each weighs less and exact matches stay above.
-    """
+    """Adds words that begin with a short one that stands alone and that few passages hold."""
     word = next(_plain_words(query, analyzer), None)
     if word is None or not 3 <= len(word.written) <= 5:
         return query
     longer = reading.words(_lookup(word.written), _BEGINNINGS)
     terms = {each: _whole(analyzer.query_terms(each)) for each in longer}
-    known = reading.frequencies([word.term, *terms.values()])
-    few = known.get(word.term, 0)
-    added = [each for each, term in terms.items() if known.get(term, 0) > few][:_FEWER_BEGINNINGS]
+    added = [each for each, term in terms.items() if term != word.term][:_FEWER_BEGINNINGS]
     if not added:
         return query
     notice = f'Few passages hold "{word.written}"; searched for {_listed(added)} as well.'

@@ -190,8 +190,10 @@ def test_a_pasted_page_of_unknown_words_is_not_proofread() -> None:
 def test_a_short_word_alone_that_few_hold_brings_its_longer_forms() -> None:
     passages = Passages("auth", "authentication", "authentication again", "authn", "wind")
     query = rewritten("auth", passages)
-    assert query.terms == ("auth", "authent")
-    assert query.notices == ('Few passages hold "auth"; searched for "authentication" as well.',)
+    assert query.terms == ("auth", "authent", "authn")
+    assert query.notices == (
+        'Few passages hold "auth"; searched for "authentication", "authn" as well.',
+    )
 
 
 @pytest.mark.parametrize("text", ["auth wind", '"auth"', "`auth`", "authen", "au"])
