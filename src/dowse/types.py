@@ -453,6 +453,11 @@ class Hit:
     stale: bool  # the file has changed since it was indexed
     trace: Trace
 
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings above it, without the first where that only says the title again."""
+        return self.header_path[self.header_path[:1] == (self.title,) :]
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:

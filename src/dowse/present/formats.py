@@ -42,8 +42,8 @@ def _hits(hits: Sequence[Hit]) -> Iterator[str]:
 
 
 def _particulars(hit: Hit) -> Iterator[str]:
-    if hit.header_path:
-        yield header_line(tuple(map(_inline, hit.header_path)))
+    if hit.headings:
+        yield header_line(tuple(map(_inline, hit.headings)))
     yield _code(f"{hit.document}:{hit.first_line}-{hit.last_line}")
     yield f"score {hit.score:.3f}"
     if hit.stale:

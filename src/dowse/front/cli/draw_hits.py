@@ -73,7 +73,7 @@ def _draw_place(hit: Hit, width: int | None) -> Iterator[Text]:
     room = None if width is None else width - _INDENT - len(place) - len(digits) - 2
     document = hit.document if room is None else fitted(hit.document, room)
     where = line(" " * _INDENT, (document, "cyan"), (place, "cyan"), "  ", (digits, "dim"))
-    headings = line((header_line(_below_title(hit)), "dim"))
+    headings = line((header_line(hit.headings), "dim"))
     if headings and width is not None and where.cell_len + 2 + headings.cell_len <= width:
         yield where + Text("  ") + headings
     else:
@@ -91,12 +91,6 @@ def _at_most(count: int, lines: list[Text], width: int) -> list[Text]:
         last.rstrip()
         last.append(" …")
     return lines[:count]
-
-
-def _below_title(hit: Hit) -> tuple[str, ...]:
-    """The headings above a hit, without the one that only says the title again."""
-    repeats = bool(hit.header_path) and hit.header_path[0] == hit.title
-    return hit.header_path[1:] if repeats else hit.header_path
 
 
 def _bar(score: int) -> tuple[str, str]:
