@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 
@@ -67,12 +64,16 @@ def expand_query(search: Searching) -> None:
 
 
 def retrieve(search: Searching) -> None:
-    """Lets every strategy that the mode names rank, side by side."""
+    """Lets every strategy that the mode names rank.
+
+    One after the other: side by side, in threads, took 3.5 ms against 3.4 over 20,000 chunks, since
+    the model has all cores to itself and the keyword ranking takes a third of a millisecond.
+    """
     if any(map(str.isalnum, search.query.text)):
-        first, *others = _strategies(search)
-        waiting = [_threads().submit(other) for other in others]
-        search.rankings += [first(), *(other.result() for other in waiting)]
-        search.rankings = [ranking for ranking in search.rankings if ranking.scores]
+        limit, among = search.recipe.search.candidates, search.among
+        for strategy in strategies_wanted(search):
+            ranking = run_strategy(search, strategy, limit, among)
+            search.rankings += [ranking] if ranking.scores else []
     elif search.conditions:
         search.rankings.append(_listing(search))
 
@@ -150,20 +151,6 @@ def run_strategy(
     return (
         Ranking(strategy, []) if vector is None else rank_by_meaning(reading, vector, limit, among)
     )
-
-
-def _strategies(search: Searching) -> Iterator[Callable[[], Ranking]]:
-    search.among  # noqa: B018  (looked up once, before the threads)
-    for strategy in strategies_wanted(search):
-        yield lambda strategy=strategy: run_strategy(  # type: ignore[misc]
-            search, strategy, search.recipe.search.candidates, search.among
-        )
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    """For what runs beside the first strategy, whose model and scan release the interpreter."""
-    return ThreadPoolExecutor(max_workers=4, thread_name_prefix="dowse-strategy")
 
 
 def _query_vector(search: Searching) -> Vector | None:

@@ -18,7 +18,7 @@ def test_each_result_has_its_place_and_its_text(make_hit: MakeHit) -> None:
     hit = make_hit("Some *text*.\n", score=0.87654, title="Auth", header_path=("Auth", "Keys"))
     assert as_markdown(_response(hit)) == (
         "# Results for: tokens\n\n"
-        "## 1. Auth · Auth > Keys · `notes.md:3-7` · score 0.877\n\n"
+        "## 1. Auth · Keys · `notes.md:3-7` · score 0.877\n\n"
         "```markdown\nSome *text*.\n```\n"
     )
 
