@@ -1,0 +1,103 @@
+"""Warm engines for doors that stay open: one per project, shared by all callers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dowse.engine import Engine
+from dowse.errors import DowseError
+from dowse.flow import IndexReport
+from dowse.projects import Project
+from dowse.types import Event
+from dowse.workspace import Workspace
+
+
+@dataclass(slots=True)
+class Job:
+    """An indexing run in the background."""
+
+    project: str
+    event: Event | None = None  # the last thing it said
+    report: IndexReport | None = None  # once it has ended well
+    error: DowseError | None = None  # once it has failed
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def announce(self, event: Event) -> None:
+        """Notes what a stage says."""
+        self.event = event
+
+
+class Service:
+    """A user's projects, each opened once and kept open; safe from several threads."""
+
+    def __init__(self, workspace: Workspace, start: Path | None = None) -> None:
+        self.workspace = workspace
+        self._start = start or Path.cwd()
+        self._lock = threading.Lock()
+        self._engines: dict[str, Engine] = {}
+        self._jobs: dict[str, Job] = {}
+
+    def projects(self) -> list[Project]:
+        """All projects, by name."""
+        return self.workspace.projects.all()
+
+    def project(self, name: str | None = None) -> Project:
+        """The project of that name, or the one that the folder of the process belongs to."""
+        return self.workspace.select(name, self._start)
+
+    def engine(self, name: str | None = None) -> Engine:
+        """The open engine of a project."""
+        project = self.project(name)
+        with self._lock:
+            known = self._engines.get(project.name)
+            if known is None or known.settings != self.workspace.settings(project).settings:
+                known = self.workspace.open(project, fetch=False)
+                self._engines[project.name] = known
+            return known
+
+    def warm(self) -> None:
+        """Opens every index and loads the model in the background; failures show in the first call."""
+        threading.Thread(target=self._warm, name="dowse-warm", daemon=True).start()
+
+    def _warm(self) -> None:
+        with suppress(DowseError):
+            self.engine().search("warm")
+
+    def index(self, name: str | None = None, done: Callable[[Job], None] | None = None) -> Job:
+        """Brings a project's index level in the background; a run under way is joined."""
+        project = self.project(name)
+        with self._lock:
+            job = self._jobs.get(project.name)
+            if job is not None and not job.ended.is_set():
+                return job
+            job = self._jobs[project.name] = Job(project.name)
+        threading.Thread(
+            target=self._index, args=(project, job, done), name="dowse-index", daemon=True
+        ).start()
+        return job
+
+    def job(self, name: str | None = None) -> Job | None:
+        """The last indexing run of a project; None when there was none."""
+        return self._jobs.get(self.project(name).name)
+
+    def close(self) -> None:
+        """Lets go of everything that is open."""
+        with self._lock:
+            for engine in self._engines.values():
+                engine.close()
+            self._engines.clear()
+
+    def _index(self, project: Project, job: Job, done: Callable[[Job], None] | None) -> None:
+        try:
+            with self.workspace.open(project, announce=job.announce, fetch=True) as engine:
+                job.report = engine.index(announce=job.announce)
+        except DowseError as error:
+            job.error = error
+        finally:
+            job.ended.set()
+            if done is not None:
+                done(job)
