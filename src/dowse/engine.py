@@ -14,6 +14,7 @@ from typing import Any, Self
 from dowse.errors import Damaged, Locked, NotFound, StampMismatch
 from dowse.flow import (
     Explanation,
+    Found,
     IndexReport,
     Kit,
     KnownWords,
@@ -21,6 +22,7 @@ from dowse.flow import (
     Related,
     Searching,
     explain,
+    find,
     find_related,
     run_search,
     whole_graph,
@@ -230,6 +232,13 @@ class Engine:
             run_search(search)
             return explain(search, document)
 
+    def find(
+        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
+    ) -> Found:
+        """What every strategy finds, to be fused in one way or another."""
+        with self._searching(query, filters, changes) as search:
+            return find(search)
+
     def related(self, reference: str, limit: int = 10) -> Related:
         """What belongs to a document: by links, by community, by meaning."""
         with self._reading() as (reading, _):
@@ -239,6 +248,12 @@ class Engine:
         """All documents and the links between them."""
         with self._reading() as (reading, _):
             return whole_graph(reading)
+
+    @contextmanager
+    def read(self) -> Iterator[Reading]:
+        """The newest generation of the index, unchanged for as long as it is held."""
+        with self._reading() as (reading, _):
+            yield reading
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[Reading, bool]]:

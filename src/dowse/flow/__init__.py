@@ -10,12 +10,14 @@ from dowse.flow.recipe import Mode, Recipe, SearchOptions
 from dowse.flow.related import LinkGraph, Neighbour, Related, find_related, whole_graph
 from dowse.flow.report import IndexReport
 from dowse.flow.searching import SEARCH_FLOW, run_search
+from dowse.flow.trial import Found, find
 from dowse.flow.words import KnownWords
 
 __all__ = [
     "SEARCH_FLOW",
     "Explanation",
     "Fate",
+    "Found",
     "IndexReport",
     "Kit",
     "KnownWords",
@@ -28,6 +30,7 @@ __all__ = [
     "Searching",
     "Standing",
     "explain",
+    "find",
     "find_related",
     "run_search",
     "whole_graph",

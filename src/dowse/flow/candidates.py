@@ -142,7 +142,8 @@ class Searching:
     def stored(self, keys: Collection[ChunkKey]) -> dict[ChunkKey, StoredChunk]:
         """The chunks with these keys; each is looked up once."""
         missing = sorted(key for key in keys if key not in self._stored)
-        self._stored |= {one.key: one for one in self.reading.chunks(missing)}
+        if missing:
+            self._stored |= {one.key: one for one in self.reading.chunks(missing)}
         return {key: self._stored[key] for key in keys if key in self._stored}
 
     def found_documents(self) -> set[str]:

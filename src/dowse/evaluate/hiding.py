@@ -1,0 +1,175 @@
+"""A copy of an index in which the texts that queries were drawn from cannot be found.
+
+It is made from the index, not from the folder: no file of the user's is read or written. It lies
+with the project, so that it goes when the project goes, and keeps its vectors from run to run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from dowse.analyze import find_communities
+from dowse.chunk import chunk
+from dowse.engine import Engine
+from dowse.errors import Damaged, StampMismatch
+from dowse.evaluate.own import OwnQuery
+from dowse.flow.vectors import VectorMaker
+from dowse.parse import parse
+from dowse.ports import Reading, Store, Writing
+from dowse.settings import Settings
+from dowse.types import (
+    Announce,
+    Batch,
+    Document,
+    Event,
+    FileState,
+    IndexedDocument,
+    Stamp,
+    silent,
+    text_key,
+)
+from dowse.wiring import Parts, assemble
+from dowse.workspace import Workspace
+
+_FOLDER = "evaluation"  # below that of the project
+_AT_ONCE = 100  # documents that are stored together
+_WAIT = 10.0  # seconds for another evaluation of the same project
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """An index without the texts that queries were drawn from, open."""
+
+    engine: Engine
+    embedded: int  # texts that the model had to read for it
+    notices: tuple[str, ...]  # why there are no vectors, if there are none
+
+
+@contextmanager
+def hidden_copy(
+    workspace: Workspace,
+    engine: Engine,
+    queries: Sequence[OwnQuery],
+    settings: Settings | None = None,
+    announce: Announce = silent,
+) -> Iterator[Copy]:
+    """The copy for these queries; with other settings, words may weigh otherwise there."""
+    settings = settings or engine.settings
+    project = replace(engine.project, folder=engine.project.folder / _FOLDER)
+    parts = assemble(project, settings, workspace.locations, announce, fetch=False)
+    with Engine(project, settings, parts) as copy:
+        embedded, notices = _fill(engine, parts, settings, queries, announce)
+        yield Copy(copy, embedded, notices)
+
+
+def hide(document_id: str, text: str, queries: Iterable[OwnQuery]) -> Document:
+    """A document without what queries were drawn from; all else stays on its line."""
+    drawn = list(queries)
+    headings = [query for query in drawn if query.kind == "heading"]
+    document = parse(document_id, _without_headings(parse(document_id, text), headings))
+    aliases = {query.written for query in drawn if query.kind == "alias"}
+    described = any(query.kind == "description" for query in drawn)
+    fields = replace(
+        document.fields,
+        description="" if described else document.fields.description,
+        aliases=tuple(alias for alias in document.fields.aliases if alias not in aliases),
+    )
+    return replace(document, fields=fields)
+
+
+def _without_headings(document: Document, headings: Sequence[OwnQuery]) -> str:
+    """The text with empty headings in their places, so that it is cut where it was cut before."""
+    text, levels = document.text, {one.start: one.level for one in document.headings}
+    ends = {block.start: block.end for block in document.blocks if block.kind == "heading"}
+    for query in sorted(headings, key=lambda one: -one.start):
+        end = ends[query.start]
+        lines = text[query.start : end].count("\n")
+        text = text[: query.start] + "#" * levels[query.start] + "\n" * lines + text[end:]
+    for query in headings:
+        text = _contents_entry(query.written).sub("", text)
+    return text
+
+
+def _contents_entry(heading: str) -> re.Pattern[str]:
+    """What a table of contents says of a heading of the same document."""
+    words = r"\s+".join(map(re.escape, heading.split()))
+    return re.compile(rf"\[{words}\]\(#[^)\n]*\)|\[\[#{words}(?:\|[^\]\n]*)?\]\]", re.IGNORECASE)
+
+
+def _fill(
+    engine: Engine,
+    parts: Parts,
+    settings: Settings,
+    queries: Sequence[OwnQuery],
+    announce: Announce,
+) -> tuple[int, tuple[str, ...]]:
+    with engine.read() as reading:
+        stamp = {**(reading.stamp() or {}), "keyword": dict(parts.analyzer.stamp)}
+        _empty(parts.store, stamp)
+        with parts.store.write(_WAIT) as writing:
+            _copy(reading, writing, settings, queries, announce)
+            vectors = VectorMaker(parts.embedder if stamp["model"] != "none" else None, writing)
+            _embed_changed(vectors, writing, announce)
+            writing.set_communities(find_communities(writing.edges()))
+            if settings.expand.enabled:
+                words = reading.vocabulary(settings.vocabulary.size)
+                writing.remember(reading.vectors([text_key(word) for word in words]))
+            writing.tidy(settings.vocabulary.size)
+    return vectors.made, tuple(vectors.notices)
+
+
+def _empty(store: Store, stamp: Stamp) -> None:
+    try:
+        with store.write(_WAIT) as writing:
+            writing.start(stamp)
+    except (Damaged, StampMismatch):  # broken, or of another version: it is only a copy
+        store.discard(_WAIT)
+        with store.write(_WAIT) as writing:
+            writing.start(stamp)
+
+
+def _copy(
+    reading: Reading,
+    writing: Writing,
+    settings: Settings,
+    queries: Sequence[OwnQuery],
+    announce: Announce,
+) -> None:
+    by_document: defaultdict[str, list[OwnQuery]] = defaultdict(list)
+    for query in queries:
+        by_document[query.document].append(query)
+    files = sorted(reading.files().items())
+    for start in range(0, len(files), _AT_ONCE):
+        announce(Event("copy", start, len(files)))
+        put = [
+            _cut(reading, settings, document, state, by_document[document])
+            for document, state in files[start : start + _AT_ONCE]
+        ]
+        texts = [one.chunked.embedding_text(part) for one in put for part in one.chunked.chunks]
+        known = reading.vectors(list({text_key(text) for text in texts}))
+        writing.apply(Batch(put=tuple(put), vectors=known))
+
+
+def _cut(
+    reading: Reading,
+    settings: Settings,
+    document: str,
+    state: FileState,
+    queries: Sequence[OwnQuery],
+) -> IndexedDocument:
+    stored = reading.document(document)
+    text = stored.text if stored else ""
+    return IndexedDocument(chunk(hide(document, text, queries), settings.chunk), state)
+
+
+def _embed_changed(vectors: VectorMaker, writing: Writing, announce: Announce) -> None:
+    texts = vectors.unknown(writing.unembedded()) if vectors.can_embed else []
+
+    def progress(part: float) -> None:
+        announce(Event("embed", int(part * len(texts)), len(texts), "chunks"))
+
+    writing.remember(vectors.make(texts, progress))
