@@ -60,7 +60,7 @@ class Service:
             return known
 
     def warm(self) -> None:
-        """Opens every index and loads the model in the background; failures show in the first call."""
+        """Opens the index and loads the model in the background; what fails shows in a call."""
         threading.Thread(target=self._warm, name="dowse-warm", daemon=True).start()
 
     def _warm(self) -> None:
