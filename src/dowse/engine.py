@@ -24,6 +24,7 @@ from dowse.flow import (
     explain,
     find,
     find_related,
+    rank_documents,
     run_search,
     whole_graph,
     with_answer,
@@ -209,6 +210,16 @@ class Engine:
         """
         with self._searching(query, filters, changes) as search:
             return run_search(search)
+
+    def rank(
+        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
+    ) -> tuple[tuple[str, float], ...]:
+        """The documents of what `search` would find, each by its best chunk and with its score.
+
+        Snippets take longer than the ranking does: whoever needs hundreds of results asks here.
+        """
+        with self._searching(query, filters, changes) as search:
+            return rank_documents(search)
 
     def answer(
         self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING

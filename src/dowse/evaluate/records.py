@@ -22,8 +22,19 @@ class Collection:
     """Documents with queries that somebody has judged."""
 
     name: str
-    documents: Path | None  # the folder to be indexed; None when only runs are compared
+    documents: Path | None  # a folder, or a corpus.jsonl; None when only runs are compared
     queries: tuple[JudgedQuery, ...]
+    unjudged: int = 0  # queries that were left out because nobody has judged them
+
+    @property
+    def answerable(self) -> tuple[JudgedQuery, ...]:
+        """The queries that measures are taken over."""
+        return tuple(query for query in self.queries if query.relevant)
+
+    @property
+    def unanswerable(self) -> tuple[JudgedQuery, ...]:
+        """The queries that a good search finds nothing for."""
+        return tuple(query for query in self.queries if not query.relevant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +52,5 @@ class Run:
     name: str
     found: Mapping[str, tuple[Ranked, ...]]  # by query id, best first
     seconds: Mapping[str, float] = field(default_factory=dict)  # by query id; none for a file
+    confidence: Mapping[str, float] = field(default_factory=dict)  # of the best, found or rejected
+    notices: tuple[str, ...] = ()  # what searching could not do for most queries

@@ -9,7 +9,7 @@ from dowse.flow.explain import Explanation, Fate, Standing, explain
 from dowse.flow.recipe import Mode, Recipe, SearchOptions
 from dowse.flow.related import LinkGraph, Neighbour, Related, find_related, whole_graph
 from dowse.flow.report import IndexReport
-from dowse.flow.searching import SEARCH_FLOW, run_search
+from dowse.flow.searching import SEARCH_FLOW, rank_documents, run_search
 from dowse.flow.trial import Found, find
 from dowse.flow.words import KnownWords
 
@@ -32,6 +32,7 @@ __all__ = [
     "explain",
     "find",
     "find_related",
+    "rank_documents",
     "run_search",
     "whole_graph",
     "with_answer",

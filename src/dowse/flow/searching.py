@@ -65,19 +65,35 @@ SEARCH_FLOW: tuple[Stage[Searching], ...] = (
 
 
 def run_search(search: Searching) -> Response:
-    """Runs the stages, counting and timing each, and makes hits of what is left."""
-    clock, counts = Clock(), {}
-    for stage in SEARCH_FLOW:
-        if stage.wanted is None or stage.wanted(search):
-            with clock.timing(stage.name):
-                stage.run(search)
-        counts[stage.name] = search.count
+    """Runs the stages, and makes hits of what is left."""
+    clock = Clock()
+    counts = run_stages(search, clock)
     with clock.timing("present"):
         hits = make_hits(search, search.candidates)
     response = Response(
         search.written, hits, counts, search.merged, clock.seconds, tuple(search.notices)
     )
     return response if hits else _explain_emptiness(search, response)
+
+
+def run_stages(search: Searching, clock: Clock) -> dict[str, int]:
+    """Runs the stages, timing each; gives how many candidates each has left."""
+    counts = {}
+    for stage in SEARCH_FLOW:
+        if stage.wanted is None or stage.wanted(search):
+            with clock.timing(stage.name):
+                stage.run(search)
+        counts[stage.name] = search.count
+    return counts
+
+
+def rank_documents(search: Searching) -> tuple[tuple[str, float], ...]:
+    """Runs the stages; gives the documents of what is left, best chunk first, with its score."""
+    run_stages(search, Clock())
+    best: dict[str, float] = {}
+    for candidate in search.candidates:
+        best.setdefault(candidate.stored.document.id, candidate.score)
+    return tuple(best.items())
 
 
 def _explain_emptiness(search: Searching, response: Response) -> Response:

@@ -89,10 +89,11 @@ class Asking:
             )
         if self.per_doc:
             chosen["diversity.mmr"] = False  # it would take the place of the limit
-        return chosen | dict(_assigned(text) for text in self.assignments)
+        return chosen | dict(assigned(text) for text in self.assignments)
 
 
-def _assigned(text: str) -> tuple[str, object]:
+def assigned(text: str) -> tuple[str, object]:
+    """The setting and the value that `--set` gives it."""
     name, sign, value = text.partition("=")
     if not sign:
         raise UsageError(

@@ -32,6 +32,9 @@ TOPICS = {
         "status": "Tell what the index holds, and whether it is up to date.",
         "reset": "Empty the index; documents stay as they are.",
     },
+    "Measure": {
+        "eval": "Measure how well a judged collection is answered.",
+    },
     "Set up": {
         "project": "List, add, remove, rename or trust projects.",
         "config": "Show and change settings.",

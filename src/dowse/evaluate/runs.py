@@ -1,0 +1,151 @@
+"""Runs: what a way of searching finds for every query, and the files that such runs are kept in."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from dowse.engine import Engine
+from dowse.errors import NotFound, UsageError
+from dowse.evaluate.records import JudgedQuery, Ranked, Run
+from dowse.types import Announce, Event, silent
+
+_CHUNKS_PER_DOCUMENT = 3  # results to ask for, so that their documents fill a ranking
+# From the left a query and a fixed word, from the right three plain fields: the document's name
+# may hold spaces.
+_LINE = re.compile(r"(\S+)\s+(\S+)\s+(\S.*?)\s+(\S+)\s+(\S+)\s+(\S+)")
+_THEMSELVES: Mapping[str, str] = MappingProxyType({})
+
+
+def search_run(
+    name: str,
+    engine: Engine,
+    queries: Sequence[JudgedQuery],
+    changes: Mapping[str, Any],
+    depth: int = 100,
+    *,
+    names: Mapping[str, str] = _THEMSELVES,
+    announce: Announce = silent,
+) -> Run:
+    """Asks every query, and ranks documents by their best chunk.
+
+    Each query is asked twice: as the settings have it, which is timed, and for enough chunks to
+    fill `depth` documents, with as many candidates per strategy unless `changes` says otherwise.
+    Recency does not count unless `changes` turns it on: files of a checkout are all new. `names`
+    gives documents that judgments know by another name.
+    """
+    usual = {"recency.bias": 0.0, **changes}
+    deep = _deep(usual, depth)
+    found: dict[str, tuple[Ranked, ...]] = {}
+    seconds: dict[str, float] = {}
+    confidence: dict[str, float] = {}
+    notices: Counter[str] = Counter()
+    engine.search("warm up", changes=usual)  # what is loaded on first use is nobody's latency
+    for done, query in enumerate(queries):
+        announce(Event("searching", done, len(queries), "queries"))
+        began = time.perf_counter()
+        response = engine.search(query.text, changes=usual)
+        seconds[query.id] = time.perf_counter() - began
+        best = response.hits or response.nearest
+        confidence[query.id] = best[0].score if best else 0.0
+        notices.update(set(response.notices))
+        ranking = engine.rank(query.text, changes=deep)[:depth]
+        found[query.id] = tuple(Ranked(names.get(name, name), score) for name, score in ranking)
+    return Run(name, found, seconds, confidence, _general(notices, len(queries)))
+
+
+def write_trec(run: Run, path: Path) -> None:
+    """Writes a run as `trec_eval` reads it: `query Q0 document rank score tag`.
+
+    Scores fall strictly, also as 32-bit numbers: other tools order by them alone.
+    """
+    tag = re.sub(r"\s+", "-", run.name) or "dowse"
+    lines: list[str] = []
+    for query, ranking in run.found.items():
+        if not query or re.search(r"\s", query):
+            raise UsageError(
+                f"The query id {query!r} cannot stand in a run file.",
+                "Give queries ids without spaces.",
+            )
+        scores = _falling([one.score for one in ranking])
+        rows = enumerate(zip(ranking, scores, strict=True), start=1)
+        lines += [f"{query} Q0 {one.document} {rank} {score} {tag}" for rank, (one, score) in rows]
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+
+def read_trec(path: Path, name: str = "") -> Run:
+    """A run from a file, ordered by score, equal scores by rank, whatever the order of its lines.
+
+    Raises `UsageError` with the number of the line that is not as it should be.
+    """
+    rankings: dict[str, list[tuple[float, float, str]]] = {}
+    for number, line in enumerate(_text(path).splitlines(), start=1):
+        if not line.strip():
+            continue
+        query, document, rank, score = _parsed(line, path, number)
+        rankings.setdefault(query, []).append((-score, rank, document))
+    found = {query: _ordered(rows, query, path) for query, rows in rankings.items()}
+    return Run(name or path.stem, found)
+
+
+def _deep(changes: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    chunks = _CHUNKS_PER_DOCUMENT * depth
+    return {"search.top_k": chunks, **changes, "search.top_n": chunks}
+
+
+def _general(notices: Counter[str], queries: int) -> tuple[str, ...]:
+    """What was said of most queries, and so belongs to the way of searching, not to a query."""
+    return tuple(notice for notice, count in notices.most_common() if 2 * count > queries)
+
+
+def _falling(scores: Sequence[float]) -> list[str]:
+    written: list[str] = []
+    last = np.float32(np.inf)
+    for score in scores:
+        last = min(np.float32(score), np.nextafter(last, np.float32(-np.inf)))
+        written.append(str(last))
+    return written
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except (FileNotFoundError, IsADirectoryError):
+        raise NotFound(f"There is no run file {path}.", "Name a file that is there.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}.", "Name a run file.") from error
+
+
+def _parsed(line: str, path: Path, number: int) -> tuple[str, str, float, float]:
+    match = _LINE.fullmatch(line.strip())
+    try:
+        if match:
+            query, _, document, rank, score, _ = match.groups()
+            if math.isfinite(float(score)):
+                return query, unicodedata.normalize("NFC", document), float(rank), float(score)
+    except ValueError:  # no numbers where numbers belong
+        pass
+    raise UsageError(
+        f"{path}, line {number}: this is no line of a run.",
+        "A line is: query Q0 document rank score tag",
+    )
+
+
+def _ordered(rows: list[tuple[float, float, str]], query: str, path: Path) -> tuple[Ranked, ...]:
+    ranking = tuple(Ranked(document, -score) for score, _, document in sorted(rows))
+    counts = Counter(one.document for one in ranking)
+    twice = next((document for document, count in counts.items() if count > 1), None)
+    if twice is not None:
+        raise UsageError(
+            f"{path}: query {query!r} lists {twice!r} more than once.", "List a document once."
+        )
+    return ranking

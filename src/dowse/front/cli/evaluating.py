@@ -1,0 +1,167 @@
+"""What `dowse eval` is asked to do, and the doing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from dowse.errors import NotFound, UsageError
+from dowse.evaluate import (
+    AblationRow,
+    Bench,
+    Collection,
+    Run,
+    Variant,
+    ablate,
+    ablations,
+    compare_runs,
+    open_bench,
+    read_trec,
+    report,
+    write_trec,
+)
+from dowse.flow import Recipe
+from dowse.front.cli.asking import assigned
+from dowse.front.cli.call import real_path
+from dowse.front.cli.eval_shapes import ComparisonShape, EvalShape, MeasureShape
+from dowse.front.cli.lines import counted
+from dowse.presets import PRESETS
+from dowse.settings import change_recipe
+from dowse.types import Announce
+from dowse.workspace import Workspace
+
+_DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the line asks for, one field per option."""
+
+    runs: tuple[Path, ...]
+    save: Path | None
+    assignments: tuple[str, ...]
+    preset: str | None
+    compare: tuple[str, str] | None
+    ablate: bool
+
+    def check(self) -> None:
+        """Raises `UsageError` when two options contradict each other."""
+        chosen = [
+            name
+            for name, given in (
+                ("--run", self.runs),
+                ("--compare", self.compare),
+                ("--ablate", self.ablate),
+            )
+            if given
+        ]
+        if len(chosen) > 1:
+            raise UsageError(f"{' and '.join(chosen)} contradict each other.", "Use one.")
+        if chosen and self.save:
+            raise UsageError(f"--save keeps one run, and {chosen[0]} is another job.", "Use one.")
+        if self.runs and (self.preset or self.assignments):
+            raise UsageError("With --run nothing is searched.", "Leave out --set and --preset.")
+        if self.compare and self.preset:
+            raise UsageError("--compare names presets itself.", "Leave out --preset.")
+
+    def settings(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What is changed for searching, and what is for the index."""
+        given = dict(assigned(text) for text in self.assignments)
+        searching = {one.name for one in fields(Recipe)}
+        changes = {n: v for n, v in given.items() if n.partition(".")[0] in searching}
+        if self.preset:
+            changes["search.preset"] = self.preset
+        return changes, {n: v for n, v in given.items() if n not in changes}
+
+
+def evaluate(
+    workspace: Workspace, collection: Collection, wanted: Wanted, announce: Announce
+) -> EvalShape:
+    """Searches the collection, or takes the runs of files, and judges what was found."""
+    shape, files = EvalShape.of(collection), _given_files(wanted)
+    if files:
+        return _judged(shape, collection, files, pair=wanted.compare is not None)
+    changes, of_index = wanted.settings()
+    with open_bench(workspace, collection, of_index, announce) as bench:
+        recipe = change_recipe(bench.engine.settings, changes)
+        shape = replace(
+            shape,
+            documents=bench.documents,
+            min_confidence=recipe.threshold.min_confidence,
+            notices=_notices(bench),
+        )
+        if wanted.ablate:
+            return replace(shape, ablation=_ablated(bench, recipe, changes, announce))
+        if wanted.compare:
+            runs = [_side(text, bench, changes, announce) for text in wanted.compare]
+            return _judged(shape, collection, runs, pair=True)
+        run = bench.run(wanted.preset or _DEFAULT, changes, announce)
+        if wanted.save:
+            write_trec(run, real_path(wanted.save))
+        return _judged(shape, collection, [run])
+
+
+def _ablated(
+    bench: Bench, recipe: Recipe, changes: Mapping[str, Any], announce: Announce
+) -> tuple[AblationRow, ...]:
+    def run(variant: Variant) -> Run:
+        return bench.run(variant.name, {**changes, **variant.changes}, announce)
+
+    return ablate(bench.collection, ablations(recipe, by_meaning=bench.has_vectors), run)
+
+
+def _given_files(wanted: Wanted) -> list[Run]:
+    """The runs, when all that is wanted are files; none when something must be searched."""
+    files = wanted.runs
+    if wanted.compare and all(Path(text).is_file() for text in wanted.compare):
+        files = tuple(Path(text) for text in wanted.compare)
+    return [read_trec(real_path(path), str(path)) for path in files]
+
+
+def _side(text: str, bench: Bench, changes: Mapping[str, Any], announce: Announce) -> Run:
+    """One of two runs to be compared."""
+    if text == _DEFAULT:
+        return bench.run(text, changes, announce)
+    if text in PRESETS:
+        return bench.run(text, {**changes, "search.preset": text}, announce)
+    if Path(text).is_file():
+        return read_trec(real_path(Path(text)), text)
+    if "=" in text:
+        return bench.run(text, {**changes, **dict([assigned(text)])}, announce)
+    raise NotFound(
+        f"{text!r} is no run file, no preset and no setting.",
+        f"Presets: {', '.join(PRESETS)}; or {_DEFAULT}, or NAME=VALUE.",
+    )
+
+
+def _judged(
+    shape: EvalShape, collection: Collection, runs: list[Run], *, pair: bool = False
+) -> EvalShape:
+    said = dict.fromkeys([*shape.notices, *(notice for run in runs for notice in run.notices)])
+    return replace(
+        shape,
+        runs=tuple(report(collection, run) for run in runs),
+        comparison=_compared(collection, *runs) if pair else None,
+        notices=tuple(said),
+    )
+
+
+def _compared(collection: Collection, first: Run, second: Run) -> ComparisonShape:
+    differences = compare_runs(collection, first, second)
+    measures = tuple(MeasureShape(name, values) for name, values in differences.items())
+    return ComparisonShape(first.name, second.name, measures)
+
+
+def _notices(bench: Bench) -> tuple[str, ...]:
+    notices = list(bench.indexed.notices)
+    left_out = [item for item in bench.indexed.left_out if item.whole]
+    if left_out:
+        first = left_out[0]
+        files = counted(len(left_out), "file")
+        notices.append(f"{files} could not be indexed, such as {first.id}: {first.reason}")
+    if unknown := bench.unknown():
+        documents = counted(unknown, "judged document")
+        notices.append(f"{documents} cannot be found: not in the collection, or left out.")
+    return tuple(notices)
