@@ -69,8 +69,9 @@ def hidden_copy(
 def hide(document_id: str, text: str, queries: Iterable[OwnQuery]) -> Document:
     """A document without what queries were drawn from; all else stays on its line."""
     drawn = list(queries)
-    headings = [query for query in drawn if query.kind == "heading"]
-    document = parse(document_id, _without_headings(parse(document_id, text), headings))
+    document = parse(document_id, text)
+    if headings := [query for query in drawn if query.kind == "heading"]:
+        document = parse(document_id, _without_headings(document, headings))
     aliases = {query.written for query in drawn if query.kind == "alias"}
     described = any(query.kind == "description" for query in drawn)
     fields = replace(

@@ -132,7 +132,7 @@ def _headings(documents: Iterable[Document], titles: set[str]) -> list[OwnQuery]
 def _headings_of(document: Document) -> Iterator[OwnQuery]:
     ends = [heading.start for heading in document.headings[1:]] + [len(document.text)]
     blocks = {block.start: block.end for block in document.blocks if block.kind == "heading"}
-    for heading, end in zip(document.headings, ends, strict=True):
+    for heading, end in zip(document.headings, ends, strict=False):
         below = document.text[blocks.get(heading.start, end) : end].strip()
         text = _query(heading.text)
         if heading.level >= 2 and text and len(below) >= _LEAST_BELOW:
@@ -144,7 +144,8 @@ def _links(edges: Iterable[Edge], entries: Mapping[str, DocumentEntry]) -> Itera
     by_label: defaultdict[str, list[tuple[str, Edge]]] = defaultdict(list)
     for edge in edges:
         text = _query(edge.link.label)
-        if edge.link.kind in {"wikilink", "relative"} and _words(text) >= 2:
+        is_path = _folded(edge.link.target) in _folded(text)  # a place written out, no name for it
+        if edge.link.kind in {"wikilink", "relative"} and _words(text) >= 2 and not is_path:
             by_label[_folded(text)].append((text, edge))
     for label, found in sorted(by_label.items()):
         sources = {edge.source for _, edge in found}
@@ -185,8 +186,8 @@ def _query(written: str) -> str:
 def _words(text: str) -> int:
     """How many words a text has that say something; two Chinese characters count as one."""
     characters = len(_CHINESE_OR_ALIKE.findall(text))
-    others = _WORD.findall(_CHINESE_OR_ALIKE.sub(" ", text.casefold()))
-    return characters // 2 + (len(others) if set(others) - STOPWORDS else 0)
+    others = [_folded(word) for word in _CHINESE_OR_ALIKE.sub(" ", text).split()]
+    return characters // 2 + (sum(map(bool, others)) if {*others, ""} - {*STOPWORDS, ""} else 0)
 
 
 def _names(entry: DocumentEntry) -> set[str]:

@@ -19,6 +19,11 @@ class Found:
 
     _search: Searching  # with weights of 1, times what its query made of them
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What could not be done, and how to change that."""
+        return tuple(self._search.notices)
+
     def documents(self, recipe: Recipe) -> tuple[tuple[str, float], ...]:
         """The documents as a recipe orders them, each by its best chunk and with its score.
 

@@ -38,6 +38,7 @@ NOTES: Mapping[str, str] = {
         f"## Counting all the steps\n\nTwo of them lead to the jetty. {_LONG}\n\n"
         "## Nothing stands below this\n\nNo.\n"
     ),
+    "none.md": f"No heading at all. {_LONG}\n",
     "pier.md": f"# Pier\n\n{_LONG} See [the long way](lamp.md) and [[stairs|Stairs]].\n",
 }
 

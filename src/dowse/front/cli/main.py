@@ -34,6 +34,7 @@ TOPICS = {
     },
     "Measure": {
         "eval": "Measure how well a judged collection is answered.",
+        "tune": "Find the settings that rank best on a project's own documents.",
     },
     "Set up": {
         "project": "List, add, remove, rename or trust projects.",

@@ -1,0 +1,252 @@
+"""Settings that rank better on these documents, if there are any.
+
+Every strategy ranks once per query; then all ways of fusing are tried by the stages of the flow
+themselves. Settings are chosen on four fifths of the queries and judged on the fifth that they have
+not seen, five times over, so that the gain is what other queries can expect.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dowse.engine import NO_FILTERS, Engine
+from dowse.errors import UsageError
+from dowse.evaluate.compare import SEED, Difference, compare
+from dowse.evaluate.hiding import hidden_copy
+from dowse.evaluate.measures import measure
+from dowse.evaluate.own import FEW, OwnQuery
+from dowse.evaluate.records import JudgedQuery
+from dowse.flow import Found, Recipe
+from dowse.retrieve import Filters
+from dowse.settings import Settings, change_recipe
+from dowse.types import Announce, Event, silent
+from dowse.workspace import Workspace
+
+Changes = Mapping[str, Any]
+"""Settings by their full names."""
+
+FOLDS = 5
+"""Into how many parts the queries are cut."""
+
+_LEAST = 10  # queries, below which nothing can be chosen
+_DEPTH = 10  # documents that count
+_MEANING = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # share of the semantic ranking beside keyword
+_NORMALISE = ("ceiling", "minmax", "zscore")
+_GATHER = (0.0, 0.25, 0.5, 0.75)
+_BOOSTED = ("title", "headers", "keywords", "description", "tags")
+_BOOSTS = (
+    (1.0, 1.0, 1.0, 1.0, 1.0),
+    (2.0, 1.5, 1.5, 1.5, 1.5),
+    (3.0, 2.5, 2.5, 2.0, 2.0),
+    (5.0, 4.0, 4.0, 3.0, 3.0),
+)
+# Twice as many results as count, as several may be of one document; a tree of files that was just
+# copied is all new, so that recency would say nothing.
+_SEARCH: Changes = {"search.top_n": 2 * _DEPTH, "recency.bias": 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query to tune on."""
+
+    judged: JudgedQuery
+    filters: Filters = NO_FILTERS
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the strategies find for every question while the fields of a document weigh so."""
+
+    boosts: Changes  # what of the keyword settings differs from the present ones
+    found: tuple[Found, ...]  # in the order of the questions
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What was said of most questions, and so belongs to none of them."""
+        said = Counter(notice for found in self.found for notice in set(found.notices))
+        return tuple(notice for notice, count in said.items() if 2 * count > len(self.found))
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What tuning has found."""
+
+    questions: int
+    tried: int  # how many settings
+    gain: Difference  # in nDCG@10 on queries that were not chosen on; first: the present settings
+    best: Changes  # what to change, chosen on all queries; empty when the present settings are
+    agreeing: int  # of the five parts, how many chose just the same
+
+    @property
+    def is_real(self) -> bool:
+        """Whether other queries can expect a gain: chance is ruled out, and there were enough."""
+        return bool(self.best) and self.gain.low > 0 and self.questions >= FEW
+
+
+def own_questions(queries: Sequence[OwnQuery]) -> list[Question]:
+    """Queries that were drawn from the documents, to tune on."""
+    return [Question(query.judged, query.filters) for query in queries]
+
+
+def judged_questions(queries: Sequence[JudgedQuery], engine: Engine) -> list[Question]:
+    """Judged queries that a document of the project answers.
+
+    Raises `UsageError` when there is none, or when nobody knows what was asked.
+    """
+    if not all(query.text for query in queries):
+        raise UsageError("There are judgments, but no queries.", "Put them into queries.jsonl.")
+    known = {entry.id for entry in engine.documents()}
+    answered = [query for query in queries if known & query.relevant.keys()]
+    if not answered:
+        raise UsageError(
+            f"No judged document is in the project {engine.project.name}.",
+            "Choose the project that the judgments belong to with -p.",
+        )
+    return [Question(query) for query in answered]
+
+
+def gather_evidence(
+    workspace: Workspace,
+    engine: Engine,
+    questions: Sequence[Question],
+    hidden: Sequence[OwnQuery] = (),
+    *,
+    boosts: bool = False,
+    announce: Announce = silent,
+) -> Iterator[Evidence]:
+    """What is found with the present weights of fields, and with `boosts` also with others.
+
+    What `hidden` queries were drawn from is not found.
+    """
+    if hidden:
+        with hidden_copy(workspace, engine, hidden, announce=announce) as copy:
+            yield Evidence({}, _find(copy.engine, questions, announce))
+    else:
+        yield Evidence({}, _find(engine, questions, announce))
+    for changes in _other_boosts(engine.settings) if boosts else ():
+        settings = _with_boosts(engine.settings, changes)
+        with hidden_copy(workspace, engine, hidden, settings, announce) as copy:
+            yield Evidence(changes, _find(copy.engine, questions, announce))
+
+
+def tune(
+    evidence: Sequence[Evidence],
+    questions: Sequence[Question],
+    settings: Recipe,
+    announce: Announce = silent,
+) -> Tuning:
+    """Tries every setting on what was found, and tells what choosing the best would bring.
+
+    The same evidence gives the same result.
+    """
+    if len(questions) < _LEAST:
+        raise UsageError(
+            f"There are only {len(questions)} queries to tune on; {_LEAST} are the least.",
+            "Judge some queries and name them with --on SET.",
+        )
+    tried, rows = [], []
+    ways = list(_ways_to_fuse(settings))
+    for place, one in enumerate(evidence):
+        for number, way in enumerate(ways):
+            announce(Event("tuning", place * len(ways) + number, len(evidence) * len(ways), "ways"))
+            tried.append({**way, **one.boosts})
+            rows.append(_scores(one, questions, change_recipe(settings, {**_SEARCH, **way})))
+    # The fewest changes first: they win where others are no better.
+    order = sorted(range(len(tried)), key=lambda place: len(tried[place]))
+    return _chosen([tried[place] for place in order], np.array(rows)[order], questions)
+
+
+def _chosen(
+    tried: Sequence[Changes], scores: NDArray[np.float64], questions: Sequence[Question]
+) -> Tuning:
+    """Chooses on each four fifths, scores on the fifth, and in the end chooses on everything."""
+    part = _parts(questions)
+    held_out, chosen = np.zeros(len(questions)), []
+    for number in range(FOLDS):
+        chosen.append(_best(scores[:, part != number]))
+        held_out[part == number] = scores[chosen[-1], part == number]
+    best = _best(scores)
+    ids = [question.judged.id for question in questions]
+    gain = compare(
+        dict(zip(ids, scores[0].tolist(), strict=True)),
+        dict(zip(ids, held_out.tolist(), strict=True)),
+    )
+    return Tuning(len(questions), len(tried), gain, tried[best], chosen.count(best))
+
+
+def _best(scores: NDArray[np.float64]) -> int:
+    """The first of the best rows; what differs by rounding alone is equal."""
+    return int(np.argmax(np.round(scores.mean(axis=1), 12)))
+
+
+def _parts(questions: Sequence[Question]) -> NDArray[np.int64]:
+    """The part that each question belongs to; every part has its share of every type."""
+    shuffled = sorted(range(len(questions)), key=lambda place: questions[place].judged.id)
+    random.Random(SEED).shuffle(shuffled)  # noqa: S311  it must be the same every time
+    shuffled.sort(key=lambda place: questions[place].judged.type)
+    parts = np.zeros(len(questions), dtype=np.int64)
+    parts[shuffled] = np.arange(len(questions)) % FOLDS
+    return parts
+
+
+def _find(engine: Engine, questions: Sequence[Question], announce: Announce) -> tuple[Found, ...]:
+    found = []
+    for done, question in enumerate(questions):
+        announce(Event("searching", done, len(questions), "queries"))
+        text, filters = question.judged.text, question.filters
+        found.append(engine.find(text, filters=filters, changes=_SEARCH))
+    return tuple(found)
+
+
+def _scores(evidence: Evidence, questions: Sequence[Question], recipe: Recipe) -> list[float]:
+    """nDCG@10 of every question."""
+    scores = []
+    for question, found in zip(questions, evidence.found, strict=True):
+        documents = [document for document, _ in found.documents(recipe)[:_DEPTH]]
+        scores.append(measure(documents, question.judged.relevant).ndcg_10)
+    return scores
+
+
+def _ways_to_fuse(settings: Recipe) -> Iterator[Changes]:
+    """What to change for every way of fusing, first nothing."""
+    yield {}
+    for meaning, normalise, share in product(_MEANING, _NORMALISE, _GATHER):
+        way = {
+            "fuse.method": "convex",
+            "fuse.normalise": normalise,
+            "fuse.semantic": round(2 * meaning, 1),
+            "fuse.keyword": round(2 - 2 * meaning, 1),
+            "gather.share": share,
+        }
+        if changed := _changed(settings, way):
+            yield changed
+
+
+def _other_boosts(settings: Settings) -> Iterator[Changes]:
+    for boosts in _BOOSTS:
+        names = (f"keyword.{name}" for name in _BOOSTED)
+        if changed := _changed(settings, dict(zip(names, boosts, strict=True))):
+            yield changed
+
+
+def _with_boosts(settings: Settings, changes: Changes) -> Settings:
+    boosts = {name.partition(".")[2]: value for name, value in changes.items()}
+    return replace(settings, keyword=replace(settings.keyword, **boosts))
+
+
+def _changed(settings: Recipe, wanted: Changes) -> Changes:
+    """What of the wanted settings is not so yet."""
+    return {name: value for name, value in wanted.items() if _value(settings, name) != value}
+
+
+def _value(settings: Recipe, name: str) -> object:
+    section, _, option = name.partition(".")
+    return getattr(getattr(settings, section), option)

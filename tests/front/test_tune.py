@@ -1,0 +1,120 @@
+"""`dowse tune`, and `dowse eval --self`: what one's own documents say about the settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from command_line import Dowse
+
+_COUNT = 40
+
+
+def _note(number: int) -> str:
+    words = " ".join(f"filler{(number * 7 + place) % 90}" for place in range(60))
+    return f"# Note {number}\n\nThe osprey{number} watches the harbour{number}. {words}\n"
+
+
+@pytest.fixture
+def marked(home: Path, by_meaning: None, dowse: Dowse) -> Path:  # noqa: ARG001  they come first
+    """Notes that a page of links names by words which stand in each of them."""
+    folder = home / "marked"
+    folder.mkdir()
+    links = [f"- [osprey{n} harbour{n}](note-{n}.md)" for n in range(_COUNT)]
+    (folder / "index.md").write_text("# Index\n\n" + "\n".join(links) + "\n", "utf-8")
+    for number in range(_COUNT):
+        (folder / f"note-{number}.md").write_text(_note(number), "utf-8")
+    assert dowse("index", folder).code == 0
+    return folder
+
+
+@pytest.fixture
+def spoilt(marked: Path, dowse: Dowse) -> Path:
+    """The same, with settings that hardly look at words."""
+    for name, value in (("fuse.keyword", "0.01"), ("fuse.semantic", "2")):
+        assert dowse("config", "set", "-p", "marked", name, value).code == 0
+    return marked
+
+
+def _value(dowse: Dowse, name: str) -> object:
+    return dowse("config", "get", "-p", "marked", name, "--json").json["value"]
+
+
+@pytest.mark.usefixtures("marked")
+def test_nothing_to_gain_is_said_with_the_figures(dowse: Dowse) -> None:
+    result = dowse("tune", "-p", "marked", "--yes")
+    assert result.code == 0, result.err
+    assert "Nothing to gain: the present settings rank best." in result.out
+    assert "95 % interval  +0.000 to +0.000" in result.out
+    assert "40 link texts" in result.err
+    assert max(cell_len(line) for line in result.out.split("\n")) <= 80
+
+
+@pytest.mark.usefixtures("spoilt")
+def test_a_real_gain_is_written_for_the_project_when_the_user_agrees(dowse: Dowse) -> None:
+    result = dowse("tune", "-p", "marked", "--yes")
+    assert result.code == 0, result.err
+    assert "These settings rank better" in result.out
+    assert "Written to" in result.out
+    assert isinstance(weight := _value(dowse, "fuse.keyword"), float)
+    assert weight > 0.01
+    assert f"fuse.keyword   0.01 → {weight:g}" in result.out
+    assert "Nothing to gain" in dowse("tune", "-p", "marked", "--yes").out
+
+
+@pytest.mark.usefixtures("spoilt")
+@pytest.mark.parametrize("line", [["--dry-run"], []])
+def test_without_consent_nothing_is_written(dowse: Dowse, line: list[str]) -> None:
+    result = dowse("tune", "-p", "marked", *line)
+    assert result.code == 0
+    assert "These settings rank better" in result.out
+    assert "Nothing was changed. Write these settings with: dowse tune --yes" in result.err
+    assert _value(dowse, "fuse.keyword") == 0.01
+
+
+@pytest.mark.usefixtures("spoilt")
+def test_the_result_is_one_document_and_the_same_every_time(dowse: Dowse) -> None:
+    first = dowse("tune", "-p", "marked", "--json", "--dry-run").json
+    assert first == dowse("tune", "-p", "marked", "--json").json
+    assert first["queries"] == {"link": 40}
+    assert first["real"]
+    assert first["written"] is False
+    assert first["gain"]["low"] > 0
+    written = dowse("tune", "-p", "marked", "--json", "--yes").json
+    assert written["written"]
+    assert {one["name"]: one["better"] for one in written["best"]} == {
+        one["name"]: one["better"] for one in first["best"]
+    }
+
+
+@pytest.mark.usefixtures("spoilt")
+def test_weights_of_fields_are_tried_on_demand(dowse: Dowse) -> None:
+    few = dowse("tune", "-p", "marked", "--json", "--dry-run").json
+    many = dowse("tune", "-p", "marked", "--json", "--dry-run", "--boosts").json
+    assert many["tried"] == 4 * few["tried"]
+    assert dowse("search", "osprey3", "-p", "marked").code == 0
+
+
+@pytest.mark.usefixtures("spoilt")
+def test_judged_queries_can_be_tuned_on(dowse: Dowse, home: Path) -> None:
+    folder = home / "judged"
+    folder.mkdir()
+    queries = [f'{{"_id": "q{n}", "text": "osprey{n} harbour{n}"}}\n' for n in range(_COUNT)]
+    (folder / "queries.jsonl").write_text("".join(queries), "utf-8")
+    judged = ["query-id\tcorpus-id\tscore\n", *(f"q{n}\tnote-{n}.md\t1\n" for n in range(_COUNT))]
+    (folder / "qrels.tsv").write_text("".join(judged), "utf-8")
+    result = dowse("tune", "-p", "marked", "--on", folder, "--json", "--dry-run")
+    assert result.code == 0, result.err
+    assert result.json["queries"] == {"": 40}
+    assert result.json["real"]
+
+
+def test_what_cannot_be_done_is_told(marked: Path, dowse: Dowse) -> None:
+    contradiction = dowse("tune", "-p", "marked", "--yes", "--dry-run")
+    assert contradiction.code == 2
+    few = dowse("tune", "-p", "marked", "--per-kind", "3")
+    assert few.code == 2
+    assert "only 3 queries" in few.err
+    assert dowse("tune", "-p", "marked", "--on", marked / "nowhere").code == 2

@@ -1,0 +1,194 @@
+"""Tuning: what is fused afterwards is what a search fuses, and luck is not taken for a gain."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from dowse.errors import UsageError
+from dowse.evaluate.own import own_queries
+from dowse.evaluate.records import JudgedQuery
+from dowse.evaluate.tune import (
+    Evidence,
+    Question,
+    Tuning,
+    gather_evidence,
+    judged_questions,
+    own_questions,
+    tune,
+)
+from dowse.flow import Found, Recipe
+from dowse.locations import Locations
+from dowse.settings import Settings, change_recipe
+from dowse.testing import HashEmbedder
+from dowse.workspace import Workspace
+from vaults import open_engine, write_vault
+
+_QUERIES = ("antenna battery drift", "how do I restore a backup?", "decode_17 frame", "note 12")
+
+# Everything after fusion that could drop or reorder a document.
+_PLAIN = {
+    "search.top_n": 200,
+    "search.top_k": 15,
+    "exact_dedup.enabled": False,
+    "near_dedup.enabled": False,
+    "threshold.min_confidence": 0.0,
+    "calibrate.enabled": False,
+}
+
+_WAYS: tuple[Mapping[str, Any], ...] = (
+    {},
+    {"fuse.semantic": 0.4, "fuse.keyword": 1.6, "gather.share": 0.0},
+    {"fuse.normalise": "minmax", "gather.share": 0.75},
+    {"fuse.normalise": "zscore", "fuse.keyword": 0.0},
+    {"fuse.method": "rrf", "fuse.rrf_k": 10.0},
+    {"fuse.method": "rrf", "gather.share": 0.0, "dynamic_weights.enabled": True},
+    {"classify.enabled": True, "dynamic_weights.enabled": True, "fuse.graph": 2.0},
+    {"community.enabled": True, "code.enabled": True, "graph.enabled": True},
+    {"graph.enabled": False, "recency.bias": 1.0},
+)
+
+
+@pytest.mark.parametrize("way", _WAYS)
+def test_fusing_afterwards_orders_documents_as_a_search_does(
+    tmp_path: Path, way: Mapping[str, Any]
+) -> None:
+    write_vault(tmp_path / "vault", 60)
+    with open_engine(tmp_path / "vault", tmp_path / "index") as engine:
+        engine.index()
+        changes = {**_PLAIN, **way}
+        found = {text: engine.find(text, changes=changes) for text in _QUERIES}
+        searched = {
+            text: list(
+                dict.fromkeys(hit.document for hit in engine.search(text, changes=changes).hits)
+            )
+            for text in _QUERIES
+        }
+        recipe = change_recipe(engine.settings, changes)
+    # The engine is closed: what was found needs no index any more.
+    for text in _QUERIES:
+        assert searched[text]
+        assert [document for document, _ in found[text].documents(recipe)] == searched[text], text
+
+
+def test_what_was_found_can_be_fused_in_any_way(tmp_path: Path) -> None:
+    write_vault(tmp_path / "vault", 60)
+    with open_engine(tmp_path / "vault", tmp_path / "index") as engine:
+        engine.index()
+        found = engine.find(_QUERIES[0], changes=_PLAIN)
+        for way in (*_WAYS[:5], *_WAYS[:5]):
+            changes = {**_PLAIN, **way}
+            hits = engine.search(_QUERIES[0], changes=changes).hits
+            wanted = list(dict.fromkeys(hit.document for hit in hits))
+            recipe = change_recipe(engine.settings, changes)
+            assert [document for document, _ in found.documents(recipe)] == wanted
+
+
+class _Rule:
+    """Stands for what was found: a rule says at which rank a recipe puts the right document."""
+
+    def __init__(self, rank: Callable[[Recipe], int]) -> None:
+        self._rank = rank
+
+    def documents(self, recipe: Recipe) -> tuple[tuple[str, float], ...]:
+        """The right document at its rank among wrong ones."""
+        names = [f"wrong-{number}" for number in range(20)]
+        names.insert(self._rank(recipe) - 1, "right")
+        return tuple((name, 0.0) for name in names)
+
+
+def _tuned(rank: Callable[[int, Recipe], int], count: int = 60) -> Tuning:
+    questions = [
+        Question(JudgedQuery(f"q{n:03d}", "words", "ab"[n % 2], {"right": 1})) for n in range(count)
+    ]
+    rules = [_Rule(lambda recipe, n=n: rank(n, recipe)) for n in range(count)]  # type: ignore[misc]
+    evidence = Evidence({}, tuple(cast("Found", rule) for rule in rules))
+    return tune([evidence], questions, Settings())
+
+
+def test_a_gain_that_every_part_agrees_on_is_real() -> None:
+    tuning = _tuned(lambda n, recipe: 1 if recipe.fuse.keyword > 1.5 else 3 + n % 3)
+    assert tuning.is_real
+    assert tuning.best == {"fuse.semantic": 0.4, "fuse.keyword": 1.6}
+    assert tuning.agreeing == 5
+    assert tuning.gain.second == pytest.approx(1.0)
+    assert tuning.gain.low > 0.3
+    assert tuning.gain.p < 0.001
+    assert tuning.gain.wins == 60
+
+
+def test_luck_is_not_taken_for_a_gain() -> None:
+    def by_luck(n: int, recipe: Recipe) -> int:
+        return random.Random(f"{n} {recipe.fuse} {recipe.gather}").randint(1, 12)
+
+    tuning = _tuned(by_luck)
+    assert tuning.best  # something always fits best what it was chosen on
+    assert not tuning.is_real
+    assert tuning.gain.low <= 0
+
+
+def test_where_nothing_differs_nothing_is_changed() -> None:
+    tuning = _tuned(lambda n, _: 1 + n % 4)
+    assert tuning.best == {}
+    assert not tuning.is_real
+    assert (tuning.gain.difference, tuning.gain.ties) == (0.0, 60)
+
+
+def test_few_queries_show_nothing() -> None:
+    tuning = _tuned(lambda _, recipe: 1 if recipe.fuse.keyword > 1.5 else 9, count=20)
+    assert tuning.gain.low > 0
+    assert not tuning.is_real
+    with pytest.raises(UsageError, match="only 9 queries"):
+        _tuned(lambda *_: 1, count=9)
+
+
+def test_the_same_evidence_gives_the_same_result() -> None:
+    def by_luck(n: int, recipe: Recipe) -> int:
+        return random.Random(f"{n} {recipe.fuse}").randint(1, 12)
+
+    assert _tuned(by_luck) == _tuned(by_luck)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A user with a vault, and vectors that need no weights."""
+    monkeypatch.setattr("dowse.wiring.open_embedder", lambda *_, **__: HashEmbedder())
+    write_vault(tmp_path / "vault", 20)
+    workspace = Workspace(Locations(tmp_path / "config", tmp_path / "data", tmp_path / "cache"))
+    with workspace.open(workspace.projects.add([tmp_path / "vault"], "vault")) as engine:
+        engine.index()
+    return workspace
+
+
+def test_evidence_with_other_weights_of_fields_leaves_the_index_alone(workspace: Workspace) -> None:
+    with workspace.open(workspace.projects.get("vault")) as engine:
+        with engine.read() as reading:
+            drawn, before = own_queries(reading, 10), reading.generation
+        questions = own_questions(drawn)
+        assert len(questions) >= 10  # aliases
+        evidence = list(gather_evidence(workspace, engine, questions, drawn, boosts=True))
+        assert [one.boosts.get("keyword.title", 3.0) for one in evidence] == [3.0, 1.0, 2.0, 5.0]
+        assert all(len(one.found) == len(questions) for one in evidence)
+        assert tune(evidence, questions, engine.settings).tried == 4 * 84
+        with engine.read() as reading:
+            assert reading.generation == before
+        assert engine.mismatches() == []
+
+
+def test_judgments_must_belong_to_the_project(workspace: Workspace) -> None:
+    with workspace.open(workspace.projects.get("vault")) as engine:
+        here, strange = "part-0/note-0.md", "elsewhere.md"
+        queries = [
+            JudgedQuery("a", "one", "", {here: 1, strange: 1}),
+            JudgedQuery("b", "two", "", {strange: 1}),
+            JudgedQuery("c", "three", "", {}),
+        ]
+        assert [one.judged.id for one in judged_questions(queries, engine)] == ["a"]
+        with pytest.raises(UsageError, match="No judged document is in the project vault"):
+            judged_questions(queries[1:], engine)
+        with pytest.raises(UsageError, match="no queries"):
+            judged_questions([JudgedQuery("a", "", "", {here: 1})], engine)
