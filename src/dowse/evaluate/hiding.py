@@ -21,6 +21,7 @@ from dowse.flow.vectors import VectorMaker
 from dowse.parse import parse
 from dowse.ports import Reading, Store, Writing
 from dowse.settings import Settings
+from dowse.stamp import takes_vectors, wanted_stamp
 from dowse.types import (
     Announce,
     Batch,
@@ -109,11 +110,12 @@ def _fill(
     announce: Announce,
 ) -> tuple[int, tuple[str, ...]]:
     with engine.read() as reading:
-        stamp = {**(reading.stamp() or {}), "keyword": dict(parts.analyzer.stamp)}
+        understood = wanted_stamp(settings.chunk, parts.analyzer, parts.embedder).text
+        stamp = {**(reading.stamp() or {}), **understood}
         _empty(parts.store, stamp)
         with parts.store.write(_WAIT) as writing:
             _copy(reading, writing, settings, queries, announce)
-            vectors = VectorMaker(parts.embedder if stamp["model"] != "none" else None, writing)
+            vectors = VectorMaker(parts.embedder if takes_vectors(stamp) else None, writing)
             _embed_changed(vectors, writing, announce)
             writing.set_communities(find_communities(writing.edges()))
             if settings.expand.enabled:

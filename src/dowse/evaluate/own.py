@@ -24,6 +24,9 @@ from dowse.types import Condition, Document, DocumentEntry, Edge
 OwnKind = Literal["heading", "link", "description", "alias"]
 """Where in the documents a query comes from."""
 
+PER_KIND = 50
+"""How many queries of each kind are drawn unless somebody says otherwise."""
+
 FEW = 30
 """With fewer queries than this, figures say little."""
 
@@ -123,13 +126,14 @@ def _parsed(reading: Reading, documents: Iterable[str]) -> Iterator[Document]:
 
 
 def _headings(documents: Iterable[Document], titles: set[str]) -> list[OwnQuery]:
-    found = [query for document in documents for query in _headings_of(document)]
+    found = [query for document in documents for query in headings_of(document)]
     often = Counter(_folded(query.text) for query in found)
     unique = [query for query in found if often[_folded(query.text)] == 1]
     return [one for one in unique if _folded(one.text) not in titles and _words(one.text) >= 3]
 
 
-def _headings_of(document: Document) -> Iterator[OwnQuery]:
+def headings_of(document: Document) -> Iterator[OwnQuery]:
+    """The headings of a document that stand for some text, not yet compared with any others."""
     ends = [heading.start for heading in document.headings[1:]] + [len(document.text)]
     blocks = {block.start: block.end for block in document.blocks if block.kind == "heading"}
     for heading, end in zip(document.headings, ends, strict=False):

@@ -7,11 +7,20 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dowse.engine import Engine
 from dowse.evaluate.hiding import hidden_copy, hide
-from dowse.evaluate.own import OwnQuery, own_collection, own_queries, told_counts
+from dowse.evaluate.own import (
+    OwnQuery,
+    headings_of,
+    own_collection,
+    own_queries,
+    told_counts,
+)
 from dowse.locations import Locations
+from dowse.parse import parse
 from dowse.testing import HashEmbedder
 from dowse.workspace import Workspace
 
@@ -236,3 +245,37 @@ def test_an_empty_project_gives_no_queries(workspace: Workspace, tmp_path: Path)
         assert _drawn(engine) == ()
         with hidden_copy(workspace, engine, ()) as copy:
             assert copy.engine.search("anything").hits == ()
+
+
+_PIECES = st.sampled_from(
+    [
+        "## Plain heading of words",
+        "### Closed heading of words ###",
+        "   ## Indented heading of words",
+        "## With `code` and **bold** words",
+        "Setext heading of words\n---",
+        "Setext heading\nof two lines\n---",
+        "> ## Quoted heading of words",
+        "- ## Listed heading of words",
+        "```\n## no heading at all\n```",
+        "A paragraph that is long enough to stand below a heading and to be found.",
+        "##\ttabbed heading of words",
+        "## 見出しは日本語で書かれています 🌧️",
+        "* * *",
+        "---\n",
+        "",
+    ]
+)
+
+
+@settings(deadline=None, max_examples=150, derandomize=True)
+@given(st.lists(_PIECES, max_size=12), st.sampled_from(["", "---\ntitle: T\n---\n", "# Title\n"]))
+def test_whatever_is_drawn_can_be_hidden(pieces: list[str], head: str) -> None:
+    text = head + "\n".join(pieces)
+    drawn = list(headings_of(parse("a.md", text)))
+    before, after = parse("a.md", text), hide("a.md", text, drawn)
+    assert after.text.count("\n") == text.count("\n")
+    assert [one.level for one in after.headings] == [one.level for one in before.headings]
+    hidden = {query.start for query in drawn}
+    for old, new in zip(before.headings, after.headings, strict=True):
+        assert new.text == ("" if old.start in hidden else old.text)

@@ -12,7 +12,7 @@ import click
 from dowse.engine import Engine
 from dowse.errors import UsageError
 from dowse.evaluate.collections import read_collection
-from dowse.evaluate.own import OwnQuery, own_queries, told_counts
+from dowse.evaluate.own import PER_KIND, OwnQuery, own_queries, told_counts
 from dowse.evaluate.tune import (
     Evidence,
     Question,
@@ -25,9 +25,6 @@ from dowse.evaluate.tune import (
 from dowse.front.cli.call import Call, Command, pass_call, real_path
 from dowse.front.cli.draw_tune import ChangeShape, TuneShape, draw_tune
 from dowse.front.cli.lines import folded, line, short_path
-
-PER_KIND = 50
-"""How many queries of each kind are drawn from the documents."""
 
 _EXAMPLES = """\
 \b
