@@ -42,6 +42,7 @@ PRESETS: Mapping[str, Mapping[str, Value]] = {
         "dynamic_weights.enabled": False,
         "recency.bias": 0.5,
         "calibrate.enabled": True,
+        "calibrate.method": "sigmoid",
         "calibrate.midpoint": 0.035,
         "calibrate.steepness": 150.0,
         "threshold.min_confidence": 0.0,

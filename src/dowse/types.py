@@ -487,6 +487,7 @@ class Response:
     merged: int  # clusters of similar results that semantic dedup made one
     seconds: Mapping[str, float]  # time each stage took that ran
     notices: tuple[str, ...]  # what could not be done, and how to change that
+    calibration: str = ""  # what the scores are, in a few words
     nearest: tuple[Hit, ...] = ()  # when nothing was found: the best below the threshold
     removed: Mapping[str, int] = field(default_factory=dict)  # then, by condition: what it kept out
     answer: Answer | None = None  # when one was asked for and the results hold one

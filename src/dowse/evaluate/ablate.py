@@ -26,20 +26,24 @@ _SWITCHES = {
     "exact dedup": "exact_dedup.enabled",
     "near dedup": "near_dedup.enabled",
     "semantic dedup": "semantic_dedup.enabled",
-    "MMR": "diversity.mmr",
     "rerank": "rerank.enabled",
 }
 _NEED_VECTORS = {"expand.enabled", "semantic_dedup.enabled", "diversity.mmr", "rerank.enabled"}
 _GATHER = 0.5  # the share that it is switched on with
 
 _ALTERNATIVES: Mapping[str, Mapping[str, Any]] = {
-    "1 per document": {"diversity.max_chunks_per_doc": 1, "diversity.mmr": False},
-    "2 per document": {"diversity.max_chunks_per_doc": 2, "diversity.mmr": False},
     "fuse: ceiling": {"fuse.method": "convex", "fuse.normalise": "ceiling"},
     "fuse: min-max": {"fuse.method": "convex", "fuse.normalise": "minmax"},
     "fuse: RRF k = 60": {"fuse.method": "rrf", "fuse.rrf_k": 60.0},
     "keyword alone": {"search.mode": "keyword"},
     "semantic alone": {"search.mode": "semantic"},
+}
+# Choosing passages that differ shows only where few are chosen.
+_FEW: Mapping[str, Mapping[str, Any]] = {
+    "10 passages": {"diversity.mmr": False, "diversity.max_chunks_per_doc": 0},
+    "10 passages, 1 per doc": {"diversity.mmr": False, "diversity.max_chunks_per_doc": 1},
+    "10 passages, 2 per doc": {"diversity.mmr": False, "diversity.max_chunks_per_doc": 2},
+    "10 passages, MMR": {"diversity.mmr": True},
 }
 
 
@@ -69,13 +73,15 @@ class AblationRow:
 def ablations(recipe: Recipe, *, by_meaning: bool = True) -> tuple[Variant, ...]:
     """The settings as they hold, then every stage and strategy switched the other way alone.
 
-    Without vectors, what needs them is left out.
+    At last come a few passages only, chosen in several ways: only there choosing makes a
+    difference. Without vectors, what needs them is left out.
     """
     switched = [_switched(recipe, name, setting) for name, setting in _SWITCHES.items()]
     others = [Variant(name, changes) for name, changes in _ALTERNATIVES.items()]
     variants = [*switched, _gather(recipe), *_without_threshold(recipe), *others]
     differing = [one for one in variants if not _holds(recipe, one.changes)]
-    usable = [one for one in differing if by_meaning or not _needs_vectors(one)]
+    few = [Variant(name, {**changes, "search.top_n": 10}) for name, changes in _FEW.items()]
+    usable = [one for one in [*differing, *few] if by_meaning or not _needs_vectors(one)]
     return (Variant(BASELINE, {}), *usable)
 
 
@@ -131,7 +137,7 @@ def _gather(recipe: Recipe) -> Variant:
 
 
 def _without_threshold(recipe: Recipe) -> list[Variant]:
-    has_one = recipe.threshold.min_confidence > 0
+    has_one = recipe.threshold.min_confidence != 0
     return [Variant("without threshold", {"threshold.min_confidence": 0.0})] if has_one else []
 
 

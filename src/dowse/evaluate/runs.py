@@ -40,8 +40,9 @@ def search_run(
 
     Each query is asked twice: as the settings have it, which is timed, and for enough chunks to
     fill `depth` documents, with as many candidates per strategy unless `changes` says otherwise.
-    Recency does not count unless `changes` turns it on: files of a checkout are all new. `names`
-    gives documents that judgments know by another name.
+    When `changes` says how many results there are, exactly these are judged. Recency does not count
+    unless `changes` turns it on: files of a checkout are all new. `names` gives documents that
+    judgments know by another name.
     """
     usual = {"recency.bias": 0.0, **changes}
     deep = _deep(usual, depth)
@@ -99,7 +100,8 @@ def read_trec(path: Path, name: str = "") -> Run:
 
 def _deep(changes: Mapping[str, Any], depth: int) -> dict[str, Any]:
     chunks = _CHUNKS_PER_DOCUMENT * depth
-    return {"search.top_k": chunks, **changes, "search.top_n": chunks}
+    usual = "search.top_n" in changes
+    return {**({} if usual else {"search.top_n": chunks, "search.top_k": chunks}), **changes}
 
 
 def _general(notices: Counter[str], queries: int) -> tuple[str, ...]:

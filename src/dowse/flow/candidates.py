@@ -86,6 +86,8 @@ class Searching:
     dropped: list[Candidate] = field(default_factory=list)
     fused: bool = False
     merged: int = 0
+    calibration: str = ""  # what the scores are, in a few words
+    proposed_least: float = 0.0  # the confidence below which the calibration drops results
     notices: list[str] = field(default_factory=list)
     _among: Keys | None = None
     _stored: dict[ChunkKey, StoredChunk] = field(default_factory=dict)
@@ -111,6 +113,12 @@ class Searching:
         if self._among is None and self.conditions:
             self._among = self.reading.matching(self.conditions)
         return self._among
+
+    @property
+    def least_confidence(self) -> float:
+        """The confidence below which results are dropped; 0 keeps all."""
+        wanted = self.recipe.threshold.min_confidence
+        return self.proposed_least if wanted < 0 else wanted
 
     @property
     def is_hybrid(self) -> bool:

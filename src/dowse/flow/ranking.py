@@ -5,8 +5,11 @@ from __future__ import annotations
 from dowse.flow.candidates import Candidate, Searching
 from dowse.flow.freshness import is_gone
 from dowse.fuse import (
+    Fit,
     calibrate,
+    confidence,
     dynamic_weights,
+    fit_of,
     fuse_by_rank,
     fuse_by_score,
     gathered,
@@ -81,12 +84,43 @@ def prefer_recent(search: Searching) -> None:
 
 def give_confidence(search: Searching) -> None:
     """Turns fused scores into confidences, or only keeps them between 0 and 1."""
-    options, (midpoint, steepness) = search.recipe.calibrate, search.recipe.fuse.sigmoid
-    for candidate in search.candidates:
-        if options.enabled:
+    options, fit = search.recipe.calibrate, _fit(search)
+    midpoint, steepness = search.recipe.fuse.sigmoid
+    lead = _lead(search)
+    for place, candidate in enumerate(search.candidates):
+        if not options.enabled:
+            score = min(1.0, max(0.0, candidate.score))
+        elif fit is not None:
+            score = confidence(candidate.score, 0.0 if place else lead, fit)
+        else:
             score = calibrate(
                 candidate.score, options.midpoint or midpoint, options.steepness or steepness
             )
-        else:
-            score = min(1.0, max(0.0, candidate.score))
         candidate.rescore("calibrate", score)
+
+
+def _fit(search: Searching) -> Fit | None:
+    """What was fitted for this model and this way of fusing; notes what the scores are."""
+    options, fusion, embedder = search.recipe.calibrate, search.recipe.fuse, search.kit.embedder
+    if not options.enabled:
+        search.calibration = "fused scores as they are"
+        return None
+    search.calibration = "a plain sigmoid of the fused score"
+    as_fitted = fusion.method == "convex" and fusion.normalise == "ceiling" and search.is_hybrid
+    if options.method != "fitted" or not as_fitted or embedder is None or search.vector is None:
+        return None
+    name = embedder.model.key
+    fit = fit_of(name)
+    search.calibration += f"; none was fitted for the model {name}" if fit is None else ""
+    if fit is not None:
+        search.calibration = "confidence fitted on judged collections for this model"
+        search.proposed_least = fit.least
+    return fit
+
+
+def _lead(search: Searching) -> float:
+    """How far the first result is ahead of the next document."""
+    for other in search.candidates[1:]:
+        if other.stored.document.id != search.candidates[0].stored.document.id:
+            return search.candidates[0].score - other.score
+    return 0.0

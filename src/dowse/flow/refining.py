@@ -20,7 +20,7 @@ from dowse.types import embedding_text
 
 def drop_unsure(search: Searching) -> None:
     """Leaves out what dowse is not sure enough of."""
-    least = search.recipe.threshold.min_confidence
+    least = search.least_confidence
     reasons = {
         place: f"confidence {candidate.score:.3f} is below {least:g}"
         for place, candidate in enumerate(search.candidates)

@@ -52,7 +52,7 @@ SEARCH_FLOW: tuple[Stage[Searching], ...] = (
     Stage("gather", gather, lambda s: s.recipe.gather.share > 0),
     Stage("recency", prefer_recent, lambda s: s.recipe.recency.bias > 0),
     Stage("calibrate", give_confidence),
-    Stage("threshold", drop_unsure, lambda s: s.recipe.threshold.min_confidence > 0),
+    Stage("threshold", drop_unsure, lambda s: s.least_confidence > 0),
     Stage("exact_dedup", drop_exact, lambda s: s.recipe.exact_dedup.enabled),
     Stage("near_dedup", drop_near, lambda s: s.recipe.near_dedup.enabled),
     Stage("semantic_dedup", drop_same_meaning, lambda s: s.recipe.semantic_dedup.enabled),
@@ -71,7 +71,13 @@ def run_search(search: Searching) -> Response:
     with clock.timing("present"):
         hits = make_hits(search, search.candidates)
     response = Response(
-        search.written, hits, counts, search.merged, clock.seconds, tuple(search.notices)
+        search.written,
+        hits,
+        counts,
+        search.merged,
+        clock.seconds,
+        tuple(search.notices),
+        search.calibration,
     )
     return response if hits else _explain_emptiness(search, response)
 

@@ -11,10 +11,7 @@ Normalisation = Literal["ceiling", "minmax", "zscore"]
 """How the scores of a ranking are brought to a common scale."""
 
 
-# Fitted on whether a collection can answer a query at all: the first result of 800 queries of
-# four collections, and of 792 queries that belong to another of the four.
-_CEILING_SIGMOID = (0.43, 12.6)
-_RELATIVE_SIGMOID = (0.5, 8.0)  # relative scores cannot tell that; this only spreads them
+_CONVEX_SIGMOID = (0.5, 8.0)  # spreads scores over the scale, and claims no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ class FuseOptions:
     def sigmoid(self) -> tuple[float, float]:
         """Midpoint and steepness of the confidence that belongs to this fusion."""
         if self.method == "convex":
-            return _CEILING_SIGMOID if self.normalise == "ceiling" else _RELATIVE_SIGMOID
+            return _CONVEX_SIGMOID
         # The figures belong to k = 60; with another k the first place gives another score.
         scale = 61 / (self.rrf_k + 1)
         return 0.035 * scale, 150 / scale
@@ -127,8 +124,16 @@ class CalibrateOptions:
     """How a fused score becomes a confidence between 0 and 1."""
 
     enabled: Annotated[bool, "Turn fused scores into confidences."] = True
-    midpoint: Annotated[float, "Fused score that means one half; 0: the fusion's own."] = 0.0
-    steepness: Annotated[float, "How sharply confidence rises there; 0: the fusion's own."] = 0.0
+    method: Annotated[
+        Literal["fitted", "sigmoid"],
+        "Fitted on judged collections, where that was done for the model, or a plain sigmoid.",
+    ] = "fitted"
+    midpoint: Annotated[
+        float, "Of the sigmoid: the fused score that means one half; 0: the fusion's own."
+    ] = 0.0
+    steepness: Annotated[
+        float, "Of the sigmoid: how sharply confidence rises there; 0: the fusion's own."
+    ] = 0.0
 
     def __post_init__(self) -> None:
         """Rejects a sigmoid that would fall."""

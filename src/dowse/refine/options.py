@@ -12,11 +12,15 @@ from dowse.errors import BadSettings
 class ThresholdOptions:
     """How sure dowse must be of a result."""
 
-    min_confidence: Annotated[float, "Results below are dropped, 0 to 1; 0.3 is strict."] = 0.0
+    min_confidence: Annotated[
+        float,
+        "Results below are dropped, 0 to 1; -1: what goes with the fitted confidence.",
+    ] = -1.0
 
     def __post_init__(self) -> None:
         """Rejects a confidence that cannot be."""
-        _check_share("threshold.min_confidence", self.min_confidence)
+        if self.min_confidence != -1:
+            _check_share("threshold.min_confidence", self.min_confidence)
 
 
 @dataclass(frozen=True, slots=True)

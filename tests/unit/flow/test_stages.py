@@ -203,6 +203,10 @@ def test_calibration_can_be_set_and_turned_off(engine: Engine) -> None:
     assert engine.search("radio", changes=half).hits[0].score == pytest.approx(0.5)
 
 
+def test_a_model_without_a_fit_is_told(engine: Engine) -> None:
+    assert "none was fitted for the model hash/64" in engine.search("radio").calibration
+
+
 def test_rank_fusion_brings_the_sigmoid_that_belongs_to_it(engine: Engine) -> None:
     hit = engine.search("radio", changes={"fuse.method": "rrf", "gather.share": 0.0}).hits[0]
     assert step(hit, "calibrate")[0] == pytest.approx(2 / 61)

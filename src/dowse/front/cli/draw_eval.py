@@ -96,7 +96,7 @@ def _draw_comparison(comparison: ComparisonShape, width: int | None) -> Iterator
                 (f"{values.difference:+.3f}", _colour(values.difference, values.p)),
                 relative,
                 f"{values.low:+.3f} {values.high:+.3f}",
-                f"{values.p:.3f}",
+                _chance(values.p),
                 number(values.wins),
                 number(values.ties),
                 f"{number(values.losses):>5}",  # the last column is not set to the right
@@ -117,7 +117,7 @@ def _draw_ablation(ablation: Sequence[AblationRow], width: int | None) -> Iterat
                 f"{row.recall_100:.3f}",
                 "" if row.p50 is None else duration(row.p50),
                 (f"{row.difference:+.3f}", _colour(row.difference, row.p)) if place else "",
-                f"{row.p:.3f}" if place else "",
+                _chance(row.p) if place else "",
             ]
         )
     yield from table(rows, width, right=range(1, len(heads)))
@@ -129,6 +129,10 @@ def _draw_ablation(ablation: Sequence[AblationRow], width: int | None) -> Iterat
         ),
         width,
     )
+
+
+def _chance(p: float) -> str:
+    return f"{p:.3f}" if p >= 0.0005 else "<.001"
 
 
 def _colour(difference: float, p: float) -> str:

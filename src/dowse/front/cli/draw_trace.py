@@ -58,6 +58,8 @@ def draw_account(response: Response, width: int | None) -> Iterator[Text]:
     for one in table(rows, width, right=(1, 2)):
         one.stylize("dim")
         yield one
+    if response.calibration:
+        yield from folded(line((f"Scores: {response.calibration}.", "dim")), width)
     if response.merged:
         said = f"{counted(response.merged, 'result stands', 'results stand')} for others that mean"
         yield from folded(line((f"{said} the same.", "dim")), width)

@@ -112,7 +112,7 @@ def _why_not(shape: TuneShape) -> str:
         return "the present settings rank best."
     if sum(shape.queries.values()) < FEW and shape.gain.low > 0:
         return f"fewer than {FEW} queries cannot show it."
-    return "what was tried does not rank better on queries that it was not chosen on."
+    return "on queries that were not chosen on, the gain cannot be told from chance."
 
 
 def _agreement(shape: TuneShape) -> str:

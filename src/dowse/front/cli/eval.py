@@ -86,8 +86,9 @@ def command(
     settings hold. Documents are judged, each by its best passage, down to the 100th.
 
     Recency does not count, because the files of a collection are as old as its download. Latency is
-    that of a search with your own number of results; for the measures more candidates are asked
-    for, three per document. Queries of the type "unanswerable" should find nothing.
+    that of a search with your own number of results; for the measures 300 passages are asked for,
+    unless --set search.top_n says how many to judge. Queries of the type
+    "unanswerable" should find nothing.
     """
     wanted = Wanted(runs, save, assignments, preset, compare, switch)
     wanted.check()

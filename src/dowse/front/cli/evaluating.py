@@ -29,7 +29,7 @@ from dowse.front.cli.eval_shapes import ComparisonShape, EvalShape, MeasureShape
 from dowse.front.cli.lines import counted
 from dowse.presets import PRESETS
 from dowse.settings import change_recipe
-from dowse.types import Announce
+from dowse.types import Announce, Event
 from dowse.workspace import Workspace
 
 _DEFAULT = "default"
@@ -106,10 +106,23 @@ def evaluate(
 def _ablated(
     bench: Bench, recipe: Recipe, changes: Mapping[str, Any], announce: Announce
 ) -> tuple[AblationRow, ...]:
-    def run(variant: Variant) -> Run:
-        return bench.run(variant.name, {**changes, **variant.changes}, announce)
+    variants = ablations(recipe, by_meaning=bench.has_vectors)
 
-    return ablate(bench.collection, ablations(recipe, by_meaning=bench.has_vectors), run)
+    def run(variant: Variant) -> Run:
+        announce_part = _part(announce, variants.index(variant), len(variants))
+        return bench.run(variant.name, {**changes, **variant.changes}, announce_part)
+
+    return ablate(bench.collection, variants, run)
+
+
+def _part(announce: Announce, place: int, count: int) -> Announce:
+    """Announces the progress of one of several equal parts as that of the whole."""
+
+    def announce_part(event: Event) -> None:
+        total = event.total or 0
+        announce(replace(event, done=place * total + event.done, total=count * total))
+
+    return announce_part
 
 
 def _given_files(wanted: Wanted) -> list[Run]:

@@ -81,6 +81,7 @@ class ResponseShape:
     merged: Annotated[int, "Results that stand for others that mean the same."]
     counts: Annotated[Mapping[str, int], "Candidates left after each stage, in order."]
     seconds: Annotated[Mapping[str, float], "Time by stage."]
+    calibration: Annotated[str, "What the scores are, in a few words."]
     notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
 
     @classmethod

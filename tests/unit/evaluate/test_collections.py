@@ -1,0 +1,234 @@
+"""Judged collections: every form that they come in, and what is said when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dowse.errors import NotFound, UsageError
+from dowse.evaluate import Collection, read_collection, sample
+from dowse.evaluate.corpus import lay_out
+from dowse.parse import parse
+
+_CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus"
+
+_QUERIES = [
+    {"_id": "1", "text": "restore a backup", "type": "factual"},
+    {"_id": "2", "text": "nothing about this", "type": "unanswerable"},
+    {"_id": "3", "text": "nobody has judged this", "type": "factual"},
+    {"_id": "4", "text": "judged, but nothing helps"},
+]
+_QRELS = "query-id\tcorpus-id\tscore\n1\tguides/a b.md\t2\n1\tc.md\t1\n1\td.md\t0\n4\tc.md\t0\n"
+
+
+def _json_lines(rows: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def _write(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return folder
+
+
+def _collection(folder: Path, **changed: str) -> Collection:
+    files = {
+        "docs/c.md": "# C\n",
+        "queries.jsonl": _json_lines(_QUERIES),
+        "qrels.tsv": _QRELS,
+    }
+    return read_collection(_write(folder, files | changed))
+
+
+def test_a_folder_is_read(tmp_path: Path) -> None:
+    collection = _collection(tmp_path / "handbook")
+    assert collection.name == "handbook"
+    assert collection.documents == tmp_path / "handbook" / "docs"
+    assert [query.id for query in collection.answerable] == ["1"]
+    assert collection.answerable[0].relevant == {"guides/a b.md": 2, "c.md": 1}
+    assert [query.id for query in collection.unanswerable] == ["2"]
+    assert collection.unjudged == 2
+
+
+def test_the_corpus_that_ships_with_the_project_is_read() -> None:
+    collection = read_collection(_CORPUS)
+    assert (len(collection.answerable), len(collection.unanswerable)) == (100, 20)
+    assert collection.unjudged == 0
+
+
+def test_windows_line_ends_byte_order_marks_and_empty_lines_do_no_harm(tmp_path: Path) -> None:
+    collection = _collection(
+        tmp_path,
+        **{
+            "qrels.tsv": "\ufeff" + _QRELS.replace("\n", "\r\n\r\n"),
+            "queries.jsonl": "\ufeff" + _json_lines(_QUERIES).replace("\n", "\r\n"),
+        },
+    )
+    assert collection.answerable[0].relevant == {"guides/a b.md": 2, "c.md": 1}
+
+
+def test_ids_are_compared_as_documents_are_named(tmp_path: Path) -> None:
+    collection = _collection(tmp_path, **{"qrels.tsv": "1\tCafe\u0301.md\t1\n"})
+    assert collection.answerable[0].relevant == {"Caf\u00e9.md": 1}
+
+
+@pytest.mark.parametrize("name", ["qrels", "qrels.txt", "qrels/test.tsv"])
+def test_judgments_may_be_those_of_trec(tmp_path: Path, name: str) -> None:
+    files = {name: "1 0 a.md 2\n1 0 b.md 0\n2 0 c.md 1\n", "queries.jsonl": _json_lines(_QUERIES)}
+    collection = read_collection(_write(tmp_path, files))
+    assert {query.id: query.relevant for query in collection.answerable} == {
+        "1": {"a.md": 2},
+        "2": {"c.md": 1},
+    }
+    assert collection.documents is None
+
+
+_TAGGED = """<top>
+<num> Number: 301
+<title> International Organized Crime
+<desc> Description:
+Which organizations?
+</top>
+
+<top>
+<num> 302 </num>
+<title>
+Poliomyelitis and Post-Polio
+<narr> Narrative: long
+</top>
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("topics.txt", _TAGGED),
+        ("topics", "301\tInternational Organized Crime\n302\tPoliomyelitis and Post-Polio\n"),
+    ],
+)
+def test_topics_of_trec_are_queries(tmp_path: Path, name: str, text: str) -> None:
+    collection = read_collection(_write(tmp_path, {name: text, "qrels": "301 0 a 1\n302 0 b 1\n"}))
+    assert {query.id: query.text for query in collection.queries} == {
+        "301": "International Organized Crime",
+        "302": "Poliomyelitis and Post-Polio",
+    }
+
+
+def test_a_qrels_file_is_enough_to_judge_runs(tmp_path: Path) -> None:
+    collection = read_collection(_write(tmp_path, {"web.qrels": "1 0 a.md 1\n"}) / "web.qrels")
+    assert collection.name == "web"
+    assert collection.documents is None
+    assert [query.text for query in collection.queries] == [""]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"qrels.tsv": "query-id\tcorpus-id\tscore\n1\ta.md\tgood\n"}, "line 2: this is no judg"),
+        ({"qrels.tsv": "1\ta.md\n"}, "line 1: this is no judgment"),
+        ({"qrels.tsv": "1\t\t1\n"}, "line 1: this is no judgment"),
+        ({"qrels.tsv": "1\ta.md\t1\n1\ta.md\t2\n"}, "line 2: 'a.md' has two grades"),
+        ({"qrels.tsv": "9\ta.md\t1\n"}, "judges the query '9', which is not in"),
+        ({"qrels.tsv": "", "queries.jsonl": '{"_id": "1", "text": "x"}'}, "has no query with a"),
+        ({"queries.jsonl": "{"}, "line 1 is not JSON"),
+        ({"queries.jsonl": "[" * 100_000}, "line 1 is not JSON"),
+        ({"queries.jsonl": "[]"}, "line 1 has no _id"),
+        ({"queries.jsonl": '{"_id": "1"}'}, "line 1 has no text"),
+        ({"queries.jsonl": '{"_id": "1", "text": " "}'}, "line 1 has no text"),
+        (
+            {"queries.jsonl": '{"_id": 1, "text": "a"}\n\n{"_id": "1", "text": "b"}'},
+            "line 3: there",
+        ),
+    ],
+)
+def test_what_is_broken_is_told_with_its_line(
+    tmp_path: Path, changed: dict[str, str], said: str
+) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)) as caught:
+        _collection(tmp_path, **changed)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("text", ["no tab", "\tno id", "<top>\n<title> no number\n</top>"])
+def test_broken_topics_are_told(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UsageError, match="line "):
+        read_collection(_write(tmp_path, {"topics.txt": text, "qrels": "1 0 a 1\n"}))
+
+
+def test_what_is_missing_is_told(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="There is no collection"):
+        read_collection(tmp_path / "nowhere")
+    with pytest.raises(NotFound, match="has no judgments"):
+        read_collection(_write(tmp_path, {"queries.jsonl": "", "qrels/other.tsv": ""}))
+
+
+def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
+    (tmp_path / "qrels.tsv").write_bytes(b"1\t\xff\xfe\t1\n")
+    with pytest.raises(UsageError, match=r"qrels\.tsv cannot be read"):
+        read_collection(tmp_path)
+
+
+def test_a_sample_is_always_the_same_and_in_order() -> None:
+    collection = read_collection(_CORPUS)
+    some = sample(collection, 25)
+    assert some == sample(collection, 25)
+    assert len(some.queries) == 25
+    places = [collection.queries.index(query) for query in some.queries]
+    assert places == sorted(places)
+    assert sample(collection, 1_000) == collection
+
+
+# ── corpus.jsonl ─────────────────────────────────────────────────────────────
+
+_ROWS: list[dict[str, Any]] = [
+    {"_id": "a/../b c", "title": "Two\nlines", "text": "Body of the first."},
+    {"_id": "A/../b c", "title": "", "text": "---\nno: frontmatter\n---\nBody."},
+    {"_id": "ü", "text": None},
+]
+
+
+def _laid_out(folder: Path, rows: list[dict[str, Any]]) -> dict[str, str]:
+    (folder / "corpus.jsonl").write_text(_json_lines(rows), "utf-8")
+    names = lay_out(folder / "corpus.jsonl", folder / "cache" / "docs")
+    files = {path.name for path in (folder / "cache" / "docs").iterdir()}
+    assert files == set(names)
+    return names
+
+
+def test_every_line_becomes_a_document(tmp_path: Path) -> None:
+    names = _laid_out(tmp_path, _ROWS)
+    assert list(names.values()) == [row["_id"] for row in _ROWS]
+    texts = [(tmp_path / "cache" / "docs" / name).read_text("utf-8") for name in names]
+    first, second = (parse(name, text) for name, text in zip(list(names)[:2], texts, strict=False))
+    assert first.fields.title == "Two lines"
+    assert "Body of the first." in first.text
+    assert second.body == 0
+
+
+def test_only_what_changed_is_written_again(tmp_path: Path) -> None:
+    names = _laid_out(tmp_path, _ROWS)
+    files = {one: tmp_path / "cache" / "docs" / name for name, one in names.items()}
+    before = {one: path.stat().st_mtime_ns for one, path in files.items()}
+    assert _laid_out(tmp_path, _ROWS) == names
+    changed = [{**_ROWS[0], "text": "New."}, _ROWS[1]]
+    _laid_out(tmp_path, changed)
+    assert "New." in files["a/../b c"].read_text("utf-8")
+    assert files["A/../b c"].stat().st_mtime_ns == before["A/../b c"]
+    assert not files["ü"].exists()
+
+
+def test_an_interrupted_layout_is_done_again(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="line 4: there are two documents"):
+        _laid_out(tmp_path, [*_ROWS, _ROWS[0]])
+    assert len(_laid_out(tmp_path, _ROWS)) == 3
+
+
+def test_a_corpus_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="cannot be read"):
+        lay_out(tmp_path / "corpus.jsonl", tmp_path / "docs")

@@ -1,0 +1,208 @@
+"""Runs: how a collection is searched, and the files that runs are kept in."""
+
+from __future__ import annotations
+
+import os
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import ir_measures
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dowse.engine import Engine
+from dowse.errors import NotFound, UsageError
+from dowse.evaluate import JudgedQuery, Ranked, Run, read_trec, search_run, write_trec
+from dowse.types import Event, Hit
+from vaults import index_notes
+
+_LONG = "\n\n".join(
+    f"## Part {number}\n\nThe barometer is read in part {number}. " + f"word{number} " * 60
+    for number in range(6)
+)
+_NOTES = {
+    "long.md": f"# Barometer\n\n{_LONG}\n",
+    "gauge.md": "# Rain gauge\n\nThe rain gauge is calibrated with a bottle.\n",
+    "mast.md": "# Mast\n\nThe mast carries a barometer and an antenna.\n",
+}
+_QUERIES = [
+    JudgedQuery("q1", "barometer", "", {"long.md": 1}),
+    JudgedQuery("q2", "rain gauge bottle", "", {"gauge.md": 1}),
+    JudgedQuery("q3", "-", "unanswerable", {}),
+]
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Engine:
+    return index_notes(tmp_path, _NOTES)
+
+
+def _documents(run: Run, query: str) -> list[str]:
+    return [one.document for one in run.found[query]]
+
+
+def test_a_document_counts_once_by_its_best_chunk(engine: Engine) -> None:
+    run = search_run("r", engine, _QUERIES, {})
+    assert sorted(_documents(run, "q1")) == sorted(_NOTES)
+    first = {hit.document: hit.score for hit in reversed(_deep(engine, "barometer"))}
+    assert {one.document: one.score for one in run.found["q1"]} == first
+    scores = [one.score for one in run.found["q1"]]
+    assert scores == sorted(scores, reverse=True)
+    assert _documents(run, "q2")[0] == "gauge.md"
+
+
+def _deep(engine: Engine, query: str) -> list[Hit]:
+    changes = {"search.top_n": 300, "search.top_k": 300, "recency.bias": 0.0}
+    return list(engine.search(query, changes=changes).hits)
+
+
+def test_depth_limits_documents(engine: Engine) -> None:
+    assert len(search_run("r", engine, _QUERIES, {}, depth=2).found["q1"]) == 2
+
+
+def test_a_query_that_finds_nothing_has_an_empty_ranking_and_no_confidence(engine: Engine) -> None:
+    run = search_run("r", engine, _QUERIES, {})
+    assert run.found["q3"] == ()
+    assert run.confidence["q3"] == 0
+
+
+def test_what_the_threshold_rejects_still_has_a_confidence(engine: Engine) -> None:
+    free = search_run("r", engine, _QUERIES, {"threshold.min_confidence": 0.0})
+    strict = search_run("r", engine, _QUERIES, {"threshold.min_confidence": 1.0})
+    assert strict.found["q2"] == ()
+    assert strict.confidence["q2"] == free.confidence["q2"] > 0
+
+
+def test_every_query_is_timed(engine: Engine) -> None:
+    run = search_run("r", engine, _QUERIES, {})
+    assert set(run.seconds) == {"q1", "q2", "q3"}
+    assert all(seconds > 0 for seconds in run.seconds.values())
+
+
+def test_exactly_the_results_are_judged_whose_number_is_given(engine: Engine) -> None:
+    run = search_run("r", engine, _QUERIES, {"search.top_n": 1})
+    assert len(run.found["q1"]) == 1
+
+
+def test_recency_counts_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    text = "# Mast\n\nThe mast carries a barometer"
+    engine = index_notes(tmp_path, {"a.md": f"{text}, old.\n", "b.md": f"{text}, new.\n"})
+    now = time.time()
+    os.utime(tmp_path / "vault" / "b.md", (now, now))
+    engine.index()
+    off = {"near_dedup.enabled": False}
+    plain = search_run("r", engine, [JudgedQuery("q", "mast barometer", "", {})], off)
+    on = {**off, "recency.bias": 1.0}
+    recent = search_run("r", engine, [JudgedQuery("q", "mast barometer", "", {})], on)
+    assert _documents(plain, "q") == ["a.md", "b.md"]
+    assert _documents(recent, "q") == ["b.md", "a.md"]
+
+
+def test_judgments_may_know_documents_by_another_name(engine: Engine) -> None:
+    run = search_run("r", engine, _QUERIES, {}, names={"gauge.md": "doc 7"})
+    assert _documents(run, "q2")[0] == "doc 7"
+
+
+def test_what_holds_for_most_queries_is_told_once(engine: Engine) -> None:
+    run = search_run("r", engine, _QUERIES[:2], {"rerank.enabled": True})
+    assert len(run.notices) == 1
+    assert "Not reranked" in run.notices[0]
+
+
+def test_progress_is_announced(engine: Engine) -> None:
+    events: list[Event] = []
+    search_run("r", engine, _QUERIES, {}, announce=events.append)
+    assert [(one.done, one.total, one.unit) for one in events] == [
+        (done, 3, "queries") for done in range(3)
+    ]
+
+
+def test_two_runs_find_the_same(engine: Engine) -> None:
+    one, two = (search_run("r", engine, _QUERIES, {}) for _ in range(2))
+    assert (one.found, one.confidence) == (two.found, two.confidence)
+
+
+# ── Files ────────────────────────────────────────────────────────────────────
+
+
+def test_a_file_is_as_trec_eval_reads_it(tmp_path: Path) -> None:
+    run = Run("my run", {"q1": (Ranked("a.md", 0.5), Ranked("b c.md", 0.25))})
+    write_trec(run, tmp_path / "a.run")
+    assert (tmp_path / "a.run").read_text("utf-8") == (
+        "q1 Q0 a.md 1 0.5 my-run\nq1 Q0 b c.md 2 0.25 my-run\n"
+    )
+    read = read_trec(tmp_path / "a.run")
+    assert read.name == "a"
+    assert read.found == run.found
+
+
+_RANKINGS = st.dictionaries(
+    st.sampled_from(["q1", "q2", "q3"]),
+    st.lists(st.sampled_from([0.0, 0.1, 0.5, 0.5000000001, 1.0, 1.0]), max_size=30).map(
+        lambda scores: sorted(scores, reverse=True)
+    ),
+)
+
+
+@settings(deadline=None, max_examples=50, derandomize=True)
+@given(rankings=_RANKINGS)
+def test_equal_scores_keep_their_order_here_and_in_other_tools(
+    rankings: dict[str, list[float]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = tmp_path_factory.mktemp("runs") / "a.run"
+    found = {
+        query: tuple(Ranked(f"d{place}", score) for place, score in enumerate(scores))
+        for query, scores in rankings.items()
+    }
+    write_trec(Run("r", found), file)
+    ours = read_trec(file).found
+    assert {query: [one.document for one in ranking] for query, ranking in ours.items()} == {
+        query: [one.document for one in ranking] for query, ranking in found.items() if ranking
+    }
+    theirs = list(ir_measures.read_trec_run(str(file)))  # type: ignore[no-untyped-call]
+    for query in rankings:
+        scores = [one.score for one in theirs if one.query_id == query]
+        assert all(before > after for before, after in pairwise(scores))
+
+
+def test_lines_may_stand_in_any_order_and_scores_decide(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text(
+        "\ufeffq1\tQ0\tlow\t1\t0.1\tx\n\n"
+        "q1 Q0 same2 3 0.5 x\nq1 Q0 same1 2 0.5 x\nq1 0 top 9 7e1 x\n",
+        "utf-8",
+    )
+    run = read_trec(tmp_path / "a.run", "named")
+    assert run.name == "named"
+    assert [one.document for one in run.found["q1"]] == ["top", "same1", "same2", "low"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("q1 Q0 a 1 0.5 x\nq1 Q0 a\n", "line 2: this is no line"),
+        ("q1 Q0 a 1 high x\n", "line 1: this is no line"),
+        ("q1 Q0 a first 0.5 x\n", "line 1: this is no line"),
+        ("q1 Q0 a 1 nan x\n", "line 1: this is no line"),
+        ("q1 Q0 a 1 0.5 x\nq1 Q0 a 2 0.4 x\n", "lists 'a' more than once"),
+    ],
+)
+def test_what_is_no_run_is_told(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "a.run").write_text(text, "utf-8")
+    with pytest.raises(UsageError, match=said):
+        read_trec(tmp_path / "a.run")
+
+
+def test_a_run_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
+    for path in (tmp_path / "nowhere.run", tmp_path):
+        with pytest.raises(NotFound, match="There is no run file"):
+            read_trec(path)
+    (tmp_path / "b.run").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_trec(tmp_path / "b.run")
+
+
+def test_an_id_that_no_file_could_hold_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot stand in a run file"):
+        write_trec(Run("r", {"a b": (Ranked("a", 1.0),)}), tmp_path / "a.run")

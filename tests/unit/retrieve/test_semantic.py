@@ -1,0 +1,45 @@
+"""How far vectors can be trusted, and what a keyword score could be at most."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dowse.retrieve import latin_share, trusted
+from dowse.retrieve.keyword import most_bm25
+from dowse.types import Ranking
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("plain words", 1.0),
+        ("Grüße, ça va", 1.0),
+        ("", 1.0),
+        ("12 34 !?", 1.0),
+        ("風速計", 0.0),
+        ("Pod 的生", 0.6),
+        ("насос", 0.0),
+    ],
+)
+def test_the_share_of_latin_letters(text: str, share: float) -> None:
+    assert latin_share(text) == pytest.approx(share)
+
+
+def test_scores_are_lowered_and_ordered_anew() -> None:
+    ranking = Ranking("semantic", [(1, 0.8), (2, 0.6)], 1.0, [(3, 0.5)])
+    lower = trusted(ranking, {1: 0.5, 2: 1.0, 3: 0.0})
+    assert lower.scores == [(2, 0.6), (1, 0.4)]
+    assert lower.others == [(3, 0.0)]
+    assert lower.ceiling == 1.0
+
+
+def test_the_most_that_bm25_could_give() -> None:
+    rare, common, nowhere = (math.log(1 + (100 - n + 0.5) / (n + 0.5)) for n in (1, 50, 0))
+    held = {"rare": 1, "common": 50}
+    assert most_bm25(["rare", "common"], (), held, 100) == pytest.approx(2.2 * (rare + common))
+    assert most_bm25(["rare", "gone"], (), held, 100) == pytest.approx(2.2 * (rare + nowhere))
+    either = most_bm25(["rare", "common"], (("rare", "common"),), held, 100)
+    assert either == pytest.approx(2.2 * rare)
+    assert most_bm25([], (), {}, 100) == 0
