@@ -7,7 +7,7 @@ DEMO   := .demo
 # The demo keeps its projects to itself; the model weights are shared with every other use of dowse.
 IN_DEMO := DOWSE_CONFIG_DIR=$(DEMO)/config DOWSE_DATA_DIR=$(DEMO)/data
 
-.PHONY: demo test check lock weights docs clean
+.PHONY: demo test check lock weights docs eval clean
 
 demo: $(VENV)/installed weights
 	@$(IN_DEMO) $(BIN)/dowse index examples/vault docs -p demo
@@ -40,6 +40,12 @@ lock:
 
 docs: $(VENV)/installed
 	$(BIN)/python -m dowse.front.cli.reference docs
+
+# DATA is a folder with one judged collection per folder: docs/, queries.jsonl, qrels.tsv.
+eval: $(VENV)/installed weights
+	@test -n "$(DATA)" || { echo "Say where the collections are: make eval DATA=FOLDER"; exit 2; }
+	$(BIN)/python benchmarks/quality.py $(DATA)
+	$(BIN)/python benchmarks/confidence.py $(DATA)
 
 clean:
 	rm -rf $(VENV) $(DEMO)
