@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dowse.analyze import find_communities
 from dowse.chunk import chunk
 from dowse.engine import Engine
 from dowse.errors import Damaged, StampMismatch
-from dowse.evaluate.own import OwnQuery
+from dowse.evaluate.opening import Bench
+from dowse.evaluate.own import OwnQuery, own_collection
+from dowse.flow import IndexReport
 from dowse.flow.vectors import VectorMaker
 from dowse.parse import parse
 from dowse.ports import Reading, Store, Writing
@@ -46,8 +49,7 @@ class Copy:
     """An index without the texts that queries were drawn from, open."""
 
     engine: Engine
-    embedded: int  # texts that the model had to read for it
-    notices: tuple[str, ...]  # why there are no vectors, if there are none
+    report: IndexReport  # what making it took
 
 
 @contextmanager
@@ -63,8 +65,26 @@ def hidden_copy(
     project = replace(engine.project, folder=engine.project.folder / _FOLDER)
     parts = assemble(project, settings, workspace.locations, announce, fetch=False)
     with Engine(project, settings, parts) as copy:
-        embedded, notices = _fill(engine, parts, settings, queries, announce)
-        yield Copy(copy, embedded, notices)
+        yield Copy(copy, _fill(engine, parts, settings, queries, announce))
+
+
+@contextmanager
+def open_own_bench(
+    workspace: Workspace,
+    engine: Engine,
+    queries: Sequence[OwnQuery],
+    overrides: Mapping[str, Any],
+    announce: Announce = silent,
+) -> Iterator[Bench]:
+    """The copy for these queries, to be evaluated with them.
+
+    `overrides` are settings by their full names.
+    """
+    settings = workspace.settings(engine.project, overrides).settings
+    with hidden_copy(workspace, engine, queries, settings, announce) as copy:
+        collection = own_collection(engine.project.name, queries)
+        filters = {query.id: query.filters for query in queries if query.linking}
+        yield Bench(collection, copy.engine, {}, copy.report, filters)
 
 
 def hide(document_id: str, text: str, queries: Iterable[OwnQuery]) -> Document:
@@ -108,7 +128,7 @@ def _fill(
     settings: Settings,
     queries: Sequence[OwnQuery],
     announce: Announce,
-) -> tuple[int, tuple[str, ...]]:
+) -> IndexReport:
     with engine.read() as reading:
         understood = wanted_stamp(settings.chunk, parts.analyzer, parts.embedder).text
         stamp = {**(reading.stamp() or {}), **understood}
@@ -122,7 +142,18 @@ def _fill(
                 words = reading.vocabulary(settings.vocabulary.size)
                 writing.remember(reading.vectors([text_key(word) for word in words]))
             writing.tidy(settings.vocabulary.size)
-    return vectors.made, tuple(vectors.notices)
+            counts = writing.counts()
+    return IndexReport(
+        added=counts.documents,
+        changed=0,
+        removed=0,
+        unchanged=0,
+        chunks=counts.chunks,
+        embedded=vectors.made,
+        left_out=(),
+        notices=tuple(vectors.notices),
+        seconds={},
+    )
 
 
 def _empty(store: Store, stamp: Stamp) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from dowse.evaluate.records import Collection, Run
 from dowse.evaluate.runs import search_run
 from dowse.flow import IndexReport, Recipe
 from dowse.projects import Project
+from dowse.retrieve import Filters
 from dowse.stamp import takes_vectors
 from dowse.types import Announce, silent
 from dowse.workspace import Workspace
@@ -30,6 +31,7 @@ class Bench:
     engine: Engine
     names: Mapping[str, str]  # what judgments call a document, where it is not its id
     indexed: IndexReport
+    filters: Mapping[str, Filters] = field(default_factory=dict)  # by query, where it has some
 
     @property
     def documents(self) -> int:
@@ -44,8 +46,15 @@ class Bench:
 
     def run(self, name: str, changes: Mapping[str, Any], announce: Announce = silent) -> Run:
         """Asks all queries of the collection with these changes to the settings."""
-        asked = self.collection.queries
-        return search_run(name, self.engine, asked, changes, names=self.names, announce=announce)
+        return search_run(
+            name,
+            self.engine,
+            self.collection.queries,
+            changes,
+            names=self.names,
+            filters=self.filters,
+            announce=announce,
+        )
 
     def unknown(self) -> int:
         """How many documents that judgments name are not in the index."""

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from dowse.engine import Engine
+from dowse.engine import NO_FILTERS, Engine
 from dowse.errors import NotFound, UsageError
 from dowse.evaluate.records import JudgedQuery, Ranked, Run
+from dowse.retrieve import Filters
 from dowse.types import Announce, Event, silent
 
 _CHUNKS_PER_DOCUMENT = 3  # results to ask for, so that their documents fill a ranking
@@ -24,6 +25,7 @@ _CHUNKS_PER_DOCUMENT = 3  # results to ask for, so that their documents fill a r
 # may hold spaces.
 _LINE = re.compile(r"(\S+)\s+(\S+)\s+(\S.*?)\s+(\S+)\s+(\S+)\s+(\S+)")
 _THEMSELVES: Mapping[str, str] = MappingProxyType({})
+_UNFILTERED: Mapping[str, Filters] = MappingProxyType({})
 
 
 def search_run(
@@ -34,6 +36,7 @@ def search_run(
     depth: int = 100,
     *,
     names: Mapping[str, str] = _THEMSELVES,
+    filters: Mapping[str, Filters] = _UNFILTERED,
     announce: Announce = silent,
 ) -> Run:
     """Asks every query, and ranks documents by their best chunk.
@@ -42,7 +45,7 @@ def search_run(
     fill `depth` documents, with as many candidates per strategy unless `changes` says otherwise.
     When `changes` says how many results there are, exactly these are judged. Recency does not count
     unless `changes` turns it on: files of a checkout are all new. `names` gives documents that
-    judgments know by another name.
+    judgments know by another name, `filters` what some queries demand beside their words.
     """
     usual = {"recency.bias": 0.0, **changes}
     deep = _deep(usual, depth)
@@ -53,13 +56,14 @@ def search_run(
     engine.search("warm up", changes=usual)  # what is loaded on first use is nobody's latency
     for done, query in enumerate(queries):
         announce(Event("searching", done, len(queries), "queries"))
+        demanded = filters.get(query.id, NO_FILTERS)
         began = time.perf_counter()
-        response = engine.search(query.text, changes=usual)
+        response = engine.search(query.text, filters=demanded, changes=usual)
         seconds[query.id] = time.perf_counter() - began
         best = response.hits or response.nearest
         confidence[query.id] = best[0].score if best else 0.0
         notices.update(set(response.notices))
-        ranking = engine.rank(query.text, changes=deep)[:depth]
+        ranking = engine.rank(query.text, filters=demanded, changes=deep)[:depth]
         found[query.id] = tuple(Ranked(names.get(name, name), score) for name, score in ranking)
     return Run(name, found, seconds, confidence, _general(notices, len(queries)))
 

@@ -7,16 +7,14 @@ than be left out, when that is impossible.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
-import platformdirs
 import pytest
 
-from dowse.embed import DEFAULT_MODEL, EmbedOptions, open_embedder, pull
-from dowse.errors import WeightsMissing
+from dowse.embed import EmbedOptions, open_embedder
 from dowse.types import Matrix
+from real_model import weights_folder
 
 _CASES = json.loads((Path(__file__).parent / "reference_vectors.json").read_text("utf-8"))["cases"]
 _TEXTS = [case["text"] for case in _CASES]
@@ -25,12 +23,7 @@ _EXPECTED = np.array([case["vector"] for case in _CASES], dtype=np.float32)
 
 @pytest.fixture(scope="module")
 def weights() -> Path:
-    cache = Path(os.environ.get("DOWSE_CACHE_DIR") or platformdirs.user_cache_dir("dowse"))
-    try:
-        pull(DEFAULT_MODEL, cache)
-    except WeightsMissing as error:
-        pytest.fail(f"This test needs the real weights. {error}", pytrace=False)
-    return cache
+    return weights_folder()
 
 
 def cosines(cache: Path, precision: str) -> Matrix:

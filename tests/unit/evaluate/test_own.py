@@ -196,15 +196,15 @@ def test_documents_that_only_link_are_no_answers(workspace: Workspace, engine: E
 def test_only_what_changed_is_embedded_and_only_once(workspace: Workspace, engine: Engine) -> None:
     queries = _drawn(engine)
     with hidden_copy(workspace, engine, queries) as copy:
-        first = copy.embedded
+        first = copy.report.embedded
         counts = copy.engine.status().counts
     assert counts.embedded == counts.chunks
     changed = {query.document for query in queries if query.kind == "heading"}
     assert 0 < first <= sum(entry.chunks for entry in engine.documents() if entry.id in changed)
     with hidden_copy(workspace, engine, queries) as copy:
-        assert copy.embedded == 0
+        assert copy.report.embedded == 0
     with hidden_copy(workspace, engine, ()) as copy:
-        assert copy.embedded == 0
+        assert copy.report.embedded == 0
 
 
 def test_neither_the_documents_nor_the_index_are_touched(

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
-import platformdirs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.embed import DEFAULT_MODEL, pull
-from dowse.errors import WeightsMissing
+from dowse.embed import DEFAULT_MODEL
 from dowse.present import count_tokens, fit
+from real_model import weights_folder
 
 _ENGLISH = """Reciprocal rank fusion combines several rankings without looking at their scores, so
 that a keyword engine and a vector index can be merged even though one gives BM25 scores and the
@@ -39,14 +36,9 @@ _KOREAN = (
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
-    cache = Path(os.environ.get("DOWSE_CACHE_DIR") or platformdirs.user_cache_dir("dowse"))
-    try:
-        pull(DEFAULT_MODEL, cache)
-    except WeightsMissing as error:
-        pytest.fail(f"This test needs the real weights. {error}", pytrace=False)
     from tokenizers import Tokenizer  # noqa: PLC0415  (only this fixture needs it)
 
-    found = Tokenizer.from_file(str(cache / "models" / DEFAULT_MODEL / "tokenizer.json"))
+    found = Tokenizer.from_file(str(weights_folder() / "models" / DEFAULT_MODEL / "tokenizer.json"))
     found.no_truncation()
     found.no_padding()
     return found

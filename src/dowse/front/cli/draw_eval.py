@@ -71,12 +71,17 @@ def _draw_remainder(shape: EvalShape, width: int | None) -> Iterator[Text]:
         said.append(f"Empty answers: {number(run.empty)} of {number(run.queries)}.")
         if run.unanswerable:
             said.append(f"Without an answer: {run.unanswerable.rejected:.0%} rejected")
-            if shape.min_confidence is not None:
-                said.append(f"at min_confidence {shape.min_confidence:g}")
+            said += _threshold(shape.min_confidence)
             if run.unanswerable.confidence is not None:
                 said.append(f"(mean confidence {run.unanswerable.confidence:.2f})")
             said[-1] += "."
         yield from folded(line(" ".join(said)), width)
+
+
+def _threshold(least: float | None) -> list[str]:
+    if least is None:
+        return []
+    return [f"at min_confidence {least:g}" if least >= 0 else "at the fitted threshold"]
 
 
 def _draw_comparison(comparison: ComparisonShape, width: int | None) -> Iterator[Text]:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
 
-from dowse.evaluate import read_collection, sample
+from dowse.errors import UsageError
+from dowse.evaluate import open_bench, read_collection, sample
+from dowse.evaluate.hiding import open_own_bench
+from dowse.evaluate.own import PER_KIND, own_collection, own_queries, told_counts
 from dowse.front.cli.call import Call, Command, pass_call, real_path
 from dowse.front.cli.draw_eval import draw_eval
 from dowse.front.cli.eval_shapes import EvalShape
 from dowse.front.cli.evaluating import Wanted, evaluate
 from dowse.front.cli.suggest import setting_names
 from dowse.presets import PRESETS
+from dowse.types import Announce
 
 _EXAMPLES = """\
 \b
@@ -23,11 +29,12 @@ Examples:
   dowse eval SET --compare seed-a default            is the second better?
   dowse eval SET --compare default fuse.keyword=2
   dowse eval SET --ablate                            what is each stage worth?
+  dowse eval --self -p notes                         by queries out of the notes
 """
 
 
 @click.command(cls=Command, shape=EvalShape, epilog=_EXAMPLES)
-@click.argument("set_", metavar="SET", type=click.Path(path_type=Path))
+@click.argument("set_", metavar="[SET]", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--run",
     "runs",
@@ -66,10 +73,24 @@ Examples:
     metavar="N",
     help="Ask so many of the queries only, always the same ones.",
 )
+@click.option(
+    "--self",
+    "own",
+    is_flag=True,
+    help="Instead of SET: queries drawn from the project's own documents.",
+)
+@click.option(
+    "--per-kind",
+    type=click.IntRange(min=1),
+    default=PER_KIND,
+    show_default=True,
+    metavar="N",
+    help="With --self: queries drawn of each kind at most.",
+)
 @pass_call
 def command(
     call: Call,
-    set_: Path,
+    set_: Path | None,
     *,
     runs: tuple[Path, ...],
     save: Path | None,
@@ -78,6 +99,8 @@ def command(
     compare: tuple[str, str] | None,
     switch: bool,
     queries: int | None,
+    own: bool,
+    per_kind: int,
 ) -> None:
     """Measure how well a judged collection is answered.
 
@@ -89,14 +112,44 @@ def command(
     that of a search with your own number of results; for the measures 300 passages are asked for,
     unless --set search.top_n says how many to judge. Queries of the type
     "unanswerable" should find nothing.
+
+    With --self the queries are headings, texts of links, descriptions and aliases of your own
+    documents, asked of a copy of the index that does not hold them. A document that says a query
+    only because it links to the answer does not count.
     """
     wanted = Wanted(runs, save, assignments, preset, compare, switch)
     wanted.check()
-    collection = read_collection(real_path(set_))
-    if queries:
-        collection = sample(collection, queries)
+    if own and (set_ or runs or queries):
+        raise UsageError(
+            "--self draws queries from the documents of a project.",
+            "Leave out SET, --run and --queries; --per-kind says how many.",
+        )
     with call.progress() as announce:
-        shape = evaluate(call.workspace, collection, wanted, announce)
+        if own:
+            shape = _evaluate_own(call, wanted, per_kind, announce)
+        else:
+            shape = _evaluate_set(call, set_, queries, wanted, announce)
     call.answer(shape, lambda width: draw_eval(shape, width))
     if not call.json:
         call.remark(*shape.notices)
+
+
+def _evaluate_set(
+    call: Call, path: Path | None, queries: int | None, wanted: Wanted, announce: Announce
+) -> EvalShape:
+    if path is None:
+        raise UsageError("There is nothing to measure.", "Name a SET, or use --self.")
+    collection = read_collection(real_path(path))
+    if queries:
+        collection = sample(collection, queries)
+    return evaluate(collection, wanted, partial(open_bench, call.workspace, collection), announce)
+
+
+def _evaluate_own(call: Call, wanted: Wanted, per_kind: int, announce: Announce) -> EvalShape:
+    with call.open(announce=announce) as engine:
+        with engine.read() as reading:
+            drawn = own_queries(reading, per_kind)
+        collection = own_collection(engine.project.name, drawn)
+        opened = partial(open_own_bench, call.workspace, engine, drawn)
+        shape = evaluate(collection, wanted, opened, announce)
+    return replace(shape, notices=(told_counts(drawn), *shape.notices))

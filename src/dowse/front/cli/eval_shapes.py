@@ -34,7 +34,9 @@ class EvalShape:
     queries: Annotated[int, "Queries with judgments."]
     unanswerable: Annotated[int, "Queries that have no answer."]
     unjudged: Annotated[int, "Queries that were left out because nobody has judged them."]
-    min_confidence: Annotated[float | None, "The threshold that held; null for run files."]
+    min_confidence: Annotated[
+        float | None, "The threshold as set, -1 for the fitted one; null for run files."
+    ]
     runs: Annotated[tuple[RunReport, ...], "What each run came to; empty with `--ablate`."]
     comparison: Annotated[ComparisonShape | None, "With `--compare`."]
     ablation: Annotated[

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from dowse.evaluate import (
     ablate,
     ablations,
     compare_runs,
-    open_bench,
     read_trec,
     report,
     write_trec,
@@ -30,7 +30,9 @@ from dowse.front.cli.lines import counted
 from dowse.presets import PRESETS
 from dowse.settings import change_recipe
 from dowse.types import Announce, Event
-from dowse.workspace import Workspace
+
+OpenBench = Callable[[Mapping[str, Any], Announce], AbstractContextManager[Bench]]
+"""Makes what is searched ready, with these settings of the index."""
 
 _DEFAULT = "default"
 
@@ -77,14 +79,14 @@ class Wanted:
 
 
 def evaluate(
-    workspace: Workspace, collection: Collection, wanted: Wanted, announce: Announce
+    collection: Collection, wanted: Wanted, open_bench: OpenBench, announce: Announce
 ) -> EvalShape:
     """Searches the collection, or takes the runs of files, and judges what was found."""
     shape, files = EvalShape.of(collection), _given_files(wanted)
     if files:
         return _judged(shape, collection, files, pair=wanted.compare is not None)
     changes, of_index = wanted.settings()
-    with open_bench(workspace, collection, of_index, announce) as bench:
+    with open_bench(of_index, announce) as bench:
         recipe = change_recipe(bench.engine.settings, changes)
         shape = replace(
             shape,
