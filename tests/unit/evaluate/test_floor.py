@@ -43,7 +43,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunReport]:
         pytest.fail(f"This test needs the real weights. {error}", pytrace=False)
     folder, settings = tmp_path_factory.mktemp("floor"), Settings()
     if not settings.expand.enabled:  # the only stage that needs the words, which take a while
-        settings = replace(settings, vocabulary=VocabularyOptions(size=1))
+        settings = replace(settings, vocabulary=VocabularyOptions(size=0))
     where = Locations(folder / "config", folder / "data", cache)
     project = Project("corpus", folder / "project", (_CORPUS / "docs",))
     parts = assemble(project, settings, where, silent, fetch=False)
