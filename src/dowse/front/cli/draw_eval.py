@@ -43,10 +43,10 @@ def _draw_runs(runs: Sequence[RunReport], width: int | None) -> Iterator[Text]:
     rows: list[list[Part]] = [[("", "dim"), ("n", "dim"), *_heads()]]
     for run in runs:
         name = run.name if len(runs) > 1 else "all"
-        rows.append([(fitted(name, _NAME), "bold"), number(run.queries), *_cells(run.measures)])
+        rows.append([(fitted(name, _NAME), "bold"), str(run.queries), *_cells(run.measures)])
         for one in run.types if len(run.types) > 1 else ():
             kind = fitted(one.type or "-", _NAME - 1)
-            rows.append([f" {kind}", number(one.queries), *_cells(one.measures)])
+            rows.append([f" {kind}", str(one.queries), *_cells(one.measures)])
     yield from table(rows, width, right=range(1, len(rows[0])))
 
 
@@ -102,9 +102,9 @@ def _draw_comparison(comparison: ComparisonShape, width: int | None) -> Iterator
                 relative,
                 f"{values.low:+.3f} {values.high:+.3f}",
                 _chance(values.p),
-                number(values.wins),
-                number(values.ties),
-                f"{number(values.losses):>5}",  # the last column is not set to the right
+                str(values.wins),
+                str(values.ties),
+                f"{values.losses:>5}",  # the last column is not set to the right
             ]
         )
     yield from table(rows, width, right=range(1, len(heads)))

@@ -1,0 +1,260 @@
+"""`dowse eval`: what it measures, compares and keeps, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from command_line import Dowse, on_terminal
+from dowse.evaluate import AblationRow, Difference, Latency, Measures, RunReport, TypeReport
+from dowse.evaluate.report import UnanswerableReport
+from dowse.front.cli.draw_eval import draw_eval
+from dowse.front.cli.eval_shapes import ComparisonShape, EvalShape, MeasureShape
+
+_DOCS = {
+    "guides/restore.md": "# Restore a backup\n\nStop the writer before you restore the database.\n",
+    "guides/gauge.md": "# Rain gauge\n\nThe rain gauge is calibrated with a bottle of water.\n",
+    "mast.md": "# Mast\n\nThe mast carries a barometer and an antenna.\n",
+    "clock.md": "# Clock\n\nThe clock drifts; the station asks for the time every hour.\n",
+}
+_QUERIES = [
+    {"_id": "q1", "text": "restore the database", "type": "factual"},
+    {"_id": "q2", "text": "calibrated bottle", "type": "factual"},
+    {"_id": "q3", "text": "which instrument is on the mast", "type": "exploratory"},
+    {"_id": "u1", "text": "zebra quagga", "type": "unanswerable"},
+    {"_id": "x1", "text": "nobody has judged this", "type": "factual"},
+]
+_QRELS = {"q1": "guides/restore.md", "q2": "guides/gauge.md", "q3": "mast.md"}
+
+
+@pytest.fixture
+def collection(home: Path, by_meaning: None) -> Path:  # noqa: ARG001  vectors without weights
+    folder = home / "judged"
+    for name, text in _DOCS.items():
+        path = folder / "docs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, _QUERIES)), "utf-8")
+    rows = [f"{query}\t{document}\t2" for query, document in _QRELS.items()]
+    (folder / "qrels.tsv").write_text(
+        "\n".join(["query-id\tcorpus-id\tscore", *rows]) + "\n", "utf-8"
+    )
+    return folder
+
+
+def test_a_collection_is_measured(dowse: Dowse, collection: Path) -> None:
+    shape = dowse("eval", collection, "--json").json
+    assert (shape["collection"], shape["documents"]) == ("judged", 4)
+    assert (shape["queries"], shape["unanswerable"], shape["unjudged"]) == (3, 1, 1)
+    (run,) = shape["runs"]
+    assert run["name"] == "default"
+    assert run["measures"]["hit_1"] == 1.0
+    assert [(one["type"], one["queries"]) for one in run["types"]] == [
+        ("factual", 2),
+        ("exploratory", 1),
+    ]
+    assert 0 < run["latency"]["p50"] <= run["latency"]["p95"]
+    assert run["unanswerable"]["queries"] == 1
+    assert shape["comparison"] is None
+    assert shape["ablation"] == []
+
+
+def test_it_reads_well(dowse: Dowse, collection: Path) -> None:
+    result = dowse("eval", collection)
+    assert result.code == 0
+    assert "3 queries with judgments, 1 without an answer, 4 documents, 1 left out" in result.out
+    assert "nDCG@10" in result.out
+    assert "Empty answers: 0 of 3." in result.out
+    assert "Without an answer:" in result.out
+
+
+def test_it_is_no_project_of_the_user(dowse: Dowse, home: Path, collection: Path) -> None:
+    before = sorted(path for path in collection.rglob("*"))
+    dowse("eval", collection)
+    assert dowse("project", "list", "--json").json["projects"] == []
+    assert sorted(path for path in collection.rglob("*")) == before
+    assert len(list((home / "own" / "cache" / "evaluations").iterdir())) == 1
+
+
+def test_changes_to_the_documents_are_noticed(dowse: Dowse, collection: Path) -> None:
+    dowse("eval", collection)
+    (collection / "docs" / "mast.md").unlink()
+    result = dowse("eval", collection)
+    assert "3 documents" in result.out
+    assert "1 judged document cannot be found" in result.err
+
+
+def test_other_settings_of_the_index_have_an_index_of_their_own(
+    dowse: Dowse, home: Path, collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dowse("eval", collection)
+    assert dowse("eval", collection, "--set", "chunk.overlap=0").code == 0
+    assert len(list((home / "own" / "cache" / "evaluations").iterdir())) == 2
+    monkeypatch.setenv("DOWSE_CHUNK_OVERLAP", "10")  # what held for the first index has changed
+    assert dowse("eval", collection).code == 0
+
+
+def test_a_corpus_on_lines_is_laid_out_and_judged_by_its_own_ids(
+    dowse: Dowse, home: Path, collection: Path
+) -> None:
+    expected = dowse("eval", collection, "--json").json["runs"][0]["measures"]
+    rows = [
+        {"_id": f"Doc/{name}", "title": text.split("\n")[0][2:], "text": text.split("\n\n")[1]}
+        for name, text in _DOCS.items()
+    ]
+    folder = home / "lines"
+    folder.mkdir()
+    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, _QUERIES)), "utf-8")
+    judged = [f"{query}\tDoc/{document}\t2" for query, document in _QRELS.items()]
+    (folder / "qrels.tsv").write_text("\n".join(judged), "utf-8")
+    result = dowse("eval", folder, "--save", home / "lines.run", "--json")
+    assert result.json["runs"][0]["measures"] == expected
+    assert "q1 Q0 Doc/guides/restore.md 1 " in (home / "lines.run").read_text("utf-8")
+    assert result.json["notices"] == []
+
+
+def test_a_run_that_was_kept_is_judged_the_same(dowse: Dowse, home: Path, collection: Path) -> None:
+    saved = dowse("eval", collection, "--save", home / "a.run", "--json").json["runs"][0]
+    read = dowse("eval", collection, "--run", home / "a.run", "--json").json
+    assert read["runs"][0]["measures"] == saved["measures"]
+    assert read["runs"][0]["types"] == saved["types"]
+    assert read["runs"][0]["latency"] is None
+    assert read["documents"] is None
+    both = dowse("eval", collection, "--run", "a.run", "--run", home / "a.run", "--json").json
+    assert [run["name"] for run in both["runs"]] == ["a.run", str(home / "a.run")]
+
+
+def test_a_qrels_file_judges_runs_but_cannot_be_searched(
+    dowse: Dowse, home: Path, collection: Path
+) -> None:
+    dowse("eval", collection, "--save", home / "a.run")
+    shape = dowse("eval", collection / "qrels.tsv", "--run", home / "a.run", "--json").json
+    assert shape["runs"][0]["measures"]["hit_1"] == 1.0
+    result = dowse("eval", collection / "qrels.tsv")
+    assert result.code == 2
+    assert "--run FILE" in result.err
+
+
+@pytest.mark.parametrize("second", ["seed-a", "fuse.keyword=0", "worse.run"])
+def test_two_ways_of_searching_are_compared(
+    dowse: Dowse, home: Path, collection: Path, second: str
+) -> None:
+    (home / "worse.run").write_text("q1 Q0 mast.md 1 1 x\n", "utf-8")
+    shape = dowse("eval", collection, "--compare", "default", second, "--json").json
+    assert [run["name"] for run in shape["runs"]] == ["default", second]
+    comparison = shape["comparison"]
+    assert (comparison["first"], comparison["second"]) == ("default", second)
+    by_name = {one["measure"]: one["values"] for one in comparison["measures"]}
+    first, last = (run["measures"]["mrr"] for run in shape["runs"])
+    assert by_name["mrr"]["difference"] == pytest.approx(last - first)
+    assert by_name["mrr"]["wins"] + by_name["mrr"]["ties"] + by_name["mrr"]["losses"] == 3
+
+
+def test_two_files_are_compared_without_searching(dowse: Dowse, home: Path) -> None:
+    (home / "a.qrels").write_text("1 0 x 1\n2 0 y 1\n", "utf-8")
+    (home / "a.run").write_text("1 Q0 z 1 2 t\n1 Q0 x 2 1 t\n2 Q0 y 1 1 t\n", "utf-8")
+    (home / "b.run").write_text("1 Q0 x 1 2 t\n2 Q0 y 1 1 t\n", "utf-8")
+    result = dowse("eval", "a.qrels", "--compare", "a.run", "b.run")
+    assert result.code == 0
+    assert "b.run compared with a.run" in result.out
+    assert "MRR" in result.out
+    assert "+0.250" in result.out
+
+
+def test_every_stage_is_switched(dowse: Dowse, collection: Path) -> None:
+    shape = dowse("eval", collection, "--ablate", "--set", "graph.enabled=true", "--json").json
+    rows = {row["variant"]: row for row in shape["ablation"]}
+    assert next(iter(rows)) == "as set"
+    assert rows["as set"]["difference"] == 0
+    assert rows["without graph"]["changes"] == {"graph.enabled": False}
+    assert {"keyword alone", "semantic alone", "fuse: RRF k = 60"} <= set(rows)
+    drawn = dowse("eval", collection, "--ablate", "--queries", "2").out
+    assert "with rerank" in drawn
+    assert "Each line changes one thing" in drawn
+
+
+def test_a_sample_is_always_the_same(dowse: Dowse, collection: Path) -> None:
+    one, two = (dowse("eval", collection, "--queries", "2", "--json").json for _ in range(2))
+    assert one["queries"] + one["unanswerable"] == 2
+    assert one["runs"][0]["measures"] == two["runs"][0]["measures"]
+
+
+def test_keyword_search_alone_can_be_measured(
+    dowse: Dowse, collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOWSE_EMBED_PROVIDER", "none")
+    assert dowse("eval", collection).code == 0
+    rows = dowse("eval", collection, "--ablate", "--json").json["ablation"]
+    assert "semantic alone" not in {row["variant"] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["--run", "a.run", "--ablate"], "--run and --ablate contradict"),
+        (["--compare", "seed-a", "seed-b", "--ablate"], "--compare and --ablate contradict"),
+        (["--ablate", "--save", "x.run"], "--save keeps one run"),
+        (["--run", "a.run", "--preset", "seed-a"], "With --run nothing is searched"),
+        (["--compare", "seed-a", "seed-b", "--preset", "seed-a"], "--compare names presets"),
+        (["--compare", "default", "seed-z"], "'seed-z' is no run file, no preset"),
+        (["--run", "nowhere.run"], "There is no run file"),
+        (["--set", "fuse.nothing=1"], "no setting 'fuse.nothing'"),
+        (["--set", "fuse.keyword=many"], "does not fit"),
+        (["--queries", "0"], "--queries"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    dowse: Dowse, collection: Path, line: list[str], said: str
+) -> None:
+    result = dowse("eval", collection, *line)
+    assert result.code == 2
+    assert said in result.err
+
+
+def test_a_collection_that_is_none_is_refused(dowse: Dowse, home: Path) -> None:
+    result = dowse("eval", home / "nowhere", "--json")
+    assert result.code == 2
+    assert "There is no collection" in result.json["error"]
+
+
+def test_documents_without_judgments_and_judgments_without_documents(
+    dowse: Dowse, collection: Path
+) -> None:
+    (collection / "docs").rename(collection / "elsewhere")
+    assert "has no documents to search" in dowse("eval", collection).err
+    (collection / "qrels.tsv").unlink()
+    assert "has no judgments" in dowse("eval", collection).err
+
+
+def test_it_runs_on_a_terminal(collection: Path) -> None:
+    environment = {"DOWSE_EMBED_PROVIDER": "none"}
+    code, seen = on_terminal("eval", str(collection), environment=environment)
+    assert code == 0
+    assert "nDCG@10" in seen
+
+
+def test_nothing_is_wider_than_80_columns() -> None:
+    measures = Measures(*[0.123456] * 8)
+    name = "a-type-whose-name-is-much-too-long"
+    types = (TypeReport(name, 12_345, measures), TypeReport("", 1, measures))
+    unanswerable = UnanswerableReport(1_000, 0.5, 0.25)
+    runs = tuple(
+        RunReport(
+            f"run {n} " * 9, 12_345, 3, measures, types, Latency(0.9991, 59.9), unanswerable, ()
+        )
+        for n in range(2)
+    )
+    difference = Difference(0.5, 0.4, -0.1, -1.234, -0.123, -0.1, 0.00001, 1_234, 1_234, 1_234)
+    compared = tuple(MeasureShape(one, difference) for one in ("ndcg_10", "recall_100"))
+    row = AblationRow("10 passages, 2 per doc and more", {}, 0.5, 0.5, 0.5, 12.34, -0.1, 0.04, ())
+    shape = EvalShape(
+        "set " * 30, 123_456, 12_345, 100, 5, -1.0, runs,
+        ComparisonShape("first " * 20, "second " * 20, compared), (row, row), (),
+    )  # fmt: skip
+    drawn = [one.plain for one in draw_eval(shape, 80)]
+    assert max(map(cell_len, drawn)) <= 80
+    assert "at the fitted threshold" in " ".join(drawn)
