@@ -183,6 +183,11 @@ def test_a_sample_is_always_the_same(dowse: Dowse, collection: Path) -> None:
     assert one["runs"][0]["measures"] == two["runs"][0]["measures"]
 
 
+def test_what_a_dowse_toml_asks_for_without_consent_is_told(dowse: Dowse, collection: Path) -> None:
+    (collection / "docs" / "dowse.toml").write_text('[embed]\nmodel = "other"\n', "utf-8")
+    assert "asks to set embed.model" in dowse("eval", collection).err
+
+
 def test_keyword_search_alone_can_be_measured(
     dowse: Dowse, collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,6 +206,7 @@ def test_keyword_search_alone_can_be_measured(
         (["--run", "a.run", "--preset", "seed-a"], "With --run nothing is searched"),
         (["--compare", "seed-a", "seed-b", "--preset", "seed-a"], "--compare names presets"),
         (["--compare", "default", "seed-z"], "'seed-z' is no run file, no preset"),
+        (["--save", "nowhere/x.run"], "cannot be a file"),
         (["--run", "nowhere.run"], "There is no run file"),
         (["--set", "fuse.nothing=1"], "no setting 'fuse.nothing'"),
         (["--set", "fuse.keyword=many"], "does not fit"),

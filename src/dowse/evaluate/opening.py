@@ -32,6 +32,7 @@ class Bench:
     names: Mapping[str, str]  # what judgments call a document, where it is not its id
     indexed: IndexReport
     filters: Mapping[str, Filters] = field(default_factory=dict)  # by query, where it has some
+    withheld: tuple[str, ...] = ()  # what a dowse.toml asks for without the user's consent
 
     @property
     def documents(self) -> int:
@@ -90,7 +91,9 @@ def open_bench(
     documents, names = _documents(collection.documents, folder)
     project = Project(collection.name, folder, (documents,))
     with workspace.open(project, chosen, announce, fetch=True) as engine:
-        yield Bench(collection, engine, names, _brought_level(engine, announce))
+        withheld = workspace.settings(project).withheld
+        report = _brought_level(engine, announce)
+        yield Bench(collection, engine, names, report, withheld=withheld)
 
 
 def evaluation_folder(workspace: Workspace, documents: Path, overrides: Mapping[str, Any]) -> Path:

@@ -7,7 +7,7 @@ import re
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -68,19 +68,30 @@ def search_run(
     return Run(name, found, seconds, confidence, _general(notices, len(queries)))
 
 
-def write_trec(run: Run, path: Path) -> None:
-    """Writes a run as `trec_eval` reads it: `query Q0 document rank score tag`.
+def check_writable(queries: Iterable[str], path: Path) -> None:
+    """Raises `UsageError` when no run over queries with these ids could be written to a file.
 
-    Scores fall strictly, also as 32-bit numbers: other tools order by them alone.
+    Searching takes long: it is better known before.
     """
-    tag = re.sub(r"\s+", "-", run.name) or "dowse"
-    lines: list[str] = []
-    for query, ranking in run.found.items():
+    if path.is_dir() or not path.parent.is_dir():
+        raise UsageError(f"{path} cannot be a file.", "Name a file in a folder that is there.")
+    for query in queries:
         if not query or re.search(r"\s", query):
             raise UsageError(
                 f"The query id {query!r} cannot stand in a run file.",
                 "Give queries ids without spaces.",
             )
+
+
+def write_trec(run: Run, path: Path) -> None:
+    """Writes a run as `trec_eval` reads it: `query Q0 document rank score tag`.
+
+    Scores fall strictly, also as 32-bit numbers: other tools order by them alone.
+    """
+    check_writable(run.found, path)
+    tag = re.sub(r"\s+", "-", run.name) or "dowse"
+    lines: list[str] = []
+    for query, ranking in run.found.items():
         scores = _falling([one.score for one in ranking])
         rows = enumerate(zip(ranking, scores, strict=True), start=1)
         lines += [f"{query} Q0 {one.document} {rank} {score} {tag}" for rank, (one, score) in rows]

@@ -203,6 +203,12 @@ def test_a_run_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None
         read_trec(tmp_path / "b.run")
 
 
+def test_a_place_that_cannot_hold_a_file_is_refused(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "nowhere" / "a.run"):
+        with pytest.raises(UsageError, match="cannot be a file"):
+            write_trec(Run("r", {}), path)
+
+
 def test_an_id_that_no_file_could_hold_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot stand in a run file"):
         write_trec(Run("r", {"a b": (Ranked("a", 1.0),)}), tmp_path / "a.run")

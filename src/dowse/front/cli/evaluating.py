@@ -17,6 +17,7 @@ from dowse.evaluate import (
     Variant,
     ablate,
     ablations,
+    check_writable,
     compare_runs,
     read_trec,
     report,
@@ -85,6 +86,8 @@ def evaluate(
     shape, files = EvalShape.of(collection), _given_files(wanted)
     if files:
         return _judged(shape, collection, files, pair=wanted.compare is not None)
+    if wanted.save:
+        check_writable((query.id for query in collection.queries), real_path(wanted.save))
     changes, of_index = wanted.settings()
     with open_bench(of_index, announce) as bench:
         recipe = change_recipe(bench.engine.settings, changes)
@@ -171,6 +174,8 @@ def _compared(collection: Collection, first: Run, second: Run) -> ComparisonShap
 
 def _notices(bench: Bench) -> tuple[str, ...]:
     notices = list(bench.indexed.notices)
+    if bench.withheld:
+        notices.append(f"Its dowse.toml asks to {', to '.join(bench.withheld)}: not done here.")
     left_out = [item for item in bench.indexed.left_out if item.whole]
     if left_out:
         first = left_out[0]
