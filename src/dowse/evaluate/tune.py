@@ -38,6 +38,7 @@ FOLDS = 5
 
 _LEAST = 10  # queries, below which nothing can be chosen
 _DEPTH = 10  # documents that count
+_AS_GOOD = 0.002  # nDCG@10 that is not worth a change, let alone a rebuilt index
 _MEANING = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # share of the semantic ranking beside keyword
 _NORMALISE = ("ceiling", "minmax", "zscore")
 _GATHER = (0.0, 0.25, 0.5, 0.75)
@@ -159,7 +160,7 @@ def tune(
             announce(Event("tuning", place * len(ways) + number, len(evidence) * len(ways), "ways"))
             tried.append({**way, **one.boosts})
             rows.append(_scores(one, questions, change_recipe(settings, {**_SEARCH, **way})))
-    # The fewest changes first: they win where others are no better.
+    # The fewest changes first: they win where others are hardly better.
     order = sorted(range(len(tried)), key=lambda place: len(tried[place]))
     return _chosen([tried[place] for place in order], np.array(rows)[order], questions)
 
@@ -183,8 +184,9 @@ def _chosen(
 
 
 def _best(scores: NDArray[np.float64]) -> int:
-    """The first of the best rows; what differs by rounding alone is equal."""
-    return int(np.argmax(np.round(scores.mean(axis=1), 12)))
+    """The first of the rows that are as good as the best: no change for next to nothing."""
+    means = scores.mean(axis=1)
+    return int(np.argmax(means >= means.max() - _AS_GOOD))
 
 
 def _parts(questions: Sequence[Question]) -> NDArray[np.int64]:

@@ -96,12 +96,13 @@ def draw_tune(shape: TuneShape, width: int | None) -> Iterator[Text]:
 
 
 def _draw_gain(gain: Difference, width: int | None) -> list[Text]:
+    chance = "p < 0.001" if gain.p < 0.001 else f"p = {gain.p:.3f}"
     relative = "" if gain.relative is None else f" ({gain.relative:+.1%})"
     rows: list[tuple[Part, Part]] = [
         (("nDCG@10 now", "dim"), f"{gain.first:.3f}"),
         (("tuned", "dim"), f"{gain.second:.3f}, on queries that were not chosen on"),
         (("gain", "dim"), f"{gain.difference:+.3f}{relative}"),
-        (("95 % interval", "dim"), f"{gain.low:+.3f} to {gain.high:+.3f}, p = {gain.p:.3f}"),
+        (("95 % interval", "dim"), f"{gain.low:+.3f} to {gain.high:+.3f}, {chance}"),
         (("queries", "dim"), f"{gain.wins} better, {gain.ties} as good, {gain.losses} worse"),
     ]
     return table(rows, width)
