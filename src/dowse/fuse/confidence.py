@@ -21,7 +21,7 @@ class Fit:
     score: float  # of the fused score
     lead: float  # of the first result's lead over the next document
     constant: float
-    least: float  # results below are dropped unless the user says otherwise; loses under 1 %
+    least: float  # an answer whose best result lies below is none; loses under 1 % of recall
 
 
 FITS: Mapping[str, Fit] = {

@@ -142,8 +142,7 @@ def test_exact_duplicates_are_gone_before_meanings_are_compared(engine: Engine) 
 
 
 def test_a_question_is_answered_though_no_word_of_it_is_there(engine: Engine) -> None:
-    asked = "I lost everything on my hard drive, how do I recover it?"
-    assert documents(engine, asked)[0] == "guides/backup.md"
+    assert documents(engine, "who may unlock my user")[0] == "guides/sign-in.md"
 
 
 def test_nonsense_gets_a_low_score(engine: Engine) -> None:
