@@ -14,15 +14,15 @@ from dowse.types import DocumentEntry
 
 def is_gone(roots: Sequence[Root], document_id: str) -> bool:
     """Whether the file has been deleted; not when its whole root is out of reach."""
+    root = _owner(roots, document_id)
     # The plain spelling is nearly always the right one, and quicker to look at than to make sure.
-    if any((root.path / document_id.removeprefix(root.prefix)).exists() for root in roots):
+    if root and not _is_missing(root.path / document_id.removeprefix(root.prefix)):
         return False
     path = _path(roots, document_id)
-    if path is None:
+    if root is None or path is None:
         return True
     # An unmounted disk has lost its root with its files; a deleted file has not.
-    roots_there = [root.path for root in roots if root.path.exists()]
-    return not path.exists() and any(path.is_relative_to(root) for root in roots_there)
+    return _is_missing(path) and not _is_missing(root.path)
 
 
 def is_stale(roots: Sequence[Root], entry: DocumentEntry, reading: Reading) -> bool:
@@ -37,6 +37,23 @@ def is_stale(roots: Sequence[Root], entry: DocumentEntry, reading: Reading) -> b
         return status.st_size != entry.size or _digest(path) != reading.files()[entry.id].digest
     except OSError:
         return True
+
+
+def _owner(roots: Sequence[Root], document_id: str) -> Root | None:
+    """The root whose document this is: of several that fit, the one with the longest name."""
+    fitting = [root for root in roots if document_id.startswith(root.prefix)]
+    return max(fitting, key=lambda root: len(root.prefix), default=None)
+
+
+def _is_missing(path: Path) -> bool:
+    """Whether there is nothing; a folder that may not be looked into could hold it still."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _path(roots: Sequence[Root], document_id: str) -> Path | None:
