@@ -47,9 +47,19 @@ def _complete(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     notices = [f'No word begins with "{prefix}".' for prefix in looked_up if not found[prefix]]
     if len(query.prefixes) > _MOST_LOOKUPS:
         notices.append(f"Only the first {_MOST_LOOKUPS} words with a star were completed.")
-    for completions in found.values():
-        query = _with_words(query, completions, analyzer)
+    for prefix, completions in found.items():
+        whole = _without_unheld(query, prefix, reading, analyzer) if completions else query
+        query = _with_words(whole, completions, analyzer)
     return _told(replace(query, prefixes=()), notices)
+
+
+def _without_unheld(query: Query, prefix: str, reading: Reading, analyzer: Analyzer) -> Query:
+    """Leaves the prefix itself out where it is no word of the documents: nothing is missing."""
+    own = analyzer.query_terms(prefix)
+    held = reading.frequencies(own)
+    return replace(
+        query, terms=tuple(term for term in query.terms if term not in own or held.get(term))
+    )
 
 
 # ── Unknown words ────────────────────────────────────────────────────────────

@@ -93,6 +93,12 @@ def test_a_prefix_becomes_the_words_that_begin_with_it() -> None:
     assert "spellings" not in passages.asked
 
 
+def test_a_prefix_that_is_no_word_itself_is_not_missed() -> None:
+    query = rewritten("anemom* wind", Passages("the anemometer of the mast", "wind"))
+    assert query.terms == ("wind", "anemomet")
+    assert query.alternatives == (("anemomet",),)
+
+
 def test_a_prefix_of_nothing_is_told() -> None:
     query = rewritten("zzz* wind", Passages("wind power"))
     assert query.terms == ("zzz", "wind")
@@ -101,7 +107,7 @@ def test_a_prefix_of_nothing_is_told() -> None:
 
 def test_at_most_fifty_words_stand_for_a_prefix_and_eight_prefixes_are_looked_up() -> None:
     many = Passages(" ".join(f"word{letter}{number}z" for letter in "abc" for number in range(99)))
-    assert len(rewritten("word*", many).terms) == 51
+    assert len(rewritten("word*", many).terms) == 50
     query = rewritten(" ".join(f"pre{number}*" for number in range(40)), many)
     assert many.asked["words"] == 9
     assert query.notices[-1] == "Only the first 8 words with a star were completed."
