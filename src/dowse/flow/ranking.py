@@ -65,7 +65,8 @@ def gather(search: Searching) -> None:
         [one.stored.document.id for one in candidates], [one.places for one in candidates]
     )
     for one in candidates:
-        together = whole[one.stored.document.id]
+        document = one.stored.document.id
+        together = whole[document] * search.multipliers.get(document, 1.0)
         if together > one.score:
             one.rescore("gather", (1 - share) * one.score + share * together)
     search.sort()

@@ -12,6 +12,7 @@ import pytest
 from dowse.engine import Engine
 from dowse.flow import SEARCH_FLOW
 from dowse.presets import PRESETS
+from dowse.retrieve.graph import linked_documents
 from dowse.types import Hit, Response
 from vaults import index_notes
 
@@ -128,20 +129,30 @@ def test_graph_ranks_what_is_linked_though_no_word_of_the_query_is_in_it(engine:
 
 
 def test_graph_goes_as_far_as_its_depth(tmp_path: Path) -> None:
-    chain = {f"n{n}.md": f"# N{n}\n\nword{n} [[n{n + 1}]]\n" for n in range(12)}
-    chain["n0.md"] = "# Start\n\nelephant [[n1]]\n"
-    engine = index_notes(tmp_path, chain)
+    chain = {f"n{n}.md": f"# N{n}\n\nword{n} [[n{n + 1}]]\n" for n in range(6)}
+    engine = index_notes(tmp_path, chain | {"n6.md": "# N6\n\nthe end\n"})
+    with engine.read() as reading:
+        reached = [linked_documents(reading, {"n2.md"}, depth) for depth in (1, 2, 3)]
+    assert reached[0] == {"n1.md", "n3.md"}
+    assert reached[1] == reached[0] | {"n0.md", "n2.md", "n4.md"}
+    assert reached[2] == reached[1] | {"n5.md"}
 
-    def reached(depth: int) -> set[str]:
-        changes = {"graph.enabled": True, "graph.depth": depth, "search.top_n": 50}
-        response = engine.search("elephant", changes=changes | {"fuse.semantic": 0.0})
+
+def test_the_depth_is_that_of_the_search(tmp_path: Path) -> None:
+    spread = {f"n{n}.md": f"# N{n}\n\nword{n} [[n{n + 1}]]\n" for n in range(40)}
+    engine = index_notes(tmp_path, spread)
+
+    def linked(depth: int) -> set[str]:
+        changes = {"graph.enabled": True, "graph.depth": depth}
+        found = engine.search("elephant", changes=changes | {"search.top_n": 5, "search.top_k": 10})
         return {
             hit.document
-            for hit in response.hits
-            if any(place.strategy == "graph" for place in hit.trace.places)
+            for hit in found.hits
+            if any(place.strategy == "graph" and place.rank for place in hit.trace.places)
         }
 
-    assert reached(1) <= reached(2) <= reached(3)
+    # Five links away lies everything, so the graph ranks what is nearest in meaning.
+    assert len(linked(1)) < len(linked(5)) == 5
 
 
 def test_community_raises_what_belongs_to_the_best(tmp_path: Path) -> None:
@@ -159,6 +170,23 @@ def test_community_raises_what_belongs_to_the_best(tmp_path: Path) -> None:
     before, after = step(hits["b.md"], "community")
     assert after == pytest.approx(1.1 * before)
     assert all(one.stage != "community" for one in hits["c.md"].trace.steps)
+
+
+def test_community_counts_for_what_a_document_gathers_too(tmp_path: Path) -> None:
+    linked = {"long.md": f"{_NOTES['long.md']}\n\nSee [[mast]].\n"}
+    engine = index_notes(tmp_path, _NOTES | linked)
+    changes = {"search.top_n": 20, "gather.share": 0.5, "near_dedup.enabled": False}
+
+    def fused(community: bool) -> dict[str, float]:
+        hits = engine.search(
+            "radio part 3", changes=changes | {"community.enabled": community}
+        ).hits
+        long = [hit for hit in hits if hit.document == "long.md"]
+        assert any(one.stage == "gather" for hit in long for one in hit.trace.steps)
+        return {hit.id: step(hit, "calibrate")[0] for hit in long}
+
+    plain = fused(community=False)
+    assert fused(community=True) == pytest.approx({id_: 1.1 * one for id_, one in plain.items()})
 
 
 def test_dynamic_weights_take_from_what_cannot_decide(engine: Engine) -> None:
