@@ -115,6 +115,11 @@ class Searching:
         return self._among
 
     @property
+    def has_words(self) -> bool:
+        """Whether there is anything to rank by, beside conditions."""
+        return any(map(str.isalnum, self.query.text))
+
+    @property
     def least_confidence(self) -> float:
         """The confidence below which results are dropped; 0 keeps all."""
         wanted = self.recipe.threshold.min_confidence

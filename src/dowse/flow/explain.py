@@ -44,13 +44,13 @@ class Explanation:
     top_k: int  # candidates that each strategy hands over
     top_n: int  # results at most
     failed: tuple[str, ...]  # conditions, as written, that no chunk of it fulfils
-    fates: tuple[Fate, ...]  # the chunk that came furthest first
+    fates: tuple[Fate, ...]  # results first, then what was dropped, then what was no candidate
     strategies: tuple[str, ...]  # that could rank it
     notices: tuple[str, ...]  # what could not be done, and how to change that
 
     @property
     def best(self) -> Fate | None:
-        """The chunk that came furthest; None when the document has no chunks."""
+        """The first of them; None when the document has no chunks."""
         return self.fates[0] if self.fates else None
 
 
@@ -78,13 +78,13 @@ def explain(search: Searching, document_id: str) -> Explanation:
 
 
 def _able(search: Searching) -> tuple[str, ...]:
-    wanted = strategies_wanted(search)
+    wanted = strategies_wanted(search) if search.has_words else ()
     return wanted if search.vector is not None else tuple(s for s in wanted if s != "semantic")
 
 
 def _standing(search: Searching, keys: set[int]) -> dict[int, tuple[Standing, ...]]:
     places: dict[int, list[Standing]] = {key: [] for key in keys}
-    for strategy in strategies_wanted(search):
+    for strategy in _able(search):
         # All chunks are ranked, not only those that fulfil the conditions.
         ranking = run_strategy(search.without_conditions(), strategy, max(1, search.reading.size))
         for rank, (key, score) in enumerate(ranking.scores, start=1):
@@ -113,7 +113,7 @@ def _fate(
 
 
 def _how_far(fate: Fate) -> tuple[int, float, int, int]:
-    """Results first, then what was dropped last, then what stood nearest to being found."""
+    """Results first, then what was dropped, best first, then what stood nearest to being found."""
     if fate.rank is not None:
         return 0, fate.rank, 0, fate.first_line
     best = min((place.rank for place in fate.standing), default=10**9)

@@ -76,6 +76,22 @@ def test_conditions_that_keep_it_out_are_named(engine: Engine) -> None:
     assert engine.explain("pump tag:water", "best.md").failed == ()
 
 
+def test_conditions_alone_rank_nothing_by_meaning(engine: Engine) -> None:
+    told = engine.explain("tag:water", "copy.md")
+    assert (told.failed, told.strategies) == (("tag:water",), ())
+    assert all(fate.standing == () for fate in told.fates)
+
+
+def test_the_confidence_that_was_too_low_reads_lower_than_the_least(engine: Engine) -> None:
+    score = best(engine, "night shift", "copy.md").score
+    assert score is not None
+    least = {"threshold.min_confidence": score + 0.0002}
+    told = best(engine, "night shift", "copy.md", **least).trace.steps[-1].dropped
+    shown, below = told.removeprefix("confidence ").split(" is below ")
+    assert shown == f"{score:.4f}"
+    assert float(shown) < float(below)
+
+
 def test_a_document_that_does_not_exist_is_an_error(engine: Engine) -> None:
     with pytest.raises(NotFound):
         engine.explain("pump", "nowhere.md")
