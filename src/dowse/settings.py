@@ -116,11 +116,17 @@ def change_recipe(settings: Recipe, changes: Mapping[str, Any]) -> Recipe:
         if section in sections:
             sections[section] = _changed(sections[section], option, checked)
         elif origin == "arguments":
-            raise BadSettings(
-                f"{name} is a setting of the index, not of a search.",
-                f"Set it with: dowse config set {name} VALUE, then dowse index",
-            )
+            raise _not_of_a_search(name, section)
     return Recipe(**sections)
+
+
+def _not_of_a_search(name: str, section: str) -> BadSettings:
+    if section == "answer":
+        return BadSettings(f"{name} is a setting of answers, not of a search.", "See: dowse answer")
+    return BadSettings(
+        f"{name} is a setting of the index, not of a search.",
+        f"Set it with: dowse config set {name} VALUE, then dowse index",
+    )
 
 
 def _changed(options: Any, option: str, value: object) -> Any:

@@ -10,6 +10,7 @@ from dowse.settings import (
     SECTIONS,
     Layer,
     Settings,
+    change_recipe,
     check_value,
     combine,
     find_setting,
@@ -155,3 +156,10 @@ def test_every_section_is_a_record_of_its_own() -> None:
         assert dataclasses.is_dataclass(options)
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(options(), dataclasses.fields(options)[0].name, None)
+
+
+def test_what_a_search_cannot_change_is_told_with_the_place_where_it_belongs() -> None:
+    with pytest.raises(BadSettings, match="a setting of answers"):
+        change_recipe(Settings(), {"answer.sentences": 1})
+    with pytest.raises(BadSettings, match="a setting of the index"):
+        change_recipe(Settings(), {"chunk.overlap": 1})

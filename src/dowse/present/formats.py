@@ -20,7 +20,8 @@ def _blocks(response: Response) -> Iterator[str]:
     yield f"# Results for: {_inline(response.query)}"
     yield from (f"> {_inline(notice)}" for notice in response.notices)
     yield from _hits(response.hits)
-    if not response.hits:
+    # A budget may have left no room for what was found.
+    if not response.hits and not response.counts.get("top_n"):
         yield "Nothing was found."
         yield from _why_nothing(response)
 

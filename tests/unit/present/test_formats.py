@@ -63,6 +63,11 @@ def test_nothing_found_says_what_was_near_and_what_kept_it_out(make_hit: MakeHit
     assert "## 1. Near" in shown
 
 
+def test_what_was_found_but_does_not_fit_is_not_called_nothing() -> None:
+    response = Response("q", (), {"top_n": 5}, 0, {}, ("0 of 5 results fit into 9 tokens.",))
+    assert "Nothing was found." not in as_markdown(response)
+
+
 def test_the_time_it_took_changes_nothing(make_hit: MakeHit) -> None:
     hit = make_hit("text")
     slow = Response("tokens", (hit,), {}, 0, {"fuse": 9.9}, ())

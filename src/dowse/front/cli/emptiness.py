@@ -18,7 +18,7 @@ def say_nothing_found(call: Call, response: Response, *, in_full: bool) -> None:
     known = kept_out or response.nearest or response.notices
     call.remark("Nothing found." if known else f"Nothing found. {_hint(response)}", *kept_out)
     if response.nearest and in_full:
-        call.remark("The nearest results, below the confidence asked for:")
+        call.remark("The nearest results, below the least confidence:")
         call.show_aside(lambda width: draw_hits(response.nearest, width))
 
 
