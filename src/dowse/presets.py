@@ -43,8 +43,8 @@ PRESETS: Mapping[str, Mapping[str, Value]] = {
         "recency.bias": 0.5,
         "calibrate.enabled": True,
         "calibrate.method": "sigmoid",
-        "calibrate.midpoint": 0.035,
-        "calibrate.steepness": 150.0,
+        "calibrate.midpoint": 0.0,  # the fusion's own: 0.035 and 150 for k = 60
+        "calibrate.steepness": 0.0,
         "threshold.min_confidence": 0.0,
         "exact_dedup.enabled": True,
         "near_dedup.enabled": True,

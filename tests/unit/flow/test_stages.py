@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from pathlib import Path
@@ -376,6 +377,15 @@ def test_presets_bring_the_defaults_of_the_two_systems(engine: Engine) -> None:
     assert second.hits[0].score == pytest.approx(sum(1 / (60 + (one.rank or 0)) for one in best))
     own = engine.search("radio", changes={"search.preset": "seed-b", "search.top_n": 2})
     assert len(own.hits) == 2
+
+
+def test_a_preset_whose_fusion_is_changed_takes_the_sigmoid_of_that_fusion(engine: Engine) -> None:
+    plain = {"search.preset": "seed-a", "graph.enabled": False, "expand.enabled": False}
+    first = engine.search("radio", changes=plain).hits[0]
+    fused = step(first, "calibrate")[0]
+    assert first.score == pytest.approx(1 / (1 + math.exp(-150 * (fused - 0.035))))
+    other = engine.search("radio", changes=plain | {"fuse.method": "convex"}).hits
+    assert max(hit.score for hit in other) < 0.999
 
 
 def test_a_deleted_file_is_not_served_and_makes_room(engine: Engine) -> None:
