@@ -313,3 +313,28 @@ def test_the_explanation_is_no_wider_than_the_terminal() -> None:
     assert "further back" in text
     assert "dropped: nearly the same text" in text
     assert "3 results stand for others that mean the same." in text
+
+
+def test_a_snippet_without_blanks_fills_its_lines() -> None:
+    hit = Hit(
+        id="a" * 16,
+        section="b" * 16,
+        document="zh.md",
+        title="Zh",
+        header_path=(),
+        first_line=1,
+        last_line=2,
+        score=0.5,
+        text="",
+        snippet="数据质量" * 60,
+        modified=0.0,
+        tags=(),
+        links_out=(),
+        links_in=(),
+        stale=False,
+        trace=Trace((), ()),
+    )
+    *_, first, last = draw_response(Response("q", (hit,), {}, 0, {}, ()), 80)
+    assert 70 <= cell_len(last.plain) <= 80
+    assert cell_len(first.plain) <= 80
+    assert last.plain.endswith(" …")

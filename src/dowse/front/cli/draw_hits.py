@@ -87,7 +87,9 @@ def _at_most(count: int, lines: list[Text], width: int) -> list[Text]:
         last = lines[count - 1]
         if last.cell_len > width - 2:
             last.truncate(width - 2)
-            last.right_crop(len(last) - max(last.plain.rfind(" "), len(last) // 2))
+            blank = last.plain.rfind(" ")
+            if blank > len(last) // 2:  # else a script without blanks, cut anywhere
+                last.right_crop(len(last) - blank)
         last.rstrip()
         last.append(" …")
     return lines[:count]
