@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 from dowse.analyze import TextAnalyzer
@@ -55,10 +56,14 @@ def rerankers(
     options: EmbedOptions, embedder: Embedder | None, cache_dir: Path, announce: Announce
 ) -> OpenReranker:
     """Opens rerankers by their model, each once; nothing is loaded before it is used."""
+    opened: dict[str, Reranker] = {}
+    one_at_a_time = threading.Lock()
 
-    @cache
     def open_once(model: str) -> Reranker:
-        return open_reranker(model, options, embedder, cache_dir, announce)
+        with one_at_a_time:
+            if model not in opened:
+                opened[model] = open_reranker(model, options, embedder, cache_dir, announce)
+            return opened[model]
 
     def by_model(model: str) -> Callable[[], Reranker] | None:
         return partial(open_once, model) if can_rerank(model, embedder) else None

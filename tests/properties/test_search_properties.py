@@ -71,6 +71,8 @@ recipes = st.fixed_dictionaries(
         "gather.share": shares,
         "recency.bias": shares,
         "calibrate.enabled": st.booleans(),
+        "calibrate.method": st.sampled_from(["fitted", "sigmoid"]),
+        "readable.enabled": st.booleans(),
         "threshold.min_confidence": st.sampled_from([0.0, 0.2, 0.3]),
         "exact_dedup.enabled": st.booleans(),
         "near_dedup.enabled": st.booleans(),

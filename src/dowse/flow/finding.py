@@ -83,7 +83,11 @@ def follow_links(search: Searching) -> None:
     found, top_k = search.found_documents(), search.recipe.search.candidates
     depth = search.recipe.graph.depth
     ranking = rank_by_links(search.reading, found, depth, search.rank, top_k, among=search.among)
-    search.rankings += [ranking] if ranking.scores else []
+    if ranking.scores:
+        # Its scores are those of the ranking by meaning, or by words where there is no vector.
+        ceilings = {one.strategy: one.ceiling for one in search.rankings}
+        ceiling = 1.0 if search.vector is not None else ceilings.get("keyword", 0.0)
+        search.rankings.append(replace(ranking, ceiling=ceiling))
 
 
 def complete_scores(search: Searching) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dowse.errors import NotFound
-from dowse.ports import Reading
 from dowse.read import Root, path_of
-from dowse.types import DocumentEntry
+from dowse.types import DocumentEntry, FileState
 
 
 def is_gone(roots: Sequence[Root], document_id: str) -> bool:
@@ -25,7 +24,9 @@ def is_gone(roots: Sequence[Root], document_id: str) -> bool:
     return _is_missing(path) and not _is_missing(root.path)
 
 
-def is_stale(roots: Sequence[Root], entry: DocumentEntry, reading: Reading) -> bool:
+def is_stale(
+    roots: Sequence[Root], entry: DocumentEntry, files: Callable[[], Mapping[str, FileState]]
+) -> bool:
     """Whether the file says something else than when it was indexed, or cannot be looked at."""
     path = _path(roots, entry.id)
     if path is None:
@@ -34,7 +35,7 @@ def is_stale(roots: Sequence[Root], entry: DocumentEntry, reading: Reading) -> b
         status = path.stat()
         if (status.st_size, status.st_mtime_ns) == (entry.size, entry.mtime_ns):
             return False
-        return status.st_size != entry.size or _digest(path) != reading.files()[entry.id].digest
+        return status.st_size != entry.size or _digest(path) != files()[entry.id].digest
     except OSError:
         return True
 

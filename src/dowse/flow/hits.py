@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 from dowse.flow.candidates import Candidate, Searching
 from dowse.flow.freshness import is_stale
 from dowse.present import snippet
-from dowse.types import Edge, Hit
+from dowse.types import Edge, FileState, Hit
 
 
 def make_hits(search: Searching, candidates: Sequence[Candidate]) -> tuple[Hit, ...]:
     """The hits that stand for these candidates."""
     documents = {candidate.stored.document.id for candidate in candidates}
     edges = search.reading.links_of(documents) if documents else []
-    return tuple(_hit(search, candidate, edges) for candidate in candidates)
+    files = cache(search.reading.files)  # needed only when a file's time has changed
+    return tuple(_hit(search, candidate, edges, files) for candidate in candidates)
 
 
-def _hit(search: Searching, candidate: Candidate, edges: Sequence[Edge]) -> Hit:
+def _hit(
+    search: Searching,
+    candidate: Candidate,
+    edges: Sequence[Edge],
+    files: Callable[[], Mapping[str, FileState]],
+) -> Hit:
     chunk, document = candidate.stored.chunk, candidate.stored.document
     shown = candidate.section or chunk
     text = candidate.section_text if candidate.section else candidate.stored.text
@@ -37,7 +44,7 @@ def _hit(search: Searching, candidate: Candidate, edges: Sequence[Edge]) -> Hit:
         tags=document.fields.tags,
         links_out=links_out,
         links_in=links_in,
-        stale=is_stale(search.kit.roots, document, search.reading),
+        stale=is_stale(search.kit.roots, document, files),
         trace=candidate.trace,
     )
 

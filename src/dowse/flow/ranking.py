@@ -15,6 +15,7 @@ from dowse.fuse import (
     gathered,
     recency_multiplier,
 )
+from dowse.retrieve import latin_share
 
 _DAY = 86_400  # seconds
 
@@ -108,6 +109,7 @@ def _fit(search: Searching) -> Fit | None:
         return None
     search.calibration = "a plain sigmoid of the fused score"
     as_fitted = fusion.method == "convex" and fusion.normalise == "ceiling" and search.is_hybrid
+    as_fitted = as_fitted and latin_share(search.query.text) == 1  # so were the queries of the fit
     if options.method != "fitted" or not as_fitted or embedder is None or search.vector is None:
         return None
     name = embedder.model.key

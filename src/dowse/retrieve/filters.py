@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from dowse.errors import UsageError
+from dowse.retrieve.dates import first_moment
 from dowse.types import Condition, ConditionKind
-
-_DATES = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d", "%Y-%m", "%Y")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +47,7 @@ class Filters:
 
 
 def _time(text: str) -> float:
-    for form in _DATES:
-        try:
-            return datetime.strptime(text, form).replace(tzinfo=UTC).timestamp()
-        except ValueError:
-            continue
-    raise UsageError(f"{text!r} is not a date.", "Write it as 2024, 2024-06 or 2024-06-30.")
+    moment = first_moment(text)
+    if moment is None:
+        raise UsageError(f"{text!r} is not a date.", "Write it as 2024, 2024-06 or 2024-06-30.")
+    return moment

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from dowse.ports import Analyzer
+from dowse.retrieve.dates import first_moment
 from dowse.retrieve.lexing import Piece, lex
 from dowse.types import Condition, ConditionKind, Fields, Query
 
@@ -16,7 +16,6 @@ MOST_TERMS = 512
 
 _MOST_CONDITIONS = 64  # what one statement of a store takes without strain
 _SENTENCE = 4  # words outside quotes that make a query a sentence
-_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?")
 _QUOTES = '"“”„«»「」『』'
 
 
@@ -122,7 +121,7 @@ def _field(piece: Piece, kind: ConditionKind) -> _Meaning:
         return _Meaning(
             condition=Condition(kind, (value,), negated=piece.negated, written=piece.written)
         )
-    bound = _seconds(value)
+    bound = first_moment(value)
     if bound is None:
         return _Meaning(
             piece.written,
@@ -139,18 +138,6 @@ def _value(piece: Piece, kind: ConditionKind) -> str:
     if kind == "tag":
         return value.lstrip("#").strip("/")
     return value.lstrip(".") if kind == "source" else value
-
-
-def _seconds(date: str) -> float | None:
-    """The first moment of a year, a month or a day (UTC)."""
-    found = _DATE.fullmatch(date)
-    if not found:
-        return None
-    try:
-        year, month, day = (int(part or 1) for part in found.groups())
-        return datetime(year, month, day, tzinfo=UTC).timestamp()
-    except ValueError:
-        return None
 
 
 def _once(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
