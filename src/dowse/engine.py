@@ -38,6 +38,7 @@ from dowse.types import (
     Announce,
     Counts,
     DocumentEntry,
+    Edge,
     Event,
     Finding,
     Response,
@@ -275,6 +276,11 @@ class Engine:
         """A document or a part of it: `path`, `path:line`, `path:line:count`, or a short id."""
         with self._reading() as (reading, _):
             return find_passage(reading, reference, self.project.named_roots)
+
+    def links(self, document_id: str) -> list[Edge]:
+        """The links of a document, to others and from them."""
+        with self._parts.store.read() as reading:
+            return reading.links_of([document_id])
 
     def documents(self) -> list[DocumentEntry]:
         """All documents, by id."""

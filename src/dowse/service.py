@@ -6,13 +6,14 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.flow import IndexReport
 from dowse.projects import Project
-from dowse.types import Event
+from dowse.types import Announce, Event, silent
 from dowse.workspace import Workspace
 
 
@@ -59,13 +60,29 @@ class Service:
                 self._engines[project.name] = known
             return known
 
-    def warm(self) -> None:
-        """Opens every index and loads the model in the background; failures show in the first call."""
-        threading.Thread(target=self._warm, name="dowse-warm", daemon=True).start()
+    def watch(
+        self,
+        project: Project,
+        changed: Callable[[IndexReport], None],
+        stop: threading.Event,
+        announce: Announce = silent,
+    ) -> None:
+        """Keeps a project's index level until told to stop, with the engine that searches it."""
+        while not stop.is_set():
+            engine = self.engine(project.name)
+            holds = partial(self._is_current, project.name, engine)
+            engine.watch(changed, stop, announce, holds)
 
-    def _warm(self) -> None:
+    def _is_current(self, name: str, engine: Engine) -> bool:
+        return self.engine(name) is engine
+
+    def warm(self, name: str | None = None) -> None:
+        """Opens every index and loads the model in the background; failures show in the first call."""
+        threading.Thread(target=self._warm, args=(name,), name="dowse-warm", daemon=True).start()
+
+    def _warm(self, name: str | None) -> None:
         with suppress(DowseError):
-            self.engine().search("warm")
+            self.engine(name).search("warm")
 
     def index(self, name: str | None = None, done: Callable[[Job], None] | None = None) -> Job:
         """Brings a project's index level in the background; a run under way is joined."""
