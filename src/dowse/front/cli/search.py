@@ -47,6 +47,12 @@ Examples:
 )
 @click.option("--explain", is_flag=True, help="Show how each result came to its place.")
 @click.option("--fail-on-empty", is_flag=True, help="Exit with 1 when nothing is found.")
+@click.option(
+    "--no-server",
+    is_flag=True,
+    expose_value=False,
+    help="Do not ask a running `dowse serve`; DOWSE_NO_SERVER=1 says the same.",
+)
 @pass_call
 def command(
     call: Call,
