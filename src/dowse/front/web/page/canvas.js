@@ -5,10 +5,12 @@ import { place, tick } from "./forces.js";
 
 const STEPS = 260;
 
+const overlap = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
+
 /** A picture of a graph on a canvas. */
 export class Picture {
-  constructor(canvas, { choose, colour }) {
-    Object.assign(this, { canvas, choose, colour, nodes: [], links: [], view: { x: 0, y: 0, zoom: 1 }, heat: 0 });
+  constructor(canvas, { choose, colour, covered = 0 }) {
+    Object.assign(this, { canvas, choose, colour, covered, nodes: [], links: [], view: { x: 0, y: 0, zoom: 1 }, heat: 0 });
     this.pointers = new Map();
     this.wanted = null; // ids that stand out; null: all do
     canvas.addEventListener("pointerdown", (event) => this.#down(event));
@@ -54,8 +56,8 @@ export class Picture {
     const [xs, ys] = [this.nodes.map((one) => one.x), this.nodes.map((one) => one.y)];
     const [left, right, top, low] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
     const { width, height } = this.canvas.getBoundingClientRect();
-    const zoom = Math.min(width / (right - left + 120), height / (low - top + 120), 2.2);
-    this.view = { zoom: Math.max(zoom, 0.02), x: (left + right) / 2, y: (top + low) / 2 };
+    const zoom = Math.max(Math.min((width - this.covered) / (right - left + 160), height / (low - top + 110), 1.7), 0.02);
+    this.view = { zoom, x: (left + right) / 2 - this.covered / 2 / zoom, y: (top + low) / 2 };
     this.draw();
   }
 
@@ -128,7 +130,8 @@ export class Picture {
   }
 
   #labels(pen, style, zoom) {
-    const taken = [];
+    const taken = []; // by other labels
+    const discs = this.nodes.length > 600 ? [] : this.nodes;
     pen.textAlign = "center";
     pen.font = `${12 / zoom}px ${style.fontFamily}`;
     const order = [...this.nodes].filter((one) => this.#stands(one)).sort((a, b) => (b === this.hovered) - (a === this.hovered) || (b.id === this.chosen) - (a.id === this.chosen) || b.degree - a.degree);
@@ -136,7 +139,8 @@ export class Picture {
       const words = node.title.length > 34 ? `${node.title.slice(0, 32)}…` : node.title;
       const [wide, y] = [pen.measureText(words).width, node.y + this.#radius(node) + 13 / zoom];
       const box = [node.x - wide / 2 - 4 / zoom, y - 12 / zoom, node.x + wide / 2 + 4 / zoom, y + 5 / zoom];
-      if (taken.some((one) => box[0] < one[2] && box[2] > one[0] && box[1] < one[3] && box[3] > one[1])) continue;
+      const first = node === this.hovered || node.id === this.chosen;
+      if (!first && (taken.some((one) => overlap(box, one)) || discs.some((one) => one !== node && overlap(box, this.#disc(one))))) continue;
       taken.push(box);
       pen.globalAlpha = 1;
       pen.lineWidth = 3 / zoom;
@@ -148,12 +152,17 @@ export class Picture {
     }
   }
 
+  #disc(node) {
+    const far = this.#radius(node);
+    return [node.x - far, node.y - far, node.x + far, node.y + far];
+  }
+
   #stands(node) {
     return !this.wanted || this.wanted.has(node.id);
   }
 
   #radius(node) {
-    return 4 + 1.6 * Math.sqrt(node.degree);
+    return 4 + 1.3 * Math.sqrt(node.degree);
   }
 
   #world({ x, y }) {

@@ -1,15 +1,15 @@
 // Where documents stand in the graph: linked ones attract each other, all repel each other, and
 // communities keep together. The same graph always comes out the same: nothing is left to chance.
 
-const CELL = 130; // beyond the neighbouring cells, a cell repels as one
-const SPRING = 52; // the length that a link would like to have
-const REPULSION = 900;
+const CELL = 280; // beyond the neighbouring cells, a cell repels as one
+const SPRING = 130; // the length that a link would like to have
+const REPULSION = 24000;
 
 /** Gives every node `x` and `y`: a spiral, community by community. */
 export function place(nodes) {
   const order = [...nodes].sort((a, b) => (a.community ?? 1e9) - (b.community ?? 1e9) || b.degree - a.degree);
   order.forEach((node, at) => {
-    const [far, angle] = [14 * Math.sqrt(at + 1), at * 2.399963];
+    const [far, angle] = [40 * Math.sqrt(at + 1), at * 2.399963];
     Object.assign(node, { x: far * Math.cos(angle), y: far * Math.sin(angle), vx: 0, vy: 0 });
   });
 }
@@ -55,7 +55,7 @@ function repel(nodes, heat) {
 
 function push(node, other, weight, heat) {
   const [dx, dy] = [node.x - other.x || 0.01, node.y - other.y || 0.01];
-  const force = (REPULSION * weight * heat) / Math.max(dx * dx + dy * dy, 60) / Math.sqrt(Math.max(dx * dx + dy * dy, 1));
+  const force = (REPULSION * weight * heat) / Math.max(dx * dx + dy * dy, 400) / Math.sqrt(Math.max(dx * dx + dy * dy, 1));
   node.vx += dx * force;
   node.vy += dy * force;
 }

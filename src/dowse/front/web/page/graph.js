@@ -1,7 +1,7 @@
 // The graph of links: communities in colours, a search in it, and a list for those who see no picture.
 
 import * as api from "./api.js";
-import { byId, counted, el, show } from "./dom.js";
+import { byId, counted, el, narrow, show } from "./dom.js";
 import { Picture } from "./canvas.js";
 import { change, state } from "./state.js";
 import { isDark } from "./theme.js";
@@ -108,7 +108,7 @@ function frame(host, links) {
     ),
   );
   focused = null;
-  picture = new Picture(canvas, { choose, colour });
+  picture = new Picture(canvas, { choose, colour, covered: narrow() ? 0 : 290 });
   picture.chosen = state.open;
   picture.take(nodes, links);
   canvas.picture = picture; // lets a test ask where a document is drawn

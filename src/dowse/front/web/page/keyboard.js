@@ -25,6 +25,12 @@ function inQuery(event) {
   }
 }
 
+function toQuery() {
+  change({ view: "search" });
+  byId("query").focus();
+  byId("query").select();
+}
+
 /** Goes to the document that is selected. */
 function read() {
   const hit = results.current();
@@ -42,7 +48,7 @@ function anywhere(event, acts) {
   if (typing(event.target)) return void (event.key === "?" && !event.target.value && event.target.id === "query" && help(event));
   const inReader = byId("reader").contains(event.target);
   const keys = {
-    "/": () => change({ view: "search" }) ?? byId("query").select() ?? byId("query").focus(),
+    "/": toQuery,
     "?": () => byId("help").showModal(),
     ArrowDown: () => inReader || results.move(1),
     ArrowUp: () => inReader || results.move(-1),

@@ -59,14 +59,13 @@ function examples() {
 }
 
 function drawFound() {
-  const keep = results.current()?.id ?? "";
-  results.draw(response, keep);
+  results.draw(response, hitOfOpen()?.id ?? results.current()?.id ?? "");
   show(byId("notices"), response.notices.map((notice) => el("p", { class: "notice" }, notice)));
   show(byId("empty"), response.hits.length ? null : nothing());
   filters.draw(response.hits);
   announce(response.hits.length ? `${counted(response.hits.length, "result")}. First: ${response.hits[0].title}` : "Nothing found.");
   layOut();
-  if (state.tab === "why" && state.open) reader.open(results.current(), response);
+  if (openedByHand && state.tab === "why") reader.open(null, response);
 }
 
 function nothing() {
@@ -83,11 +82,17 @@ function failed(error) {
   layOut();
 }
 
-function chosen(hit, read) {
+/** The result that the open document belongs to, if it is one. */
+function hitOfOpen() {
+  const own = response?.hits.filter((hit) => hit.document === state.open) ?? [];
+  return own.find((hit) => hit.first_line === state.line) ?? (state.line ? null : own[0]) ?? null;
+}
+
+function chosen(hit, { read, drawn }) {
   if (!read && narrow()) return; // on a phone a document covers the results: only a tap opens it
-  if (!read && openedByHand && state.open) return;
-  change({ open: hit.document, line: hit.first_line }, { step: read });
-  reader.open(hit, response);
+  if (drawn && openedByHand && state.open) return;
+  openedByHand = false;
+  if (!change({ open: hit.document, line: hit.first_line }, { step: read })) reader.open(hit, response);
 }
 
 /** Which columns there are room and reason for. */
@@ -102,7 +107,6 @@ function layOut() {
   columns.classList.toggle("alone", !state.open);
   const host = graphed ? byId("graph-view") : columns;
   if (byId("reader").parentElement !== host) host.append(byId("reader"));
-  byId("view-search").toggleAttribute("aria-current", false);
   for (const name of ["search", "graph"]) {
     if (state.view === name) byId(`view-${name}`).setAttribute("aria-current", "page");
     else byId(`view-${name}`).removeAttribute("aria-current");
@@ -134,11 +138,10 @@ function changed(names) {
   if (any("filters", "mode")) filters.draw(response?.hits);
   if (any("query")) searchSoon();
   else if (any("project", "filters", "mode", "count", "changes")) search();
-  if (any("open", "tab", "project")) {
-    const hit = results.current();
-    openedByHand = Boolean(state.open) && state.open !== hit?.document;
-    if (any("open", "project")) reader.open(hit, response);
-    else reader.redraw();
+  if (any("open", "line", "tab", "project")) {
+    const hit = hitOfOpen();
+    openedByHand = Boolean(state.open) && !hit;
+    reader.open(hit, response);
     graph.mark(state.open);
   }
   if (names.has("view") && state.view === "graph") graph.open();
@@ -160,10 +163,17 @@ async function begin() {
   keyboard.start({ s: toggleStages });
   api.onTokenNeeded(askForToken);
   theme.onTheme(graph.redraw);
-  status.onIndexed(() => (usual = { key: "", response: null }) && graph.forget() === undefined && search());
+  status.onIndexed(() => {
+    usual = { key: "", response: null };
+    graph.forget();
+    search();
+  });
   results.onChoose(chosen);
   byId("stages-toggle").addEventListener("click", toggleStages);
-  byId("home").addEventListener("click", () => change({ query: "", filters: [], mode: "", open: "", line: 0, view: "search" }) ?? byId("query").focus());
+  byId("home").addEventListener("click", () => {
+    change({ query: "", filters: [], mode: "", open: "", line: 0, view: "search" });
+    byId("query").focus();
+  });
   for (const view of ["search", "graph"]) byId(`view-${view}`).addEventListener("click", () => change({ view }, { step: true }));
   byId("search").addEventListener("submit", (event) => event.preventDefault());
   byId("query").addEventListener("input", () => {
@@ -173,10 +183,10 @@ async function begin() {
   window.addEventListener("popstate", readAddress);
   clear();
   readAddress();
+  openedByHand = Boolean(state.open);
   onChange(changed);
   try {
-    const project = await status.loadProjects();
-    Object.assign(state, { project });
+    state.project = await status.loadProjects();
   } catch (error) {
     return failed(error);
   }

@@ -75,11 +75,6 @@ function tab(name) {
   return el("button", { type: "button", id: `tab-${name}`, role: "tab", class: "tab", "aria-selected": String(on), "aria-controls": "reader-body", tabindex: on ? "0" : "-1", on: act }, TABS[name]);
 }
 
-/** Draws the tab that the state names again. */
-export function redraw() {
-  if (shown.passage) drawWhole(byId("reader"), shown.passage);
-}
-
 function drawTab(body, passage) {
   if (state.tab === "why") drawWhy(body, hit, response);
   else if (state.tab === "related") drawRelated(body);

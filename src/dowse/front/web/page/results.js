@@ -9,7 +9,7 @@ let selected = -1;
 let chosen = () => {};
 let usual = null; // ids of the results under the settings that hold, by place
 
-/** Says what is done when a result is chosen: `act(hit, wantsToRead)`. */
+/** Says what is done when a result is chosen: `act(hit, { read, drawn })`. */
 export function onChoose(act) {
   chosen = act;
 }
@@ -34,7 +34,7 @@ export function draw(response, keep = "") {
   const kept = hits.findIndex((hit) => hit.id === keep);
   byId("query").setAttribute("aria-expanded", String(hits.length > 0));
   show(byId("summary"), summary(response), effect(response));
-  select(hits.length ? Math.max(kept, 0) : -1, { quiet: true });
+  select(hits.length ? Math.max(kept, 0) : -1, { drawn: true });
 }
 
 /** Empties the list. */
@@ -50,8 +50,8 @@ export function clear() {
 /** Dims the list while a newer answer is on its way. */
 export const age = () => byId("results").classList.add("old");
 
-/** Selects a result by its place; with `read`, its document is opened for reading. */
-export function select(place, { read = false, quiet = false } = {}) {
+/** Selects a result by its place; `read` opens it for reading, `drawn` says that nobody chose it. */
+export function select(place, { read = false, drawn = false } = {}) {
   selected = place < 0 ? -1 : Math.min(place, hits.length - 1);
   const cards = [...byId("results").children];
   cards.forEach((one, at) => one.setAttribute("aria-selected", String(at === selected)));
@@ -61,8 +61,8 @@ export function select(place, { read = false, quiet = false } = {}) {
     return;
   }
   byId("query").setAttribute("aria-activedescendant", one.id);
-  if (!quiet) one.scrollIntoView({ block: "nearest", behavior: still() ? "auto" : "smooth" });
-  chosen(hits[selected], read);
+  if (!drawn) one.scrollIntoView({ block: "nearest", behavior: still() ? "auto" : "smooth" });
+  chosen(hits[selected], { read, drawn });
 }
 
 /** Selects the next result, or with -1 the previous. */
@@ -72,7 +72,7 @@ export function move(by) {
 
 function card(hit, place) {
   const headings = hit.header_path[0] === hit.title ? hit.header_path.slice(1) : hit.header_path;
-  const act = { click: () => select(place, { read: narrow(), quiet: true }), dblclick: () => select(place, { read: true }) };
+  const act = { click: () => select(place, { read: narrow() }), dblclick: () => select(place, { read: true }) };
   return el(
     "li",
     { id: `hit-${hit.id}`, class: "hit", role: "option", "aria-selected": "false", "data-id": hit.id, on: act },

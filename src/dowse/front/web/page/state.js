@@ -27,14 +27,15 @@ export function onChange(listener) {
   listeners.push(listener);
 }
 
-/** Changes what is shown; with `step`, going back leads to what was shown before. */
+/** Changes what is shown; with `step`, going back leads to what was shown before. Tells whether anything changed. */
 export function change(changes, { step = false } = {}) {
   const names = Object.keys(changes).filter((name) => JSON.stringify(state[name]) !== JSON.stringify(changes[name]));
-  if (!names.length) return;
+  if (!names.length) return false;
   Object.assign(state, changes);
   const hash = written();
   if (hash !== location.hash) history[step ? "pushState" : "replaceState"](null, "", hash || location.pathname);
   tell(new Set(names));
+  return true;
 }
 
 function tell(names) {

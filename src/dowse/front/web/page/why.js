@@ -44,7 +44,9 @@ function pictures(body, traced) {
 }
 
 function search(body, response) {
-  const rows = Object.entries(response.counts);
+  // Stages before the first candidates only look at the query.
+  const all = Object.entries(response.counts);
+  const rows = all.slice(Math.max(all.findIndex(([, left]) => left > 0), 0)).filter(([stage]) => stage in response.seconds);
   if (!rows.length) return null;
   const time = (stage) => (response.seconds[stage] === undefined ? "" : `${(response.seconds[stage] * 1000).toFixed(1)} ms`);
   return figure("Candidates left after each stage", funnelFigure(rows, response.seconds, width(body)), ["Stage", "Left", "Time"], rows.map(([stage, left]) => [spoken(stage), left, time(stage)]));
