@@ -31,6 +31,8 @@ _STATUS: tuple[tuple[type[DowseError], int], ...] = (
 _HINTS = {
     404: "See: /api/v1/openapi.json",
     405: "Use one of the methods in the header Allow.",
+    408: "Send the whole request, and at once.",
+    413: "Send less.",
     415: "Send: Content-Type: application/json",
 }
 _log = logging.getLogger("dowse.web")

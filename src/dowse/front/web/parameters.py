@@ -22,7 +22,8 @@ Record = TypeVar("Record", bound=Struct)
 
 _WORDS = r"^[^\x00]*[^\s\x00][^\x00]*$"
 _DATE = r"^[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?)?)?)?$"
-_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?")
 
 Text = Annotated[str, Meta(min_length=1, max_length=500, pattern=_WORDS)]
 Date = Annotated[str, Meta(pattern=_DATE, max_length=19)]
@@ -236,11 +237,8 @@ def _read(name: str, kind: Any, values: Sequence[str]) -> object:
     text = values[0]
     if kind is bool:
         return {"true": True, "false": False}.get(text, text)
-    if kind in {int, float} and _NUMBER.fullmatch(text) and len(text) < 30:
-        return msgspec.json.decode(_plain_number(text))
+    if kind is int and _WHOLE.fullmatch(text):
+        return int(text)
+    if kind is float and _NUMBER.fullmatch(text):
+        return float(text)
     return text
-
-
-def _plain_number(text: str) -> str:
-    sign, digits = ("-", text[1:]) if text.startswith("-") else ("", text)
-    return sign + (digits.lstrip("0") or "0") if digits.isdigit() else text

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import anyio
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dowse.front.web.answers import refusal
@@ -142,21 +143,10 @@ class Guard:
             await self._app(scope, _Counting(receive, limits), sending)
             return
         with anyio.move_on_after(limits.seconds) as patience:
-            try:
-                await self._app(scope, _Counting(receive, limits), sending)
-            except _TooMuchError as error:
-                patience.shield = True
-                if not sending.begun:
-                    await refusal(error.status, error.what, error.hint)(scope, receive, sending)
+            await self._app(scope, _Counting(receive, limits), sending)
         if patience.cancelled_caught and not sending.begun:
             said = refusal(504, "This took too long.", "Ask for less, or try again.")
             await said(scope, receive, sending)
-
-
-class _TooMuchError(Exception):
-    def __init__(self, status: int, what: str, hint: str) -> None:
-        super().__init__(what)
-        self.status, self.what, self.hint = status, what, hint
 
 
 class _Counting:
@@ -174,12 +164,11 @@ class _Counting:
             with anyio.fail_after(self._limits.upload_seconds):
                 message = await self._receive()
         except TimeoutError:
-            raise _TooMuchError(408, "The request did not arrive.", "Try again.") from None
+            raise HTTPException(408, "The request did not arrive") from None
         self._bytes += len(message.get("body", b""))
         self._whole = not message.get("more_body", False)
         if self._bytes > self._limits.body:
-            most = f"At most {self._limits.body:,} bytes."
-            raise _TooMuchError(413, "The request is too large.", most)
+            raise HTTPException(413, "The request is too large")
         return message
 
 
