@@ -134,8 +134,9 @@ def _reply(response: Response, engine: Engine) -> Reply:
         "hits": _hits(response.hits, engine),
         "notices": list(response.notices),
     }
-    if response.nearest and not response.hits:
+    if not response.hits:
         structured["nearest"] = _hits(response.nearest, engine)
+        structured["removed"] = dict(response.removed)
     named = [replace(hit, document=visible_line(hit.document)) for hit in response.hits]
     text = as_markdown(replace(response, hits=tuple(named)))
     return Reply(structured, f"{QUOTED}\n\n{text}", _links(response, engine))

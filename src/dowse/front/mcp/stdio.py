@@ -45,4 +45,7 @@ def serve_stdio(
         async with stdio_server() as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
 
-    anyio.run(run)
+    try:
+        anyio.run(run)
+    except* (BrokenPipeError, ConnectionResetError):
+        pass  # the client is gone, and nobody is left to be told

@@ -16,7 +16,8 @@ _HIDDEN = re.compile(
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb"
     "\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
-_COMMENT = re.compile(r"<!--(?P<inner>.*?)(?:--!?>|\Z)", re.DOTALL)
+_COMMENT = re.compile(r"<!--(?:-?>|.*?(?:--!?>|\Z))", re.DOTALL)
+_HIDDEN_COMMENT = "⟦hidden comment⟧"
 _FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)$", re.MULTILINE)
 
 
@@ -51,13 +52,9 @@ def _without_comments(text: str) -> list[str]:
     parts: list[str] = []
     end = 0
     for start, stop in _code(text):
-        parts += [_COMMENT.sub(_note_comment, text[end:start]), text[start:stop]]
+        parts += [_COMMENT.sub(_HIDDEN_COMMENT, text[end:start]), text[start:stop]]
         end = stop
-    return [*parts, _COMMENT.sub(_note_comment, text[end:])]
-
-
-def _note_comment(match: re.Match[str]) -> str:
-    return f"⟦hidden comment of {len(match['inner'].strip())} characters⟧"
+    return [*parts, _COMMENT.sub(_HIDDEN_COMMENT, text[end:])]
 
 
 def _code(text: str) -> list[tuple[int, int]]:
