@@ -22,6 +22,9 @@ from dowse.types import Finding
 LOCAL_FILE = "dowse.toml"
 """The settings file that may lie with the documents."""
 
+ELSEWHERE = "elsewhere"
+"""The folder below a project's that is never made: roots in it are on another machine."""
+
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
 _INDEX = "index"  # the folder of the index in that of the project
 
@@ -43,6 +46,11 @@ class Project:
     def index_folder(self) -> Path:
         """Where its index lies."""
         return self.folder / _INDEX
+
+    def is_elsewhere(self, root: Path) -> bool:
+        """Whether a root stands for a folder of the machine that the project was imported from."""
+        # Not below its own folder: a project may have been renamed since.
+        return root.parent.name == ELSEWHERE and root.is_relative_to(self.folder.parent)
 
     @property
     def named_roots(self) -> list[Root]:

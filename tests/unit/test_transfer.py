@@ -336,6 +336,11 @@ def test_documents_that_are_elsewhere_stay_through_everything(
         assert status.counts.documents == 21
         assert (status.freshness.new, status.freshness.deleted) == (0, 0)
         assert not engine.path_of(hit.document).exists()
+        with pytest.raises(Refused, match="nothing to build it from"):
+            engine.index(rebuild=True)
+        assert engine.search("gateway radio").hits
+    renamed = theirs.projects.rename("notes", "renamed")
+    assert all(renamed.is_elsewhere(root) for root in renamed.roots)
 
 
 def test_documents_that_are_here_are_known_again(

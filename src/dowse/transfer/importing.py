@@ -13,7 +13,7 @@ from typing import Any
 
 from dowse.embed import known_models
 from dowse.errors import BadSettings, Damaged, UsageError
-from dowse.projects import Project, update_toml
+from dowse.projects import ELSEWHERE, Project, update_toml
 from dowse.settings import Settings, known_settings
 from dowse.stamp import takes_vectors, wanted_stamp
 from dowse.transfer.archive import Archive, open_archive
@@ -160,7 +160,7 @@ def _roots(manifest: Manifest, home: Path, given: Sequence[Path]) -> tuple[Path,
         )
     # The ending is there to be taken off: names of roots are what comes before it.
     names = manifest.roots[len(given) :]
-    elsewhere = [home / "elsewhere" / f"{name or home.name}.root" for name in names]
+    elsewhere = [home / ELSEWHERE / f"{name or home.name}.root" for name in names]
     project = Project(home.name, home, (*given, *elsewhere))
     for root, name in zip(project.named_roots, manifest.roots, strict=True):
         if root.name != name:
