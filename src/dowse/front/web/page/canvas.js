@@ -106,8 +106,9 @@ export class Picture {
     pen.lineWidth = 1 / zoom;
     for (const link of this.links) {
       const on = this.#stands(link.source) && this.#stands(link.target);
-      pen.globalAlpha = (on ? 0.4 : 0.06) * (this.hovered && link.source !== this.hovered && link.target !== this.hovered ? 0.4 : 1);
-      pen.strokeStyle = link.source.community !== null && link.source.community === link.target.community ? this.colour(link.source.community) : style.color;
+      const within = link.source.community !== null && link.source.community === link.target.community;
+      pen.globalAlpha = (on ? (within ? 0.5 : 0.22) : 0.05) * (this.hovered && link.source !== this.hovered && link.target !== this.hovered ? 0.4 : 1);
+      pen.strokeStyle = within ? this.colour(link.source.community) : style.color;
       pen.beginPath();
       pen.moveTo(link.source.x, link.source.y);
       pen.lineTo(link.target.x, link.target.y);
@@ -162,7 +163,8 @@ export class Picture {
   }
 
   #radius(node) {
-    return 4 + 1.3 * Math.sqrt(node.degree);
+    // From far away discs shrink less than the distances between them.
+    return (4 + 1.3 * Math.sqrt(node.degree)) / Math.sqrt(Math.min(this.view.zoom, 1));
   }
 
   #world({ x, y }) {

@@ -87,7 +87,8 @@ function gather(nodes, heat) {
       node.vx += (centre.x / centre.count - node.x) * 0.045 * heat;
       node.vy += (centre.y / centre.count - node.y) * 0.045 * heat;
     }
-    node.vx -= node.x * 0.012 * heat;
-    node.vy -= node.y * 0.012 * heat;
+    const home = node.degree ? 0.012 : 0.03; // what has no links would drift away
+    node.vx -= node.x * home * heat;
+    node.vy -= node.y * home * heat;
   }
 }

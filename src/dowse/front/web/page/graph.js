@@ -12,11 +12,12 @@ let drawnFor = "";
 let picture = null;
 let nodes = [];
 let names = new Map(); // communities, the largest first: number → { place, title, ids }
+let marked = ""; // the document that has a ring
 let focused = null; // the community that stands out
 
 /** Shows the graph of the project; asks for it when it is not there yet. */
 export async function open() {
-  const host = byId("graph-view");
+  const host = byId("graph-picture");
   if (drawnFor === state.project && picture) return picture.draw();
   show(host, el("p", { class: "soft waiting" }, "Reading the links …"));
   const project = state.project;
@@ -46,6 +47,7 @@ export function redraw() {
 
 /** Marks the document that is open. */
 export function mark(id) {
+  marked = id;
   if (!picture) return;
   picture.chosen = id;
   picture.draw();
@@ -109,7 +111,7 @@ function frame(host, links) {
   );
   focused = null;
   picture = new Picture(canvas, { choose, colour, covered: narrow() ? 0 : 290 });
-  picture.chosen = state.open;
+  picture.chosen = marked;
   picture.take(nodes, links);
   canvas.picture = picture; // lets a test ask where a document is drawn
   legend();

@@ -7,7 +7,7 @@ import * as results from "./results.js";
 import { change, state } from "./state.js";
 import * as theme from "./theme.js";
 
-/** Listens to keys on the whole page; `acts` are what other rooms do for a key. */
+/** Listens to keys on the whole page; `acts` are what the page does for them: `stages` and `go(view)`. */
 export function start(acts) {
   byId("query").addEventListener("keydown", inQuery);
   document.addEventListener("keydown", (event) => anywhere(event, acts));
@@ -25,8 +25,8 @@ function inQuery(event) {
   }
 }
 
-function toQuery() {
-  change({ view: "search" });
+function toQuery(acts) {
+  acts.go("search");
   byId("query").focus();
   byId("query").select();
 }
@@ -44,11 +44,11 @@ const typing = (target) => target.matches?.("input:not([type=checkbox]), select,
 function anywhere(event, acts) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
   if (document.querySelector("dialog[open]")) return; // a dialog closes itself
-  if (event.key === "Escape") return void escape(event);
+  if (event.key === "Escape") return void escape(event, acts);
   if (typing(event.target)) return void (event.key === "?" && !event.target.value && event.target.id === "query" && help(event));
   const inReader = byId("reader").contains(event.target);
   const keys = {
-    "/": toQuery,
+    "/": () => toQuery(acts),
     "?": () => byId("help").showModal(),
     ArrowDown: () => inReader || results.move(1),
     ArrowUp: () => inReader || results.move(-1),
@@ -57,9 +57,9 @@ function anywhere(event, acts) {
     Enter: () => event.target === document.body && read(),
     w: () => change({ tab: state.tab === "why" ? "document" : "why" }),
     r: () => change({ tab: state.tab === "related" ? "document" : "related" }),
-    g: () => change({ view: state.view === "graph" ? "search" : "graph" }, { step: true }),
+    g: () => acts.go(state.view === "graph" ? "search" : "graph"),
     d: () => theme.toggle(),
-    ...acts,
+    s: acts.stages,
   };
   const act = keys[event.key];
   if (!act) return;
@@ -74,13 +74,13 @@ function help(event) {
 }
 
 /** One step back: the form, the place inside the document, the document, the words. */
-function escape(event) {
+function escape(event, acts) {
   event.preventDefault();
   const query = byId("query");
   if (filters.toggle(false)) return;
   if (document.activeElement !== query && byId("reader").contains(document.activeElement) && state.view === "search") query.focus({ preventScroll: true });
   else if (state.open && (state.view === "graph" || getComputedStyle(byId("reader")).position === "fixed")) change({ open: "", line: 0 });
-  else if (state.view === "graph") change({ view: "search" });
+  else if (state.view === "graph") acts.go("search");
   else if (document.activeElement !== query) query.focus();
   else if (state.query || state.filters.length) change({ query: "", filters: [], open: "", line: 0 });
 }

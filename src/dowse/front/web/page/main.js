@@ -114,11 +114,19 @@ function layOut() {
   document.title = state.query ? `${state.query} – dowse` : "dowse";
 }
 
+/** Goes to the graph, or back to the results with the selected one beside them. */
+function go(view) {
+  if (view === state.view) return;
+  change(view === "graph" ? { view, open: "", line: 0 } : { view }, { step: true });
+  const hit = results.current();
+  if (view === "search" && !state.open && hit) chosen(hit, { read: false, drawn: true });
+}
+
 function toggleStages() {
   const panel = byId("stages");
   panel.hidden = !panel.hidden;
   byId("stages-toggle").setAttribute("aria-expanded", String(!panel.hidden));
-  if (state.view === "graph" && !panel.hidden) change({ view: "search" });
+  if (!panel.hidden) go("search");
   layOut();
 }
 
@@ -142,7 +150,7 @@ function changed(names) {
     const hit = hitOfOpen();
     openedByHand = Boolean(state.open) && !hit;
     reader.open(hit, response);
-    graph.mark(state.open);
+    graph.mark(state.open || (results.current()?.document ?? ""));
   }
   if (names.has("view") && state.view === "graph") graph.open();
   layOut();
@@ -160,7 +168,8 @@ async function begin() {
   theme.start();
   filters.start();
   status.start();
-  keyboard.start({ s: toggleStages });
+  reader.start();
+  keyboard.start({ stages: toggleStages, go });
   api.onTokenNeeded(askForToken);
   theme.onTheme(graph.redraw);
   status.onIndexed(() => {
@@ -174,7 +183,7 @@ async function begin() {
     change({ query: "", filters: [], mode: "", open: "", line: 0, view: "search" });
     byId("query").focus();
   });
-  for (const view of ["search", "graph"]) byId(`view-${view}`).addEventListener("click", () => change({ view }, { step: true }));
+  for (const view of ["search", "graph"]) byId(`view-${view}`).addEventListener("click", () => go(view));
   byId("search").addEventListener("submit", (event) => event.preventDefault());
   byId("query").addEventListener("input", () => {
     openedByHand = false;

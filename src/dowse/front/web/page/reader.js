@@ -12,6 +12,8 @@ let shown = { project: "", reference: "" };
 let hit = null; // the result that is read; null for a document that was opened otherwise
 let response = null; // the answer that the result belongs to
 let asking = new AbortController();
+let loading = false;
+let wantsFocus = false; // once the document is there
 
 /** Opens what the state names; `found` and `answer` are the result and the response it comes from. */
 export async function open(found, answer) {
@@ -25,15 +27,20 @@ export async function open(found, answer) {
   }
   asking.abort();
   asking = new AbortController();
+  wantsFocus ||= reader.contains(document.activeElement) && document.activeElement.id === "reader-body";
   const same = shown.reference === state.open && shown.project === state.project;
-  if (!same) show(reader, el("p", { class: "soft waiting" }, "Opening …"));
+  if (!same && !shown.reference) show(reader, el("p", { class: "soft waiting" }, "Opening …"));
+  loading = !same;
   try {
     const passage = same ? shown.passage : await api.documentOf(state.project, state.open, asking.signal);
     shown = { project: state.project, reference: state.open, passage };
+    loading = false;
     drawWhole(reader, passage);
+    if (wantsFocus) focus();
   } catch (error) {
     if (error.name === "AbortError") return;
     shown = { project: "", reference: "" };
+    [loading, wantsFocus] = [false, false];
     show(reader, closing(), el("p", { class: "notice bad", role: "alert" }, `${error.message} ${error.hint ?? ""}`));
   }
 }
@@ -73,6 +80,16 @@ function tab(name) {
     },
   };
   return el("button", { type: "button", id: `tab-${name}`, role: "tab", class: "tab", "aria-selected": String(on), "aria-controls": "reader-body", tabindex: on ? "0" : "-1", on: act }, TABS[name]);
+}
+
+/** Pictures are drawn for the room there is, and again when that changes. */
+export function start() {
+  let wide = 0;
+  new ResizeObserver(([{ contentRect }]) => {
+    const changed = wide && Math.abs(contentRect.width - wide) > 4;
+    wide = contentRect.width;
+    if (changed && state.tab === "why" && hit && byId("reader-body")) drawWhy(byId("reader-body"), hit, response);
+  }).observe(byId("reader"));
 }
 
 function drawTab(body, passage) {
@@ -172,5 +189,6 @@ function dangling(names) {
 
 /** Moves into the document, to read it with the keyboard. */
 export function focus() {
-  byId("reader-body")?.focus({ preventScroll: true });
+  wantsFocus = loading;
+  if (!loading) byId("reader-body")?.focus({ preventScroll: true });
 }

@@ -76,7 +76,7 @@ function card(hit, place) {
   return el(
     "li",
     { id: `hit-${hit.id}`, class: "hit", role: "option", "aria-selected": "false", "data-id": hit.id, on: act },
-    el("div", { class: "hit-top" }, el("span", { class: "hit-title" }, hit.title), moved(hit, place), el("span", { class: "hit-score" }, mini(hit), hit.score.toFixed(2))),
+    el("div", { class: "hit-top" }, el("span", { class: "hit-title" }, hit.title), moved(hit, place), el("span", { class: "hit-score" }, mini(hit), el("span", { class: "hit-number" }, hit.score.toFixed(2)))),
     el("div", { class: "hit-path" }, `${hit.document}:${hit.first_line}`, headings.map((one) => [" › ", el("b", {}, one)])),
     el("p", { class: "hit-snippet" }, marked(hit.snippet)),
     hit.tags.length ? el("div", { class: "hit-tags" }, hit.tags.map((tag) => `#${tag}`).join("  ")) : null,
