@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from mcp import Client
 from mcp.server.lowlevel.server import Server
 from mcp_types import ListToolsResult, ResourceLink
 
+from dowse.front.cli.link_shapes import NeighbourShape
+from dowse.front.cli.search_shapes import HitShape
+from dowse.front.cli.shapes import PassageShape, ProjectShape
+from dowse.front.mcp import outputs
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.server import build_server
 from dowse.present import count_tokens
@@ -204,3 +208,22 @@ def test_nothing_found_is_no_error(ask: Ask) -> None:
     assert not found.is_error
     assert found.structured_content["hits"] == []
     assert "kept out" in text_of(found)
+
+
+@pytest.mark.parametrize(
+    ("fields", "record"),
+    [
+        (outputs.HIT, HitShape),
+        (outputs.PASSAGE, PassageShape),
+        (outputs.NEIGHBOUR, NeighbourShape),
+        (outputs.PROJECT, ProjectShape),
+    ],
+)
+def test_what_is_promised_is_what_the_records_hold(fields: dict[str, Any], record: type) -> None:
+    names = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
+    hints = get_type_hints(record)
+    for name, schema in fields.items():
+        inner = names[schema.get("items", schema)["type"]]
+        promised = {f"tuple[{inner}, ...]"} if "items" in schema else {inner, f"{inner} | None"}
+        hint = hints[name]
+        assert (hint.__name__ if isinstance(hint, type) else str(hint)) in promised

@@ -40,7 +40,7 @@ class Desk:
             threading.Thread(target=self._warm, name="dowse-mcp-warm", daemon=True).start()
 
     def _warm(self) -> None:
-        import dowse.front.mcp.tools  # noqa: F401, PLC0415  its imports are what takes time
+        from dowse.front.mcp import informing, reading, resources, searching  # noqa: F401, PLC0415
 
         self.service.warm(self._pinned)
 

@@ -11,14 +11,13 @@ from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.front.cli.shapes import ProjectShape, StatusShape
 from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.outputs import PROJECT, Json
 from dowse.front.mcp.parameters import Arguments
-from dowse.front.mcp.replies import Reply
-from dowse.front.mcp.schema import STRING, STRINGS, Choice, Json, as_object
+from dowse.front.mcp.replies import Reply, pick
 from dowse.projects import Project
 from dowse.service import Job
 
-_STATUS = Choice(StatusShape, ("indexed", "up_to_date", "freshness", "counts", "notices"))
-_PROJECT = Choice(ProjectShape, ("name", "roots"))
+_STATUS = ("indexed", "up_to_date", "freshness", "counts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +45,10 @@ class JobShape:
         )
 
 
-_JOB = Choice(JobShape, tuple(JobShape.__slots__))
-
-
-def info_schema() -> Json:
-    """The schema of what `project_info` gives."""
-    properties = {
-        "projects": {"type": "array", "items": _PROJECT.schema()},
-        "project": STRING,
-        "model": STRING,
-        "status": {"type": "object"},
-        "job": {"type": "object"},
-        "missing": STRINGS,
-        "notices": STRINGS,
-    }
-    return as_object(properties, ("projects", "missing", "notices"))
-
-
 def project_info(desk: Desk, arguments: Arguments) -> Reply:
     """Everything there is to know about the projects, and about one of them."""
     info: dict[str, Any] = {
-        "projects": [_PROJECT.of(ProjectShape.of(one)) for one in desk.projects()],
+        "projects": [pick(ProjectShape.of(one), PROJECT) for one in desk.projects()],
         "missing": [],
         "notices": [],
     }
@@ -84,18 +66,17 @@ def project_info(desk: Desk, arguments: Arguments) -> Reply:
 def _about(desk: Desk, project: Project) -> dict[str, Any]:
     engine = desk.service.engine(project.name)
     shape = StatusShape.of(engine.status())
-    status = _STATUS.of(shape)
-    notices = list(status.pop("notices"))
+    notices = list(shape.notices)
     job = desk.service.job(project.name)
     running = job is not None and not job.ended.is_set()
     if not running and not notices and not shape.up_to_date:
         job = desk.service.index(project.name)
         notices.append("The folder has moved on; the index is brought level in the background.")
-    told = {"job": _JOB.of(JobShape.of(job))} if job is not None else {}
+    told = {"job": pick(JobShape.of(job), JobShape.__slots__)} if job is not None else {}
     return {
         "project": project.name,
         "model": str((shape.stamp or {}).get("model", "none")),
-        "status": status,
+        "status": pick(shape, _STATUS),
         **told,
         "missing": list(_missing(engine)) if shape.indexed else [],
         "notices": notices,

@@ -10,9 +10,9 @@ from dowse.errors import UsageError
 from dowse.front.cli.link_shapes import NeighbourShape, RelatedShape
 from dowse.front.cli.shapes import PassageShape
 from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.outputs import NEIGHBOUR, PASSAGE, Json
 from dowse.front.mcp.parameters import Arguments
-from dowse.front.mcp.replies import QUOTED, Link, Reply, coded, fenced, sourced
-from dowse.front.mcp.schema import OBJECTS, STRING, STRINGS, Choice, Json, as_object
+from dowse.front.mcp.replies import QUOTED, Link, Reply, coded, fenced, pick
 from dowse.front.mcp.uris import SCHEME, parse_uri, uri_of
 from dowse.front.mcp.visible import visible, visible_line
 from dowse.present import fit
@@ -21,31 +21,12 @@ from dowse.references import Passage
 MAX_TOKENS = 8000
 """How long a reply may be when the call does not say."""
 
-_PASSAGE = Choice(
-    PassageShape, ("document", "title", "first_line", "last_line", "total_lines", "text")
-)
-_NEIGHBOUR = Choice(NeighbourShape, ("document", "title", "score"))
 _GROUPS = {
     "links_to": "Links to",
     "linked_from": "Linked from",
     "community": "Same community",
     "similar": "Similar",
 }
-
-
-def passages_schema() -> Json:
-    """The schema of what `get_document` gives."""
-    passages = {"type": "array", "items": _PASSAGE.schema({"uri": STRING})}
-    properties = sourced({"passages": passages, "notices": STRINGS})
-    return as_object(properties, ("project", "about", "passages", "notices"))
-
-
-def related_schema() -> Json:
-    """The schema of what `related_documents` gives."""
-    groups: Json = dict.fromkeys(_GROUPS, OBJECTS)
-    groups["links_to"] = {"type": "array", "items": _NEIGHBOUR.schema({"uri": STRING})}
-    properties = sourced({"document": STRING, "title": STRING, **groups, "dangling": STRINGS})
-    return as_object(properties, ("project", "about", "document"))
 
 
 def get_document(desk: Desk, arguments: Arguments) -> Reply:
@@ -127,7 +108,7 @@ def _reply(kept: list[tuple[Engine, Passage]], project: str, notices: list[str])
     links: dict[str, Link] = {}
     for engine, passage in kept:
         uri = uri_of(engine.project.name, passage.document)
-        passages.append(_PASSAGE.of(PassageShape.of(passage, engine)) | {"uri": uri})
+        passages.append(pick(PassageShape.of(passage, engine), PASSAGE) | {"uri": uri})
         links[uri] = Link(uri, passage.document, passage.title)
         name = coded(visible_line(passage.document))
         lines = f"lines {passage.first_line}-{passage.last_line} of {passage.total_lines}"
@@ -162,8 +143,8 @@ def related_documents(desk: Desk, arguments: Arguments) -> Reply:
 
 def _neighbours(shapes: tuple[NeighbourShape, ...], project: str) -> list[Json]:
     return [
-        _NEIGHBOUR.of(one)
-        | {"title": visible_line(one.title), "uri": uri_of(project, one.document)}
+        pick(replace(one, title=visible_line(one.title)), NEIGHBOUR)
+        | {"uri": uri_of(project, one.document)}
         for one in shapes
     ]
 

@@ -25,7 +25,7 @@ def page(desk: Desk, cursor: str | None) -> tuple[list[types.Resource], str | No
 
     A cursor is the address of the last document listed, so that it holds while documents change.
     """
-    after = _place(cursor) if cursor else ("", "")
+    after = parse_uri(cursor) if cursor else ("", "")
     found = list(islice(_entries(desk, after), _PAGE + 1))
     shown = [_resource(project, entry) for project, entry in found[:_PAGE]]
     return shown, shown[-1].uri if len(found) > _PAGE else None
@@ -38,13 +38,6 @@ def read(desk: Desk, uri: str) -> types.TextResourceContents:
     return types.TextResourceContents(
         uri=uri, mime_type=_type(passage.document), text=visible(passage.text), _meta=dict(_DATA)
     )
-
-
-def _place(cursor: str) -> tuple[str, str]:
-    try:
-        return parse_uri(cursor)
-    except DowseError:
-        return "", ""
 
 
 def _entries(desk: Desk, after: tuple[str, str]) -> Iterator[tuple[str, DocumentEntry]]:

@@ -10,9 +10,9 @@ from dowse.errors import UsageError
 from dowse.front.cli.formats import within_budget
 from dowse.front.cli.search_shapes import HitShape
 from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.outputs import HIT, Json
 from dowse.front.mcp.parameters import Arguments
-from dowse.front.mcp.replies import QUOTED, Link, Reply, sourced
-from dowse.front.mcp.schema import OBJECTS, STRING, STRINGS, Choice, Json, as_object
+from dowse.front.mcp.replies import QUOTED, Link, Reply, pick
 from dowse.front.mcp.uris import uri_of
 from dowse.front.mcp.visible import visible, visible_line
 from dowse.present import as_markdown
@@ -22,23 +22,6 @@ from dowse.types import Hit, Response
 MAX_TOKENS = 4000
 """How long a reply may be when the call does not say."""
 
-_HIT = Choice(
-    HitShape,
-    (
-        "rank",
-        "score",
-        "id",
-        "document",
-        "title",
-        "header_path",
-        "first_line",
-        "last_line",
-        "modified",
-        "stale",
-        "tags",
-        "text",
-    ),
-)
 _SETTINGS = {
     "top_n": "search.top_n",
     "mode": "search.mode",
@@ -50,21 +33,6 @@ _SETTINGS = {
     "rerank": "rerank.enabled",
 }
 _LISTS = ("category", "author", "tag", "path", "source", "language")
-
-
-def search_schema() -> Json:
-    """The schema of what a search gives."""
-    return _schema({"type": "array", "items": _HIT.schema({"uri": STRING})})
-
-
-def brief_search_schema() -> Json:
-    """The same for those who know already what a hit is: every list of tools is paid for."""
-    return _schema(OBJECTS)
-
-
-def _schema(hits: Json) -> Json:
-    properties = sourced({"query": STRING, "hits": hits, "notices": STRINGS})
-    return as_object(properties, ("project", "about", "hits", "notices"))
 
 
 def query_documents(desk: Desk, arguments: Arguments) -> Reply:
@@ -145,7 +113,7 @@ def _reply(response: Response, engine: Engine) -> Reply:
 def _hits(hits: tuple[Hit, ...], engine: Engine) -> list[Json]:
     project = engine.project.name
     shapes = [HitShape.of(rank, hit, engine) for rank, hit in enumerate(hits, start=1)]
-    return [_HIT.of(shape) | {"uri": uri_of(project, shape.document)} for shape in shapes]
+    return [pick(shape, HIT) | {"uri": uri_of(project, shape.document)} for shape in shapes]
 
 
 def _links(response: Response, engine: Engine) -> tuple[Link, ...]:

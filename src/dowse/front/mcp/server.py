@@ -17,13 +17,13 @@ from dowse.errors import DowseError
 from dowse.front.mcp import welcome
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.parameters import check_arguments, input_schema
+from dowse.front.mcp.tools import ToolSpec, tools
 from dowse.front.mcp.uris import TEMPLATE
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from dowse.front.mcp.replies import Reply
-    from dowse.front.mcp.tools import ToolSpec
 
 _T = TypeVar("_T")
 _AT_ONCE = 4  # calls that work at the same time; each uses all cores while it embeds
@@ -57,7 +57,7 @@ class _Door:
     def __init__(self, desk: Desk, names: Sequence[str], *, compat: bool) -> None:
         self._desk = desk
         self._names = names
-        self._compat = compat
+        self._tools = tools(compat=compat)
         self._limiter: anyio.CapacityLimiter | None = None
 
     async def _aside(self, work: Callable[[], _T]) -> _T:
@@ -70,23 +70,15 @@ class _Door:
         self, _: ServerRequestContext[Any, Any], __: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         self._desk.warm()
-        specs = await self._aside(self._tools)
-        return types.ListToolsResult(tools=[_described(one) for one in specs.values()])
-
-    def _tools(self) -> dict[str, ToolSpec]:
-        from dowse.front.mcp.tools import tools  # noqa: PLC0415  the handshake does not wait for it
-
-        return tools(compat=self._compat)
+        return types.ListToolsResult(tools=[_described(one) for one in self._tools.values()])
 
     async def call_tool(
         self, _: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         self._desk.warm()
-        specs = await self._aside(self._tools)
-        spec = specs.get(params.name)
+        spec = self._tools.get(params.name)
         if spec is None:
-            known = ", ".join(specs)
-            message = f"There is no tool {params.name!r}. Known are: {known}."
+            message = f"There is no tool {params.name!r}. Known are: {', '.join(self._tools)}."
             raise MCPError(types.INVALID_PARAMS, message)
         try:
             arguments = check_arguments(spec.parameters, params.arguments or {})
@@ -101,7 +93,10 @@ class _Door:
         from dowse.front.mcp.resources import page  # noqa: PLC0415  as above
 
         cursor = params.cursor if params else None
-        found, following = await self._aside(partial(page, self._desk, cursor))
+        try:
+            found, following = await self._aside(partial(page, self._desk, cursor))
+        except DowseError as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from error
         return types.ListResourcesResult(resources=found, next_cursor=following)
 
     async def list_templates(
@@ -159,7 +154,7 @@ def _described(spec: ToolSpec) -> types.Tool:
         title=spec.title,
         description=spec.description,
         input_schema=input_schema(spec.parameters),
-        output_schema=spec.output(),
+        output_schema=spec.output,
         annotations=_ANNOTATIONS,
     )
 

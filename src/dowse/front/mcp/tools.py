@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from dowse.front.mcp import informing, reading, searching
-from dowse.front.mcp.desk import Desk
+from dowse.front.mcp import outputs
+from dowse.front.mcp.outputs import Json
 from dowse.front.mcp.parameters import Arguments, Parameter
-from dowse.front.mcp.replies import Reply
-from dowse.front.mcp.schema import Json
 from dowse.presets import PRESETS
+
+if TYPE_CHECKING:
+    from dowse.front.mcp.desk import Desk
+    from dowse.front.mcp.replies import Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +24,15 @@ class ToolSpec:
     title: str
     description: str
     parameters: tuple[Parameter, ...]
-    output: Callable[[], Json]  # the schema of what it gives
-    run: Callable[[Desk, Arguments], Reply]
+    output: Json  # the schema of what it gives
+    works: str  # the module and the function that do it
+
+    def run(self, desk: Desk, arguments: Arguments) -> Reply:
+        """Does it; the engine is loaded no sooner."""
+        module, _, function = self.works.partition(".")
+        work = getattr(importlib.import_module(f"dowse.front.mcp.{module}"), function)
+        reply: Reply = work(desk, arguments)
+        return reply
 
 
 _PROJECT = Parameter("project", "string", "One of the projects.")
@@ -70,8 +80,8 @@ _QUERY = ToolSpec(
         Parameter("preset", "string", "A named set of settings.", choices=tuple(PRESETS)),
         _MAX_TOKENS,
     ),
-    searching.search_schema,
-    searching.query_documents,
+    outputs.SEARCH,
+    "searching.query_documents",
 )
 _HYPOTHESIS = ToolSpec(
     "search_with_hypothesis",
@@ -86,8 +96,8 @@ _HYPOTHESIS = ToolSpec(
         _MIN_CONFIDENCE,
         _MAX_TOKENS,
     ),
-    searching.brief_search_schema,
-    searching.search_with_hypothesis,
+    outputs.BRIEF_SEARCH,
+    "searching.search_with_hypothesis",
 )
 _GET = ToolSpec(
     "get_document",
@@ -106,8 +116,8 @@ _GET = ToolSpec(
         _PROJECT,
         _MAX_TOKENS,
     ),
-    reading.passages_schema,
-    reading.get_document,
+    outputs.PASSAGES,
+    "reading.get_document",
 )
 _RELATED = ToolSpec(
     "related_documents",
@@ -119,8 +129,8 @@ _RELATED = ToolSpec(
         _PROJECT,
         Parameter("limit", "integer", "Most of each kind; 10.", low=1, high=100),
     ),
-    reading.related_schema,
-    reading.related_documents,
+    outputs.RELATED,
+    "reading.related_documents",
 )
 _INFO = ToolSpec(
     "project_info",
@@ -128,8 +138,8 @@ _INFO = ToolSpec(
     "Which projects there are; of one of them how many documents, which model, whether the index is"
     " up to date or being built, and what is missing and why.",
     (_PROJECT,),
-    informing.info_schema,
-    informing.project_info,
+    outputs.INFO,
+    "informing.project_info",
 )
 
 TOOLS = (_QUERY, _HYPOTHESIS, _GET, _RELATED, _INFO)
