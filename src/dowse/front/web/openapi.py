@@ -22,6 +22,7 @@ _FAILURES = {
     "405": "Another method is needed.",
     "409": "The index cannot serve as it is, or another process is writing.",
     "413": "The request is too large.",
+    "414": "The address is too long; POST takes more.",
     "415": "The body is not declared as JSON.",
     "421": "The server is not called by this name.",
     "422": "The request is well formed, but a setting, a date or a reference in it is not right.",

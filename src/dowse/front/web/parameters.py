@@ -20,10 +20,11 @@ from dowse.settings import find_setting, parse_text
 
 Record = TypeVar("Record", bound=Struct)
 
-_WORDS = r"^[^\x00]*[^\s\x00][^\x00]*$"
+# Spelled out, since not all who read the description mean the same by \s.
+_WORDS = r"^[^\x00]*[^\x00-\x20\x7f-\xa0][^\x00]*$"
 _DATE = r"^[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?)?)?)?$"
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
-_NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?")
+_NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?")
 
 Text = Annotated[str, Meta(min_length=1, max_length=500, pattern=_WORDS)]
 Date = Annotated[str, Meta(pattern=_DATE, max_length=19)]
@@ -57,7 +58,7 @@ class SearchParameters(ProjectParameters, frozen=True, kw_only=True):
         str,
         Meta(
             min_length=1,
-            max_length=4000,
+            max_length=2000,
             pattern=_WORDS,
             description="The query, as `dowse search` takes it.",
         ),
@@ -199,7 +200,14 @@ def from_json(kind: type[Record], body: bytes) -> Record:
     if not isinstance(values, dict):
         raise Malformed("The body is not a JSON object.", "Send one, as in: {}")
     _check_names(kind, values)
-    return _converted(kind, values)
+    types = _types(kind)
+    return _converted(kind, {name: _whole(types[name], one) for name, one in values.items()})
+
+
+def _whole(kind: Any, value: object) -> object:
+    """The value; to JSON Schema a number such as 3.0 is an integer too."""
+    is_whole = kind is int and isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole else value  # type: ignore[call-overload]  # it is a float
 
 
 def _check_names(kind: type[Struct], given: Iterable[str]) -> None:
