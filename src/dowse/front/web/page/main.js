@@ -148,7 +148,7 @@ function changed(names) {
   else if (any("project", "filters", "mode", "count", "changes")) search();
   if (any("open", "line", "tab", "project")) {
     const hit = hitOfOpen();
-    openedByHand = Boolean(state.open) && !hit;
+    openedByHand = Boolean(state.open) && !hit && !response?.nearest.some((one) => one.document === state.open);
     reader.open(hit, response);
     graph.mark(state.open || (results.current()?.document ?? ""));
   }
