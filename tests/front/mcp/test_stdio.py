@@ -205,3 +205,21 @@ def test_the_transcript_is_what_happens(running: subprocess.Popen[str]) -> None:
         if request["method"] == "tools/list":
             answer["result"]["tools"] = [tool["name"] for tool in answer["result"]["tools"]]
         assert answer == expected, request["method"]
+
+
+def test_the_handshake_waits_for_nothing_heavy(indexed: Path) -> None:
+    script = (
+        "import os, sys\nfrom dowse.front.cli.main import main\n"
+        "os._exit = lambda code: (print(*sys.modules, file=sys.stderr), sys.exit(code))\n"
+        "sys.argv = ['dowse', 'mcp']; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=json.dumps(_initialize()) + "\n",
+        capture_output=True,
+        text=True,
+        cwd=indexed,
+        check=True,
+    )
+    assert "Projects: vault." in json.loads(done.stdout)["result"]["instructions"]
+    assert not {"numpy", "tantivy", "onnxruntime", "rich"} & set(done.stderr.split())
