@@ -4,6 +4,7 @@ import { still } from "./dom.js";
 import { place, tick } from "./forces.js";
 
 const STEPS = 260;
+const AHEAD = 500; // milliseconds
 
 const overlap = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
 
@@ -26,12 +27,16 @@ export class Picture {
   take(nodes, links) {
     Object.assign(this, { nodes, links });
     place(nodes);
-    // Most of the way at once, so that nobody has to watch it; the rest is seen.
-    const ahead = still() ? STEPS : Math.min(STEPS - 40, Math.ceil(60_000 / (nodes.length + 1)));
-    for (let step = 0; step < ahead; step += 1) tick(nodes, links, 1 - step / STEPS);
-    this.step = ahead;
+    this.step = 0;
+    // As far as half a second leads, so that nobody has to watch a small graph settle.
+    for (const start = performance.now(); this.step < STEPS && performance.now() - start < AHEAD; ) this.#advance();
     this.whole();
     this.#run();
+  }
+
+  #advance() {
+    tick(this.nodes, this.links, 1 - this.step / STEPS);
+    this.step += 1;
   }
 
   #run() {
@@ -39,10 +44,11 @@ export class Picture {
     this.running = true;
     const frame = () => {
       if (this.step < STEPS && this.canvas.isConnected) {
-        tick(this.nodes, this.links, 1 - this.step / STEPS);
-        this.step += 1;
-        if (!this.touched) this.whole();
-        this.draw();
+        this.#advance();
+        // Those who want no motion see the rest when it is done.
+        const seen = !still() || this.step === STEPS;
+        if (seen && !this.touched) this.whole();
+        else if (seen) this.draw();
         requestAnimationFrame(frame);
       } else this.running = false;
     };
