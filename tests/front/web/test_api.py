@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from starlette.testclient import TestClient
 
 from command_line import Dowse
+from dowse.front.web.api import ROUTES
 from dowse.front.web.parameters import PresetName, SearchParameters
 from dowse.presets import PRESETS
 from dowse.service import Service
@@ -15,7 +17,7 @@ from dowse.service import Service
 API = "/api/v1"
 
 
-def _ids(client: TestClient, **parameters: object) -> list[str]:
+def _ids(client: TestClient, **parameters: Any) -> list[str]:
     answer = client.get(f"{API}/search", params={"q": "database", **parameters})
     assert answer.status_code == 200, answer.text
     return [hit["document"] for hit in answer.json()["hits"]]
@@ -36,7 +38,7 @@ def test_the_same_can_be_sent_as_json(client: TestClient) -> None:
     assert as_json.json()["hits"] == by_address.json()["hits"]
 
 
-_FILTERS: list[tuple[dict[str, object], set[str]]] = [
+_FILTERS: list[tuple[dict[str, Any], set[str]]] = [
     ({"tag": "ops"}, {"guides/restore.md"}),
     ({"tag": ["database", "reference"]}, set()),
     ({"category": ["guide", "reference"]}, {"guides/restore.md", "reference/stations.md"}),
@@ -224,3 +226,13 @@ def test_a_project_without_an_index_says_so(client: TestClient, home: Path, dows
 def test_the_names_of_presets_are_those_there_are() -> None:
     assert get_args(PresetName) == tuple(PRESETS)
     assert "preset" in SearchParameters.__struct_fields__
+
+
+def test_what_the_guide_asks_is_answered(client: TestClient) -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "http.md").read_text("utf-8")
+    asked = re.findall(r'^curl "http://127\.0\.0\.1:7333(/[^"]+)"', guide, re.MULTILINE)
+    assert len(asked) >= 5
+    for address in asked:
+        assert client.get(address).status_code == 200, address
+    for route in ROUTES:
+        assert f"`{route.method} {route.path}`" in guide

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
@@ -65,7 +67,8 @@ _DESCRIBED = schemathesis.openapi.from_dict(
 @pytest.fixture
 def asking(service: Service) -> ASGIClient:
     """What sends requests to the server, in this process."""
-    return ASGIClient(application(service, Door(), watch=False), base_url=HERE)
+    app: Any = application(service, Door(), watch=False)
+    return ASGIClient(app, base_url=HERE)
 
 
 @_DESCRIBED.parametrize()
@@ -76,5 +79,5 @@ def asking(service: Service) -> ASGIClient:
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],  # requests change nothing
 )
-def test_the_server_does_what_it_says(case: schemathesis.Case, asking: ASGIClient) -> None:
+def test_the_server_does_what_it_says(case: schemathesis.Case[Any], asking: ASGIClient) -> None:
     case.call_and_validate(base_url=HERE, session=asking)

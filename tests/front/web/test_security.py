@@ -144,7 +144,7 @@ def test_the_token_opens_the_door(guarded: TestClient) -> None:
 @pytest.mark.parametrize("token", ["naïve", "鍵"])
 def test_a_token_in_other_letters_is_no_error(service: Service, token: str) -> None:
     with _client(service, Door(token=token)) as client:
-        sent = {"Authorization": f"Bearer {token}".encode()}
+        sent = {b"Authorization": f"Bearer {token}".encode()}
         assert client.get(STATUS, headers=sent).status_code in {200, 401}
 
 

@@ -68,12 +68,12 @@ def command(call: Call, host: str, port: int, token: str | None, no_watch: bool)
     door = door_for(host, token)
     start = call.workspace.projects.get(call.project).roots[0] if call.project else call.here
     service = Service(call.workspace, start)
-    listening = bind(host, port)
-    with listening, LineServer(service) as lines:
+    server = Server(application(service, door, watch=not no_watch))
+    with bind(host, port) as listening, LineServer(service) as lines:
         named = f"[{host.strip('[]')}]" if ":" in host else host
         address = f"http://{named}:{listening.getsockname()[1]}/"
         _tell(call, ServeShape(address, door.token, lines.path))
-        Server(application(service, door, watch=not no_watch)).run(sockets=[listening])
+        server.run(sockets=[listening])
     if call.aside.is_terminal and not call.quiet:
         call.aside.write("\rStopped serving.\n")
 

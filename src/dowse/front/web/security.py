@@ -115,7 +115,7 @@ class Guard:
             return 421, "The server is not called by this name.", self._called
         if not _same_origin(headers, host[0]) or _from_elsewhere(headers, scope):
             return 403, "Pages from elsewhere may not ask this server.", "Open its own page."
-        if len(scope["raw_path"]) + len(scope["query_string"]) > limits.address:
+        if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > limits.address:
             return 414, "The address is too long.", "Send a long query with POST, as JSON."
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > limits.body:
