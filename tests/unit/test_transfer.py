@@ -180,6 +180,35 @@ def test_exporting_an_import_gives_the_same_bytes(
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
+def test_odd_documents_survive_the_way(tmp_path: Path, theirs: Workspace, ours: Workspace) -> None:
+    odd = {
+        'a "b"\n c.md': '---\ntitle: "\\ud800 \\0 x"\naliases: [1, null]\n---\nText\u2028more\n',
+        "ｆｕｌｌ é ☃.md": "# \x1b[31m red \u202e\n\n<script>alert(1)</script>\n",
+        "deep/@notes/x.md": "---\ndate: 9999-12-31\nmodified: 0001-01-01\n---\n# Old\n",
+        "related.md": "---\nrelated: [nowhere, x]\n---\n[[a]] ```js\nx\n```\n\n~~~PY\ny = 1\n~~~\n",
+        "spaces.md": "   \n\n\t\n",
+        "long.md": "word " * 5000,
+    }
+    folder = tmp_path / "odd"
+    for name, text in odd.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    project = ours.projects.add([folder])
+    with ours.open(project) as engine:
+        assert engine.index().added == len(odd)
+    export_project(ours, project, tmp_path / "one")
+    imported = import_project(theirs, tmp_path / "one").project
+    export_project(theirs, imported, tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    with (
+        opened(ours, "odd") as one,
+        opened(theirs, "odd") as other,
+        one._parts.store.read() as a,
+        other._parts.store.read() as b,
+    ):
+        assert content(a) == content(b)
+
+
 @pytest.mark.parametrize("kind", ["embedded", "memory"])
 def test_every_store_can_export_and_import(
     ours: Workspace, exported: Path, tmp_path: Path, kind: str
