@@ -77,11 +77,11 @@ class Service:
         return self.engine(name) is engine
 
     def warm(self, name: str | None = None) -> None:
-        """Opens every index and loads the model in the background; failures show in the first call."""
+        """Opens an index and loads its model in the background; failures show in the first call."""
         threading.Thread(target=self._warm, args=(name,), name="dowse-warm", daemon=True).start()
 
     def _warm(self, name: str | None) -> None:
-        with suppress(DowseError):
+        with suppress(DowseError, OSError):
             self.engine(name).search("warm")
 
     def index(self, name: str | None = None, done: Callable[[Job], None] | None = None) -> Job:
@@ -114,6 +114,8 @@ class Service:
                 job.report = engine.index(announce=job.announce)
         except DowseError as error:
             job.error = error
+        except OSError as error:
+            job.error = DowseError(f"{error}.", "Check the disk and the permissions: dowse doctor")
         finally:
             job.ended.set()
             if done is not None:

@@ -99,6 +99,27 @@ def test_a_run_that_failed_is_told(
     _finished(service, new_project)
 
 
+def test_a_failure_of_the_machine_is_told(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "/index")
+
+    monkeypatch.setattr(Engine, "search", fail)
+    failed = ask("query_documents", query="lighthouse")
+    assert failed.is_error
+    assert "Permission denied: '/index'. The user finds out more" in text_of(failed)
+
+
+def test_a_failure_of_the_machine_ends_a_run(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Engine, "index", fail)
+    service.index("notes")
+    assert "No space left on device" in str(_finished(service, "notes").error)
+
+
 def test_a_cancelled_call_lets_go_and_others_go_on(
     server: Server[Any], era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,12 @@ def test_resources_show_it_as_well(server: Server[Any]) -> None:
         ("<!-- a\n```\n-->\n<!-- b -->\n```\n```", None),
         ("~~~\n<!-- no end of code", None),
         ("A --> B", "A --> B"),
+        ("a<!-->b<!--->c", "a⟦hidden comment⟧b⟦hidden comment⟧c"),
+        (
+            "````\n```\n<!-- seen -->\n````\n<!-- x -->",
+            "````\n```\n<!-- seen -->\n````\n⟦hidden comment⟧",
+        ),
+        ("```a\n<!-- x -->\n```a", "```a\n⟦hidden comment⟧\n```a"),
     ],
 )
 def test_only_what_people_cannot_see_is_replaced(written: str, shown: str | None) -> None:
@@ -123,6 +130,17 @@ def test_only_what_people_cannot_see_is_replaced(written: str, shown: str | None
         assert "<!--" not in visible(written)
     else:
         assert visible(written) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<!--" + "```\n" * 200_000, "```a\n" * 200_000, "<!-- " * 200_000, "\u200b" * 1_000_000],
+    ids=["fences in a comment", "fences that nothing closes", "comments", "invisible"],
+)
+def test_no_text_takes_long(text: str) -> None:
+    began = time.process_time()
+    visible(text)
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("text", ["", "`", "```", "a\n````\n```````", "~~~"])

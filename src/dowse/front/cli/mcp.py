@@ -26,6 +26,7 @@ _EXAMPLES = """\
 Examples:
   dowse mcp                               what a client runs
   dowse mcp -p notes                      only this project
+  dowse mcp --compat                      also as search, get and get_project_info
   dowse mcp install --client cursor       print what to put into its configuration
   dowse mcp install --client claude-desktop -p notes --write
 """

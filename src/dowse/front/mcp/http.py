@@ -12,7 +12,6 @@ from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.server import build_server
 
 if TYPE_CHECKING:
-    from mcp.server.transport_security import TransportSecuritySettings
     from starlette.types import ASGIApp
 
     from dowse.service import Service
@@ -24,22 +23,14 @@ _MOST_BYTES = 1_000_000  # of a request; a query and its filters take a few hund
 class McpEndpoint:
     """The ASGI application, and what must run around it as long as it serves.
 
-    Who may call is for the server to decide that mounts it; `security` adds checks of Host and
-    Origin here as well.
+    Who may call is for the server to decide that mounts it: its Host, Origin and token checks.
     """
 
-    def __init__(
-        self,
-        service: Service,
-        *,
-        compat: bool = False,
-        security: TransportSecuritySettings | None = None,
-    ) -> None:
+    def __init__(self, service: Service, *, compat: bool = False) -> None:
         names = [project.name for project in service.projects()]
         server = build_server(Desk(lambda: service), names, compat=compat)
         self._sessions = StreamableHTTPSessionManager(
             server,
-            security_settings=security,
             max_sessions=_MOST_SESSIONS,
             max_request_body_size=_MOST_BYTES,
         )

@@ -84,8 +84,9 @@ class _Door:
             arguments = check_arguments(spec.parameters, params.arguments or {})
             return _result(await self._aside(partial(spec.run, self._desk, arguments)))
         except DowseError as error:
-            failure = types.TextContent(text=str(error))
-            return types.CallToolResult(content=[failure], is_error=True)
+            return _failure(str(error))
+        except OSError as error:
+            return _failure(f"{error}. The user finds out more with: dowse doctor")
 
     async def list_resources(
         self, _: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams | None
@@ -157,6 +158,10 @@ def _described(spec: ToolSpec) -> types.Tool:
         output_schema=spec.output,
         annotations=_ANNOTATIONS,
     )
+
+
+def _failure(said: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=said)], is_error=True)
 
 
 def _result(reply: Reply) -> types.CallToolResult:

@@ -7,6 +7,7 @@ seen. A note of what was there takes their place.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _JOINERS = "\u200c\u200d"
 # Controls, soft hyphen, zero widths, bidi controls, fillers, byte order marks, halves of
@@ -16,9 +17,9 @@ _HIDDEN = re.compile(
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb"
     "\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
-_COMMENT = re.compile(r"<!--(?:-?>|.*?(?:--!?>|\Z))", re.DOTALL)
+_START = re.compile(r"<!--|^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*$", re.MULTILINE)
+_COMMENT_END = re.compile(r"(?<=<!--)-?>|--!?>|\Z")
 _HIDDEN_COMMENT = "⟦hidden comment⟧"
-_FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)$", re.MULTILINE)
 
 
 def visible(text: str) -> str:
@@ -47,30 +48,27 @@ def _joins(text: str, place: int) -> bool:
     return before > "\u02ff" and after > "\u02ff"
 
 
-def _without_comments(text: str) -> list[str]:
+def _without_comments(text: str) -> Iterator[str]:
     """The parts of a text, comments outside of code noted; in code every reader sees them."""
-    parts: list[str] = []
     end = 0
-    for start, stop in _code(text):
-        parts += [_COMMENT.sub(_HIDDEN_COMMENT, text[end:start]), text[start:stop]]
+    unclosed: dict[str, int] = {}  # the shortest fence of each kind that nothing closes any more
+    while start := _START.search(text, end):
+        fence = start["fence"]
+        if fence is None:
+            yield text[end : start.start()] + _HIDDEN_COMMENT
+            close = _COMMENT_END.search(text, start.end())
+            end = close.end() if close else len(text)
+            continue
+        close = None
+        if len(fence) < unclosed.get(fence[0], len(fence) + 1):
+            close = _closing(fence).search(text, start.end())
+        if close is None:  # a fence that is not closed here is none
+            unclosed[fence[0]] = min(len(fence), unclosed.get(fence[0], len(fence)))
+        stop = close.end() if close else start.end("fence")
+        yield text[end:stop]
         end = stop
-    return [*parts, _COMMENT.sub(_HIDDEN_COMMENT, text[end:])]
+    yield text[end:]
 
 
-def _code(text: str) -> list[tuple[int, int]]:
-    """Where fenced code begins and ends; a fence that is not closed here is none."""
-    spans: list[tuple[int, int]] = []
-    opened: re.Match[str] | None = None
-    for line in _FENCE.finditer(text):
-        if opened is None:
-            opened = None if _in_comment(text, line.start(), spans) else line
-        elif line["fence"].startswith(opened["fence"]) and not line["info"].strip():
-            spans.append((opened.start(), line.end()))
-            opened = None
-    return spans
-
-
-def _in_comment(text: str, place: int, spans: list[tuple[int, int]]) -> bool:
-    """Whether a comment that began after the last code block is still open."""
-    since = spans[-1][1] if spans else 0
-    return text.rfind("<!--", since, place) > text.rfind("-->", since, place)
+def _closing(fence: str) -> re.Pattern[str]:
+    return re.compile(rf"^ {{0,3}}{fence[0]}{{{len(fence)},}}[ \t]*$", re.MULTILINE)
