@@ -42,6 +42,8 @@ _CONTRAST = """() => {
   return poor;
 }"""
 
+_TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
 _NAMELESS = """() => [...document.querySelectorAll("button, input, select, a[href], [tabindex]")]
   .filter((one) => one.checkVisibility())
   .filter((one) => !(one.textContent.trim() || one.ariaLabel || one.labels?.length ||
@@ -81,13 +83,21 @@ def test_everything_can_be_done_with_keys(site: Any) -> None:
     expect(page.locator("#search-view")).to_be_visible()
 
 
+def test_a_phone_shows_the_start_and_a_slow_answer_without_scrolling_sideways(site: Any) -> None:
+    page = site.open(viewport={"width": 375, "height": 720}, is_mobile=True, has_touch=True)
+    assert page.evaluate(_TOO_WIDE) <= 0
+    page.route("**/api/v1/search?*", lambda _: None)  # the answer never comes
+    page.fill("#query", "database")
+    expect(page.locator("#working")).to_be_visible()
+    assert page.evaluate(_TOO_WIDE) <= 0
+
+
 def test_on_a_phone_a_document_covers_the_results_and_goes_away_again(site: Any) -> None:
     page = site.open(
         "#q=database", viewport={"width": 375, "height": 720}, is_mobile=True, has_touch=True
     )
     expect(page.locator("#reader")).to_be_hidden()
-    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    assert page.evaluate(wide) <= 0
+    assert page.evaluate(_TOO_WIDE) <= 0
     page.locator(".hit").first.tap()
     expect(page.locator("#reader")).to_be_visible()
     box = page.locator("#reader").bounding_box()
@@ -95,12 +105,12 @@ def test_on_a_phone_a_document_covers_the_results_and_goes_away_again(site: Any)
     assert (box["x"], box["y"], box["width"]) == (0, 0, 375)
     page.locator("#tab-why").tap()
     expect(page.locator("svg.picture").first).to_be_visible()
-    assert page.evaluate(wide) <= 0
+    assert page.evaluate(_TOO_WIDE) <= 0
     page.get_by_role("button", name="Close the document").tap()
     expect(page.locator("#reader")).to_be_hidden()
     page.locator("#view-graph").tap()
     expect(page.locator("#graph-canvas")).to_be_visible()
-    assert page.evaluate(wide) <= 0
+    assert page.evaluate(_TOO_WIDE) <= 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
