@@ -50,7 +50,6 @@ Examples:
 @click.option(
     "--no-server",
     is_flag=True,
-    expose_value=False,
     help="Do not ask a running `dowse serve`; DOWSE_NO_SERVER=1 says the same.",
 )
 @pass_call
@@ -63,6 +62,7 @@ def command(
     max_tokens: int | None,
     explain: bool,
     fail_on_empty: bool,
+    no_server: bool,  # noqa: ARG001  it is looked at before anything is loaded: see remote.py
 ) -> int:
     """Find the passages that answer a query.
 
