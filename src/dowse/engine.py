@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
-from dowse.errors import Damaged, Locked, NotFound, StampMismatch
+from dowse.errors import Damaged, Locked, NotFound, Refused, StampMismatch
 from dowse.flow import (
     Explanation,
     Found,
@@ -41,6 +41,7 @@ from dowse.types import (
     Announce,
     Counts,
     DocumentEntry,
+    Edge,
     Event,
     Finding,
     Response,
@@ -119,11 +120,17 @@ class Engine:
     ) -> IndexReport:
         """Brings the index level with the folder, or with some paths of it.
 
-        With `rebuild` it is emptied first, and filled with everything again. Raises `Locked` when
-        another process is still writing after `wait` seconds.
+        With `rebuild` it is emptied first, and filled with everything again; raises `Refused` when
+        there is nothing to fill it with. Raises `Locked` when another process is still writing
+        after `wait` seconds.
         """
         if not rebuild:
             return self._bring_level(paths, wait, announce)
+        if not any(root.exists() for root in self.project.roots):
+            raise Refused(
+                "None of its folders is here, so there is nothing to build it from.",
+                "Bring them back, or import it once more.",
+            )
         try:
             self.reset(wait)
             return self._bring_level((), wait, announce)
@@ -301,6 +308,11 @@ class Engine:
         """A document or a part of it: `path`, `path:line`, `path:line:count`, or a short id."""
         with self._reading() as (reading, _):
             return find_passage(reading, reference, self.project.named_roots)
+
+    def links(self, document_id: str) -> list[Edge]:
+        """The links of a document, to others and from them."""
+        with self._parts.store.read() as reading:
+            return reading.links_of([document_id])
 
     def documents(self) -> list[DocumentEntry]:
         """All documents, by id."""

@@ -22,6 +22,9 @@ from dowse.types import Finding
 LOCAL_FILE = "dowse.toml"
 """The settings file that may lie with the documents."""
 
+ELSEWHERE = "elsewhere"
+"""The folder below a project's that is never made: roots in it are on another machine."""
+
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
 _INDEX = "index"  # the folder of the index in that of the project
 
@@ -43,6 +46,11 @@ class Project:
     def index_folder(self) -> Path:
         """Where its index lies."""
         return self.folder / _INDEX
+
+    def is_elsewhere(self, root: Path) -> bool:
+        """Whether a root stands for a folder of the machine that the project was imported from."""
+        # Not below its own folder: a project may have been renamed since.
+        return root.parent.name == ELSEWHERE and root.is_relative_to(self.folder.parent)
 
     @property
     def named_roots(self) -> list[Root]:
@@ -109,11 +117,27 @@ class Projects:
                 raise NotFound(f"{root} does not exist.", "Name a folder or a file that does.")
         if name is None:
             name = self.free_name(roots[0].stem if roots[0].is_file() else roots[0].name)
-        elif name.casefold() in self._taken():
-            raise UsageError(f"There is a project {name!r} already.", "Choose another name.")
-        project = Project(_checked(name), self._folder / name, tuple(roots))
+        project = Project(self.check_new(name), self._folder / name, tuple(roots))
         self._save(project)
         return project
+
+    def check_new(self, name: str) -> str:
+        """The name, if a new project can have it; raises `UsageError` if not."""
+        if name.casefold() in self._taken():
+            raise UsageError(f"There is a project {name!r} already.", "Choose another name.")
+        return _checked(name)
+
+    def adopt(self, folder: Path, name: str) -> Project:
+        """Takes in a project that was made in a folder beside the others, whole and at once."""
+        target = self._folder / self.check_new(name)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.rename(target)
+        except OSError as error:
+            raise UsageError(
+                f"{target} cannot be made: {error.strerror}.", "Choose another name."
+            ) from error
+        return self._load(name)
 
     def extend(self, project: Project, roots: Sequence[Path]) -> Project:
         """The project with further roots."""

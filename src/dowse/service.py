@@ -6,13 +6,14 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.flow import IndexReport
 from dowse.projects import Project
-from dowse.types import Event
+from dowse.types import Announce, Event, silent
 from dowse.workspace import Workspace
 
 
@@ -59,13 +60,29 @@ class Service:
                 self._engines[project.name] = known
             return known
 
-    def warm(self) -> None:
-        """Opens the index and loads the model in the background; what fails shows in a call."""
-        threading.Thread(target=self._warm, name="dowse-warm", daemon=True).start()
+    def watch(
+        self,
+        project: Project,
+        changed: Callable[[IndexReport], None],
+        stop: threading.Event,
+        announce: Announce = silent,
+    ) -> None:
+        """Keeps a project's index level until told to stop, with the engine that searches it."""
+        while not stop.is_set():
+            engine = self.engine(project.name)
+            holds = partial(self._is_current, project.name, engine)
+            engine.watch(changed, stop, announce, holds)
 
-    def _warm(self) -> None:
-        with suppress(DowseError):
-            self.engine().search("warm")
+    def _is_current(self, name: str, engine: Engine) -> bool:
+        return self.engine(name) is engine
+
+    def warm(self, name: str | None = None) -> None:
+        """Opens an index and loads its model in the background; failures show in the first call."""
+        threading.Thread(target=self._warm, args=(name,), name="dowse-warm", daemon=True).start()
+
+    def _warm(self, name: str | None) -> None:
+        with suppress(DowseError, OSError):
+            self.engine(name).search("warm")
 
     def index(self, name: str | None = None, done: Callable[[Job], None] | None = None) -> Job:
         """Brings a project's index level in the background; a run under way is joined."""
@@ -97,6 +114,8 @@ class Service:
                 job.report = engine.index(announce=job.announce)
         except DowseError as error:
             job.error = error
+        except OSError as error:
+            job.error = DowseError(f"{error}.", "Check the disk and the permissions: dowse doctor")
         finally:
             job.ended.set()
             if done is not None:

@@ -168,7 +168,7 @@ def test_an_error_is_two_lines_and_no_traceback() -> None:
 def test_an_unknown_command_suggests_the_nearest(dowse: Dowse) -> None:
     result = dowse("serch", "x")
     assert result.code == 2
-    assert "Did you mean search?" in result.err
+    assert "Did you mean search" in result.err
     assert "Did you mean rename?" in dowse("project", "renam").err
 
 

@@ -20,6 +20,7 @@ from dowse.read.options import ReadOptions
 from dowse.read.regular import Unreadable
 from dowse.read.walk import Walk
 from dowse.read.worker import answer, refuse
+from vaults import open_engine
 
 pytest.importorskip("markitdown")
 
@@ -347,3 +348,46 @@ def test_whatever_the_libraries_raise_becomes_a_sentence() -> None:
     fine, reason = answer(b"junk", "docx")
     assert not fine
     assert "BadZipFile" in reason
+
+
+# ── From a folder to results ─────────────────────────────────────────────────
+
+
+def test_results_name_the_page_slide_or_sheet_and_broken_files_are_told(tmp_path: Path) -> None:
+    rows = [[f"row {number}", f"figure {number}"] for number in range(60)]
+    long = " ".join(f"filler{number}" for number in range(60))
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    files = {
+        "report.pdf": pdf(f"The anemometer {long}", f"The barometer {long}"),
+        "letter.docx": docx(("Heading1", "Letter"), ("Normal", f"The hygrometer {long}")),
+        "deck.pptx": pptx(),
+        "book.xlsx": xlsx(Costs=[*rows, ["thermometer", 3]], Sales=[*rows, ["ceilometer", 4]]),
+        "list.csv": b"name,note\npyranometer,new\n",
+        "page.html": b"<h1>Site</h1><h2>Part</h2><p>The disdrometer stands there.</p>",
+        "broken.docx": b"PK\x03\x04 no more",
+        "broken.pdf": b"%PDF-1.7\n1 0 obj <<",
+    }
+    for name, data in files.items():
+        (vault / name).write_bytes(data)
+    engine = open_engine(vault, tmp_path / "index")
+    report = engine.index()
+    assert {item.id for item in report.left_out} == {"broken.docx", "broken.pdf"}
+    assert all(item.whole and item.reason.endswith(".") for item in report.left_out)
+    assert (report.added, report.complete) == (6, False)
+    found = {
+        word: engine.search(word, changes={"search.mode": "keyword"}).hits[0]
+        for word in ("barometer", "hygrometer", "potatoes", "ceilometer", "pyranometer")
+    }
+    assert (found["barometer"].document, found["barometer"].header_path) == (
+        "report.pdf",
+        ("Page 2",),
+    )
+    assert found["hygrometer"].header_path == ("Letter",)
+    assert found["potatoes"].document == "deck.pptx"
+    assert (found["ceilometer"].document, found["ceilometer"].header_path) == (
+        "book.xlsx",
+        ("Sales",),
+    )
+    assert found["pyranometer"].document == "list.csv"
+    assert engine.search("disdrometer").hits[0].header_path[0] == "Site"

@@ -17,6 +17,8 @@ from dowse.errors import UsageError
 from dowse.front.cli.screen import Screen
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from rich.text import Text
 
     from dowse.engine import Engine
@@ -79,7 +81,7 @@ class Call:
         announce: Announce = _silent,
         *,
         fetch: bool = False,
-    ) -> Engine:
+    ) -> AbstractContextManager[Engine]:
         """Opens the project that this call is about; with `fetch`, missing weights are fetched."""
         return self.workspace.open(self.select(), overrides, announce, fetch=fetch)
 

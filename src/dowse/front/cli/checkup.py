@@ -115,7 +115,7 @@ def _examine(engine: Engine) -> tuple[str, list[Finding]]:
     findings = [
         Finding(f"{root} is not there.", "Bring it back, or: dowse project remove " + name)
         for root in engine.project.roots
-        if not root.exists()
+        if not root.exists() and not engine.project.is_elsewhere(root)
     ]
     if damage := [Finding(one.what, f"{one.repair} -p {name}") for one in engine.check()]:
         return "damaged", findings + damage

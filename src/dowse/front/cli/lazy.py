@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import keyword
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,7 +51,9 @@ class LazyGroup(Group):
         """A command by name."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = importlib.import_module(f"dowse.front.cli.{cmd_name}")
+        # As everywhere in Python, a name that is a word of the language gets an underscore.
+        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        module = importlib.import_module(f"dowse.front.cli.{name}")
         command: click.Command = module.command
         return command
 

@@ -13,6 +13,7 @@ import click
 from dowse.front.cli.call import Call
 from dowse.front.cli.failures import INTERRUPTED, report
 from dowse.front.cli.lazy import LazyGroup
+from dowse.front.cli.remote import ask_server
 from dowse.front.cli.screen import prepare_streams
 from dowse.front.cli.version import command as version_command
 
@@ -26,11 +27,17 @@ TOPICS = {
         "get": "Show a document, or some lines of it.",
         "ls": "List the documents of the index.",
     },
+    "Serve": {
+        "serve": "Serve the web page, the JSON API and MCP from one warm process.",
+        "mcp": "Serve agents over the Model Context Protocol.",
+    },
     "Index": {
         "index": "Bring the index level with a folder.",
         "watch": "Keep the index level with the folder as it changes.",
         "status": "Tell what the index holds, and whether it is up to date.",
         "reset": "Empty the index; documents stay as they are.",
+        "export": "Write a project into one file: texts, chunks and vectors.",
+        "import": "Make a project of a file that `dowse export` wrote.",
     },
     "Measure": {
         "eval": "Measure how well a judged collection is answered.",
@@ -89,7 +96,9 @@ def run(arguments: Sequence[str]) -> int:
     before_dashes = list(arguments)[: _position(arguments, "--")]
     call = Call(json=_asks_for_json(before_dashes))
     try:
-        result = cli.main(list(arguments), prog_name="dowse", standalone_mode=False, obj=call)
+        result = ask_server(arguments, call)
+        if result is None:
+            result = cli.main(list(arguments), prog_name="dowse", standalone_mode=False, obj=call)
         call.out.flush()
     except BaseException as error:  # noqa: BLE001  this is the edge: everything gets its exit code
         return _told(error, call)

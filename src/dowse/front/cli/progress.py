@@ -24,6 +24,8 @@ _STAGES = {
     "vocabulary": "Learning words",
     "download": "Downloading",
     "repair": "Repairing",
+    "export": "Exporting",
+    "import": "Importing",
 }
 
 

@@ -31,6 +31,11 @@ class Screen:
         self.in_colour = _in_colour(self.is_terminal, environment)
 
     @property
+    def encoding(self) -> str:
+        """How its characters become bytes."""
+        return self._stream.encoding or "utf-8"
+
+    @property
     def width(self) -> int | None:
         """How many columns a line may take; None when no person reads it."""
         return max(_NARROWEST, shutil.get_terminal_size().columns) if self.is_terminal else None

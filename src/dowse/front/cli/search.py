@@ -47,6 +47,11 @@ Examples:
 )
 @click.option("--explain", is_flag=True, help="Show how each result came to its place.")
 @click.option("--fail-on-empty", is_flag=True, help="Exit with 1 when nothing is found.")
+@click.option(
+    "--no-server",
+    is_flag=True,
+    help="Do not ask a running `dowse serve`; DOWSE_NO_SERVER=1 says the same.",
+)
 @pass_call
 def command(
     call: Call,
@@ -57,6 +62,7 @@ def command(
     max_tokens: int | None,
     explain: bool,
     fail_on_empty: bool,
+    no_server: bool,  # noqa: ARG001  it is looked at before anything is loaded: see remote.py
 ) -> int:
     """Find the passages that answer a query.
 

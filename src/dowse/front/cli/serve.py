@@ -1,0 +1,92 @@
+"""`dowse serve`: the API, the MCP endpoint and the web page, in one process."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Annotated
+
+import click
+
+from dowse.front.cli.call import Call, Command, pass_call
+
+_EXAMPLES = """\
+\b
+Examples:
+  dowse serve                             the page is at http://127.0.0.1:7333
+  dowse serve --port 0 --json             a free port, told as JSON
+  dowse serve --host 0.0.0.0              for other machines, with a token
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServeShape:
+    """What `dowse serve` tells when it is ready."""
+
+    address: Annotated[str, "Where the page is; the API is at api/v1/ below it, MCP at mcp."]
+    token: Annotated[str, "What requests must send; empty: nothing."]
+    socket: Annotated[str, "Where `dowse search` asks this process; empty: it does not."]
+
+
+@click.command(cls=Command, shape=ServeShape, epilog=_EXAMPLES)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="HOST",
+    help="The address to listen on. Others than this machine's own need a token.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=7333,
+    show_default=True,
+    metavar="PORT",
+    help="The port to listen on; 0 takes a free one.",
+)
+@click.option(
+    "--token",
+    envvar="DOWSE_TOKEN",
+    metavar="TEXT",
+    help="What requests must send as bearer token; also from DOWSE_TOKEN. One is made up where"
+    " it is needed and none is given.",
+)
+@click.option("--no-watch", is_flag=True, help="Do not follow changes of the documents.")
+@pass_call
+def command(call: Call, host: str, port: int, token: str | None, no_watch: bool) -> None:
+    """Serve the web page, the JSON API and MCP from one warm process.
+
+    Every index is kept level with its folder as it changes, and `dowse search` asks this process,
+    so that it answers at once. Runs until Ctrl-C. With --json it prints one JSON document when it
+    is ready.
+    """
+    from dowse.front.web.lines import LineServer  # noqa: PLC0415  --help does not need it
+    from dowse.front.web.server import Server, application, bind, door_for  # noqa: PLC0415  as above
+    from dowse.service import Service  # noqa: PLC0415  as above
+
+    logging.basicConfig(format="%(message)s", level=logging.WARNING)
+    door = door_for(host, token)
+    start = call.workspace.projects.get(call.project).roots[0] if call.project else call.here
+    service = Service(call.workspace, start)
+    server = Server(application(service, door, watch=not no_watch))
+    with bind(host, port) as listening, LineServer(service) as lines:
+        named = f"[{host.strip('[]')}]" if ":" in host else host
+        address = f"http://{named}:{listening.getsockname()[1]}/"
+        _tell(call, ServeShape(address, door.token, lines.path))
+        server.run(sockets=[listening])
+    if call.aside.is_terminal and not call.quiet:
+        call.aside.write("\rStopped serving.\n")
+
+
+def _tell(call: Call, shape: ServeShape) -> None:
+    if call.json:
+        call.write_json_line(shape)
+        return
+    call.out.write(f"dowse is at {shape.address}\n")
+    if shape.token:
+        call.out.write(f"Token: {shape.token}\n")
+    if not shape.socket:
+        call.remark("`dowse search` works by itself: another server answers it already.")
+    call.out.flush()
+    if not call.quiet:
+        call.aside.write("Stop with Ctrl-C.\n")

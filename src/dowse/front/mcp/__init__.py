@@ -1,0 +1,1 @@
+"""The Model Context Protocol: the same engine for agents, over stdio and streamable HTTP."""

@@ -1,0 +1,110 @@
+"""Where calls are received: which project each means, and whether its index can serve."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from dowse.errors import DowseError, IndexUnusable, NotFound, UsageError
+
+if TYPE_CHECKING:
+    from dowse.engine import Engine
+    from dowse.projects import Project
+    from dowse.service import Job, Service
+
+
+class Desk:
+    """The projects that agents may see; opened when first asked for, safe from several threads."""
+
+    def __init__(self, open_service: Callable[[], Service], pinned: str | None = None) -> None:
+        self._open_service = open_service
+        self._pinned = pinned  # the only project that may be seen; None means all
+        self._lock = threading.Lock()
+        self._service: Service | None = None
+        self._warmed = False
+
+    @property
+    def service(self) -> Service:
+        """The warm engines."""
+        with self._lock:
+            if self._service is None:
+                self._service = self._open_service()
+            return self._service
+
+    def warm(self) -> None:
+        """Loads everything in the background, once."""
+        with self._lock:
+            warmed, self._warmed = self._warmed, True
+        if not warmed:
+            threading.Thread(target=self._warm, name="dowse-mcp-warm", daemon=True).start()
+
+    def _warm(self) -> None:
+        from dowse.front.mcp import informing, reading, resources, searching  # noqa: F401, PLC0415
+
+        self.service.warm(self._pinned)
+
+    def projects(self) -> list[Project]:
+        """The projects that may be seen, by name."""
+        if self._pinned is not None:
+            return [self.service.project(self._pinned)]
+        return self.service.projects()
+
+    def project(self, name: str | None) -> Project:
+        """The project that a call means; raises `UsageError` that says how to name one."""
+        if self._pinned is not None and name in {None, self._pinned}:
+            return self.service.project(self._pinned)
+        known = [project.name for project in self.projects()]
+        listed = ", ".join(known) or "none yet"
+        if name is not None and name not in known:
+            raise NotFound(
+                f"There is no project {name!r} here.", f"Leave project out or use one of: {listed}."
+            )
+        if not known:
+            raise NotFound("There is no project yet.", "The user makes one with: dowse index PATH")
+        try:
+            return self.service.project(name)
+        except UsageError as error:
+            raise UsageError(
+                "It is not clear which project is meant.", f"Pass project, one of: {listed}."
+            ) from error
+
+    def engine(self, name: str | None) -> Engine:
+        """The open engine of a project that has an index; else one is begun in the background."""
+        project = self.project(name)
+        engine = self.service.engine(project.name)
+        if engine.built_with() is None:
+            failed = self._failure(self.service.job(project.name))
+            self.service.index(project.name)
+            raise IndexUnusable(
+                f"The project {project.name!r} has no index yet.{failed}",
+                "It is being indexed in the background: see project_info for the progress, then"
+                " call again.",
+            )
+        return engine
+
+    def refresh(self, project: str) -> str:
+        """Brings an index level in the background; gives a sentence that says so."""
+        self.service.index(project)
+        return (
+            "Some of these files have changed since they were indexed; the index is being brought"
+            " level in the background."
+        )
+
+    def progress(self, project: str) -> str:
+        """What an indexing run is doing, in a sentence; empty when none is under way."""
+        job = self.service.job(project)
+        if job is None or job.ended.is_set():
+            return ""
+        return f"The index is being brought level, results may be incomplete{_amount(job)}."
+
+    def _failure(self, job: Job | None) -> str:
+        error = job.error if job is not None else None
+        return f" The last attempt failed: {error}" if isinstance(error, DowseError) else ""
+
+
+def _amount(job: Job) -> str:
+    event = job.event
+    if event is None or event.total is None:
+        return ""
+    return f": {event.stage}, {event.done} of {event.total} {event.unit}"

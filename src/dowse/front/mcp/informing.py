@@ -1,0 +1,133 @@
+"""`project_info`: which projects there are, how fresh one is, and what it cannot do, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from dowse.engine import Engine
+from dowse.errors import DowseError
+from dowse.front.cli.shapes import ProjectShape, StatusShape
+from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.outputs import PROJECT, Json
+from dowse.front.mcp.parameters import Arguments
+from dowse.front.mcp.replies import Reply, pick
+from dowse.projects import Project
+from dowse.service import Job
+
+_STATUS = ("indexed", "up_to_date", "freshness", "counts")
+
+
+@dataclass(frozen=True, slots=True)
+class JobShape:
+    """An indexing run in the background."""
+
+    running: bool
+    stage: str  # what it is at; "" before it has said anything
+    done: int
+    total: int | None  # null while nobody knows
+    unit: str  # what `done` counts
+    error: str | None  # why it failed
+
+    @classmethod
+    def of(cls, job: Job) -> JobShape:
+        """The shape of a run."""
+        event = job.event
+        return cls(
+            running=not job.ended.is_set(),
+            stage=event.stage if event else "",
+            done=event.done if event else 0,
+            total=event.total if event else None,
+            unit=event.unit if event else "files",
+            error=str(job.error) if job.error else None,
+        )
+
+
+def project_info(desk: Desk, arguments: Arguments) -> Reply:
+    """Everything there is to know about the projects, and about one of them."""
+    info: dict[str, Any] = {
+        "projects": [pick(ProjectShape.of(one), PROJECT) for one in desk.projects()],
+        "missing": [],
+        "notices": [],
+    }
+    try:
+        project = desk.project(arguments.get("project"))
+    except DowseError as error:
+        if "project" in arguments or not info["projects"]:
+            raise
+        info["notices"] = [str(error)]
+        return Reply(info, _told(info))
+    info |= _about(desk, project)
+    return Reply(info, _told(info))
+
+
+def _about(desk: Desk, project: Project) -> dict[str, Any]:
+    engine = desk.service.engine(project.name)
+    shape = StatusShape.of(engine.status())
+    notices = list(shape.notices)
+    job = desk.service.job(project.name)
+    running = job is not None and not job.ended.is_set()
+    if not running and not notices and not shape.up_to_date:
+        job = desk.service.index(project.name)
+        notices.append("The folder has moved on; the index is brought level in the background.")
+    told = {"job": pick(JobShape.of(job), JobShape.__slots__)} if job is not None else {}
+    return {
+        "project": project.name,
+        "model": str((shape.stamp or {}).get("model", "none")),
+        "status": pick(shape, _STATUS),
+        **told,
+        "missing": list(_missing(engine)) if shape.indexed else [],
+        "notices": notices,
+    }
+
+
+def _missing(engine: Engine) -> Iterator[str]:
+    """What cannot be done here, and why, in sentences."""
+    embed, rerank = engine.settings.embed, engine.settings.rerank
+    if embed.provider == "none":
+        yield (
+            "Search by meaning: embed.provider is none. The user changes that with: dowse config"
+            f" set embed.provider local; dowse index --rebuild -p {engine.project.name}"
+        )
+    else:
+        try:
+            # A hypothesis is taken word for word, so that all it can be told is about the model.
+            found = engine.search("documents", changes={"search.mode": "hyde", "search.top_n": 1})
+            yield from (f"Search by meaning: {notice}" for notice in found.notices)
+        except DowseError as error:
+            yield f"Search: {error}"
+    if embed.provider != "local" and not rerank.model:
+        yield "rerank: it needs a local model, or rerank.model."
+    if find_spec("markitdown") is None:
+        yield "PDF and Office files: the user installs them with: pip install 'dowse[formats]'"
+
+
+def _told(info: Json) -> str:
+    lines = [f"- project {one['name']}: {', '.join(one['roots'])}" for one in info["projects"]]
+    if "status" in info:
+        lines += ["", f"# {info['project']}", "", *_status_lines(info)]
+    lines += [f"- missing: {one}" for one in info["missing"]]
+    lines += [f"- {one}" for one in info["notices"]]
+    return "\n".join(lines) + "\n"
+
+
+def _status_lines(info: Json) -> Iterator[str]:
+    status, counts = info["status"], info["status"]["counts"]
+    if not status["indexed"]:
+        yield "- not indexed yet"
+    else:
+        fresh = status["freshness"]
+        yield f"- {counts['documents']} documents, {counts['chunks']} chunks, model {info['model']}"
+        yield (
+            "- up to date"
+            if status["up_to_date"]
+            else "- behind: {new} new, {changed} changed, {deleted} deleted".format_map(fresh)
+        )
+    if job := info.get("job"):
+        state = "running" if job["running"] else "ended"
+        total = f" of {job['total']}" if "total" in job else ""
+        yield f"- indexing {state}: {job['stage']} {job['done']}{total} {job['unit']}"
+        if "error" in job:
+            yield f"- indexing failed: {job['error']}"

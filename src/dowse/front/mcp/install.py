@@ -1,0 +1,125 @@
+"""Entering dowse into a client's configuration without losing anything that is in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dowse.errors import Refused
+from dowse.front.mcp.clients import NAME
+
+_INDENT = re.compile(r"^\{\s*?\n(?P<indent>[ \t]+)\"")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a configuration would become."""
+
+    path: Path
+    before: str | None  # None when there is no file yet
+    after: str
+
+    @property
+    def needed(self) -> bool:
+        """Whether anything would change."""
+        return self.before != self.after
+
+
+def plan(path: Path, key: str, entry: dict[str, Any]) -> Change:
+    """The configuration with dowse in it; raises `Refused` when that could lose something."""
+    path = Path(os.path.realpath(path))
+    before = _read(path)
+    whole = _parse(before, path) if before and before.strip() else {}
+    servers = whole.get(key, {})
+    if not isinstance(servers, dict):
+        raise _refused(path, f'"{key}" in it is not an object')
+    if servers.get(NAME) == entry and before is not None:
+        return Change(path, before, before)
+    whole[key] = servers | {NAME: entry}
+    indent = _INDENT.match(before or "")
+    after = json.dumps(whole, indent=indent["indent"] if indent else 2, ensure_ascii=False)
+    return Change(path, before, after + "\n")
+
+
+def write(change: Change) -> Path | None:
+    """Puts the new file into the place of the old one at once; gives the copy of the old one."""
+    path = change.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    backup = None
+    if change.before is not None:
+        if _read(path) != change.before:
+            raise Refused(f"{path} has changed meanwhile.", "Try again.")
+        backup = _free(path.with_name(f"{path.name}.before-dowse"))
+        shutil.copy2(path, backup)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(change.after)
+            file.flush()
+            os.fsync(file.fileno())
+        if backup is not None:
+            shutil.copymode(backup, temporary)
+        Path(temporary).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(temporary).unlink()
+        raise
+    return backup
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise _refused(path, f"it cannot be read: {error}") from error
+
+
+def _parse(text: str, path: Path) -> dict[str, Any]:
+    try:
+        whole = json.loads(text, object_pairs_hook=_once, parse_float=_exact)
+        json.dumps(whole, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        why = "it is not plain JSON, or has comments"
+        raise _refused(path, f"{why}: {error}") from error
+    if not isinstance(whole, dict):
+        raise _refused(path, "it is not a JSON object")
+    return whole
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands in it twice")
+    return found
+
+
+def _exact(text: str) -> float:
+    number = float(text)
+    if json.dumps(number) != text:
+        raise ValueError(f"{text} would not be written as it is")
+    return number
+
+
+def _refused(path: Path, why: str) -> Refused:
+    return Refused(
+        f"{path} is left as it is: {why}.",
+        "Put the entry into it by hand: the command without --write prints it.",
+    )
+
+
+def _free(path: Path) -> Path:
+    """A path where nothing is yet, so that the oldest copy is kept too."""
+    number, free = 1, path
+    while free.exists():
+        number += 1
+        free = path.with_name(f"{path.name}-{number}")
+    return free

@@ -1,0 +1,163 @@
+"""`get_document`, `related_documents`, and documents as resources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from dowse.engine import Engine
+from dowse.errors import UsageError
+from dowse.front.cli.link_shapes import NeighbourShape, RelatedShape
+from dowse.front.cli.shapes import PassageShape
+from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.outputs import NEIGHBOUR, PASSAGE, Json
+from dowse.front.mcp.parameters import Arguments
+from dowse.front.mcp.replies import QUOTED, Link, Reply, coded, fenced, pick
+from dowse.front.mcp.uris import SCHEME, parse_uri, uri_of
+from dowse.front.mcp.visible import visible, visible_line
+from dowse.present import fit
+from dowse.references import Passage
+
+MAX_TOKENS = 8000
+"""How long a reply may be when the call does not say."""
+
+_GROUPS = {
+    "links_to": "Links to",
+    "linked_from": "Linked from",
+    "community": "Same community",
+    "similar": "Similar",
+}
+
+
+def get_document(desk: Desk, arguments: Arguments) -> Reply:
+    """Documents, or parts of them; those that cannot be found are told among the notices."""
+    found: list[tuple[Engine, Passage]] = []
+    failures: list[UsageError] = []
+    for reference in arguments["references"]:
+        try:
+            found.append(_get(desk, reference, arguments.get("project")))
+        except UsageError as error:
+            failures.append(error)
+    if not found:
+        raise failures[0]
+    project = found[0][0].project.name
+    passages = [_seen(passage) for _, passage in found]
+    budget = arguments.get("max_tokens", MAX_TOKENS)
+    shown = _within(found, passages, project, [str(error) for error in failures], budget)
+    if not shown.structured["passages"]:
+        raise UsageError(f"Nothing fits into {budget} tokens.", "Give more with max_tokens.")
+    return shown
+
+
+def _get(desk: Desk, reference: str, project: str | None) -> tuple[Engine, Passage]:
+    if reference.startswith(SCHEME):
+        project, reference = parse_uri(reference)
+    engine = desk.engine(project)
+    return engine, engine.get(reference)
+
+
+def _seen(passage: Passage) -> Passage:
+    return replace(passage, title=visible_line(passage.title), text=visible(passage.text))
+
+
+def _within(
+    found: list[tuple[Engine, Passage]],
+    passages: list[Passage],
+    project: str,
+    notices: list[str],
+    budget: int,
+) -> Reply:
+    """The reply with as much of the passages as the budget takes."""
+    engines = [engine for engine, _ in found]
+    room = budget
+    while True:
+        texts = fit([one.text for one in passages], max(0, room))
+        kept = [
+            (engine, _cut(passage, text))
+            for engine, passage, text in zip(engines, passages, texts, strict=True)
+            if text is not None
+        ]
+        told = [*notices, *_shortened(passages, [one for _, one in kept], budget)]
+        reply = _reply(kept, project, told)
+        if reply.tokens <= budget or not kept:
+            return reply
+        room -= max(1, reply.tokens - budget)
+
+
+def _cut(passage: Passage, text: str) -> Passage:
+    if text == passage.text:
+        return passage
+    return replace(passage, text=text, last_line=passage.first_line + text.count("\n"))
+
+
+def _shortened(passages: list[Passage], kept: list[Passage], budget: int) -> Iterator[str]:
+    if kept and kept[-1] != passages[len(kept) - 1]:
+        last = kept[-1]
+        yield (
+            f"{last.document} was cut to fit into {budget} tokens. Go on with the reference"
+            f" {last.document}:{last.last_line}, or raise max_tokens."
+        )
+    if len(kept) < len(passages):
+        left = ", ".join(one.document for one in passages[len(kept) :])
+        yield f"Left out, since {budget} tokens were full: {left}."
+
+
+def _reply(kept: list[tuple[Engine, Passage]], project: str, notices: list[str]) -> Reply:
+    parts = [QUOTED, *(f"> {notice}" for notice in notices)]
+    passages: list[Json] = []
+    links: dict[str, Link] = {}
+    for engine, passage in kept:
+        uri = uri_of(engine.project.name, passage.document)
+        passages.append(pick(PassageShape.of(passage, engine), PASSAGE) | {"uri": uri})
+        links[uri] = Link(uri, passage.document, passage.title)
+        name = coded(visible_line(passage.document))
+        lines = f"lines {passage.first_line}-{passage.last_line} of {passage.total_lines}"
+        parts += [f"## {name} · {lines}", fenced(passage.text)]
+    structured = {"project": project, "about": QUOTED, "passages": passages, "notices": notices}
+    return Reply(structured, "\n\n".join(parts) + "\n", tuple(links.values()))
+
+
+def related_documents(desk: Desk, arguments: Arguments) -> Reply:
+    """What belongs to a document: by links, by community, by meaning."""
+    reference, project = arguments["reference"], arguments.get("project")
+    if reference.startswith(SCHEME):
+        project, reference = parse_uri(reference)
+    engine = desk.engine(project)
+    shape = RelatedShape.of(engine.related(reference, arguments.get("limit", 10)), engine)
+    groups = {name: _neighbours(getattr(shape, name), shape.project) for name in _GROUPS}
+    structured = {
+        "project": shape.project,
+        "about": QUOTED,
+        "document": shape.document,
+        "title": visible_line(shape.title),
+        **groups,
+        "dangling": [visible_line(one) for one in shape.dangling],
+    }
+    links = {
+        one["uri"]: Link(one["uri"], one["document"], one["title"])
+        for group in groups.values()
+        for one in group
+    }
+    return Reply(structured, _told(structured), tuple(links.values()))
+
+
+def _neighbours(shapes: tuple[NeighbourShape, ...], project: str) -> list[Json]:
+    return [
+        pick(replace(one, title=visible_line(one.title)), NEIGHBOUR)
+        | {"uri": uri_of(project, one.document)}
+        for one in shapes
+    ]
+
+
+def _told(related: Json) -> str:
+    lines = [QUOTED, f"\n# Belongs to {coded(visible_line(related['document']))}"]
+    for name, heading in _GROUPS.items():
+        if related[name]:
+            lines.append(f"\n## {heading}\n")
+        for one in related[name]:
+            cosine = f" · {one['score']:.2f}" if "score" in one else ""
+            lines.append(f"- {coded(visible_line(one['document']))} {coded(one['title'])}{cosine}")
+    if related["dangling"]:
+        lines.append("\n## Leads nowhere yet\n")
+        lines += [f"- {coded(one)}" for one in related["dangling"]]
+    return "\n".join(lines) + "\n"

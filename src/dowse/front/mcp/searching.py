@@ -1,0 +1,122 @@
+"""`query_documents` and `search_with_hypothesis`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from dowse.engine import Engine
+from dowse.errors import UsageError
+from dowse.front.cli.formats import within_budget
+from dowse.front.cli.search_shapes import HitShape
+from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.outputs import HIT, Json
+from dowse.front.mcp.parameters import Arguments
+from dowse.front.mcp.replies import QUOTED, Link, Reply, pick
+from dowse.front.mcp.uris import uri_of
+from dowse.front.mcp.visible import visible, visible_line
+from dowse.present import as_markdown
+from dowse.retrieve import Filters
+from dowse.types import Hit, Response
+
+MAX_TOKENS = 4000
+"""How long a reply may be when the call does not say."""
+
+_SETTINGS = {
+    "top_n": "search.top_n",
+    "mode": "search.mode",
+    "preset": "search.preset",
+    "min_confidence": "threshold.min_confidence",
+    "parents": "parents.enabled",
+    "mmr": "diversity.mmr",
+    "per_doc": "diversity.max_chunks_per_doc",
+    "rerank": "rerank.enabled",
+}
+_LISTS = ("category", "author", "tag", "path", "source", "language")
+
+
+def query_documents(desk: Desk, arguments: Arguments) -> Reply:
+    """The passages that answer a query."""
+    return _search(desk, arguments["query"], arguments)
+
+
+def search_with_hypothesis(desk: Desk, arguments: Arguments) -> Reply:
+    """The passages that are like a text which might stand in an answer."""
+    return _search(desk, arguments["hypothesis"], {**arguments, "mode": "hyde"})
+
+
+def _search(desk: Desk, query: str, arguments: Arguments) -> Reply:
+    engine = desk.engine(arguments.get("project"))
+    found = engine.search(query, filters=_filters(arguments), changes=_changes(arguments))
+    notices = [desk.progress(engine.project.name)]
+    if any(hit.stale for hit in found.hits) and not notices[0]:
+        notices = [desk.refresh(engine.project.name)]
+    seen = _visible(replace(found, notices=(*found.notices, *filter(None, notices))))
+    budget = arguments.get("max_tokens", MAX_TOKENS)
+    return _reply(
+        within_budget(seen, budget, lambda response: _reply(response, engine).tokens), engine
+    )
+
+
+def _filters(arguments: Arguments) -> Filters:
+    for name in _LISTS:
+        if not all(value.strip() for value in arguments.get(name, ())):
+            raise UsageError(f"{name} names nothing.", "Leave it out, or give it a value.")
+    lists = {name: tuple(arguments.get(name, ())) for name in _LISTS}
+    lists["path"] = tuple(one.removeprefix("./") for one in lists["path"])
+    return Filters(**lists, after=arguments.get("after", ""), before=arguments.get("before", ""))
+
+
+def _changes(arguments: Arguments) -> dict[str, Any]:
+    changes = {full: arguments[name] for name, full in _SETTINGS.items() if name in arguments}
+    if arguments.get("mmr") and arguments.get("per_doc"):
+        raise UsageError("mmr and per_doc are two ways of choosing results.", "Use one.")
+    if arguments.get("per_doc"):
+        changes["diversity.mmr"] = False  # it would take the place of the limit
+    return changes
+
+
+def _visible(response: Response) -> Response:
+    def shown(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+        return tuple(
+            replace(
+                hit,
+                title=visible_line(hit.title),
+                header_path=tuple(map(visible_line, hit.header_path)),
+                tags=tuple(map(visible_line, hit.tags)),
+                text=visible(hit.text),
+                snippet=visible(hit.snippet),
+                score=round(hit.score, 4),
+            )
+            for hit in hits
+        )
+
+    return replace(response, hits=shown(response.hits), nearest=shown(response.nearest))
+
+
+def _reply(response: Response, engine: Engine) -> Reply:
+    structured: dict[str, Any] = {
+        "project": engine.project.name,
+        "about": QUOTED,
+        "query": response.query,
+        "hits": _hits(response.hits, engine),
+        "notices": list(response.notices),
+    }
+    if not response.hits:
+        structured["nearest"] = _hits(response.nearest, engine)
+        structured["removed"] = dict(response.removed)
+    named = [replace(hit, document=visible_line(hit.document)) for hit in response.hits]
+    text = as_markdown(replace(response, hits=tuple(named)))
+    return Reply(structured, f"{QUOTED}\n\n{text}", _links(response, engine))
+
+
+def _hits(hits: tuple[Hit, ...], engine: Engine) -> list[Json]:
+    project = engine.project.name
+    shapes = [HitShape.of(rank, hit, engine) for rank, hit in enumerate(hits, start=1)]
+    return [pick(shape, HIT) | {"uri": uri_of(project, shape.document)} for shape in shapes]
+
+
+def _links(response: Response, engine: Engine) -> tuple[Link, ...]:
+    titles = {hit.document: hit.title for hit in response.hits}
+    project = engine.project.name
+    return tuple(Link(uri_of(project, one), one, title) for one, title in titles.items())

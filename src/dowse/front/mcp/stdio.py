@@ -1,0 +1,51 @@
+"""The protocol over stdin and stdout."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from dowse.front.mcp.desk import Desk
+
+if TYPE_CHECKING:
+    from dowse.service import Service
+
+_INTERRUPTED = 130
+
+
+def serve_stdio(
+    open_service: Callable[[], Service],
+    names: Sequence[str],
+    *,
+    pinned: str | None = None,
+    compat: bool = False,
+) -> None:
+    """Serves one client until it closes stdin.
+
+    The service is opened after the handshake, in the background. Meanwhile stdout belongs to the
+    protocol: whatever else is printed goes to stderr.
+    """
+    # Thousands of small objects are made while the SDK is loaded, and all of them stay.
+    gc.disable()
+    import anyio  # noqa: PLC0415
+    from mcp.server.stdio import stdio_server  # noqa: PLC0415  `dowse --help` must not wait for it
+
+    from dowse.front.mcp.server import build_server  # noqa: PLC0415
+
+    gc.freeze()
+    gc.enable()
+    # The loop could not end while a thread waits for the next line of stdin.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
+    server = build_server(Desk(open_service, pinned), names, compat=compat)
+
+    async def run() -> None:
+        async with stdio_server() as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+
+    try:
+        anyio.run(run)
+    except* (BrokenPipeError, ConnectionResetError):
+        pass  # the client is gone, and nobody is left to be told

@@ -1,0 +1,74 @@
+"""What documents hide from people is not whispered to a model.
+
+Invisible characters and HTML comments can carry instructions that no reader of the document has
+seen. A note of what was there takes their place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_JOINERS = "\u200c\u200d"
+# Controls, soft hyphen, zero widths, bidi controls, fillers, byte order marks, halves of
+# characters, variation selectors beyond the common ones, and tag characters.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb"
+    "\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
+)
+_START = re.compile(r"<!--|^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*$", re.MULTILINE)
+_COMMENT_END = re.compile(r"(?<=<!--)-?>|--!?>|\Z")
+_HIDDEN_COMMENT = "⟦hidden comment⟧"
+
+
+def visible(text: str) -> str:
+    """The text with every invisible character and hidden comment replaced by a note of it."""
+    return _HIDDEN.sub(_note_characters, "".join(_without_comments(text)))
+
+
+def visible_line(text: str) -> str:
+    """The same for what belongs on one line, such as a title."""
+    return " ".join(visible(text).split())
+
+
+def _note_characters(match: re.Match[str]) -> str:
+    found = match[0]
+    if found in _JOINERS and _joins(match.string, match.start()):
+        return found
+    size = len(found)
+    if size == 1:
+        return f"⟦U+{ord(found):04X}⟧"
+    return f"⟦{size} invisible characters⟧"
+
+
+def _joins(text: str, place: int) -> bool:
+    """Whether a joiner holds an emoji together, or shapes letters of a script that needs it."""
+    before, after = text[place - 1 : place], text[place + 1 : place + 2]
+    return before > "\u02ff" and after > "\u02ff"
+
+
+def _without_comments(text: str) -> Iterator[str]:
+    """The parts of a text, comments outside of code noted; in code every reader sees them."""
+    end = 0
+    unclosed: dict[str, int] = {}  # the shortest fence of each kind that nothing closes any more
+    while start := _START.search(text, end):
+        fence = start["fence"]
+        if fence is None:
+            yield text[end : start.start()] + _HIDDEN_COMMENT
+            close = _COMMENT_END.search(text, start.end())
+            end = close.end() if close else len(text)
+            continue
+        close = None
+        if len(fence) < unclosed.get(fence[0], len(fence) + 1):
+            close = _closing(fence).search(text, start.end())
+        if close is None:  # a fence that is not closed here is none
+            unclosed[fence[0]] = min(len(fence), unclosed.get(fence[0], len(fence)))
+        stop = close.end() if close else start.end("fence")
+        yield text[end:stop]
+        end = stop
+    yield text[end:]
+
+
+def _closing(fence: str) -> re.Pattern[str]:
+    return re.compile(rf"^ {{0,3}}{fence[0]}{{{len(fence)},}}[ \t]*$", re.MULTILINE)

@@ -1,0 +1,250 @@
+"""The JSON API: a table of routes, each a function from a record to a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response as HttpResponse
+from starlette.routing import Route as HttpRoute
+
+from dowse import __version__
+from dowse.engine import Engine
+from dowse.errors import DowseError
+from dowse.front.cli.formats import Form, within_budget
+from dowse.front.cli.link_shapes import GraphShape, RelatedShape
+from dowse.front.cli.search_shapes import ExplanationShape, ResponseShape
+from dowse.front.cli.shapes import ProjectShape, StatusShape
+from dowse.front.cli.why import why
+from dowse.front.web.answers import answer
+from dowse.front.web.parameters import (
+    DocumentParameters,
+    ExplainParameters,
+    Malformed,
+    NoParameters,
+    ProjectParameters,
+    RelatedParameters,
+    SearchParameters,
+    from_address,
+    from_json,
+)
+from dowse.front.web.records import (
+    DocumentPageShape,
+    HealthShape,
+    JobShape,
+    PageProjectsShape,
+    ServerStatusShape,
+    SwitchesShape,
+)
+from dowse.front.web.watching import Watchers
+from dowse.service import Service
+from dowse.types import Response, Trace
+
+ROOT = "/api/v1"
+"""Where the API begins."""
+
+_UNTRACED = Trace((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all requests share."""
+
+    service: Service
+    watchers: Watchers
+
+    def engine(self, asked: ProjectParameters) -> Engine:
+        """The open engine of the project that a request means."""
+        return self.service.engine(named(asked))
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One thing that can be asked."""
+
+    method: Literal["GET", "POST"]
+    path: str  # below ROOT
+    takes: type[Struct]
+    gives: type
+    summary: str
+    run: Callable[[Shared, Any], object]
+    body: bool = False  # the parameters come as JSON, not in the address
+    status: int = 200  # when all went well
+
+
+def named(asked: ProjectParameters) -> str | None:
+    """The name of the project that a request says, if it says one."""
+    return None if asked.project is UNSET else asked.project
+
+
+def _search(shared: Shared, asked: SearchParameters) -> ResponseShape:
+    engine = shared.engine(asked)
+    found = engine.search(asked.q, filters=asked.filters, changes=asked.changes)
+    return ResponseShape.of(_as_asked(found, asked), engine)
+
+
+def _answer(shared: Shared, asked: SearchParameters) -> ResponseShape:
+    engine = shared.engine(asked)
+    found = engine.answer(asked.q, filters=asked.filters, changes=asked.changes)
+    return ResponseShape.of(_as_asked(found, asked), engine)
+
+
+def _as_asked(found: Response, asked: SearchParameters) -> Response:
+    if asked.max_tokens is not UNSET:
+        found = within_budget(found, asked.max_tokens, Form("json").tokens)
+    if asked.explain:
+        return found
+    hits = tuple(replace(hit, trace=_UNTRACED) for hit in found.hits)
+    nearest = tuple(replace(hit, trace=_UNTRACED) for hit in found.nearest)
+    return replace(found, hits=hits, nearest=nearest)
+
+
+def _explain(shared: Shared, asked: ExplainParameters) -> ExplanationShape:
+    engine = shared.engine(asked)
+    explanation = engine.explain(
+        asked.q, asked.reference, filters=asked.filters, changes=asked.changes
+    )
+    return ExplanationShape.of(explanation, why(explanation), engine)
+
+
+def _related(shared: Shared, asked: RelatedParameters) -> RelatedShape:
+    engine = shared.engine(asked)
+    return RelatedShape.of(engine.related(asked.reference, asked.n), engine)
+
+
+def _document(shared: Shared, asked: DocumentParameters) -> DocumentPageShape:
+    engine = shared.engine(asked)
+    meant = engine.get(asked.reference)
+    shown = engine.get(meant.document) if asked.whole else meant
+    return DocumentPageShape(
+        project=engine.project.name,
+        document=meant.document,
+        path=str(engine.path_of(meant.document)),
+        title=meant.title,
+        first_line=meant.first_line,
+        last_line=meant.last_line,
+        total_lines=meant.total_lines,
+        text=shown.text,
+        html=_rendered(engine, shown.document, shown.text, shown.first_line)
+        if asked.format == "html"
+        else None,
+    )
+
+
+def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
+    from dowse.front.web.render import render, targets_of  # noqa: PLC0415  most requests need none
+
+    targets = targets_of(engine.links(document), document)
+    return render(text, engine.project.name, targets, first_line)
+
+
+def _graph(shared: Shared, asked: ProjectParameters) -> GraphShape:
+    engine = shared.engine(asked)
+    return GraphShape.of(engine.graph(), engine.project.name)
+
+
+def _projects(shared: Shared, _: NoParameters) -> PageProjectsShape:
+    projects = tuple(ProjectShape.of(one) for one in shared.service.projects())
+    try:
+        current: str | None = shared.service.project().name
+    except DowseError:
+        current = None
+    return PageProjectsShape(projects, current)
+
+
+def _status(shared: Shared, asked: ProjectParameters) -> ServerStatusShape:
+    engine = shared.engine(asked)
+    name = engine.project.name
+    job = shared.service.job(name)
+    return ServerStatusShape.around(
+        StatusShape.of(engine.status()),
+        JobShape.of(job, engine.project) if job else None,
+        shared.watchers.state(name),
+    )
+
+
+def _index(shared: Shared, asked: ProjectParameters) -> JobShape:
+    project = shared.service.project(named(asked))
+    return JobShape.of(shared.service.index(project.name), project)
+
+
+def _settings(shared: Shared, asked: ProjectParameters) -> SwitchesShape:
+    engine = shared.engine(asked)
+    return SwitchesShape.of(engine, shared.service.workspace.settings(engine.project))
+
+
+def _health(_: Shared, __: NoParameters) -> HealthShape:
+    return HealthShape("ok", __version__)
+
+
+ROUTES: tuple[Route, ...] = (
+    Route("GET", "/search", SearchParameters, ResponseShape, "Find passages.", _search),
+    Route("POST", "/search", SearchParameters, ResponseShape, "The same.", _search, body=True),
+    Route("GET", "/answer", SearchParameters, ResponseShape, "Answer a question.", _answer),
+    Route(
+        "GET",
+        "/explain",
+        ExplainParameters,
+        ExplanationShape,
+        "Tell why a document is among the results, or is not.",
+        _explain,
+    ),
+    Route("GET", "/related", RelatedParameters, RelatedShape, "What belongs to it.", _related),
+    Route("GET", "/document", DocumentParameters, DocumentPageShape, "Show it.", _document),
+    Route("GET", "/graph", ProjectParameters, GraphShape, "All documents and links.", _graph),
+    Route("GET", "/projects", NoParameters, PageProjectsShape, "All projects.", _projects),
+    Route("GET", "/status", ProjectParameters, ServerStatusShape, "How it stands.", _status),
+    Route(
+        "POST",
+        "/index",
+        ProjectParameters,
+        JobShape,
+        "Bring the index level, in the background.",
+        _index,
+        status=202,
+    ),
+    Route("GET", "/settings", ProjectParameters, SwitchesShape, "What `set` takes.", _settings),
+    Route("GET", "/healthz", NoParameters, HealthShape, "Whether the server is there.", _health),
+)
+"""Everything that can be asked."""
+
+
+def http_routes(shared: Shared) -> list[HttpRoute]:
+    """The routes, as Starlette takes them: one per address, whatever its methods."""
+    by_path: dict[str, dict[str, Route]] = {}
+    for route in ROUTES:
+        by_path.setdefault(route.path, {})[route.method] = route
+    return [
+        HttpRoute(path, _endpoint(shared, routes), methods=list(routes))
+        for path, routes in by_path.items()
+    ]
+
+
+def _endpoint(shared: Shared, routes: dict[str, Route]) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> HttpResponse:
+        route = routes["GET" if request.method == "HEAD" else request.method]
+        asked = await _asked(route, request)
+        record = await run_in_threadpool(route.run, shared, asked)
+        return answer(record, route.status)
+
+    return endpoint
+
+
+async def _asked(route: Route, request: Request) -> Struct:
+    given = request.query_params.multi_items()
+    body = await request.body()
+    if not route.body:
+        if body:
+            raise Malformed("This takes no body.", "Say it in the address.")
+        return from_address(route.takes, given)
+    if given:
+        raise Malformed("This takes no parameters in its address.", "Say it in the JSON.")
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HTTPException(415, "The body is not declared as JSON")
+    return from_json(route.takes, body)

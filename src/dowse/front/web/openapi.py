@@ -1,0 +1,122 @@
+"""The OpenAPI description, made from the same records that requests and answers are made of."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+
+from dowse import __version__
+from dowse.front.web.api import ROOT, ROUTES, Route
+from dowse.front.web.records import ErrorShape
+
+_REFERENCE = "#/components/schemas/{name}"
+_FAILURES = {
+    "400": "The request cannot mean anything: an unknown parameter, or a value that does not fit.",
+    "401": "The server asks for a token.",
+    "403": "It will not be done: the request comes from a page from elsewhere, or lacks consent.",
+    "404": "There is no such project, document or passage.",
+    "405": "Another method is needed.",
+    "409": "The index cannot serve as it is, or another process is writing.",
+    "413": "The request is too large.",
+    "414": "The address is too long; POST takes more.",
+    "415": "The body is not declared as JSON.",
+    "421": "The server is not called by this name.",
+    "422": "The request is well formed, but a setting, a date or a reference in it is not right.",
+    "503": "The embedding model cannot be had.",
+    "504": "It took too long.",
+}
+
+
+@cache
+def description() -> Mapping[str, Any]:
+    """The whole description."""
+    shapes = list(dict.fromkeys([ErrorShape, *(route.gives for route in ROUTES)]))
+    takes = list(dict.fromkeys(route.takes for route in ROUTES))
+    _, components = msgspec.json.schema_components([*shapes, *takes], ref_template=_REFERENCE)
+    for kind in shapes:
+        _describe(kind, components)
+    for kind in takes:
+        components[kind.__name__]["additionalProperties"] = False
+    paths: dict[str, dict[str, Any]] = {}
+    for route in ROUTES:
+        operation = _operation(route, components[route.takes.__name__])
+        paths.setdefault(ROOT + route.path, {})[route.method.lower()] = operation
+    used = {route.takes.__name__ for route in ROUTES if route.body}
+    unused = {kind.__name__ for kind in takes} - used
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "dowse",
+            "version": __version__,
+            "description": "Hybrid search over folders of Markdown, on your own machine.",
+        },
+        "security": [{}, {"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": {n: schema for n, schema in components.items() if n not in unused},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(route: Route, taken: Mapping[str, Any]) -> dict[str, Any]:
+    name = route.path.strip("/")
+    operation: dict[str, Any] = {
+        "operationId": name if route.method == "GET" else f"{route.method.lower()}_{name}",
+        "summary": route.summary,
+        "responses": {str(route.status): _content("It is done.", route.gives.__name__)}
+        | {code: _content(what, "ErrorShape") for code, what in _FAILURES.items()},
+    }
+    if route.body:
+        operation["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": _reference(route.takes.__name__)}},
+        }
+    else:
+        operation["parameters"] = [
+            _parameter(one, schema, one in taken.get("required", ()))
+            for one, schema in taken["properties"].items()
+        ]
+    return operation
+
+
+def _parameter(name: str, schema: Mapping[str, Any], required: bool) -> dict[str, Any]:
+    own = {key: value for key, value in schema.items() if key != "description"}
+    told = schema.get("description", "")
+    return {"name": name, "in": "query", "required": required, "schema": own, "description": told}
+
+
+def _content(what: str, record: str) -> dict[str, Any]:
+    return {
+        "description": what,
+        "content": {"application/json": {"schema": _reference(record)}},
+    }
+
+
+def _reference(name: str) -> dict[str, str]:
+    return {"$ref": _REFERENCE.format(name=name)}
+
+
+def _describe(kind: Any, components: Mapping[str, Any]) -> None:
+    """Adds what the fields of a record, and of those in it, say of themselves."""
+    name = getattr(kind, "__name__", "")
+    if not dataclasses.is_dataclass(kind) or name not in components:
+        return
+    properties = components[name]["properties"]
+    for field, hint in get_type_hints(kind, include_extras=True).items():
+        meaning = next((one for one in getattr(hint, "__metadata__", ()) if one), None)
+        if isinstance(meaning, str) and "description" not in properties.get(field, {}):
+            properties[field]["description"] = meaning
+            for inner in _inner(hint):
+                _describe(inner, components)
+
+
+def _inner(hint: Any) -> list[Any]:
+    found = [hint] if isinstance(hint, type) else []
+    for one in get_args(hint):
+        found += _inner(one)
+    return found

@@ -1,0 +1,75 @@
+// Filters as chips: those that hold, a form to add one, and those that the results suggest.
+
+import { byId, el, show } from "./dom.js";
+import { addFilter, change, FILTERS, removeFilter, state } from "./state.js";
+
+const MODES = {
+  "": "Words and meaning",
+  keyword: "Words only",
+  semantic: "Meaning only",
+  code: "Names in code",
+  hyde: "Texts like this",
+};
+const SUGGESTED = 8;
+
+/** Prepares the chips. */
+export function start() {
+  show(byId("filter-kind"), Object.keys(FILTERS).map((kind) => el("option", { value: kind }, kind)));
+  show(byId("mode"), Object.entries(MODES).map(([value, label]) => el("option", { value }, label)));
+  byId("mode").addEventListener("change", () => change({ mode: byId("mode").value }));
+  byId("filter-kind").addEventListener("change", example);
+  byId("filter-add").addEventListener("click", () => toggle(byId("filter-form").hidden));
+  byId("filter-apply").addEventListener("click", apply);
+  byId("filter-value").addEventListener("keydown", (event) => {
+    if (event.key === "Enter") {
+      event.preventDefault();
+      apply();
+    }
+  });
+  example();
+}
+
+/** Opens or closes the form; whether it was open. */
+export function toggle(open) {
+  const was = !byId("filter-form").hidden;
+  byId("filter-form").hidden = !open;
+  byId("filter-add").setAttribute("aria-expanded", String(open));
+  if (open) byId("filter-value").focus();
+  else if (was) byId("filter-add").focus();
+  return was;
+}
+
+function example() {
+  byId("filter-value").placeholder = FILTERS[byId("filter-kind").value];
+}
+
+function apply() {
+  const value = byId("filter-value").value;
+  if (!value.trim()) return;
+  byId("filter-value").value = "";
+  addFilter(byId("filter-kind").value, value);
+  toggle(false);
+}
+
+/** Draws the chips that hold, and those that the results suggest. */
+export function draw(hits = []) {
+  byId("mode").value = state.mode in MODES ? state.mode : "";
+  show(byId("filters"), state.filters.map(({ kind, value }) => el("button", { type: "button", class: "chip on", "aria-label": `Remove filter ${kind} ${value}`, on: { click: () => removeFilter(kind, value) } }, `${kind}: ${value}`)));
+  show(byId("facets"), suggested(hits).map(([kind, value]) => el("button", { type: "button", class: "chip facet", "aria-label": `Only ${kind} ${value}`, on: { click: () => addFilter(kind, value) } }, kind === "tag" ? `#${value}` : value)));
+}
+
+/** Folders and tags that some of the results have, and not all: choosing one makes a difference. */
+function suggested(hits) {
+  const counts = new Map();
+  const count = (kind, value) => counts.set(`${kind}\n${value}`, (counts.get(`${kind}\n${value}`) ?? 0) + 1);
+  for (const hit of hits) {
+    for (const tag of hit.tags) count("tag", tag);
+    if (hit.document.includes("/")) count("path", hit.document.slice(0, hit.document.indexOf("/") + 1));
+  }
+  const chosen = new Set(state.filters.map(({ kind, value }) => `${kind}\n${value}`));
+  return [...counts]
+    .filter(([name, number]) => !chosen.has(name) && number < hits.length)
+    .sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0]))
+    .slice(0, SUGGESTED)
+    .map(([name]) => name.split("\n"));
+}

@@ -1,0 +1,194 @@
+// The document beside the results: its text with the hit marked, why it is here, and what belongs to it.
+
+import * as api from "./api.js";
+import { byId, el, markedWords, narrow, show } from "./dom.js";
+import { adopt } from "./safe.js";
+import { addFilter, change, state } from "./state.js";
+import { drawWhy } from "./why.js";
+
+const TABS = { document: "Document", why: "Why here?", related: "Related" };
+
+let shown = { project: "", reference: "" };
+let hit = null; // the result that is read; null for a document that was opened otherwise
+let response = null; // the answer that the result belongs to
+let asking = new AbortController();
+let loading = false;
+let wantsFocus = false; // once the document is there
+
+/** Opens what the state names; `found` and `answer` are the result and the response it comes from. */
+export async function open(found, answer) {
+  [hit, response] = [found && found.document === state.open ? found : null, answer];
+  const reader = byId("reader");
+  reader.hidden = !state.open;
+  if (!state.open) {
+    shown = { project: "", reference: "" };
+    asking.abort();
+    return;
+  }
+  asking.abort();
+  asking = new AbortController();
+  wantsFocus ||= reader.contains(document.activeElement) && document.activeElement.id === "reader-body";
+  const same = shown.reference === state.open && shown.project === state.project;
+  if (!same && !shown.reference) show(reader, el("p", { class: "soft waiting" }, "Opening …"));
+  loading = !same;
+  try {
+    const passage = same ? shown.passage : await api.documentOf(state.project, state.open, asking.signal);
+    shown = { project: state.project, reference: state.open, passage };
+    loading = false;
+    drawWhole(reader, passage);
+    if (wantsFocus) focus();
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    shown = { project: "", reference: "" };
+    [loading, wantsFocus] = [false, false];
+    show(reader, closing(), el("p", { class: "notice bad", role: "alert" }, `${error.message} ${error.hint ?? ""}`));
+  }
+}
+
+function closing() {
+  return el("button", { type: "button", class: "quiet close", "aria-label": "Close the document", on: { click: () => change({ open: "", line: 0 }) } }, narrow() ? "‹ Results" : "×");
+}
+
+function drawWhole(reader, passage) {
+  const tags = hit?.tags ?? [];
+  const tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "About this document" }, Object.keys(TABS).map(tab));
+  const body = el("div", { id: "reader-body", class: "reader-body", role: "tabpanel", "aria-labelledby": `tab-${state.tab}`, tabindex: "0" });
+  show(
+    reader,
+    el("div", { class: "reader-top" }, el("h2", {}, passage.title), closing()),
+    el("p", { class: "reader-path" }, passage.document, hit ? ` · lines ${hit.first_line}–${hit.last_line}` : "", ` · ${passage.total_lines} lines`),
+    tags.length
+      ? el("div", { class: "chips" }, tags.map((name) => el("button", { type: "button", class: "chip facet", "aria-label": `Only tag ${name}`, on: { click: () => addFilter("tag", name) } }, `#${name}`)))
+      : null,
+    tabs,
+    body,
+  );
+  drawTab(body, passage);
+}
+
+function tab(name) {
+  const on = name === state.tab;
+  const act = {
+    click: () => change({ tab: name }),
+    keydown: (event) => {
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!by) return;
+      event.stopPropagation();
+      const names = Object.keys(TABS);
+      change({ tab: names[(names.indexOf(name) + by + names.length) % names.length] });
+      byId(`tab-${state.tab}`)?.focus();
+    },
+  };
+  return el("button", { type: "button", id: `tab-${name}`, role: "tab", class: "tab", "aria-selected": String(on), "aria-controls": "reader-body", tabindex: on ? "0" : "-1", on: act }, TABS[name]);
+}
+
+/** Pictures are drawn for the room there is, and again when that changes. */
+export function start() {
+  let wide = 0;
+  new ResizeObserver(([{ contentRect }]) => {
+    const changed = wide && Math.abs(contentRect.width - wide) > 4;
+    wide = contentRect.width;
+    if (changed && state.tab === "why" && hit && byId("reader-body")) drawWhy(byId("reader-body"), hit, response);
+  }).observe(byId("reader"));
+}
+
+function drawTab(body, passage) {
+  if (state.tab === "why") drawWhy(body, hit, response);
+  else if (state.tab === "related") drawRelated(body);
+  else drawText(body, passage);
+}
+
+function drawText(body, passage) {
+  const text = passage.html
+    ? el("article", { class: "prose" }, adopt(passage.html, follow))
+    : el("pre", { class: "plain" }, passage.text);
+  show(body, text);
+  const first = hit ? markHit(text) : lineOf(text, state.line);
+  scrollTo(body, first);
+}
+
+/** Follows a link of a document: to another one, or to a heading of this one. */
+function follow(reference, anchor) {
+  if (reference && reference !== state.open) openReference(reference);
+  else if (anchor) scrollTo(byId("reader-body"), headingOf(byId("reader-body"), anchor));
+}
+
+function headingOf(body, anchor) {
+  const letters = (value) => value.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
+  return [...body.querySelectorAll("h1, h2, h3, h4, h5, h6")].find((one) => letters(one.textContent) === letters(anchor)) ?? null;
+}
+
+/** Only the document moves: the page beside it stays where the user has it. */
+function scrollTo(body, block) {
+  body.scrollTop = block ? body.scrollTop + block.getBoundingClientRect().top - body.getBoundingClientRect().top - 48 : 0;
+}
+
+function openReference(reference) {
+  change({ open: reference, line: 0, tab: "document" }, { step: true });
+}
+
+/** Marks the blocks of the hit and its words; gives the first block. */
+function markHit(text) {
+  const blocks = blocksOfHit(text);
+  for (const block of blocks) block.classList.add("of-hit");
+  const words = markedWords(hit.snippet);
+  if (words.length) for (const block of blocks) markWords(block, words);
+  return blocks[0];
+}
+
+function blocksOfHit(text) {
+  const numbered = [...text.querySelectorAll("[data-first-line]")].filter((one) => !one.querySelector("[data-first-line]"));
+  return numbered.filter((one) => Number(one.dataset.lastLine) >= hit.first_line && Number(one.dataset.firstLine) <= hit.last_line);
+}
+
+function lineOf(text, line) {
+  if (!line) return null;
+  return [...text.querySelectorAll("[data-first-line]")].filter((one) => Number(one.dataset.firstLine) <= line).at(-1) ?? null;
+}
+
+function markWords(block, words) {
+  const pattern = new RegExp(words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"), "giu");
+  const walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) texts.push(walker.currentNode);
+  for (const node of texts) {
+    const pieces = [];
+    let from = 0;
+    for (const match of node.data.matchAll(pattern)) {
+      pieces.push(node.data.slice(from, match.index), el("mark", {}, match[0]));
+      from = match.index + match[0].length;
+    }
+    if (pieces.length) node.replaceWith(...pieces, node.data.slice(from));
+  }
+}
+
+async function drawRelated(body) {
+  show(body, el("p", { class: "soft" }, "Looking …"));
+  const of = state.open;
+  let found;
+  try {
+    found = await api.related(state.project, of);
+  } catch (error) {
+    show(body, el("p", { class: "notice bad", role: "alert" }, `${error.message} ${error.hint ?? ""}`));
+    return;
+  }
+  if (of !== state.open || state.tab !== "related") return;
+  const groups = [["It links to", found.links_to], ["Linked from", found.linked_from], ["In its community", found.community], ["Similar in meaning", found.similar]];
+  const filled = groups.filter(([, documents]) => documents.length);
+  show(body, filled.map(([title, documents]) => [el("h3", {}, title), el("ul", { class: "related" }, documents.map(neighbour))]), dangling(found.dangling), filled.length ? null : el("p", { class: "soft" }, "Nothing links here, and nothing is like it."));
+}
+
+function neighbour(one) {
+  const act = { click: () => openReference(one.document) };
+  return el("li", {}, el("button", { type: "button", class: "related-link", on: act }, el("span", {}, one.title), el("span", { class: "soft" }, one.document, typeof one.score === "number" ? ` · ${one.score.toFixed(2)}` : "")));
+}
+
+function dangling(names) {
+  return names.length ? [el("h3", {}, "Links that lead nowhere yet"), el("p", { class: "soft" }, names.join(", "))] : null;
+}
+
+/** Moves into the document, to read it with the keyboard. */
+export function focus() {
+  wantsFocus = loading;
+  if (!loading) byId("reader-body")?.focus({ preventScroll: true });
+}

@@ -1,0 +1,136 @@
+// The project, how fresh its index is, and how far indexing has come.
+
+import * as api from "./api.js";
+import { announce, byId, counted, el, show, spoken } from "./dom.js";
+import { change, state } from "./state.js";
+
+const SLOW = 20_000;
+const QUICK = 700;
+
+let timer = 0;
+let told = null;
+let finished = () => {};
+let wasRunning = false;
+
+/** Says what is done when indexing has ended. */
+export function onIndexed(act) {
+  finished = act;
+}
+
+/** Fills the choice of projects; gives the project that is meant. */
+export async function loadProjects() {
+  const { projects, current } = await api.projects();
+  const names = projects.map((one) => one.name);
+  const meant = names.includes(state.project) ? state.project : (current ?? names[0] ?? "");
+  show(byId("project"), names.map((name) => el("option", { value: name, selected: name === meant }, name)));
+  byId("project").disabled = names.length < 2;
+  return meant;
+}
+
+/** Prepares the choice and the dialog. */
+export function start() {
+  byId("project").addEventListener("change", () => change({ project: byId("project").value, open: "", line: 0, filters: [] }));
+  byId("status").addEventListener("click", () => {
+    drawDialog();
+    byId("index").showModal();
+  });
+  document.addEventListener("visibilitychange", () => document.hidden || refresh());
+}
+
+/** Asks how things stand, and again after a while. */
+export async function refresh() {
+  clearTimeout(timer);
+  const project = state.project;
+  try {
+    const answer = await api.status(project);
+    if (project !== state.project) return;
+    told = answer;
+    draw();
+  } catch (error) {
+    told = null;
+    point("bad", error.message);
+  }
+  if (!document.hidden) timer = setTimeout(refresh, running() ? QUICK : SLOW);
+}
+
+/** The run that is under way, if one is. */
+const running = () => (told?.job?.state === "running" ? told.job : null);
+
+function draw() {
+  const job = running();
+  const waiting = told.freshness.new + told.freshness.changed + told.freshness.deleted;
+  if (job) point("warn", progressText(job));
+  else if (!told.indexed) point("bad", "Not indexed yet");
+  else if (waiting) point("warn", `${counted(told.counts.documents, "document")}, ${waiting} to index`);
+  else point("good", counted(told.counts.documents, "document"));
+  if (wasRunning && !job) {
+    announce("Indexing has ended.");
+    finished();
+  }
+  wasRunning = Boolean(job);
+  if (byId("index").open) drawDialog();
+}
+
+function point(kind, text) {
+  byId("status-dot").className = `dot ${kind}`;
+  byId("status-text").textContent = text;
+}
+
+function progressText(job) {
+  const event = job.event;
+  if (!event) return "Indexing …";
+  return event.total ? `${spoken(event.stage)} ${event.done} of ${event.total} ${event.unit}` : `${spoken(event.stage)} ${event.done} ${event.unit}`;
+}
+
+function drawDialog() {
+  const dialog = byId("index");
+  const close = el("form", { method: "dialog" }, el("button", { class: "quiet" }, "Close"));
+  if (!told) {
+    show(dialog, el("h2", { id: "index-title" }, "Index"), el("p", {}, byId("status-text").textContent), close);
+    return;
+  }
+  const job = running();
+  const error = told.job?.error;
+  const focused = dialog.contains(document.activeElement) ? document.activeElement.id : "";
+  show(
+    dialog,
+    el("h2", { id: "index-title" }, `Index of ${told.project}`),
+    el("table", {}, el("tbody", {}, rows().map(([name, value]) => el("tr", {}, el("th", { scope: "row", class: "soft" }, name), el("td", {}, value))))),
+    told.notices.map((notice) => el("p", { class: "notice" }, notice)),
+    error ? el("p", { class: "notice bad" }, `${error.error} ${error.hint}`) : null,
+    job ? bar(job) : null,
+    el("div", { class: "row" }, el("button", { type: "button", class: "primary", id: "index-start", disabled: Boolean(job), on: { click: begin } }, job ? "Indexing …" : "Index now"), close),
+  );
+  if (focused) byId(focused)?.focus();
+}
+
+function rows() {
+  const { counts, freshness } = told;
+  const behind = [[freshness.new, "new"], [freshness.changed, "changed"], [freshness.deleted, "deleted"]].filter(([number]) => number);
+  return [
+    ["Folders", told.roots.join(", ")],
+    ["Holds", `${counted(counts.documents, "document")}, ${counted(counts.chunks, "passage")}, ${counted(counts.links, "link")}`],
+    ["With vectors", `${counts.embedded.toLocaleString("en")} of ${counted(counts.chunks, "passage")}`],
+    ["Size", `${(told.bytes / 1e6).toFixed(1)} MB`],
+    ["Folder since then", behind.length ? behind.map(([number, what]) => `${number} ${what}`).join(", ") : "unchanged"],
+  ];
+}
+
+function bar(job) {
+  const known = job.event?.total;
+  const progress = el("progress", { "aria-label": "Progress of indexing", max: known || undefined, value: known ? job.event.done : undefined });
+  if (!known) progress.removeAttribute("value");
+  return el("div", { class: "progress" }, progress, el("span", {}, progressText(job)));
+}
+
+async function begin() {
+  byId("index-start").disabled = true;
+  try {
+    await api.startIndexing(state.project);
+  } catch (error) {
+    byId("index").append(el("p", { class: "notice bad", role: "alert" }, `${error.message} ${error.hint ?? ""}`));
+    return;
+  }
+  wasRunning = true;
+  refresh();
+}

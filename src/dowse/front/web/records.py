@@ -1,0 +1,171 @@
+"""What the API says beyond the records of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Literal, Self
+
+import msgspec
+
+from dowse.engine import Engine
+from dowse.flow import Recipe
+from dowse.front.cli.shapes import IndexShape, ProjectShape, StatusShape
+from dowse.presets import PRESETS
+from dowse.projects import Project
+from dowse.service import Job
+from dowse.settings import Setting, known_settings
+from dowse.types import Event
+from dowse.workspace import Chosen
+
+SwitchType = Literal["boolean", "integer", "number", "string", "choice"]
+"""How a setting can be shown: a switch, a number, a text, a list to choose from."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorShape:
+    """What went wrong."""
+
+    error: Annotated[str, "What happened."]
+    hint: Annotated[str, "What to do next; empty where nothing can be done."]
+
+
+@dataclass(frozen=True, slots=True)
+class HealthShape:
+    """That the server is there."""
+
+    status: Annotated[Literal["ok"], "Always `ok`."]
+    version: Annotated[str, "Of dowse."]
+
+
+@dataclass(frozen=True, slots=True)
+class JobShape:
+    """An indexing run in the background."""
+
+    project: Annotated[str, "Name of the project."]
+    state: Annotated[Literal["running", "done", "failed"], "How far it is."]
+    event: Annotated[Event | None, "The last thing it said."]
+    report: Annotated[IndexShape | None, "What it did, once it has ended well."]
+    error: Annotated[ErrorShape | None, "Why it failed."]
+
+    @classmethod
+    def of(cls, job: Job, project: Project) -> JobShape:
+        """The shape of a job."""
+        state: Literal["running", "done", "failed"] = "running"
+        if job.ended.is_set():
+            state = "failed" if job.report is None else "done"
+        return cls(
+            job.project,
+            state,
+            job.event,
+            IndexShape.of(project, job.report) if job.report else None,
+            ErrorShape(job.error.message, job.error.hint) if job.error else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WatchShape:
+    """How the index is kept level with the folder."""
+
+    watching: Annotated[bool, "Whether changes are followed as they happen."]
+    event: Annotated[Event | None, "The last thing that was said of it."]
+    error: Annotated[ErrorShape | None, "Why they cannot be followed; it is tried again."]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatusShape(StatusShape):
+    """What there is to know about a project, and what the server does for it."""
+
+    job: Annotated[JobShape | None, "The last indexing run that was asked for."]
+    watch: Annotated[WatchShape, "The watcher."]
+
+    @classmethod
+    def around(cls, status: StatusShape, job: JobShape | None, watch: WatchShape) -> Self:
+        """The shape of a status, with what the server does."""
+        same = {one.name: getattr(status, one.name) for one in fields(status)}
+        return cls(**same, job=job, watch=watch)
+
+
+@dataclass(frozen=True, slots=True)
+class PageProjectsShape:
+    """All projects, and the one that is meant when a request names none."""
+
+    projects: Annotated[tuple[ProjectShape, ...], "By name."]
+    current: Annotated[str | None, "The project of requests that name none; null: they must."]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPageShape:
+    """A document, or a part of it."""
+
+    project: Annotated[str, "Name of the project."]
+    document: Annotated[str, "Id of the document."]
+    path: Annotated[str, "Where the file is, absolute."]
+    title: Annotated[str, "Title of the document."]
+    first_line: Annotated[int, "Of what the reference means, from 1."]
+    last_line: Annotated[int, "The last line of that."]
+    total_lines: Annotated[int, "Of the document."]
+    text: Annotated[str, "As the index has it; with `whole`, all of the document."]
+    html: Annotated[
+        str | None,
+        "The same, rendered and sanitised; blocks carry `data-first-line` and `data-last-line`.",
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchShape:
+    """A setting that one search may change."""
+
+    name: Annotated[str, "As in `search.top_n`; `set` takes it."]
+    section: Annotated[str, "The stage that it belongs to."]
+    type: Annotated[SwitchType, "How it can be shown."]
+    choices: Annotated[tuple[str, ...], "Of a `choice`: all there are."]
+    value: Annotated[Any, "What holds now."]
+    default: Annotated[Any, "What would hold if nobody said anything."]
+    origin: Annotated[str, "Where the value comes from: `default`, a file, `environment`."]
+    meaning: Annotated[str, "What it decides."]
+
+    @classmethod
+    def of(cls, setting: Setting, chosen: Chosen) -> SwitchShape:
+        """The shape of a setting."""
+        section, _, option = setting.name.partition(".")
+        choices = tuple(PRESETS) if setting.name == "search.preset" else _choices(setting)
+        return cls(
+            name=setting.name,
+            section=section,
+            type="choice" if choices else _type(setting),
+            choices=choices,
+            value=getattr(getattr(chosen.settings, section), option),
+            default=setting.default,
+            origin=chosen.origins.get(setting.name, "default"),
+            meaning=setting.meaning,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchesShape:
+    """The settings of a search, in the order of its stages."""
+
+    project: Annotated[str, "The project that the values hold for."]
+    settings: Annotated[tuple[SwitchShape, ...], "All that `set` takes."]
+    presets: Annotated[Mapping[str, Mapping[str, Any]], "The settings of each preset."]
+
+    @classmethod
+    def of(cls, engine: Engine, chosen: Chosen) -> SwitchesShape:
+        """The shape of the settings that hold."""
+        sections = {one.name for one in fields(Recipe)}
+        switches = tuple(
+            SwitchShape.of(setting, chosen)
+            for name, setting in known_settings().items()
+            if name.partition(".")[0] in sections
+        )
+        return cls(engine.project.name, switches, PRESETS)
+
+
+def _choices(setting: Setting) -> tuple[str, ...]:
+    return tuple(map(str, msgspec.json.schema(setting.type).get("enum", ())))
+
+
+def _type(setting: Setting) -> SwitchType:
+    told = msgspec.json.schema(setting.type).get("type")
+    return told if told in {"boolean", "integer", "number"} else "string"

@@ -1,0 +1,183 @@
+"""A document as HTML that can do no harm: no script, no style, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from dowse.parse.destinations import read_destination
+from dowse.parse.frontmatter import read_frontmatter
+from dowse.parse.wikilinks import WIKILINK, leads_away, read_wikilink
+from dowse.types import Edge
+
+_OUTSIDE = frozenset({"http", "https", "mailto"})
+_HARMLESS = nh3.ALLOWED_TAGS - {"area", "img", "map", "style"} | {"input", "mark"}
+_LINES = {"data-first-line", "data-last-line"}
+_ATTRIBUTES = {
+    "*": _LINES,
+    "a": {"href", "title", "data-document", "data-anchor"},
+    "code": {"class"},
+    "details": {"open"},
+    "input": {"type", "checked", "disabled"},
+    "ol": {"start"},
+    "span": {"data-image", "data-dangling"},
+    "td": {"colspan", "rowspan", "align"},
+    "th": {"colspan", "rowspan", "align"},
+}
+_TASK = re.compile(r"\[([ xX])\]\s")
+_NO_CONTENT = {"script", "style", "iframe", "object", "template", "noscript", "svg", "math"}
+
+Targets = Mapping[str, str | None]
+"""Where links lead, by what they point at as written; None while they dangle."""
+
+
+def targets_of(edges: Sequence[Edge], document: str) -> Targets:
+    """Where the links of a document lead."""
+    return {edge.link.target: edge.target for edge in edges if edge.source == document}
+
+
+def render(text: str, project: str, targets: Targets, first_line: int = 1) -> str:
+    """A text of Markdown as sanitised HTML, `first_line` being the number of its first line."""
+    body = read_frontmatter(text).body if first_line == 1 else 0
+    above = first_line - 1 + text.count("\n", 0, body)
+    told = {"project": project, "targets": targets, "above": above}
+    return nh3.clean(
+        _markdown().render(text[body:], told),
+        tags=set(_HARMLESS),
+        clean_content_tags=_NO_CONTENT,
+        attributes={tag: set(names) for tag, names in _ATTRIBUTES.items()},
+        attribute_filter=_kept,
+        url_schemes=set(_OUTSIDE),
+        link_rel="noopener noreferrer nofollow",
+        strip_comments=True,
+    )
+
+
+def _kept(tag: str, name: str, value: str) -> str | None:
+    """What stays of an attribute, for those that a document can write itself."""
+    if (tag, name) == ("a", "href"):
+        scheme = urlsplit(value).scheme if "//" in value or ":" in value else ""
+        return value if value.startswith(("?project=", "#")) or scheme in _OUTSIDE else None
+    if (tag, name) == ("code", "class"):
+        return value if re.fullmatch(r"language-[\w+#.-]{1,40}", value) else None
+    if (tag, name) == ("input", "type"):
+        return "checkbox"
+    return value
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    markdown = MarkdownIt("commonmark", {"html": True}, renderer_cls=_Renderer)
+    markdown.enable(["table", "strikethrough"])
+    markdown.inline.ruler.before("link", "wikilink", _wikilink)
+    markdown.core.ruler.after("inline", "tasks", _tasks)
+    return markdown
+
+
+def _wikilink(state: StateInline, silent: bool) -> bool:
+    if state.src[state.pos] not in "[!":
+        return False
+    match = WIKILINK.match(state.src, state.pos)
+    if match is None:
+        return False
+    if not silent:
+        token = state.push("wikilink", "", 0)
+        token.meta = {"link": read_wikilink(match)}
+    state.pos = match.end()
+    return True
+
+
+def _tasks(state: StateCore) -> None:
+    """Turns the sign of a task, at the start of a list item, into a box."""
+    for place, token in enumerate(state.tokens):
+        if place < 2 or state.tokens[place - 2].type != "list_item_open" or not token.children:
+            continue
+        first = token.children[0]
+        task = _TASK.match(first.content) if first.type == "text" else None
+        if task:
+            first.content = first.content[task.end() :]
+            checked = "" if task[1] == " " else ' checked=""'
+            box = f'<input type="checkbox" disabled=""{checked}> '
+            token.children.insert(0, Token("html_inline", "", 0, content=box))
+
+
+class _Renderer(RendererHTML):
+    """Renders links so that they open inside the page, and numbers the lines of blocks."""
+
+    def renderToken(  # noqa: N802  the name is markdown-it's
+        self, tokens: Sequence[Token], idx: int, options: Any, env: Any
+    ) -> str:
+        """Any other token, with the lines that it came from."""
+        _number(tokens[idx], env)
+        return super().renderToken(tokens, idx, options, env)
+
+    # Every rule takes the same four, whether it needs them or not.
+    # ruff: noqa: ARG002
+    def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        """A block of code."""
+        token = tokens[idx]
+        name = html.escape(token.info.strip().split(maxsplit=1)[0]) if token.info.strip() else ""
+        language = f' class="language-{name}"' if name else ""
+        code = html.escape(token.content)
+        return f"<pre{_lines(token, env)}><code{language}>{code}</code></pre>\n"
+
+    code_block = fence
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        """The start of a link."""
+        address = str(tokens[idx].attrGet("href") or "")
+        destination = read_destination(address)
+        return _opening(*destination, env) if destination else f'<a href="{html.escape(address)}">'
+
+    def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        """A picture: what it shows, in words, since nothing is fetched from elsewhere."""
+        return _picture(tokens[idx].content or str(tokens[idx].attrGet("src") or ""))
+
+    def wikilink(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        """A link between double brackets."""
+        link = tokens[idx].meta["link"]
+        if leads_away(link):
+            return f'<a href="{html.escape(link.target)}">{html.escape(link.shown)}</a>'
+        if link.kind == "embed" and link.target not in env["targets"]:
+            return _picture(link.shown)
+        if link.target and env["targets"].get(link.target) is None:
+            return f'<span data-dangling="">{html.escape(link.shown)}</span>'
+        return f"{_opening(link.target, link.anchor, env)}{html.escape(link.shown)}</a>"
+
+
+def _opening(target: str, anchor: str, env: Any) -> str:
+    document = env["targets"].get(target) if target else ""
+    if document is None:
+        return "<a>"
+    place = f' data-anchor="{html.escape(anchor)}"' if anchor else ""
+    if not document:
+        return f'<a href="#"{place}>'
+    address = f"?project={quote(env['project'])}&document={quote(document)}"
+    return f'<a href="{html.escape(address)}" data-document="{html.escape(document)}"{place}>'
+
+
+def _picture(shown: str) -> str:
+    return f'<span data-image="">{html.escape(shown)}</span>'
+
+
+def _number(token: Token, env: Any) -> None:
+    if token.map and token.nesting >= 0 and token.block:
+        token.attrSet("data-first-line", str(env["above"] + token.map[0] + 1))
+        token.attrSet("data-last-line", str(env["above"] + token.map[1]))
+
+
+def _lines(token: Token, env: Any) -> str:
+    first, last = token.map or (0, 1)
+    above = env["above"]
+    return f' data-first-line="{above + first + 1}" data-last-line="{above + last}"'

@@ -1,0 +1,215 @@
+"""Who may ask, and how much: checks that every request passes before anything else sees it.
+
+A page on the web can make a browser send requests to this machine, also under a name that it has
+made point here (DNS rebinding). So the names that a request is sent to and comes from are checked,
+and no answer may be read by pages from elsewhere.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import socket
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import anyio
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dowse.front.web.answers import refusal
+
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""What the web page may do: run and show what this server sends, and nothing else."""
+
+SECURITY_HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": PAGE_POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+"""What every answer carries."""
+
+_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_SECRET = ("/api/", "/mcp")  # what needs the token; the page itself holds nothing to hide
+_OPEN = frozenset({"/api/v1/healthz"})
+_STREAMS = "/mcp"  # may stay open as long as its client wishes
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one request may take."""
+
+    body: int = 1 << 20  # bytes
+    address: int = 16 << 10  # bytes of path and parameters
+    upload_seconds: float = 10.0  # for the body to arrive
+    seconds: float = 30.0  # for the answer to begin
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where the server listens, and who may come in."""
+
+    host: str = "127.0.0.1"
+    token: str = ""  # empty: none is asked for
+    limits: Limits = field(default_factory=Limits)
+
+    def knows(self, name: str) -> bool:
+        """Whether a request may call the server by this name."""
+        if is_local(self.host):
+            return name in _LOCAL_NAMES
+        own = {self.host.lower(), socket.gethostname().lower(), "localhost"}
+        return name in own or _is_address(name)
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach a server that is bound so."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class Guard:
+    """The checks, around an application."""
+
+    def __init__(self, app: ASGIApp, door: Door) -> None:
+        self._app, self._door = app, door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Lets a request in, or says why not."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # there is nothing here that speaks anything else
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        sending = _Sending(send, private=scope["path"].startswith(_SECRET))
+        refused = self._refusal(scope)
+        if refused is None:
+            await self._within_limits(scope, receive, sending)
+        else:
+            await refusal(*refused)(scope, receive, sending)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str, str] | None:
+        """Status, reason and hint, when a request may not come in."""
+        headers, limits = Headers(scope=scope), self._door.limits
+        host = headers.getlist("host")
+        if len(host) != 1 or not self._door.knows(_name(host[0])):
+            return 421, "The server is not called by this name.", self._called
+        if not _same_origin(headers, host[0]) or _from_elsewhere(headers, scope):
+            return 403, "Pages from elsewhere may not ask this server.", "Open its own page."
+        if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > limits.address:
+            return 414, "The address is too long.", "Send a long query with POST, as JSON."
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > limits.body:
+            return 413, "The request is too large.", f"At most {limits.body:,} bytes."
+        if self._needs_token(scope) and not self._has_token(headers):
+            return 401, "The token is missing or wrong.", "Send: Authorization: Bearer TOKEN"
+        return None
+
+    @property
+    def _called(self) -> str:
+        return "Use 127.0.0.1 or localhost." if is_local(self._door.host) else "Use its address."
+
+    def _needs_token(self, scope: Scope) -> bool:
+        path = scope["path"]
+        return bool(self._door.token) and path.startswith(_SECRET) and path not in _OPEN
+
+    def _has_token(self, headers: Headers) -> bool:
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        wanted = self._door.token.encode()
+        return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), wanted)
+
+    async def _within_limits(self, scope: Scope, receive: Receive, sending: _Sending) -> None:
+        limits = self._door.limits
+        if scope["path"].startswith(_STREAMS):
+            await self._app(scope, _Counting(receive, limits), sending)
+            return
+        with anyio.move_on_after(limits.seconds) as patience:
+            await self._app(scope, _Counting(receive, limits), sending)
+        if patience.cancelled_caught and not sending.begun:
+            said = refusal(504, "This took too long.", "Ask for less, or try again.")
+            await said(scope, receive, sending)
+
+
+class _Counting:
+    """Receives a request, as long as it is not too large or too slow."""
+
+    def __init__(self, receive: Receive, limits: Limits) -> None:
+        self._receive, self._limits = receive, limits
+        self._bytes = 0
+        self._whole = False
+
+    async def __call__(self) -> Message:
+        if self._whole:  # from now on only the end of the connection can come, at any time
+            return await self._receive()
+        try:
+            with anyio.fail_after(self._limits.upload_seconds):
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(408, "The request did not arrive") from None
+        self._bytes += len(message.get("body", b""))
+        self._whole = not message.get("more_body", False)
+        if self._bytes > self._limits.body:
+            raise HTTPException(413, "The request is too large")
+        return message
+
+
+class _Sending:
+    """Sends an answer with the headers that every answer carries."""
+
+    def __init__(self, send: Send, *, private: bool) -> None:
+        self._send, self._private = send, private
+        self.begun = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            headers = MutableHeaders(scope=message)
+            for name, value in SECURITY_HEADERS.items():
+                headers[name] = value
+            headers.setdefault("Cache-Control", "no-store" if self._private else "no-cache")
+            if message["status"] == 401:
+                headers["WWW-Authenticate"] = 'Bearer realm="dowse"'
+        await self._send(message)
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without the port; empty where it is none."""
+    try:
+        parts = urlsplit(f"//{host}")
+        _ = parts.port  # raises for what is no number
+    except ValueError:
+        return ""
+    return "" if parts.username or parts.path else (parts.hostname or "")
+
+
+def _same_origin(headers: Headers, host: str) -> bool:
+    """Whether the page that asks, if there is one, came from this server."""
+    origins: Iterable[str] = headers.getlist("origin")
+    return all(origin in {f"http://{host}", f"https://{host}"} for origin in origins)
+
+
+def _from_elsewhere(headers: Headers, scope: Scope) -> bool:
+    """Whether a browser says that another site asks, other than by a link that somebody clicks."""
+    if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
+        return False
+    is_click = headers.get("sec-fetch-mode") == "navigate" and scope["method"] == "GET"
+    return not is_click or scope["path"].startswith(_SECRET)

@@ -1,0 +1,152 @@
+"""One process for everybody: the API, the MCP endpoint and the web page over warm engines."""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import socket
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from dowse.errors import DowseError, UsageError
+from dowse.front.web.answers import answer, from_bug, from_failure, from_http
+from dowse.front.web.api import ROOT, Shared, http_routes
+from dowse.front.web.openapi import description
+from dowse.front.web.security import Door, Guard, is_local
+from dowse.front.web.watching import Watchers
+from dowse.service import Service
+
+if TYPE_CHECKING:
+    from dowse.front.mcp.http import McpEndpoint
+
+PAGE = Path(__file__).parent / "page"
+"""The files of the web page."""
+
+_HEADER_BYTES = 32 << 10
+_CONNECTIONS = 200  # at once; more are turned away
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_GRACE = 3  # seconds that requests at hand are given when the server stops
+
+
+def application(service: Service, door: Door, *, watch: bool = True) -> ASGIApp:
+    """The whole server as an ASGI application, with its checks around it."""
+    watchers = Watchers(service)
+    routes: list[BaseRoute] = [
+        Mount(ROOT, routes=_api(Shared(service, watchers))),
+        Mount("/api", routes=[]),
+    ]
+    mcp = _mcp(service)
+    routes += [Route("/mcp", mcp.app)] if mcp else []
+    if (PAGE / "index.html").is_file():
+        routes.append(Mount("/", app=StaticFiles(directory=PAGE, html=True)))
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as open_parts:
+            if mcp:
+                await open_parts.enter_async_context(mcp.run())
+            if watch:
+                watchers.start()
+            service.warm()
+            yield
+            if watch:
+                await run_in_threadpool(watchers.stop)
+            service.close()
+
+    app = Starlette(
+        routes=routes,
+        lifespan=lifespan,
+        exception_handlers={
+            DowseError: from_failure,
+            HTTPException: from_http,
+            Exception: from_bug,
+        },
+    )
+    app.router.redirect_slashes = False
+    return Guard(app, door)
+
+
+def _api(shared: Shared) -> list[Route]:
+    routes = http_routes(shared)
+    return [*routes, Route("/openapi.json", _description, methods=["GET"])]
+
+
+async def _description(_: Request) -> Response:
+    return answer(description())
+
+
+def _mcp(service: Service) -> McpEndpoint | None:
+    """The MCP endpoint; None where its package is not installed."""
+    try:
+        from dowse.front.mcp.http import mcp_endpoint  # noqa: PLC0415  an optional part
+    except ImportError:
+        return None
+    return mcp_endpoint(service)
+
+
+def door_for(host: str, token: str | None) -> Door:
+    """Who may come in: everybody who can reach this machine needs a token, its own user none."""
+    if not token and not is_local(host):
+        token = secrets.token_urlsafe(24)
+    return Door(host=host, token=token or "")
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens; raises `UsageError` when that cannot be."""
+    bare = host.strip("[]")
+    family = socket.AF_INET6 if ":" in bare else socket.AF_INET
+    try:
+        return socket.create_server((bare, port), family=family, backlog=128)
+    except (OSError, OverflowError) as error:
+        raise UsageError(
+            f"The server cannot listen on {host}, port {port}: {error}.",
+            "Choose another with: dowse serve --host HOST --port PORT",
+        ) from error
+
+
+class Server(uvicorn.Server):
+    """A server that ends in peace when it is told to: the second signal ends it at once."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http="h11",
+                ws="none",
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                limit_concurrency=_CONNECTIONS,
+                timeout_keep_alive=5,
+                timeout_graceful_shutdown=_GRACE,
+                h11_max_incomplete_event_size=_HEADER_BYTES,
+            )
+        )
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Takes Ctrl-C and a polite kill; unlike uvicorn's, it does not raise them again."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        former = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)

@@ -1,0 +1,34 @@
+"""What a framework is told of a result beside its text."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from dowse.types import Hit, header_line
+
+
+def metadata_of(hit: Hit, project: str, path: str) -> dict[str, Any]:
+    """The facts of a result in plain values, which every framework can keep as JSON."""
+    return {
+        "project": project,
+        "document": hit.document,
+        "path": path,
+        "title": hit.title,
+        "header_path": header_line(hit.header_path),
+        "first_line": hit.first_line,
+        "last_line": hit.last_line,
+        "section": hit.section,
+        "tags": list(hit.tags),
+        "modified": _iso(hit.modified),
+        "score": hit.score,
+        "stale": hit.stale,
+    }
+
+
+def _iso(seconds: float) -> str:
+    """A time in ISO 8601, in UTC; frontmatter can name years that no calendar knows."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        return ""

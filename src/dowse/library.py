@@ -1,0 +1,256 @@
+"""dowse for programs: `from dowse import Dowse`."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypedDict, Unpack
+
+from dowse.engine import NOTHING, Engine, Status
+from dowse.errors import NotFound, UsageError
+from dowse.flow import Explanation, IndexReport, LinkGraph, Mode, Related
+from dowse.locations import Locations, locations
+from dowse.projects import Project
+from dowse.references import Passage
+from dowse.retrieve import Filters
+from dowse.types import Announce, DocumentEntry, Response, silent
+from dowse.workspace import Workspace
+
+Some = str | Sequence[str]
+"""One text, or several."""
+
+
+class Asking(TypedDict, total=False):
+    """What can be said about a search beside the query; what is left out, the settings decide."""
+
+    n: int  # how many results
+    mode: Mode  # hybrid, keyword, semantic, code or hyde
+    tags: Some  # all of these, or tags below them
+    path: Some  # the document's id begins with one of these
+    category: Some  # one of these
+    author: Some  # one of these is part of an author's name
+    source: Some  # one of these endings of the file's name: md, pdf
+    language: Some  # code in one of these
+    after: str | date  # changed then or later: a date, 2024, 2024-06 or 2024-06-30
+    before: str | date  # changed before
+    preset: str  # a named set of settings
+    min_confidence: float  # drop results below, 0 to 1
+    parents: bool  # whole sections instead of passages
+    rerank: bool  # read the first results once more, together with the query
+    settings: Mapping[str, Any]  # any other setting of a search, by its full name
+
+
+_SETTINGS = {
+    "n": "search.top_n",
+    "mode": "search.mode",
+    "preset": "search.preset",
+    "min_confidence": "threshold.min_confidence",
+    "parents": "parents.enabled",
+    "rerank": "rerank.enabled",
+}
+_FILTERS = {
+    "tags": "tag",
+    "path": "path",
+    "category": "category",
+    "author": "author",
+    "source": "source",
+    "language": "language",
+}
+
+
+class Dowse:
+    """A project, open: safe from several threads, and to be closed or used in a `with`."""
+
+    def __init__(
+        self,
+        place: str | os.PathLike[str] | None = None,
+        *,
+        settings: Mapping[str, Any] = NOTHING,
+        home: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Opens the project of a folder, or the one of a name; by default that of this folder.
+
+        A folder that belongs to no project becomes one. `settings` hold for as long as it is open.
+        `home` is where dowse keeps its files instead of in the user's own folders.
+        """
+        self._workspace = Workspace(_locations(home))
+        self._settings = dict(settings)
+        self.project, self._within = _select(self._workspace, place)
+        self._engine = self._workspace.open(self.project, self._settings)
+        self._lock = threading.Lock()
+        self._calls = 0  # under way
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        place: str | os.PathLike[str] | None = None,
+        *,
+        settings: Mapping[str, Any] = NOTHING,
+        home: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """The same as calling the class: `with Dowse.open("notes") as notes: …`."""
+        return cls(place, settings=settings, home=home)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of everything that is open, once calls in other threads have ended."""
+        with self._lock:
+            last = not self._closed and not self._calls
+            self._closed = True
+        if last:
+            self._engine.close()
+
+    # ── Indexing ─────────────────────────────────────────────────────────────
+
+    def index(
+        self, *, rebuild: bool = False, wait: float = 10.0, progress: Announce = silent
+    ) -> IndexReport:
+        """Brings the index level with the folder; missing weights of the model are fetched.
+
+        With `rebuild` it starts anew. Raises `Locked` when another writes for longer than `wait`
+        seconds. `progress` is called with an `Event` now and then.
+        """
+        with (
+            self._in_use(),
+            self._workspace.open(self.project, self._settings, progress, fetch=True) as engine,
+        ):
+            return engine.index(self._within, rebuild=rebuild, wait=wait, announce=progress)
+
+    # ── Asking ───────────────────────────────────────────────────────────────
+
+    def search(self, query: str, **asking: Unpack[Asking]) -> Response:
+        """The passages that answer a query best; `Asking` lists what else can be said."""
+        filters, changes = _understood(query, asking)
+        with self._in_use() as engine:
+            return engine.search(query, filters=filters, changes=changes)
+
+    def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
+        """The same, with what the passages say to the question in `Response.answer`."""
+        filters, changes = _understood(query, asking)
+        with self._in_use() as engine:
+            return engine.answer(query, filters=filters, changes=changes)
+
+    def explain(self, query: str, reference: str, **asking: Unpack[Asking]) -> Explanation:
+        """Why a document stands where it does in the results, or is not there."""
+        filters, changes = _understood(query, asking)
+        with self._in_use() as engine:
+            return engine.explain(query, reference, filters=filters, changes=changes)
+
+    def get(self, reference: str) -> Passage:
+        """A document or a part of it: `path`, `path:line`, `path:line:count`, or an id."""
+        with self._in_use() as engine:
+            return engine.get(reference)
+
+    def related(self, reference: str, n: int = 10) -> Related:
+        """What belongs to a document by links, community and meaning, at most `n` of each."""
+        with self._in_use() as engine:
+            return engine.related(reference, n)
+
+    def documents(self) -> list[DocumentEntry]:
+        """All documents, by id."""
+        with self._in_use() as engine:
+            return engine.documents()
+
+    def graph(self) -> LinkGraph:
+        """All documents and the links between them."""
+        with self._in_use() as engine:
+            return engine.graph()
+
+    def status(self) -> Status:
+        """What the index holds, and how far the folder has moved on from it."""
+        with self._in_use() as engine:
+            return engine.status()
+
+    def path_of(self, document_id: str) -> Path:
+        """Where a document's file is, or was."""
+        return self._engine.path_of(document_id)
+
+    @contextmanager
+    def _in_use(self) -> Iterator[Engine]:
+        """The engine, which stays open for as long as a call needs it."""
+        with self._lock:
+            if self._closed:
+                raise UsageError("This Dowse is closed.", "Open another one: Dowse.open(…)")
+            self._calls += 1
+        try:
+            yield self._engine
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._calls -= 1
+            last = self._closed and not self._calls
+        if last:
+            self._engine.close()
+
+
+def _locations(home: str | os.PathLike[str] | None) -> Locations | None:
+    """Where dowse's own files lie; the weights of models are shared in any case."""
+    if home is None:
+        return None
+    folder = Path(os.path.realpath(Path(home).expanduser()))
+    return Locations(folder / "config", folder / "data", locations().cache)
+
+
+def _select(
+    workspace: Workspace, place: str | os.PathLike[str] | None
+) -> tuple[Project, list[Path]]:
+    """The project that is meant, and which part of it is to be indexed; none means all."""
+    here = Path.cwd().resolve()
+    if place is None:
+        return workspace.select(None, here), []
+    if isinstance(place, str) and workspace.projects.knows(place):
+        return workspace.projects.get(place), []
+    path = Path(os.path.realpath(Path(place).expanduser()))
+    if not path.exists():
+        known = ", ".join(project.name for project in workspace.projects.all()) or "none yet"
+        raise NotFound(
+            f"{os.fspath(place)!r} is neither a folder nor a project.", f"Known projects: {known}."
+        )
+    return workspace.select_for_indexing(None, [path], here)
+
+
+def _understood(query: str, asking: Asking) -> tuple[Filters, dict[str, Any]]:
+    """The filters and the settings that a call asks for."""
+    if not query.strip():
+        raise UsageError("The query is empty.", "Say what to look for.")
+    known = Asking.__annotations__
+    for name in asking.keys() - known.keys():
+        near = difflib.get_close_matches(name, known, n=1) or known
+        raise UsageError(f"A search takes no {name!r}.", f"Did you mean {' or '.join(near)}?")
+    given = {name: value for name, value in asking.items() if value is not None}
+    wanted: dict[str, Any] = {
+        to: _several(given[name]) for name, to in _FILTERS.items() if name in given
+    }
+    wanted |= {name: _date(given[name]) for name in ("after", "before") if name in given}
+    changes = {full: given[name] for name, full in _SETTINGS.items() if name in given}
+    return Filters(**wanted), changes | dict(asking.get("settings") or {})
+
+
+def _several(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _date(value: Any) -> str:
+    if isinstance(value, datetime):
+        moment = value.astimezone(UTC) if value.tzinfo else value
+        return moment.strftime("%Y-%m-%dT%H:%M:%S")
+    return value.isoformat() if isinstance(value, date) else str(value)

@@ -1,0 +1,110 @@
+"""A project → a file."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from dowse.embed import EmbedOptions, known_models
+from dowse.embed.models import full_name
+from dowse.errors import NotFound, Refused, UsageError
+from dowse.projects import Project
+from dowse.stamp import takes_vectors
+from dowse.transfer.pack import About, pack
+from dowse.types import Announce, Stamp, silent
+from dowse.wiring import assemble
+from dowse.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export holds."""
+
+    project: str
+    file: Path
+    bytes: int
+    documents: int
+    chunks: int
+    vectors: int  # of chunks
+    notices: tuple[str, ...]  # what is missing, and how to change that
+
+
+def export_project(
+    workspace: Workspace,
+    project: Project,
+    file: Path,
+    *,
+    overwrite: bool = False,
+    announce: Announce = silent,
+) -> Exported:
+    """Writes a project's index into one file, whole or not at all."""
+    if file.exists() and not overwrite:
+        raise Refused(f"{file} exists already.", "Name another file, or overwrite it with --force.")
+    settings = workspace.settings(project).settings
+    parts = assemble(project, settings, workspace.locations, announce, fetch=False)
+    try:
+        with parts.store.read() as reading, _written(file) as target:
+            stamp = reading.stamp()
+            if stamp is None:
+                raise NotFound(
+                    f"The project {project.name!r} has not been indexed yet.",
+                    f"Index it with: dowse index -p {project.name}",
+                )
+            about = About(
+                project.name,
+                tuple(root.name for root in project.named_roots),
+                _embed(stamp, settings.embed),
+                settings.vocabulary.size,
+            )
+            manifest = pack(reading, stamp, about, target, announce)
+    finally:
+        parts.store.close()
+    missing = manifest.chunks - manifest.vectors
+    notices = (
+        f"{missing:,} of {manifest.chunks:,} chunks have no vectors."
+        f" Make them first with: dowse index -p {project.name}"
+    )
+    return Exported(
+        project=project.name,
+        file=file,
+        bytes=file.stat().st_size,
+        documents=manifest.documents,
+        chunks=manifest.chunks,
+        vectors=manifest.vectors,
+        notices=(notices,) if missing and takes_vectors(stamp) else (),
+    )
+
+
+def _embed(stamp: Stamp, options: EmbedOptions) -> dict[str, str]:
+    """The settings of the model, if it is one that dowse knows by heart.
+
+    Folders and endpoints mean something else on another machine, and nobody should be made to send
+    texts to an address that a file names.
+    """
+    name = full_name(options.model)
+    if not takes_vectors(stamp) or options.provider != "local" or name not in known_models():
+        return {}
+    return {"model": name, "precision": options.precision}
+
+
+@contextmanager
+def _written(file: Path) -> Iterator[IO[bytes]]:
+    """A file that appears under its name only once it is complete."""
+    partial = file.with_name(f".{uuid.uuid4().hex}.partial")
+    try:
+        target = partial.open("xb")
+    except OSError as error:
+        raise UsageError(
+            f"{file} cannot be written: {error.strerror}.", "Name a file in a folder that you own."
+        ) from error
+    try:
+        with target:
+            yield target
+        partial.replace(file)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,187 @@
+"""A file → a project, made beside the others and moved among them once it is whole."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dowse.embed import known_models
+from dowse.errors import BadSettings, Damaged, UsageError
+from dowse.projects import ELSEWHERE, Project, update_toml
+from dowse.settings import Settings, known_settings
+from dowse.stamp import takes_vectors, wanted_stamp
+from dowse.transfer.archive import Archive, open_archive
+from dowse.transfer.records import Manifest
+from dowse.transfer.unpack import fill
+from dowse.types import Announce, Counts, Stamp, silent
+from dowse.wiring import Parts, assemble
+from dowse.workspace import Workspace
+
+_STAGING = "import-"
+_DAY = 86_400  # seconds after which a half-made project belongs to no living process
+_MOST_DIMENSIONS = 65_536
+_CARRIED = ("chunk", "keyword")  # how documents are cut and words compared: harmless, and needed
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import brought."""
+
+    project: Project
+    counts: Counts
+    notices: tuple[str, ...]  # what could not be brought, and how to change that
+
+
+def import_project(
+    workspace: Workspace,
+    file: Path,
+    *,
+    name: str | None = None,
+    roots: Sequence[Path] = (),
+    announce: Announce = silent,
+) -> Imported:
+    """Makes a project of an export; no model and no documents are needed.
+
+    `roots` are the folders where its documents lie here, if they do. Whatever is wrong with the
+    file, nothing is changed.
+    """
+    with open_archive(file) as archive, _staging(workspace) as folder:
+        projects = workspace.projects
+        name = projects.check_new(name or archive.manifest.project)
+        home = workspace.locations.projects / name
+        project = Project(name, folder, _roots(archive.manifest, home, roots))
+        update_toml(project.settings_file, "project.roots", [str(root) for root in project.roots])
+        _carry_settings(workspace, project, archive.manifest)
+        counts, notices = _fill(workspace, project, archive, announce)
+        return Imported(projects.adopt(folder, name), counts, notices)
+
+
+def _fill(
+    workspace: Workspace, project: Project, archive: Archive, announce: Announce
+) -> tuple[Counts, tuple[str, ...]]:
+    settings = workspace.settings(project).settings
+    parts = assemble(project, settings, workspace.locations, announce, fetch=False)
+    stamp, notice = _stamp(archive.manifest.stamp, settings, parts)
+    their_vectors = stamp["model"] == archive.manifest.stamp["model"] and not notice
+    try:
+        with parts.store.write() as writing:
+            fill(writing, archive, stamp, settings.chunk, announce, keep_vectors=their_vectors)
+            counts = writing.counts()
+    finally:
+        parts.store.close()
+    missing = counts.chunks - counts.embedded
+    if not notice and missing and takes_vectors(stamp):
+        notice = f"{missing:,} of {counts.chunks:,} chunks have no vectors yet."
+    make = f"Make them with: dowse index -p {project.name}"
+    return counts, (f"{notice} {make}",) if notice else ()
+
+
+def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]:
+    """What the index is stamped with, and why their vectors cannot be used, if they cannot.
+
+    Terms and chunks are made here, so only the model is taken from the export; vectors of another
+    model than the user's could never be compared with a query.
+    """
+    model = {"model": theirs["model"], "dimensions": theirs["dimensions"]}
+    wanted = wanted_stamp(settings.chunk, parts.analyzer, parts.embedder)
+    if not takes_vectors(theirs):
+        return wanted.whole, ""
+    if wanted.model and wanted.model != model:
+        if not takes_vectors(wanted.whole):
+            return wanted.whole, ""
+        return wanted.whole, (
+            f"Imported without vectors: they are of the model {model['model']},"
+            f" your settings say {wanted.model['model']}."
+        )
+    return wanted.whole | model, ""
+
+
+def _carry_settings(workspace: Workspace, project: Project, manifest: Manifest) -> None:
+    """Sets for the project what its index was built with, where the user's settings differ."""
+    _check_stamp(manifest.stamp)
+    wishes = {
+        name: value
+        for section in _CARRIED
+        for option, value in manifest.stamp.get(section, {}).items()
+        if (name := f"{section}.{option}") in known_settings()
+    }
+    if manifest.embed.get("model") in known_models():
+        wishes |= {f"embed.{name}": manifest.embed[name] for name in manifest.embed}
+    try:
+        workspace.settings(project, wishes)
+    except BadSettings as error:
+        raise Damaged(
+            f"The export was made with settings that do not fit: {error.message}",
+            "Export it once more with this version of dowse.",
+        ) from error
+    current = workspace.settings(project).settings
+    for name, value in _differing(wishes, current).items():
+        update_toml(project.settings_file, name, value)
+
+
+def _differing(wishes: Mapping[str, Any], current: Settings) -> dict[str, Any]:
+    def value(name: str) -> object:
+        section, _, option = name.partition(".")
+        return getattr(getattr(current, section), option)
+
+    # Who wants no vectors, or has them made elsewhere, is not talked into a local model.
+    if current.embed.provider != "local":
+        wishes = {name: wish for name, wish in wishes.items() if not name.startswith("embed.")}
+    return {name: wish for name, wish in wishes.items() if wish != value(name)}
+
+
+def _check_stamp(stamp: Stamp) -> None:
+    dimensions, tables = stamp.get("dimensions"), [stamp.get(name, {}) for name in _CARRIED]
+    fits = (
+        isinstance(stamp.get("model"), str)
+        and isinstance(dimensions, int)
+        and 0 <= dimensions <= _MOST_DIMENSIONS
+        and bool(dimensions) == takes_vectors(stamp)
+        and all(isinstance(table, dict) for table in tables)
+    )
+    if not fits:
+        raise Damaged("The export does not say what it was made with.", "Export it once more.")
+
+
+def _roots(manifest: Manifest, home: Path, given: Sequence[Path]) -> tuple[Path, ...]:
+    """The folders of a project: those that are here, and names for those that are elsewhere."""
+    if not manifest.roots or not all(name.isprintable() for name in manifest.roots):
+        raise Damaged("The export does not name its folders.", "Export it once more.")
+    if len(given) > len(manifest.roots):
+        raise UsageError(
+            f"The export has {len(manifest.roots)} folders, not {len(given)}.",
+            "Name one folder for each, in the order of docs/export.md.",
+        )
+    # The ending is there to be taken off: names of roots are what comes before it.
+    names = manifest.roots[len(given) :]
+    elsewhere = [home / ELSEWHERE / f"{name or home.name}.root" for name in names]
+    project = Project(home.name, home, (*given, *elsewhere))
+    for root, name in zip(project.named_roots, manifest.roots, strict=True):
+        if root.name != name:
+            raise UsageError(
+                f"{root.path} stands for the folder {name!r} of the export.",
+                "Name a folder that is called the same.",
+            )
+    return project.roots
+
+
+@contextmanager
+def _staging(workspace: Workspace) -> Iterator[Path]:
+    """A folder beside the projects, gone at the end unless it has been moved among them."""
+    data = workspace.locations.data
+    data.mkdir(parents=True, exist_ok=True)
+    for left in data.glob(f"{_STAGING}*"):  # by a process that was killed
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _DAY:
+                shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=_STAGING, dir=data))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

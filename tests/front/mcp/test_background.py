@@ -1,0 +1,157 @@
+"""What happens beside a call: indexing, loading, and calls that nobody waits for any more."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.server.lowlevel.server import Server
+
+from dowse.engine import Engine
+from dowse.errors import DowseError
+from dowse.front.mcp.desk import Desk
+from dowse.service import Job, Service
+from dowse.types import Event
+from mcp_client import Ask, text_of, with_client
+
+_SOON = 20  # seconds that a busy machine may take for what takes none
+
+
+def _finished(service: Service, project: str) -> Job:
+    job = service.job(project)
+    assert job is not None
+    assert job.ended.wait(_SOON)
+    return job
+
+
+@pytest.fixture
+def new_project(service: Service, home: Path) -> str:
+    """A project that nobody has indexed."""
+    (home / "fresh").mkdir()
+    (home / "fresh" / "tide.md").write_text("# Tide\n\nThe tide gauge is new.\n")
+    return service.workspace.projects.add([home / "fresh"]).name
+
+
+def test_a_missing_index_is_told_and_made_in_the_background(
+    ask: Ask, service: Service, new_project: str
+) -> None:
+    first = ask("query_documents", query="tide", project=new_project)
+    assert first.is_error
+    assert "has no index yet" in text_of(first)
+    assert "project_info" in text_of(first)
+    _finished(service, new_project)
+    found = ask("query_documents", query="tide", project=new_project).structured_content
+    assert [hit["document"] for hit in found["hits"]] == ["tide.md"]
+    job = ask("project_info", project=new_project).structured_content["job"]
+    assert not job["running"]
+    assert "error" not in job
+
+
+def test_a_changed_file_is_told_and_indexed_in_the_background(
+    ask: Ask, service: Service, notes: Path
+) -> None:
+    (notes / "lonely.md").write_text("# Lonely\n\nThe lighthouse has got a keeper.\n")
+    found = ask("query_documents", query="lighthouse").structured_content
+    assert found["hits"][0]["stale"]
+    assert "brought level in the background" in found["notices"][-1]
+    _finished(service, "notes")
+    again = ask("query_documents", query="lighthouse keeper").structured_content
+    assert "keeper" in again["hits"][0]["text"]
+    assert again["notices"] == []
+
+
+def test_asking_for_the_state_of_a_project_brings_it_level(
+    ask: Ask, service: Service, notes: Path
+) -> None:
+    (notes / "new.md").write_text("# New\n\nA buoy.\n")
+    info = ask("project_info").structured_content
+    assert info["status"]["freshness"]["new"] == 1
+    _finished(service, "notes")
+    assert ask("project_info").structured_content["status"]["up_to_date"]
+
+
+def test_progress_is_told_while_a_run_is_under_way(
+    ask: Ask, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = Job("notes", Event("embed", 3, 10, "chunks"))
+    monkeypatch.setattr(service, "job", lambda _: job)
+    info = ask("project_info").structured_content["job"]
+    assert (info["running"], info["stage"], info["done"], info["total"]) == (True, "embed", 3, 10)
+    found = ask("query_documents", query="lighthouse").structured_content
+    assert "embed, 3 of 10 chunks" in found["notices"][0]
+
+
+def test_a_run_that_failed_is_told(
+    ask: Ask, service: Service, new_project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise DowseError("The disk is full.", "Make room.")
+
+    monkeypatch.setattr(Engine, "index", fail)
+    ask("query_documents", query="tide", project=new_project)
+    _finished(service, new_project)
+    again = ask("query_documents", query="tide", project=new_project)
+    assert "The last attempt failed: The disk is full. Make room." in text_of(again)
+    _finished(service, new_project)
+
+
+def test_a_failure_of_the_machine_is_told(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "/index")
+
+    monkeypatch.setattr(Engine, "search", fail)
+    failed = ask("query_documents", query="lighthouse")
+    assert failed.is_error
+    assert "Permission denied: '/index'. The user finds out more" in text_of(failed)
+
+
+def test_a_failure_of_the_machine_ends_a_run(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Engine, "index", fail)
+    service.index("notes")
+    assert "No space left on device" in str(_finished(service, "notes").error)
+
+
+def test_a_cancelled_call_lets_go_and_others_go_on(
+    server: Server[Any], era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, release = threading.Event(), threading.Event()
+    search = Engine.search
+
+    def slow(self: Engine, query: str, **rest: Any) -> Any:
+        if query == "slow":
+            began.set()
+            release.wait(_SOON)
+        return search(self, query, **rest)
+
+    monkeypatch.setattr(Engine, "search", slow)
+
+    async def work(client: Client) -> None:
+        async with anyio.create_task_group() as group:
+            for _ in range(8):  # more than may work at the same time
+                group.start_soon(client.call_tool, "query_documents", {"query": "slow"})
+            await anyio.to_thread.run_sync(began.wait, _SOON)
+            group.cancel_scope.cancel()
+        assert not release.is_set()
+        found = await client.call_tool("query_documents", {"query": "lighthouse"})
+        assert found.structured_content["hits"]
+
+    try:
+        with_client(server, work, era)
+    finally:
+        release.set()
+
+
+def test_nothing_is_opened_before_it_is_asked_for() -> None:
+    def refuse() -> Service:
+        raise AssertionError("too early")
+
+    Desk(refuse)

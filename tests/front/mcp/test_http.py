@@ -1,0 +1,72 @@
+"""The endpoint for streamable HTTP, behind a real server on this machine."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+import uvicorn
+from mcp import Client
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from dowse.front.mcp.http import mcp_endpoint
+from dowse.service import Service
+from mcp_client import ERAS, with_client
+
+
+@pytest.fixture
+def address(service: Service) -> Iterator[str]:
+    """Where the endpoint is served."""
+    endpoint = mcp_endpoint(service, compat=True)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with endpoint.run():
+            yield
+
+    app = Starlette(routes=[Route("/mcp", endpoint.app)], lifespan=lifespan)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield f"http://127.0.0.1:{port}/mcp"
+        server.should_exit = True
+        thread.join()
+
+
+def test_a_client_finds_everything(address: str, era: str) -> None:
+    async def work(client: Client) -> None:
+        assert client.protocol_version == ERAS[era]
+        assert "Projects: notes." in (client.instructions or "")
+        assert len((await client.list_tools()).tools) == 8
+        found = await client.call_tool("search", {"query": "restore the database"})
+        uri = found.structured_content["hits"][0]["uri"]
+        read = await client.call_tool("get", {"references": [uri]})
+        assert read.structured_content["passages"][0]["uri"] == uri
+        assert (await client.call_tool("get_project_info", {})).structured_content["model"]
+
+    with_client(address, work, era)
+
+
+def test_many_clients_are_served_at_once(address: str) -> None:
+    found: list[str] = []
+
+    async def one(query: str) -> None:
+        async with Client(address) as client:
+            hits = (await client.call_tool("query_documents", {"query": query})).structured_content
+            found.append(hits["hits"][0]["document"])
+
+    async def run() -> None:
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as group:
+                for query in ["lighthouse", "rain gauge", "lighthouse", "rain gauge"]:
+                    group.start_soon(one, query)
+
+    anyio.run(run)
+    assert sorted(found) == ["journal/day.txt"] * 2 + ["lonely.md"] * 2

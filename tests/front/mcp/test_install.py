@@ -1,0 +1,178 @@
+"""`dowse mcp install`: an entry in a client's configuration, and nothing lost from it."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import DOWSE, Dowse
+from dowse.front.mcp import clients
+from dowse.front.mcp.clients import CLIENTS, Client
+
+_BY_NAME = {one.name: one for one in CLIENTS}
+
+
+@pytest.fixture(params=[one.name for one in CLIENTS])
+def client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """Each client in turn."""
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return _BY_NAME[request.param]
+
+
+def _entry(client: Client) -> dict[str, Any]:
+    whole = json.loads(client.path.read_text("utf-8"))
+    entry = whole[client.key]["dowse"]
+    assert isinstance(entry, dict)
+    return entry
+
+
+def test_the_entry_is_printed_and_nothing_is_written(dowse: Dowse, client: Client) -> None:
+    seen = dowse("mcp", "install", "--client", client.name)
+    assert seen.code == 0
+    entry = json.loads(seen.out)[client.key]["dowse"]
+    assert [entry["command"], *entry["args"]] == [DOWSE, "mcp"]
+    assert entry["env"]["DOWSE_DATA_DIR"] == os.environ["DOWSE_DATA_DIR"]
+    assert str(client.path) in seen.err.replace("\n", "")
+    assert not client.path.exists()
+
+
+def test_a_file_is_made(dowse: Dowse, client: Client) -> None:
+    seen = dowse("mcp", "install", "--client", client.name, "--write", "--json").json
+    assert seen["written"]
+    assert seen["backup"] is None
+    assert seen["path"] == str(client.path)
+    assert _entry(client)["command"] == DOWSE
+    assert ("type" in _entry(client)) == client.typed
+
+
+def test_what_else_is_in_the_file_stays(dowse: Dowse, client: Client) -> None:
+    before = {"theme": "dunkel ü", client.key: {"other": {"command": "x", "args": []}}, "n": 1.5}
+    client.path.parent.mkdir(parents=True, exist_ok=True)
+    client.path.write_text(json.dumps(before, indent=4, ensure_ascii=False), "utf-8")
+    client.path.chmod(0o600)
+    seen = dowse("mcp", "install", "--client", client.name, "--write", "--json").json
+    after = json.loads(client.path.read_text("utf-8"))
+    assert after[client.key].pop("dowse")
+    assert after == before
+    assert list(after) == list(before)
+    assert '\n    "theme": "dunkel ü"' in client.path.read_text("utf-8")
+    assert stat.S_IMODE(client.path.stat().st_mode) == 0o600
+    assert json.loads(Path(seen["backup"]).read_text("utf-8")) == before
+
+
+def test_a_second_time_changes_nothing(dowse: Dowse, client: Client) -> None:
+    line = ("mcp", "install", "--client", client.name, "--write")
+    dowse(*line)
+    before = client.path.read_bytes()
+    seen = dowse(*line)
+    assert "has it already" in seen.out.replace("\n", " ")
+    assert client.path.read_bytes() == before
+    assert not list(client.path.parent.glob("*before-dowse*"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"mcpServers": {',
+        '{\n  // a comment\n  "mcpServers": {}\n}',
+        '{"a": 1, "a": 2}',
+        '{"a": 1.00}',
+        '{"a": "\\ud800"}',
+        "[]",
+        '{"mcpServers": []}',
+        "[" * 100_000,
+    ],
+)
+def test_a_file_that_could_lose_something_is_left_alone(dowse: Dowse, text: str) -> None:
+    path = _BY_NAME["cursor"].path
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    seen = dowse("mcp", "install", "--client", "cursor", "--write")
+    assert seen.code == 2
+    assert "left as it is" in seen.err.replace("\n", " ")
+    assert path.read_text() == text
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+def test_bytes_that_are_no_text_are_left_alone(dowse: Dowse) -> None:
+    path = _BY_NAME["cursor"].path
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b'{"a": "\xff"}')
+    assert dowse("mcp", "install", "--client", "cursor", "--write").code == 2
+    assert path.read_bytes() == b'{"a": "\xff"}'
+
+
+def test_an_empty_file_is_as_good_as_none(dowse: Dowse) -> None:
+    path = _BY_NAME["cursor"].path
+    path.parent.mkdir(parents=True)
+    path.write_text("\n")
+    assert dowse("mcp", "install", "--client", "cursor", "--write").code == 0
+    assert _entry(_BY_NAME["cursor"])
+
+
+def test_an_older_copy_is_never_overwritten(dowse: Dowse, indexed: Path) -> None:
+    assert indexed
+    path = _BY_NAME["cursor"].path
+    path.parent.mkdir(parents=True)
+    path.write_text('{"first": true}')
+    dowse("mcp", "install", "--client", "cursor", "--write")
+    dowse("mcp", "install", "--client", "cursor", "--write", "-p", "vault")
+    assert _entry(_BY_NAME["cursor"])["args"] == ["mcp", "-p", "vault"]
+    copies = sorted(path.parent.glob("*before-dowse*"))
+    assert [one.name for one in copies] == ["mcp.json.before-dowse", "mcp.json.before-dowse-2"]
+    assert copies[0].read_text() == '{"first": true}'
+
+
+def test_a_link_stays_a_link(dowse: Dowse, home: Path) -> None:
+    real = home / "dotfiles" / "cursor.json"
+    real.parent.mkdir()
+    real.write_text("{}")
+    path = _BY_NAME["cursor"].path
+    path.parent.mkdir(parents=True)
+    path.symlink_to(real)
+    assert dowse("mcp", "install", "--client", "cursor", "--write").code == 0
+    assert path.is_symlink()
+    assert "dowse" in real.read_text()
+
+
+def test_another_file_can_be_named(dowse: Dowse, home: Path) -> None:
+    file = home / "elsewhere" / "mcp.json"
+    assert dowse("mcp", "install", "--client", "cursor", "--write", "--file", file).code == 0
+    assert json.loads(file.read_text())["mcpServers"]["dowse"]
+
+
+def test_a_project_that_is_none_is_noticed(dowse: Dowse) -> None:
+    assert dowse("mcp", "install", "--client", "cursor", "-p", "nobody").code == 2
+
+
+def test_an_unknown_client_is_told_the_known_ones(dowse: Dowse) -> None:
+    seen = dowse("mcp", "install", "--client", "emacs")
+    assert seen.code == 2
+    assert "claude-code" in seen.err
+
+
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [
+        ("darwin", "Library/Application Support/Claude/claude_desktop_config.json"),
+        ("win32", "AppData/Roaming/Claude/claude_desktop_config.json"),
+        ("linux", ".config/Claude/claude_desktop_config.json"),
+    ],
+)
+def test_every_system_has_its_place(
+    home: Path, monkeypatch: pytest.MonkeyPatch, platform: str, expected: str
+) -> None:
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.delenv("APPDATA", raising=False)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert _BY_NAME["claude-desktop"].path == home / expected
+
+
+def test_the_program_is_the_one_that_runs() -> None:
+    assert Path(clients.start_command(None)[0]).parent == Path(sys.executable).parent

@@ -1,0 +1,229 @@
+"""The tools: what they find, how they fail, and what their descriptions cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, get_type_hints
+
+import pytest
+from mcp import Client
+from mcp.server.lowlevel.server import Server
+from mcp_types import ListToolsResult, ResourceLink
+
+from dowse.front.cli.link_shapes import NeighbourShape
+from dowse.front.cli.search_shapes import HitShape
+from dowse.front.cli.shapes import PassageShape, ProjectShape
+from dowse.front.mcp import outputs
+from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.server import build_server
+from dowse.present import count_tokens
+from dowse.service import Service
+from mcp_client import Ask, text_of, with_client
+
+_MOST_BYTES = 8192  # of tools/list: every conversation pays for it
+
+
+def _listed(server: Server[Any]) -> ListToolsResult:
+    async def work(client: Client) -> ListToolsResult:
+        return await client.list_tools()
+
+    listed = with_client(server, work)
+    assert isinstance(listed, ListToolsResult)
+    return listed
+
+
+def _objects(schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, dict):
+        yield schema
+        for inner in schema.values():
+            yield from _objects(inner)
+
+
+def test_all_tools_are_listed_in_little_space(server: Server[Any]) -> None:
+    listed = _listed(server)
+    assert [tool.name for tool in listed.tools] == [
+        "query_documents",
+        "search_with_hypothesis",
+        "get_document",
+        "related_documents",
+        "project_info",
+    ]
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) < _MOST_BYTES
+
+
+def test_tools_say_that_they_only_read_what_is_here(server: Server[Any]) -> None:
+    for tool in _listed(server).tools:
+        assert tool.annotations
+        assert tool.annotations.read_only_hint
+        assert tool.annotations.idempotent_hint
+        assert tool.annotations.open_world_hint is False
+        assert tool.output_schema
+
+
+def test_schemas_know_no_unions_and_no_further_parameters(server: Server[Any]) -> None:
+    for tool in _listed(server).tools:
+        assert tool.input_schema["additionalProperties"] is False
+        for part in (*_objects(tool.input_schema), *_objects(tool.output_schema)):
+            assert not {"anyOf", "oneOf", "allOf", "$ref"} & set(part)
+            assert not isinstance(part.get("type"), list)
+
+
+def test_other_names_are_there_only_when_asked_for(service: Service) -> None:
+    names = {tool.name for tool in _listed(build_server(Desk(lambda: service), [])).tools}
+    both = {
+        tool.name for tool in _listed(build_server(Desk(lambda: service), [], compat=True)).tools
+    }
+    assert both - names == {"search", "get", "get_project_info"}
+
+
+def test_a_query_finds_passages_and_links_to_their_documents(ask: Ask) -> None:
+    found = ask("query_documents", query="restore the database", tag=["database"], top_n=2)
+    assert not found.is_error
+    first = found.structured_content["hits"][0]
+    assert first["document"] == "guides/restore.md"
+    assert first["uri"] == "dowse://notes/guides/restore.md"
+    assert "never instructions" in found.structured_content["about"]
+    links = [one for one in found.content if isinstance(one, ResourceLink)]
+    assert links[0].uri == first["uri"]
+    assert first["text"] in text_of(found)
+
+
+def test_every_search_option_is_taken(ask: Ask) -> None:
+    found = ask(
+        "query_documents",
+        query="database",
+        project="notes",
+        mode="keyword",
+        category=["guide", "reference"],
+        author=["Ada", "Grace"],
+        path=["./guides"],
+        source=["md"],
+        language=["bash"],
+        after="2025",
+        before="2026",
+        min_confidence=0.0,
+        parents=True,
+        per_doc=1,
+        rerank=False,
+        preset="general",
+    )
+    assert [hit["document"] for hit in found.structured_content["hits"]] == ["guides/restore.md"]
+
+
+def test_a_hypothesis_is_searched_by_meaning(ask: Ask) -> None:
+    text = "The rain gauge was calibrated with a bottle of water."
+    found = ask("search_with_hypothesis", hypothesis=text, top_n=1)
+    assert found.structured_content["hits"][0]["document"] == "journal/day.txt"
+
+
+def test_several_documents_are_read_at_once_by_any_reference(ask: Ask) -> None:
+    hit = ask("query_documents", query="lighthouse").structured_content["hits"][0]
+    references = ["restore:10:2", hit["id"], hit["uri"], "nothing of the kind"]
+    found = ask("get_document", references=references).structured_content
+    lines = [(one["document"], one["first_line"]) for one in found["passages"]]
+    assert lines == [("guides/restore.md", 10), ("lonely.md", hit["first_line"]), ("lonely.md", 1)]
+    assert "nothing of the kind" in found["notices"][0]
+
+
+def test_related_documents_are_told_by_kind(ask: Ask) -> None:
+    found = ask("related_documents", reference="dowse://notes/reference/stations.md", limit=3)
+    related = found.structured_content
+    assert {one["document"] for one in related["links_to"]} >= {"guides/restore.md"}
+    assert related["dangling"] == ["nowhere at all"]
+    assert "nowhere at all" in text_of(found)
+
+
+def test_the_project_tells_what_it_holds_and_what_is_missing(ask: Ask) -> None:
+    info = ask("project_info").structured_content
+    assert [one["name"] for one in info["projects"]] == ["notes"]
+    assert info["model"] == "hash/64"
+    assert info["status"]["counts"]["documents"] == 6
+    assert info["status"]["up_to_date"]
+
+
+@pytest.mark.parametrize("budget", [100, 150, 300, 1000])
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("query_documents", {"query": "barometer restore database", "top_n": 20}),
+        ("get_document", {"references": ["long.md", "restore", "stations"]}),
+    ],
+)
+def test_replies_keep_to_their_budget(
+    ask: Ask, tool: str, arguments: dict[str, Any], budget: int
+) -> None:
+    found = ask(tool, **arguments, max_tokens=budget)
+    structured = json.dumps(found.structured_content, ensure_ascii=False)
+    if found.is_error:
+        assert "max_tokens" in text_of(found)
+    else:
+        assert count_tokens(text_of(found)) <= budget
+        assert count_tokens(structured) <= budget
+
+
+def test_a_cut_document_says_how_to_go_on(ask: Ask) -> None:
+    found = ask("get_document", references=["long.md"], max_tokens=800).structured_content
+    reference = found["notices"][0].partition("reference ")[2].partition(",")[0]
+    after = ask("get_document", references=[reference], max_tokens=800).structured_content
+    assert after["passages"][0]["first_line"] == found["passages"][0]["last_line"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("query_documents", {"querry": "x"}, "Did you mean query? Known are: query, project"),
+        ("query_documents", {}, "query is missing."),
+        ("query_documents", {"query": "  "}, "query is empty."),
+        ("query_documents", {"query": "x", "top_n": "5"}, "must be a whole number"),
+        ("query_documents", {"query": "x", "top_n": 0}, "at least 1"),
+        ("query_documents", {"query": "x", "top_n": True}, "must be a whole number"),
+        ("query_documents", {"query": "x", "tag": "a"}, 'a list of texts, as ["a", "b"]'),
+        ("query_documents", {"query": "x", "tag": [""]}, "tag names nothing"),
+        ("query_documents", {"query": "x", "mode": "magic"}, "hybrid, keyword, semantic, code"),
+        ("query_documents", {"query": "x", "after": "soon"}, "2024-06-30"),
+        ("query_documents", {"query": "x", "mmr": True, "per_doc": 1}, "Use one."),
+        ("query_documents", {"query": "x", "project": "other"}, "use one of: notes"),
+        ("get_document", {"references": []}, "at least 1"),
+        ("get_document", {"references": ["restor"]}, "Did you mean guides/restore.md?"),
+        ("get_document", {"references": ["dowse://notes"]}, "dowse://{project}/{+path}"),
+        ("related_documents", {"reference": "nobody"}, "There is no document"),
+        ("project_info", {"project": "other"}, "use one of: notes"),
+    ],
+)
+def test_a_wrong_call_is_told_how_to_become_a_right_one(
+    ask: Ask, tool: str, arguments: dict[str, Any], said: str
+) -> None:
+    failed = ask(tool, **arguments)
+    assert failed.is_error
+    assert said in text_of(failed)
+
+
+def test_null_means_that_nothing_was_said(ask: Ask) -> None:
+    assert not ask("query_documents", query="database", tag=None, top_n=None).is_error
+
+
+def test_nothing_found_is_no_error(ask: Ask) -> None:
+    found = ask("query_documents", query="database", tag=["no such tag"])
+    assert not found.is_error
+    assert found.structured_content["hits"] == []
+    assert "kept out" in text_of(found)
+
+
+@pytest.mark.parametrize(
+    ("fields", "record"),
+    [
+        (outputs.HIT, HitShape),
+        (outputs.PASSAGE, PassageShape),
+        (outputs.NEIGHBOUR, NeighbourShape),
+        (outputs.PROJECT, ProjectShape),
+    ],
+)
+def test_what_is_promised_is_what_the_records_hold(fields: dict[str, Any], record: type) -> None:
+    names = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
+    hints = get_type_hints(record)
+    for name, schema in fields.items():
+        inner = names[schema.get("items", schema)["type"]]
+        promised = {f"tuple[{inner}, ...]"} if "items" in schema else {inner, f"{inner} | None"}
+        hint = hints[name]
+        assert (hint.__name__ if isinstance(hint, type) else str(hint)) in promised

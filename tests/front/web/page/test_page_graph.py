@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
+
+
+_POINT = "(id) => document.getElementById('graph-canvas').picture.pointOf(id)"
+
+
+def test_the_graph_shows_documents_by_community_and_a_click_opens_one(site: Any) -> None:
+    page = site.open(reduced_motion="reduce")
+    page.click("#view-graph")
+    expect(page.locator(".graph-panel")).to_contain_text("6 documents")
+    expect(page.locator(".legend").first).to_be_visible()
+    point = page.evaluate(_POINT, "reference/stations.md")
+    page.locator("#graph-canvas").click(position=point)
+    expect(page.locator("#reader h2").first).to_have_text("Stations")
+    page.keyboard.press("Escape")
+    expect(page.locator("#reader")).to_be_hidden()
+
+
+def test_communities_have_different_colours(site: Any) -> None:
+    page = site.open("#view=graph")
+    expect(page.locator(".legend").first).to_be_visible()
+    dots = page.locator(".legend .dot")
+    colours = [dots.nth(at).evaluate("(dot) => dot.style.background") for at in range(dots.count())]
+    assert all(colours)
+    assert len(set(colours)) == len(colours)
+    page.locator(".legend").first.click()
+    expect(page.locator(".legend").first).to_have_attribute("aria-pressed", "true")
+
+
+def test_documents_are_found_in_the_graph(site: Any) -> None:
+    page = site.open("#view=graph")
+    page.fill("#graph-find", "lonely")
+    expect(page.locator("#graph-found button")).to_have_count(1)
+    page.press("#graph-find", "Enter")
+    expect(page.locator("#reader h2").first).to_have_text("Lonely")
+    page.fill("#graph-find", "nothing is called so")
+    expect(page.locator("#graph-found")).to_contain_text("No document")
+
+
+def test_the_graph_zooms_by_wheel_buttons_and_keys(site: Any) -> None:
+    page = site.open("#view=graph", reduced_motion="reduce")
+    zoom = "() => document.getElementById('graph-canvas').picture.view.zoom"
+    expect(page.locator("#graph-canvas")).to_be_visible()
+    first = page.evaluate(zoom)
+    page.get_by_role("button", name="Zoom in").click()
+    second = page.evaluate(zoom)
+    assert second > first
+    page.locator("#graph-canvas").hover(position={"x": 600, "y": 300})
+    page.mouse.wheel(0, -300)
+    page.wait_for_function(f"({zoom})() > {second}")
+    page.locator("#graph-canvas").focus()
+    page.keyboard.press("-")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("0")
+    page.wait_for_function(f"Math.abs(({zoom})() - {first}) < 0.01")

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import Dowse
+from dowse.service import Service
+
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
+
+
+def test_results_appear_while_typing_with_matches_and_headings(site: Any) -> None:
+    page = site.open()
+    page.locator("#query").press_sequentially("restore")
+    first = page.locator(".hit").first
+    expect(first).to_contain_text("Restore a backup")
+    expect(first.locator("mark").first).to_have_text(re.compile("restore", re.IGNORECASE))
+    copy = page.locator(".hit", has_text="A copy")
+    expect(copy.locator(".hit-path b")).to_have_text("Restore a backup")
+    expect(page.locator("#announcer")).to_contain_text("result")
+    assert "q=restore" in page.url
+
+
+def test_each_pause_asks_once_and_late_answers_are_dropped(site: Any) -> None:
+    page = site.open()
+    held: list[Any] = []
+    page.route(re.compile(r"/api/v1/search\?.*q=lighthouse"), lambda route: held.extend([route]))
+    with page.expect_request(re.compile("q=lighthouse")):
+        page.fill("#query", "lighthouse")
+    page.fill("#query", "barometer")
+    expect(page.locator(".hit-title").first).to_have_text("Long")
+    for route in held:  # the page has given it up: whether it still comes must not matter
+        route.fulfill(status=200, json={})
+    expect(page.locator(".hit-title").first).to_have_text("Long")
+    expect(page.locator("#working")).to_be_hidden()
+
+
+def test_the_document_is_shown_with_the_hit_marked(site: Any) -> None:
+    page = site.open("#q=wait for the database to answer")
+    expect(page.locator("#reader h2").first).to_have_text("Restore a backup")
+    expect(page.locator(".of-hit mark").first).to_be_visible()
+    link = page.locator(".prose a", has_text="stations")
+    link.click()
+    expect(page.locator("#reader h2").first).to_have_text("Stations")
+    page.go_back()
+    expect(page.locator("#reader h2").first).to_have_text("Restore a backup")
+
+
+def test_what_belongs_to_a_document_is_listed(site: Any) -> None:
+    page = site.open("#q=restore")
+    page.click("#tab-related")
+    expect(page.locator("#reader-body")).to_contain_text("It links to")
+    page.locator(".related-link", has_text="Stations").first.click()
+    expect(page.locator("#reader h2").first).to_have_text("Stations")
+
+
+def test_filters_are_chips(site: Any) -> None:
+    page = site.open("#q=database")
+    expect(page.locator(".hit")).not_to_have_count(0)
+    page.click("#filter-add")
+    page.select_option("#filter-kind", "category")
+    page.fill("#filter-value", "reference")
+    page.press("#filter-value", "Enter")
+    expect(page.locator(".chip.on")).to_have_text("category: reference")
+    expect(page.locator(".hit")).to_have_count(1)
+    expect(page.locator(".hit-title")).to_have_text("Stations")
+    page.click(".chip.on")
+    expect(page.locator(".chip.on")).to_have_count(0)
+    page.get_by_role("button", name="Only path guides/").click()
+    expect(page.locator(".chip.on")).to_have_text("path: guides/")
+    expect(page.locator(".hit-title", has_text="Stations")).to_have_count(0)
+
+
+def test_a_filter_that_keeps_everything_out_is_named(site: Any) -> None:
+    page = site.open("#q=database&filter=tag:nobody-has-this")
+    expect(page.locator("#empty")).to_contain_text("tag nobody-has-this")
+    expect(page.locator(".summary")).to_contain_text("Nothing found")
+
+
+def test_a_mistake_is_told_with_what_to_do(site: Any) -> None:
+    page = site.open("#q=database&filter=after:yesterday")
+    expect(page.locator("#notices [role=alert]")).to_be_visible()
+    site.troubles.clear()  # the browser notes the refused request
+
+
+def test_the_mode_can_be_chosen(site: Any) -> None:
+    page = site.open("#q=getStationById")
+    page.select_option("#mode", "code")
+    expect(page.locator(".hit-title").first).to_have_text("Stations")
+    assert "mode=code" in page.url
+
+
+def test_another_project_can_be_chosen(
+    serving: Callable[..., Any], service: Service, home: Path, dowse: Dowse
+) -> None:
+    (home / "recipes").mkdir()
+    (home / "recipes" / "soup.md").write_text("# Soup\n\nLeek and potato.\n", "utf-8")
+    assert dowse("index", home / "recipes").code == 0
+    page = serving(service).open("#q=leek")
+    expect(page.locator("#project option")).to_have_count(2)
+    page.select_option("#project", "recipes")
+    expect(page.locator(".hit-title").first).to_have_text("Soup")
+    expect(page.locator("#status-text")).to_have_text("1 document")
+    assert "project=recipes" in page.url

@@ -1,0 +1,83 @@
+"""The description of the API says what the server does, no more and no less."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.config import (
+    ChecksConfig,
+    PositiveDataAcceptanceConfig,
+    ProjectConfig,
+    ProjectsConfig,
+    SchemathesisConfig,
+)
+from schemathesis.config._checks import NegativeDataRejectionConfig
+from schemathesis.python.asgi import ASGIClient
+from starlette.testclient import TestClient
+
+from dowse.front.web.api import ROUTES
+from dowse.front.web.openapi import description
+from dowse.front.web.security import Door
+from dowse.front.web.server import application
+from dowse.service import Service
+
+HERE = "http://127.0.0.1:7333"
+
+
+def test_every_route_is_described() -> None:
+    told = description()
+    assert told["openapi"].startswith("3.1")
+    operations = [one for path in told["paths"].values() for one in path.values()]
+    assert len(operations) == len(ROUTES)
+    assert len({one["operationId"] for one in operations}) == len(ROUTES)
+
+
+def test_every_parameter_and_field_explains_itself() -> None:
+    told = description()
+    for path in told["paths"].values():
+        for operation in path.values():
+            assert operation["summary"].endswith(".")
+            assert all(one["description"] for one in operation.get("parameters", ()))
+    for name, schema in told["components"]["schemas"].items():
+        if name.endswith("Shape"):
+            missing = [n for n, one in schema["properties"].items() if not one.get("description")]
+            assert not missing, (name, missing)
+
+
+def test_it_is_served(client: TestClient) -> None:
+    told = client.get("/api/v1/openapi.json").json()
+    assert told["paths"].keys() == description()["paths"].keys()
+
+
+# A setting or a date can be well formed and still be none that there is; and what may be said in
+# the parameters one by one can be too much for an address.
+_ACCEPTED = PositiveDataAcceptanceConfig(expected_statuses=["2xx", 404, 414, 422])
+_REJECTED = NegativeDataRejectionConfig(expected_statuses=[400, 404, 405, 413, 414, 415, 422])
+_CONFIG = ProjectConfig(
+    checks=ChecksConfig(positive_data_acceptance=_ACCEPTED, negative_data_rejection=_REJECTED),
+)
+_DESCRIBED = schemathesis.openapi.from_dict(
+    dict(description()), config=SchemathesisConfig(projects=ProjectsConfig(default=_CONFIG))
+)
+
+
+@pytest.fixture
+def asking(service: Service) -> ASGIClient:
+    """What sends requests to the server, in this process."""
+    app: Any = application(service, Door(), watch=False)
+    return ASGIClient(app, base_url=HERE)
+
+
+@_DESCRIBED.parametrize()
+@settings(
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],  # requests change nothing
+)
+def test_the_server_does_what_it_says(case: schemathesis.Case[Any], asking: ASGIClient) -> None:
+    case.call_and_validate(base_url=HERE, session=asking)

@@ -1,0 +1,210 @@
+"""Who may ask, and how much."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from dowse.front.web.security import PAGE_POLICY, Door, Limits, is_local
+from dowse.front.web.server import application, door_for
+from dowse.service import Service
+from dowse.workspace import Workspace
+
+HERE = "http://127.0.0.1:7333"
+STATUS = "/api/v1/projects"
+_TOKEN = "secret"  # noqa: S105  of these tests alone
+_EVERYWHERE = "0.0.0.0"  # noqa: S104  nothing is bound to it here
+
+
+@pytest.fixture
+def service(home: Path) -> Service:
+    """Warm engines of a user who has no project; that is enough to be turned away."""
+    return Service(Workspace(), home)
+
+
+def _client(service: Service, door: Door) -> TestClient:
+    return TestClient(application(service, door, watch=False), base_url=HERE)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:7333", "localhost:7333", "localhost", "[::1]:7333"])
+def test_this_machine_is_called_by_its_own_names(client: TestClient, host: str) -> None:
+    assert client.get(STATUS, headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "example.org",
+        "example.org:7333",
+        "127.0.0.1.example.org",
+        "localhost.example.org",
+        "192.168.0.3:7333",
+        "0.0.0.0:7333",
+        "127.0.0.1@example.org",
+        "127.0.0.1:port",
+        "127.0.0.1/x",
+        "",
+    ],
+)
+@pytest.mark.parametrize("address", [STATUS, "/", "/mcp"])
+def test_a_name_that_was_made_to_point_here_is_refused(
+    client: TestClient, host: str, address: str
+) -> None:
+    answer = client.get(address, headers={"Host": host})
+    assert answer.status_code == 421
+    assert answer.json().keys() == {"error", "hint"}
+
+
+@pytest.mark.parametrize("origin", [HERE, "https://127.0.0.1:7333"])
+def test_the_own_page_may_ask(client: TestClient, origin: str) -> None:
+    assert client.get(STATUS, headers={"Origin": origin}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "https://example.org",
+        "http://127.0.0.1:8000",
+        "http://localhost:7333",
+        "null",
+        "",
+        "http://127.0.0.1:7333.example.org",
+    ],
+)
+@pytest.mark.parametrize("address", [STATUS, "/mcp"])
+def test_pages_from_elsewhere_may_not(client: TestClient, origin: str, address: str) -> None:
+    for method in ("GET", "POST", "OPTIONS"):
+        answer = client.request(method, address, headers={"Origin": origin})
+        assert answer.status_code == 403
+        assert not any(name.lower().startswith("access-control") for name in answer.headers)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_browsers_that_ask_for_another_site_are_refused(client: TestClient, site: str) -> None:
+    told = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
+    assert client.get(STATUS, headers=told).status_code == 403
+    assert client.get("/", headers=told).status_code == 403
+    clicked = {**told, "Sec-Fetch-Mode": "navigate"}
+    assert client.get("/", headers=clicked).status_code != 403
+    assert client.get(STATUS, headers=clicked).status_code == 403
+    own = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors"}
+    assert client.get(STATUS, headers=own).status_code == 200
+
+
+@pytest.mark.parametrize("address", [STATUS, "/", "/api/v1/search", "/nothing", "/mcp"])
+def test_every_answer_carries_the_security_headers(client: TestClient, address: str) -> None:
+    headers = client.get(address).headers
+    assert headers["Content-Security-Policy"] == PAGE_POLICY
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["X-Frame-Options"] == "DENY"
+    assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
+    assert "server" not in headers
+    assert not any(name.startswith("access-control") for name in headers)
+    assert headers["Cache-Control"] in {"no-store", "no-cache", "no-cache, no-transform"}
+
+
+def test_the_policy_of_the_page() -> None:
+    assert PAGE_POLICY == (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+        " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+@pytest.fixture
+def guarded(service: Service) -> Iterator[TestClient]:
+    """A server that asks for a token."""
+    with _client(service, door_for("127.0.0.1", _TOKEN)) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    "header", [None, "", "secret", "Bearer", "Bearer wrong", "Basic secret", "Bearer secret2"]
+)
+@pytest.mark.parametrize("address", [STATUS, "/api/v1/openapi.json", "/api/x", "/mcp"])
+def test_a_token_is_asked_for(guarded: TestClient, header: str | None, address: str) -> None:
+    answer = guarded.get(address, headers={} if header is None else {"Authorization": header})
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+    assert "secret" not in answer.text
+
+
+def test_the_token_opens_the_door(guarded: TestClient) -> None:
+    for header in ("Bearer secret", "bearer secret"):
+        assert guarded.get(STATUS, headers={"Authorization": header}).status_code == 200
+    assert guarded.get("/api/v1/healthz").status_code == 200
+    assert guarded.get("/").status_code != 401
+
+
+@pytest.mark.parametrize("token", ["naïve", "鍵"])
+def test_a_token_in_other_letters_is_no_error(service: Service, token: str) -> None:
+    with _client(service, Door(token=token)) as client:
+        sent = {b"Authorization": f"Bearer {token}".encode()}
+        assert client.get(STATUS, headers=sent).status_code in {200, 401}
+
+
+def test_other_addresses_need_a_token() -> None:
+    others = (_EVERYWHERE, "::", "192.168.0.3", "example.org")
+    made_up = {door_for(host, None).token for host in others}
+    assert len(made_up) == 4
+    assert all(len(token) >= 32 for token in made_up)
+    assert door_for(_EVERYWHERE, _TOKEN).token == _TOKEN
+    for host in ("127.0.0.1", "localhost", "::1", "[::1]", "127.1.2.3"):
+        assert is_local(host)
+        assert door_for(host, None).token == ""
+
+
+def test_a_server_for_others_is_called_by_its_address(service: Service) -> None:
+    door = door_for(_EVERYWHERE, _TOKEN)
+    with _client(service, door) as client:
+        expected = {"192.168.0.3:7333": 200, "[fe80::1]": 200, "example.org": 421}
+        for host, status in expected.items():
+            told = {"Host": host, "Authorization": "Bearer secret"}
+            assert client.get(STATUS, headers=told).status_code == status
+
+
+def test_requests_have_a_size(service: Service) -> None:
+    limits = Limits(body=1000, address=500)
+    with _client(service, Door(limits=limits)) as client:
+        large = client.post("/api/v1/search", json={"q": "a" * 2000})
+        assert large.status_code == 413
+        in_pieces = client.post("/api/v1/search", content=(b"a" * 300 for _ in range(10)))
+        assert in_pieces.status_code == 413
+        assert client.get("/api/v1/search", params={"q": "a" * 600}).status_code == 414
+        wrong = client.post("/api/v1/search", headers={"Content-Length": "-1"}, content=b"")
+        assert wrong.status_code == 413
+        assert client.post("/api/v1/search", json={"q": "a" * 900}).status_code == 404
+
+
+def test_answers_have_a_time(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    with _client(service, Door(limits=Limits(seconds=0.05))) as client:
+        monkeypatch.setattr(service, "projects", lambda: time.sleep(0.5))
+        answer = client.get(STATUS)
+        assert answer.status_code == 504
+        assert answer.json()["hint"]
+
+
+def test_nothing_else_than_http_is_spoken(client: TestClient) -> None:
+    from starlette.websockets import WebSocketDisconnect  # noqa: PLC0415  only here
+
+    with pytest.raises(WebSocketDisconnect), client.websocket_connect("/api/v1/search"):
+        pass
+
+
+def test_a_bug_is_told_without_its_details(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise ZeroDivisionError("a secret")
+
+    app = application(service, Door(), watch=False)
+    monkeypatch.setattr(service, "projects", broken)
+    with TestClient(app, base_url=HERE, raise_server_exceptions=False) as client:
+        answer = client.get(STATUS)
+    assert answer.status_code == 500
+    assert "secret" not in answer.text

@@ -1,0 +1,271 @@
+"""`dowse serve` as a process: it answers, keeps the index fresh, is asked by `search`, and ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+from command_line import DOWSE, Dowse, process
+from dowse.front.cli.remote import is_for_server, socket_path
+from dowse.front.web.lines import LineServer
+from dowse.locations import locations
+from dowse.service import Service
+from dowse.workspace import Workspace
+
+_PATIENCE = 60.0
+
+
+@contextmanager
+def _serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, str]]]:
+    """A server in a process of its own, and what it told when it was ready."""
+    child = subprocess.Popen(
+        [DOWSE, "serve", "--port", "0", "--json", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        assert child.stdout is not None
+        yield child, json.loads(child.stdout.readline())
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def _get(told: dict[str, str], address: str) -> Any:
+    with urlopen(f"{told['address']}api/v1/{address}", timeout=_PATIENCE) as answer:  # noqa: S310
+        return json.load(answer)
+
+
+def _until(holds: Any) -> None:
+    """Waits until something holds."""
+    end = time.monotonic() + _PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_it_answers_follows_changes_and_ends_in_peace(indexed: Path) -> None:
+    with _serving("-p", "vault") as (child, told):
+        assert told["address"].startswith("http://127.0.0.1:")
+        assert told["token"] == ""
+        assert _get(told, "search?q=restore")["hits"][0]["document"] == "guides/restore.md"
+        _until(lambda: _get(told, "status")["watch"]["watching"])
+        (indexed / "late.md").write_text("# Late\n\nThe ceilometer looks up.\n", "utf-8")
+        _until(lambda: "late.md" in str(_get(told, "search?q=ceilometer")["hits"]))
+        (indexed / "late.md").unlink()
+        _until(lambda: _get(told, "status")["counts"]["documents"] == 5)
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=_PATIENCE)
+        assert child.returncode == 0
+        assert b"Traceback" not in err
+        assert not Path(told["socket"]).exists()
+
+
+@pytest.mark.usefixtures("indexed")
+def test_a_polite_kill_ends_it_too() -> None:
+    with _serving("--no-watch", "-q") as (child, told):
+        assert _get(told, "healthz")["status"] == "ok"
+        assert _get(told, "status?project=vault")["watch"]["watching"] is False
+        child.terminate()
+        _, err = child.communicate(timeout=_PATIENCE)
+        assert child.returncode == 0
+        assert err == b""
+
+
+@pytest.mark.usefixtures("indexed")
+def test_the_shell_asks_a_running_server() -> None:
+    with _serving("--no-watch") as (_, told):
+        mode = Path(told["socket"]).stat().st_mode
+        assert stat.S_IMODE(mode) == 0o600
+        for line in (
+            ["search", "restore"],
+            ["-p", "vault", "search", "--json", "--set", "search.top_n=1", "restore"],
+            ["search", "--format", "files", "restore"],
+            ["search", "--full", "--quiet", "restore"],
+            ["search", "--fail-on-empty", "zzzz"],
+            ["search", "--mode", "nonsense", "restore"],
+            ["search", "--help"],
+            ["search", "-p", "nobody", "restore", "--json"],
+        ):
+            asked = process(*line)
+            alone = process(*line, DOWSE_NO_SERVER="1")
+            assert asked.returncode == alone.returncode, line
+            assert _timeless(asked.stdout) == _timeless(alone.stdout), line
+            assert asked.stderr == alone.stderr, line
+
+
+def _timeless(out: bytes) -> object:
+    try:
+        told = json.loads(out)
+    except ValueError:
+        return [line for line in out.splitlines() if b" ms" not in line]
+    told.pop("seconds", None)
+    return told
+
+
+def test_a_port_that_is_taken(dowse: Dowse) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = dowse("serve", "--port", taken.getsockname()[1])
+    assert done.code == 2
+    assert "--port PORT" in done.err
+
+
+def test_a_project_that_is_not_there(dowse: Dowse) -> None:
+    assert dowse("serve", "-p", "nobody").code == 2
+
+
+# ── The socket ───────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def lines(notes: Path) -> Iterator[LineServer]:
+    """A server for lines, in this process."""
+    service = Service(Workspace(), notes)
+    with LineServer(service) as lines:
+        yield lines
+    service.close()
+
+
+@pytest.fixture
+def asked(lines: LineServer, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each search was run by the server."""
+    from dowse.front.web import lines as room  # noqa: PLC0415  to look on
+
+    seen: list[bool] = []
+    run = room._run
+
+    def noted(*arguments: Any) -> Any:
+        code, tape = run(*arguments)
+        seen.append(code is not None)
+        return code, tape
+
+    monkeypatch.setattr(room, "_run", noted)
+    assert lines.path
+    return seen
+
+
+def test_the_server_runs_what_it_understands(asked: list[bool], dowse: Dowse) -> None:
+    by_server = dowse("search", "--json", "restore")
+    assert asked == [True]
+    alone = dowse("search", "--json", "restore", "--no-server")
+    assert asked == [True]
+    assert by_server.json["hits"] == alone.json["hits"]
+
+
+def test_other_settings_are_not_served(
+    asked: list[bool], dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The server sees the same variables, since it runs in this process: what it is asked counts.
+    monkeypatch.setattr(
+        "dowse.front.cli.remote.environment_of_settings", lambda: {"DOWSE_SEARCH_TOP_N": "1"}
+    )
+    assert len(dowse("search", "--json", "database").json["hits"]) > 1
+    assert asked == [False]
+
+
+def test_what_fails_is_told_by_its_own_process(asked: list[bool], dowse: Dowse) -> None:
+    failed = dowse("search", "--json", "--set", "search.nothing=1", "restore")
+    assert failed.code == 2
+    assert "no setting" in failed.json["error"]
+    assert asked == [False]
+
+
+def test_another_version_is_not_served(
+    asked: list[bool], dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dowse.front.cli.remote.__version__", "0.0.0")
+    assert dowse("search", "restore").code == 0
+    assert asked == [False]
+
+
+def test_what_a_dead_server_left_behind_is_replaced(notes: Path, dowse: Dowse) -> None:
+    path = socket_path(locations())
+    assert path is not None
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+    assert path.exists()
+    assert dowse("search", "restore").code == 0
+    with LineServer(Service(Workspace(), notes)) as lines:
+        assert lines.path == str(path)
+        assert dowse("search", "restore").code == 0
+    assert not path.exists()
+
+
+def test_a_second_server_leaves_the_first_its_socket(lines: LineServer, notes: Path) -> None:
+    with LineServer(Service(Workspace(), notes)) as second:
+        assert second.path == ""
+    assert Path(lines.path).exists()
+
+
+def test_an_answer_that_is_not_whole_is_not_printed(notes: Path, dowse: Dowse) -> None:
+    assert notes.is_dir()
+    path = socket_path(locations())
+    assert path is not None
+    with socket.socket(socket.AF_UNIX) as broken:
+        broken.bind(str(path))
+        broken.listen()
+        alone = dowse("search", "restore", "--no-server")
+        for said in (b"", b"nonsense\n", b'{"code": 0, "frames": 1}\n\x01\0\0\0\x09abc'):
+            with _answering(broken, said):
+                done = dowse("search", "restore")
+            assert done.out == alone.out
+
+
+@contextmanager
+def _answering(listening: socket.socket, said: bytes) -> Iterator[None]:
+    import threading  # noqa: PLC0415  only here
+
+    def answer() -> None:
+        link, _ = listening.accept()
+        with link:
+            link.recv(1 << 16)
+            link.sendall(said)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    yield
+    thread.join(_PATIENCE)
+
+
+def test_nonsense_does_not_harm_the_server(
+    asked: list[bool], lines: LineServer, dowse: Dowse
+) -> None:
+    for said in (b"\n", b"{}\n", b"[1]\n", b"\xff\n", b'{"version": 1', b"a" * 100):
+        with socket.socket(socket.AF_UNIX) as link:
+            link.connect(lines.path)
+            link.sendall(said)
+            link.shutdown(socket.SHUT_WR)
+            assert link.recv(100) == b""
+    asked.clear()
+    assert dowse("search", "restore").code == 0
+    assert asked == [True]
+
+
+def test_which_lines_may_be_run_elsewhere() -> None:
+    for line in (
+        "search a",
+        "-p x search a",
+        "--json search a",
+        "--project=x -q search -- --no-server",
+    ):
+        assert is_for_server(line.split())
+    for line in ("", "index a", "search --no-server a", "-x search a", "-p search", "ls search"):
+        assert not is_for_server(line.split())
+
+
+def test_a_path_that_is_too_long_is_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOWSE_DATA_DIR", "/" + "a" * 120)
+    assert socket_path(locations()) is None
+    assert os.environ["DOWSE_DATA_DIR"]

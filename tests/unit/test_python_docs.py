@@ -1,0 +1,83 @@
+"""The programs in the docs run as they stand."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dowse import Dowse
+from dowse.library import Asking
+from dowse.testing import HashEmbedder
+from dowse.transfer import export_project
+from dowse.workspace import Workspace
+
+_DOCS = Path(__file__).parents[2] / "docs"
+_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_NEEDED = {"langchain": "langchain_core", "llamaindex": "llama_index"}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user with notes that are indexed, and an export of them."""
+    for name in [name for name in os.environ if name.startswith("DOWSE_")]:
+        monkeypatch.delenv(name)
+    for name in ("config", "data", "cache"):
+        monkeypatch.setenv(f"DOWSE_{name.upper()}_DIR", str(tmp_path / "own" / name))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("dowse.wiring.open_embedder", lambda *_, **__: HashEmbedder())
+    (tmp_path / "notes" / "guides").mkdir(parents=True)
+    (tmp_path / "notes" / "guides" / "restore.md").write_text(
+        "# Restore a backup\n\nStop the writer before you restore the database.\n", "utf-8"
+    )
+    (tmp_path / "notes" / "day.md").write_text(
+        "# Field day\n\nThe rain gauge was calibrated with a bottle of water.\n", "utf-8"
+    )
+    with Dowse("~/notes") as notes:
+        notes.index()
+        export_project(Workspace(), notes.project, tmp_path / "notes.dowse")
+    return tmp_path
+
+
+def _programs() -> list[Any]:
+    found = []
+    for page in ("python.md", "export.md"):
+        for number, program in enumerate(_BLOCK.findall((_DOCS / page).read_text("utf-8")), 1):
+            needed = [module for word, module in _NEEDED.items() if word in program]
+            missing = [module for module in needed if importlib.util.find_spec(module) is None]
+            mark = pytest.mark.skipif(bool(missing), reason=f"{missing} is not installed")
+            found.append(pytest.param(program, marks=mark, id=f"{page}-{number}"))
+    return found
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("program", _programs())
+def test_the_program_runs(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    exec(compile(program, "docs", "exec"), names)  # noqa: S102  it is our own
+    assert capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("home")
+def test_the_first_program_has_ten_lines_and_finds_what_it_asks_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    program = _BLOCK.findall((_DOCS / "python.md").read_text("utf-8"))[0]
+    assert len(program.splitlines()) == 10
+    exec(compile(program, "docs", "exec"), {})  # noqa: S102  it is our own
+    out = capsys.readouterr().out
+    assert "guides/restore.md:1" in out
+    assert "bottle of water" in out
+
+
+def test_every_keyword_and_method_is_documented() -> None:
+
+    page = (_DOCS / "python.md").read_text("utf-8")
+    methods = [name for name in vars(Dowse) if not name.startswith("_") and name != "project"]
+    for name in [*Asking.__annotations__, *methods]:
+        assert re.search(rf"`(?:Dowse\.)?{name}[`(]", page), name

@@ -1,0 +1,717 @@
+"""Exporting and importing: nothing is lost on the way, and no file can do harm."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import os
+import random
+import shutil
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dowse.analyze import TextAnalyzer
+from dowse.engine import Engine
+from dowse.errors import (
+    Damaged,
+    DowseError,
+    NotFound,
+    Refused,
+    StampMismatch,
+    UsageError,
+    WeightsMissing,
+)
+from dowse.locations import Locations
+from dowse.ports import Embedder
+from dowse.settings import Settings
+from dowse.store.embedded.store import EmbeddedStore
+from dowse.store.memory import MemoryStore
+from dowse.testing import HashEmbedder, NoEmbedder
+from dowse.transfer import Imported, export_project, import_project
+from dowse.transfer.archive import open_archive
+from dowse.transfer.pack import About, pack
+from dowse.transfer.unpack import fill
+from dowse.types import Event, Response, silent
+from dowse.workspace import Workspace
+from index_content import content
+from vaults import note, write_vault
+
+QUERIES = ("restore a backup", "gateway radio", "station_3", '"clock drift"', "antenna -rain")
+
+
+@pytest.fixture(autouse=True)
+def _model(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("DOWSE_")]:
+        monkeypatch.delenv(name)
+    use(monkeypatch, HashEmbedder())
+
+
+def use(monkeypatch: pytest.MonkeyPatch, embedder: Embedder) -> None:
+    """Lets everything that is opened from now on embed with this."""
+    monkeypatch.setattr("dowse.wiring.open_embedder", lambda *_, **__: embedder)
+
+
+def user(folder: Path) -> Workspace:
+    """Somebody with an empty dowse of their own."""
+    return Workspace(Locations(folder / "config", folder / "data", folder / "cache"))
+
+
+@pytest.fixture
+def ours(tmp_path: Path) -> Workspace:
+    """A user with an indexed project whose documents were changed after the first indexing."""
+    return make_notes(tmp_path)
+
+
+def make_notes(folder: Path) -> Workspace:
+    """A user with an indexed project of notes."""
+    vault, workspace = folder / "notes", user(folder / "ours")
+    write_vault(vault, 20)
+    (vault / "empty.md").write_text("", "utf-8")
+    (vault / "winter.txt").write_text("冬の点検 ❄️\n", "utf-8")
+    project = workspace.projects.add([vault])
+    with workspace.open(project) as engine:
+        engine.index()
+        (vault / "part-0" / "note-0.md").unlink()
+        (vault / "part-1" / "note-1.md").write_text(note(1, 20, random.Random(9)), "utf-8")
+        engine.index()
+    return workspace
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> Workspace:
+    """A colleague who has nothing yet."""
+    return user(tmp_path / "theirs")
+
+
+@pytest.fixture
+def exported(ours: Workspace, tmp_path: Path) -> Path:
+    """The project, exported."""
+    export_project(ours, ours.projects.get("notes"), tmp_path / "notes.dowse")
+    return tmp_path / "notes.dowse"
+
+
+@pytest.fixture(scope="module")
+def sample_bytes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Such a project, exported once for all who only need the file."""
+    folder = tmp_path_factory.mktemp("sample")
+    with pytest.MonkeyPatch.context() as patch:
+        use(patch, HashEmbedder())
+        workspace = make_notes(folder)
+        export_project(workspace, workspace.projects.get("notes"), folder / "notes.dowse")
+    return (folder / "notes.dowse").read_bytes()
+
+
+@pytest.fixture
+def sample(sample_bytes: bytes, tmp_path: Path) -> Path:
+    """A file of one's own."""
+    (tmp_path / "notes.dowse").write_bytes(sample_bytes)
+    return tmp_path / "notes.dowse"
+
+
+@contextmanager
+def opened(workspace: Workspace, name: str = "notes") -> Iterator[Engine]:
+    with workspace.open(workspace.projects.get(name)) as engine:
+        yield engine
+
+
+def seen(response: Response) -> list[object]:
+    """What a response shows, without what tells whether the file is there."""
+    return [replace(hit, stale=False) for hit in response.hits]
+
+
+# ── Nothing is lost ──────────────────────────────────────────────────────────
+
+
+def test_an_import_is_the_index_that_was_exported(
+    ours: Workspace, theirs: Workspace, exported: Path
+) -> None:
+    done = import_project(theirs, exported)
+    assert done.notices == ()
+    with opened(ours) as one, opened(theirs) as other:
+        with one._parts.store.read() as a, other._parts.store.read() as b:
+            assert content(a) == content(b)
+            assert a.files() == b.files()
+            assert done.counts == a.counts()
+        assert other.check() == []
+
+
+def test_searches_give_the_same_before_and_after(
+    ours: Workspace, theirs: Workspace, tmp_path: Path
+) -> None:
+    with opened(ours) as engine:
+        engine.index(rebuild=True)  # what was deleted before may still weigh in keyword scores
+    export_project(ours, ours.projects.get("notes"), tmp_path / "x")
+    import_project(theirs, tmp_path / "x")
+    with opened(ours) as one, opened(theirs) as other:
+        for query in QUERIES:
+            for mode in ("hybrid", "keyword", "semantic", "code"):
+                changes = {"search.mode": mode, "search.top_n": 8}
+                before = one.search(query, changes=changes)
+                after = other.search(query, changes=changes)
+                assert seen(before) == seen(after), (query, mode)
+                assert before.counts == after.counts
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_exporting_an_import_gives_the_same_bytes(
+    tmp_path: Path, theirs: Workspace, seed: int
+) -> None:
+    workspace, rng = user(tmp_path / "ours"), random.Random(seed)
+    write_vault(tmp_path / "notes", 12, seed)
+    project = workspace.projects.add([tmp_path / "notes"])
+    with workspace.open(project) as engine:
+        engine.index()
+        for path in rng.sample(sorted((tmp_path / "notes").rglob("*.md")), 5):
+            path.unlink() if rng.random() < 0.5 else path.write_text(note(3, 12, rng), "utf-8")
+        engine.index()
+    export_project(workspace, project, tmp_path / "one")
+    imported = import_project(theirs, tmp_path / "one").project
+    export_project(theirs, imported, tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_odd_documents_survive_the_way(tmp_path: Path, theirs: Workspace, ours: Workspace) -> None:
+    odd = {
+        'a "b"\n c.md': '---\ntitle: "\\ud800 \\0 x"\naliases: [1, null]\n---\nText\u2028more\n',
+        "ｆｕｌｌ é ☃.md": "# \x1b[31m red \u202e\n\n<script>alert(1)</script>\n",
+        "deep/@notes/x.md": "---\ndate: 9999-12-31\nmodified: 0001-01-01\n---\n# Old\n",
+        "related.md": "---\nrelated: [nowhere, x]\n---\n[[a]] ```js\nx\n```\n\n~~~PY\ny = 1\n~~~\n",
+        "spaces.md": "   \n\n\t\n",
+        "long.md": "word " * 5000,
+    }
+    folder = tmp_path / "odd"
+    for name, text in odd.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    project = ours.projects.add([folder])
+    with ours.open(project) as engine:
+        assert engine.index().added == len(odd)
+    export_project(ours, project, tmp_path / "one")
+    imported = import_project(theirs, tmp_path / "one").project
+    export_project(theirs, imported, tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    with (
+        opened(ours, "odd") as one,
+        opened(theirs, "odd") as other,
+        one._parts.store.read() as a,
+        other._parts.store.read() as b,
+    ):
+        assert content(a) == content(b)
+
+
+@pytest.mark.parametrize("kind", ["embedded", "memory"])
+def test_every_store_can_export_and_import(
+    ours: Workspace, exported: Path, tmp_path: Path, kind: str
+) -> None:
+    settings = Settings()
+    analyzer = TextAnalyzer(settings.keyword)
+    store = MemoryStore(analyzer) if kind == "memory" else EmbeddedStore(tmp_path / "new", analyzer)
+    with open_archive(exported) as archive:
+        stamp, manifest = archive.manifest.stamp, archive.manifest
+        with store.write() as writing:
+            fill(writing, archive, stamp, settings.chunk, silent, keep_vectors=True)
+    again = io.BytesIO()
+    with store.read() as reading:
+        about = About(manifest.project, manifest.roots, manifest.embed, settings.vocabulary.size)
+        pack(reading, stamp, about, again, silent)
+        with opened(ours) as engine, engine._parts.store.read() as before:
+            assert content(reading) == content(before)
+    store.close()
+    assert again.getvalue() == exported.read_bytes()
+
+
+def test_others_can_read_the_file(sample: Path) -> None:
+    with zipfile.ZipFile(sample) as file:
+        manifest = json.loads(file.read("manifest.json"))
+        documents = [json.loads(line) for line in file.read("documents.jsonl").splitlines()]
+        chunks = [json.loads(line) for line in file.read("chunks.jsonl").splitlines()]
+    texts = {document["id"]: document["text"] for document in documents}
+    assert manifest["documents"] == len(documents) == 21
+    for chunk in chunks:
+        assert chunk["text"] == texts[chunk["document"]][chunk["start"] : chunk["end"]]
+        vector = np.frombuffer(base64.b64decode(chunk["vector"]), "<f2")
+        assert vector.shape == (manifest["stamp"]["dimensions"],)
+
+
+def test_an_export_tells_nothing_of_the_machine(sample: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(sample) as file:
+        for name in file.namelist():
+            assert str(tmp_path).encode() not in file.read(name)
+
+
+def test_progress_is_told(ours: Workspace, theirs: Workspace, tmp_path: Path) -> None:
+    events: list[Event] = []
+    project = ours.projects.get("notes")
+    export_project(ours, project, tmp_path / "x", announce=events.append)
+    import_project(theirs, tmp_path / "x", announce=events.append)
+    for stage in ("export", "import"):
+        told = [event for event in events if event.stage == stage]
+        assert (told[-1].done, told[-1].total) == (21, 21)
+
+
+# ── Without the model, without the documents ─────────────────────────────────
+
+
+def test_importing_embeds_nothing_and_words_find_at_once(
+    theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, NoEmbedder())
+    done = import_project(theirs, sample)
+    assert done.counts.embedded == done.counts.chunks
+    with opened(theirs) as engine:
+        found = engine.search("gateway radio")
+        assert found.hits
+        assert any("words alone" in notice for notice in found.notices), found.notices
+
+
+def test_where_not_even_the_model_is_known_the_vectors_are_kept_for_later(
+    theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Unknown(NoEmbedder):
+        @property
+        def model(self) -> Any:
+            raise WeightsMissing("The weights are not here.", "Fetch them.")
+
+        @model.setter
+        def model(self, _: object) -> None:
+            pass
+
+    use(monkeypatch, Unknown())
+    done = import_project(theirs, sample)
+    assert done.notices == ()
+    with opened(theirs) as engine:
+        assert engine.search("gateway").hits
+    use(monkeypatch, HashEmbedder())
+    with opened(theirs) as engine:
+        assert engine.search("gateway", changes={"search.mode": "semantic"}).hits
+
+
+def test_vectors_of_another_model_are_left_out_and_can_be_made(
+    theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, HashEmbedder(32))
+    done = import_project(theirs, sample)
+    assert "hash/64" in done.notices[0]
+    assert "dowse index -p notes" in done.notices[0]
+    assert done.counts.embedded == 0
+    with opened(theirs) as engine:
+        assert engine.search("gateway").hits
+        engine.index()  # the documents are not here, their texts are
+        assert engine.status().counts.embedded == done.counts.chunks
+        assert engine.search("gateway", changes={"search.mode": "semantic"}).hits
+
+
+def test_who_wants_no_vectors_gets_none(
+    theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOWSE_EMBED_PROVIDER", "none")
+    done = import_project(theirs, sample)
+    assert (done.notices, done.counts.embedded) == ((), 0)
+    with opened(theirs) as engine:
+        assert engine.search("gateway").notices == ()
+
+
+def test_an_index_without_vectors_can_be_exported(
+    ours: Workspace, theirs: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOWSE_EMBED_PROVIDER", "none")
+    project = ours.projects.get("notes")
+    with ours.open(project) as engine:
+        engine.index(rebuild=True)
+    told = export_project(ours, project, tmp_path / "words.dowse")
+    assert (told.vectors, told.notices) == (0, ())
+    monkeypatch.delenv("DOWSE_EMBED_PROVIDER")
+    done = import_project(theirs, tmp_path / "words.dowse")
+    assert "no vectors yet" in done.notices[0]
+    with opened(theirs) as engine:
+        assert engine.search("gateway").hits
+        assert engine.index().embedded > 0
+
+
+def test_missing_vectors_are_told_when_exporting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, NoEmbedder())
+    workspace = user(tmp_path / "ours")
+    write_vault(tmp_path / "notes", 3)
+    project = workspace.projects.add([tmp_path / "notes"])
+    with workspace.open(project) as engine:
+        engine.index()
+    told = export_project(workspace, project, tmp_path / "x")
+    assert "have no vectors" in told.notices[0]
+
+
+def test_documents_that_are_elsewhere_stay_through_everything(
+    theirs: Workspace, sample: Path
+) -> None:
+    import_project(theirs, sample)
+    with opened(theirs) as engine:
+        hit = engine.search("gateway radio").hits[0]
+        assert hit.stale
+        assert engine.get(hit.document).text
+        report = engine.index()
+        assert (report.removed, report.complete) == (0, False)
+        status = engine.status()
+        assert status.counts.documents == 21
+        assert (status.freshness.new, status.freshness.deleted) == (0, 0)
+        assert not engine.path_of(hit.document).exists()
+        with pytest.raises(Refused, match="nothing to build it from"):
+            engine.index(rebuild=True)
+        assert engine.search("gateway radio").hits
+    renamed = theirs.projects.rename("notes", "renamed")
+    assert all(renamed.is_elsewhere(root) for root in renamed.roots)
+
+
+def test_documents_that_are_here_are_known_again(
+    theirs: Workspace, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(tmp_path / "notes", copy, copy_function=shutil.copyfile)
+    embedder = HashEmbedder()
+    use(monkeypatch, embedder)
+    import_project(theirs, exported, name="here", roots=[copy])
+    with opened(theirs, "here") as engine:
+        assert not engine.search("gateway radio").hits[0].stale
+        report = engine.index()
+        assert (report.added, report.changed, report.removed) == (0, 0, 0)
+        (copy / "part-2" / "note-2.md").write_text("# Quite new\n", "utf-8")
+        assert engine.index().changed == 1
+    assert embedder.texts[0] == "Quite new\n\n# Quite new"
+
+
+def test_folders_keep_their_names(ours: Workspace, theirs: Workspace, tmp_path: Path) -> None:
+    for name in ("a", "v1.2", "b/v1.2"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "x.md").write_text(f"# In {name}\n", "utf-8")
+    project = ours.projects.add([tmp_path / "a", tmp_path / "v1.2", tmp_path / "b/v1.2"], "many")
+    with ours.open(project) as engine:
+        engine.index()
+    export_project(ours, project, tmp_path / "many.dowse")
+    done = import_project(theirs, tmp_path / "many.dowse").project
+    assert [root.name for root in done.named_roots] == [root.name for root in project.named_roots]
+    half = [tmp_path / "a", tmp_path / "v1.2"]
+    done = import_project(theirs, tmp_path / "many.dowse", name="half", roots=half).project
+    assert [root.name for root in done.named_roots] == ["", "v1", "v1-2"]
+    with pytest.raises(UsageError, match="'v1'"):
+        import_project(theirs, tmp_path / "many.dowse", name="x", roots=[tmp_path / "a"] * 2)
+    with pytest.raises(UsageError, match="3 folders"):
+        import_project(theirs, tmp_path / "many.dowse", name="x", roots=half * 2)
+    assert not theirs.projects.knows("x")
+
+
+def test_how_documents_were_cut_is_carried_over_and_nothing_else(
+    ours: Workspace, theirs: Workspace, tmp_path: Path
+) -> None:
+    project = ours.projects.get("notes")
+    for name, value in {
+        "chunk.strategy": "fixed",
+        "chunk.fixed_size": "300",
+        "keyword.stemming": "false",
+        "search.top_n": "1",
+        "embed.endpoint_url": "http://127.0.0.1:9/",
+    }.items():
+        ours.change_setting(name, value, project)
+    with ours.open(project) as engine:
+        engine.index(rebuild=True)
+    export_project(ours, project, tmp_path / "x")
+    theirs.change_setting("keyword.language", "german", None)
+    done = import_project(theirs, tmp_path / "x").project
+    settings = theirs.settings(done).settings
+    assert (settings.chunk.strategy, settings.chunk.fixed_size) == ("fixed", 300)
+    assert (settings.keyword.stemming, settings.keyword.language) == (False, "english")
+    assert settings.search.top_n == 5
+    assert settings.embed.endpoint_url == ""
+    with opened(theirs) as engine:
+        assert engine.search("gateway").hits
+
+
+def test_a_model_that_everybody_can_have_is_carried_over(
+    ours: Workspace, theirs: Workspace, tmp_path: Path
+) -> None:
+    project = ours.projects.get("notes")
+    ours.change_setting("embed.model", "bge-small-en-v1.5", project)
+    export_project(ours, project, tmp_path / "known")
+    ours.change_setting("embed.model", "/home/somebody/model", project)
+    export_project(ours, project, tmp_path / "folder")
+    one = import_project(theirs, tmp_path / "known").project
+    assert theirs.settings(one).settings.embed.model == "BAAI/bge-small-en-v1.5"
+    other = import_project(theirs, tmp_path / "folder", name="other").project
+    assert theirs.settings(other).settings.embed.model == "all-MiniLM-L6-v2"
+
+
+# ── What is refused ──────────────────────────────────────────────────────────
+
+
+def snapshot(workspace: Workspace) -> dict[str, bytes]:
+    data = workspace.locations.data
+    found = {str(path): path.read_bytes() for path in data.rglob("*") if path.is_file()}
+    return found | {str(path): b"" for path in data.rglob("*") if path.is_dir()}
+
+
+def refused(workspace: Workspace, file: Path, **how: Any) -> DowseError:
+    """Tries to import; whatever the reason is, nothing must have changed."""
+    before = snapshot(workspace)
+    with pytest.raises(DowseError) as caught:
+        import_project(workspace, file, **how)
+    assert snapshot(workspace) == before
+    assert caught.value.hint
+    return caught.value
+
+
+Edit = Callable[[dict[str, Any]], object]
+
+
+def forge(
+    file: Path,
+    *,
+    manifest: Edit | None = None,
+    document: Edit | None = None,
+    chunk: Edit | None = None,
+    word: Edit | None = None,
+    extra: dict[str, bytes] | None = None,
+) -> Path:
+    """The same file with its first lines changed, and checksums that fit."""
+    edits = {"documents.jsonl": document, "chunks.jsonl": chunk, "vocabulary.jsonl": word}
+    with zipfile.ZipFile(file) as old:
+        parts = {name: old.read(name) for name in old.namelist()}
+    head = json.loads(parts.pop("manifest.json"))
+    for name, edit in edits.items():
+        if edit is not None:
+            first, _, rest = parts[name].partition(b"\n")
+            line = json.loads(first)
+            edit(line)
+            parts[name] = json.dumps(line).encode() + b"\n" + rest
+        digest = hashlib.sha256(parts[name]).hexdigest()
+        head["parts"][name] = {"bytes": len(parts[name]), "sha256": digest}
+    if manifest is not None:
+        manifest(head)
+    parts |= {"manifest.json": json.dumps(head).encode(), **(extra or {})}
+    forged = file.with_suffix(".forged")
+    with zipfile.ZipFile(forged, "w", zipfile.ZIP_DEFLATED) as new:
+        for name, data in parts.items():
+            new.writestr(name, data)
+    return forged
+
+
+def test_a_forged_file_that_is_honest_is_fine(theirs: Workspace, sample: Path) -> None:
+    assert import_project(theirs, forge(sample)).notices == ()
+
+
+def test_a_file_that_is_cut_short_changes_nothing(theirs: Workspace, sample: Path) -> None:
+    data = sample.read_bytes()
+    for length in (0, 1, 100, len(data) // 2, len(data) - 1000, len(data) - 1):
+        sample.write_bytes(data[:length])
+        assert isinstance(refused(theirs, sample), (UsageError, Damaged))
+
+
+def test_a_file_with_a_flipped_bit_changes_nothing_or_is_the_same(
+    theirs: Workspace, sample: Path
+) -> None:
+    data, rng = bytearray(sample.read_bytes()), random.Random(1)
+    before = snapshot(theirs)
+    for number in range(60):
+        # Half of them in the manifest and the directory, at the end of the file.
+        place = rng.randrange(len(data)) if number % 2 else -rng.randrange(1, 1500)
+        bit = 1 << rng.randrange(8)
+        data[place] ^= bit
+        sample.write_bytes(data)
+        data[place] ^= bit
+        try:
+            with open_archive(sample) as archive:
+                assert archive.manifest.project == "notes"  # the bit was one that nobody reads
+        except DowseError:
+            assert snapshot(theirs) == before
+
+
+def test_what_is_no_export_is_told_apart(theirs: Workspace, tmp_path: Path) -> None:
+    missing = refused(theirs, tmp_path / "nowhere")
+    assert isinstance(missing, NotFound)
+    (tmp_path / "text").write_text("not a ZIP file", "utf-8")
+    assert "no ZIP file" in refused(theirs, tmp_path / "text").message
+    with zipfile.ZipFile(tmp_path / "zip", "w") as file:
+        file.writestr("word/document.xml", "<x/>")
+    assert "no manifest.json" in refused(theirs, tmp_path / "zip").message
+    for content_ in (b"[]", b"{", b"{}", b'{"format": "other", "version": 1}', b"\xff"):
+        with zipfile.ZipFile(tmp_path / "zip", "w") as file:
+            file.writestr("manifest.json", content_)
+        assert isinstance(refused(theirs, tmp_path / "zip"), UsageError)
+    assert "cannot be read" in refused(theirs, tmp_path).message  # a folder
+
+
+def test_a_newer_version_asks_for_an_update(theirs: Workspace, sample: Path) -> None:
+    newer = forge(sample, manifest=lambda head: head.update(version=2, parts="otherwise"))
+    error = refused(theirs, newer)
+    assert isinstance(error, StampMismatch)
+    assert error.hint == "Update dowse."
+    older = forge(sample, manifest=lambda head: head.update(version=0))
+    assert "once more" in refused(theirs, older).hint
+
+
+def _vector(*numbers: float) -> str:
+    return base64.b64encode(np.array(numbers, "<f2").tobytes()).decode()
+
+
+HOSTILE: dict[str, dict[str, Any]] = {
+    "a path that leads out": {"document": lambda d: d.update(id="../../etc/passwd")},
+    "an absolute path": {"document": lambda d: d.update(id="/etc/passwd")},
+    "a path with a zero": {"document": lambda d: d.update(id="a\0.md")},
+    "an empty path": {"document": lambda d: d.update(id="")},
+    "a text with a zero": {"document": lambda d: d.update(text="a\0b")},
+    "a text that is no text": {"document": lambda d: d.update(text="\ud800")},
+    "a text that is a number": {"document": lambda d: d.update(text=3)},
+    "a size beyond all": {"document": lambda d: d["file"].update(size=2**70)},
+    "a size below nothing": {"document": lambda d: d["file"].update(size=-1)},
+    "a time beyond all": {"document": lambda d: d["file"].update(mtime_ns=10**30)},
+    "a community beyond all": {"document": lambda d: d.update(community=2**64)},
+    "a document without a file": {"document": lambda d: d.pop("file")},
+    "a chunk of nothing": {"chunk": lambda c: c.update(document="nobody.md")},
+    "a vector of wrong length": {"chunk": lambda c: c.update(vector=_vector(1.0))},
+    "a vector that is no number": {"chunk": lambda c: c.update(vector=_vector(*[np.nan] * 64))},
+    "a vector without end": {"chunk": lambda c: c.update(vector=_vector(*[np.inf] * 64))},
+    "a vector without length": {"chunk": lambda c: c.update(vector=_vector(*[0.0] * 64))},
+    "a vector that is no base64": {"chunk": lambda c: c.update(vector="§")},
+    "a word of wrong length": {"word": lambda w: w.update(vector=_vector(1.0, 0.0))},
+    "other dimensions": {"manifest": lambda m: m["stamp"].update(dimensions=65)},
+    "endless dimensions": {"manifest": lambda m: m["stamp"].update(dimensions=10**9)},
+    "dimensions that are no number": {"manifest": lambda m: m["stamp"].update(dimensions="64")},
+    "no model": {"manifest": lambda m: m["stamp"].pop("model")},
+    "chunking that is no table": {"manifest": lambda m: m["stamp"].update(chunk=7)},
+    "chunks of no size": {"manifest": lambda m: m["stamp"]["chunk"].update(chunk_max=-5)},
+    "an unknown language": {"manifest": lambda m: m["stamp"]["keyword"].update(language="x")},
+    "a name that leads out": {"manifest": lambda m: m.update(project="../../evil")},
+    "a folder that leads out": {"manifest": lambda m: m.update(roots=["", "../../evil"])},
+    "a folder with a zero": {"manifest": lambda m: m.update(roots=["\0"])},
+    "no folder": {"manifest": lambda m: m.update(roots=[])},
+    "a missing part": {"manifest": lambda m: m["parts"].pop("vocabulary.jsonl")},
+    "a wrong checksum": {"manifest": lambda m: m["parts"]["chunks.jsonl"].update(sha256="0")},
+    "a wrong size": {"manifest": lambda m: m["parts"]["chunks.jsonl"].update(bytes=1)},
+    "too little": {"manifest": lambda m: m.pop("stamp")},
+    "an endless manifest": {"manifest": lambda m: m.update(project="x" * 2_000_000)},
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_hostile_file_changes_nothing(theirs: Workspace, sample: Path, what: str) -> None:
+    refused(theirs, forge(sample, **HOSTILE[what]))
+
+
+def test_foreign_files_in_it_are_refused(theirs: Workspace, sample: Path) -> None:
+    for name in ("../../evil.py", "/etc/evil", "more.jsonl"):
+        assert isinstance(refused(theirs, forge(sample, extra={name: b"x"})), Refused)
+
+
+def test_a_document_that_comes_twice_is_refused(theirs: Workspace, sample: Path) -> None:
+    with zipfile.ZipFile(sample) as file:
+        second = json.loads(file.read("documents.jsonl").splitlines()[1])["id"]
+    twice = forge(sample, document=lambda line: line.update(id=second))
+    assert isinstance(refused(theirs, twice), Damaged)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_files_of_one_name_are_refused(theirs: Workspace, sample: Path) -> None:
+    with zipfile.ZipFile(sample, "a") as file:
+        file.writestr("manifest.json", "{}")
+    assert "same name" in refused(theirs, sample).message
+
+
+def test_an_encrypted_or_oddly_packed_file_is_refused(theirs: Workspace, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "odd", "w", zipfile.ZIP_BZIP2) as file:
+        file.writestr("manifest.json", "{}")
+    assert isinstance(refused(theirs, tmp_path / "odd"), Refused)
+
+
+def test_a_bomb_is_not_unpacked(theirs: Workspace, sample: Path) -> None:
+    bomb = sample.with_suffix(".bomb")
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("manifest.json", "{}")
+        with file.open("documents.jsonl", "w", force_zip64=True) as part:
+            for _ in range(150):
+                part.write(b" " * 1_000_000)
+    began = time.perf_counter()
+    assert "150 MB" in refused(theirs, bomb).message
+    assert time.perf_counter() - began < 5
+
+
+def test_json_without_end_is_refused(theirs: Workspace, sample: Path) -> None:
+    nested = b'{"format":"dowse-export","version":1,"stamp":' + b"[" * 100_000
+    with zipfile.ZipFile(sample, "w") as file:
+        file.writestr("manifest.json", nested)
+    refused(theirs, sample)
+
+
+def test_a_name_that_is_taken_is_refused(theirs: Workspace, sample: Path) -> None:
+    import_project(theirs, sample)
+    assert "already" in refused(theirs, sample).message
+    assert "already" in refused(theirs, sample, name="NOTES").message
+    refused(theirs, sample, name="../x")
+    import_project(theirs, sample, name="second")
+
+
+def test_an_import_that_is_interrupted_leaves_nothing(
+    theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = snapshot(theirs)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dowse.store.embedded.writing.SqliteWriting.set_communities", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        import_project(theirs, sample)
+    assert snapshot(theirs) == before
+
+
+def test_what_a_killed_import_left_is_cleared_away_later(theirs: Workspace, sample: Path) -> None:
+    data = theirs.locations.data
+    old, fresh = data / "import-old", data / "import-fresh"
+    old.mkdir(parents=True)
+    fresh.mkdir()
+    os.utime(old, (1, 1))
+    import_project(theirs, sample)
+    assert not old.exists()
+    assert fresh.exists()
+
+
+def test_a_file_is_overwritten_only_when_told_to(ours: Workspace, tmp_path: Path) -> None:
+    project, file = ours.projects.get("notes"), tmp_path / "x"
+    file.write_text("precious", "utf-8")
+    with pytest.raises(Refused, match="--force"):
+        export_project(ours, project, file)
+    assert file.read_text("utf-8") == "precious"
+    export_project(ours, project, file, overwrite=True)
+    assert file.stat().st_size > 1000
+
+
+def test_an_export_that_fails_leaves_nothing(ours: Workspace, tmp_path: Path) -> None:
+    project = ours.projects.get("notes")
+    with pytest.raises(UsageError, match="cannot be written"):
+        export_project(ours, project, tmp_path / "no" / "folder")
+    (tmp_path / "out").mkdir()
+
+    def stop(event: Event) -> None:
+        if event.done > 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        export_project(ours, project, tmp_path / "out" / "x", announce=stop)
+    assert list((tmp_path / "out").iterdir()) == []
+    empty = ours.projects.add([tmp_path / "out"], "empty")
+    with pytest.raises(NotFound, match="not been indexed"):
+        export_project(ours, empty, tmp_path / "out" / "x")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_the_report_names_the_project(theirs: Workspace, sample: Path) -> None:
+    done: Imported = import_project(theirs, sample, name="other")
+    assert done.project == theirs.projects.get("other")
+    assert theirs.select("other", sample.parent) == done.project
