@@ -12,13 +12,13 @@ from pathlib import Path
 
 def main() -> None:
     folder, weights = Path(sys.argv[1]), sys.argv[2]
-    import faiss  # type: ignore[import-not-found]  # noqa: PLC0415
-    from llama_index.core import Document  # type: ignore[import-not-found]  # noqa: PLC0415
-    from llama_index.core.node_parser import (  # type: ignore[import-not-found]  # noqa: PLC0415
+    import faiss  # noqa: PLC0415
+    from llama_index.core import Document  # noqa: PLC0415
+    from llama_index.core.node_parser import (  # noqa: PLC0415
         MarkdownNodeParser,
         SentenceSplitter,
     )
-    from sentence_transformers import (  # type: ignore[import-not-found]  # noqa: PLC0415
+    from sentence_transformers import (  # noqa: PLC0415
         SentenceTransformer,
     )
 
