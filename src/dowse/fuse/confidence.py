@@ -25,7 +25,7 @@ class Fit:
 
 
 FITS: Mapping[str, Fit] = {
-    "all-MiniLM-L6-v2": Fit(score=6.78, lead=6.91, constant=-5.01, least=0.025)
+    "all-MiniLM-L6-v2": Fit(score=7.14, lead=6.60, constant=-5.16, least=0.025)
 }
 """By the name of the embedding model: cosines of another model mean something else."""
 
