@@ -12,7 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
-from dowse.engine import NOTHING, Engine, Status
+from dowse.asking import NOTHING
+from dowse.engine import Engine, Status
 from dowse.errors import NotFound, UsageError
 from dowse.flow import Explanation, IndexReport, LinkGraph, Mode, Related
 from dowse.locations import Locations, locations

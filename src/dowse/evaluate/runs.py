@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dowse.engine import NO_FILTERS, Engine
+from dowse.asking import NO_FILTERS
+from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
 from dowse.evaluate.records import JudgedQuery, Ranked, Run
 from dowse.retrieve import Filters

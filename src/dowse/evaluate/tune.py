@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.engine import NO_FILTERS, Engine
+from dowse.asking import NO_FILTERS
+from dowse.engine import Engine
 from dowse.errors import UsageError
 from dowse.evaluate.compare import SEED, Difference, compare
 from dowse.evaluate.hiding import hidden_copy

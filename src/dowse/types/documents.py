@@ -1,0 +1,168 @@
+"""What is read, parsed and cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+LinkKind = Literal["wikilink", "embed", "relative", "related"]
+"""How an edge between two documents was written."""
+
+
+BlockKind = Literal["heading", "text", "fence", "table"]
+"""What a block is, as far as chunking cares: fences and tables are kept whole where they fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file that belongs to the project, known from its directory entry alone."""
+
+    id: str  # path below its root with "/"; files of further roots start with "@name/"
+    path: Path  # absolute
+    size: int  # bytes
+    mtime_ns: int  # nanoseconds since 1970
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """What a source file says: decoded, without a byte order mark, lines ended by a line feed."""
+
+    text: str
+    digest: str  # sha256 of the file's bytes, hex
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file, or a part of one, that could not be used, and why."""
+
+    id: str  # of the document, or the path as given when it has no id
+    reason: str  # one sentence, ending with what to do where something can be done
+    whole: bool = True  # False: the document is indexed, only a part of it was ignored
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """What a document says about itself, from its frontmatter and its text."""
+
+    title: str = ""  # frontmatter, else first H1, else the file name
+    description: str = ""
+    keywords: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()  # frontmatter and inline, without "#", nested as "a/b"
+    aliases: tuple[str, ...] = ()
+    author: tuple[str, ...] = ()
+    category: str = ""
+    created: float | None = None
+    modified: float | None = None  # what the frontmatter says, not the file's time
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading line."""
+
+    level: int  # 1 to 6
+    text: str  # without markup
+    start: int  # offset of its line
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of the body that one piece of Markdown syntax covers."""
+
+    kind: BlockKind
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBlock:
+    """A fenced block, without its fences."""
+
+    language: str  # lower case; "" when the fence names none
+    text: str
+    start: int  # offset of the opening fence
+    end: int
+    first_line: int  # of the opening fence
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A reference to another document, as written."""
+
+    kind: LinkKind
+    target: str  # what it points at, without the part after "#"
+    anchor: str  # the part after "#": a heading, or "^block"; "" when there is none
+    label: str  # the text shown; "" when the link names none
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One parsed source file.
+
+    The blocks follow each other without a gap from `body` to the end of `text`.
+    """
+
+    id: str
+    text: str  # the whole file, frontmatter included
+    body: int  # offset where the frontmatter ends
+    fields: Fields
+    headings: tuple[Heading, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    code_blocks: tuple[CodeBlock, ...] = ()
+    links: tuple[Link, ...] = ()
+    problems: tuple[LeftOut, ...] = ()  # parts that were ignored; the document is indexed
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A parent: the unit that is returned when parent retrieval is on."""
+
+    id: str  # 16 hex digits of a hash over the document's id, place and text
+    header_path: tuple[str, ...]  # the headings that all of its text lies under
+    start: int
+    end: int
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A child: the unit that is searched, always inside one section."""
+
+    id: str  # 16 hex digits of a hash over the document's id, place and text
+    section: str  # the id of its section
+    header_path: tuple[str, ...]  # the headings that all of its text lies under
+    start: int
+    end: int
+    overlap: int  # how many characters at its start repeat the end of the chunk before it
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkedDocument:
+    """A document cut into sections, and those into chunks; both in the order of the text."""
+
+    document: Document
+    sections: tuple[Section, ...]
+    chunks: tuple[Chunk, ...]
+
+    def text_of(self, part: Section | Chunk) -> str:
+        """The text that a section or chunk covers."""
+        return self.document.text[part.start : part.end]
+
+    def embedding_text(self, chunk: Chunk) -> str:
+        """What the embedder reads of a chunk."""
+        return embedding_text(chunk.header_path, self.text_of(chunk))
+
+
+def embedding_text(header_path: tuple[str, ...], text: str) -> str:
+    """What the embedder reads of a chunk: the header path, a blank line, the text."""
+    return f"{header_line(header_path)}\n\n{text}" if header_path else text
+
+
+def header_line(header_path: tuple[str, ...]) -> str:
+    """A header path as people read it: `A > B > C`."""
+    return " > ".join(header_path)

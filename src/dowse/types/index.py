@@ -1,0 +1,124 @@
+"""What an index takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dowse.types.documents import Chunk, ChunkedDocument, Fields, Link, Section
+from dowse.types.vectors import Vector
+
+Stamp = dict[str, Any]
+"""What an index was built with: format version, model, chunking and analysis settings."""
+
+
+ChunkKey = int
+"""The number that stands for a chunk inside one index; never given out twice."""
+
+Scores = list[tuple[ChunkKey, float]]
+"""Chunks with a raw score each, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What was known of a file when it was indexed, to tell whether it has changed."""
+
+    size: int  # bytes
+    mtime_ns: int  # nanoseconds since 1970
+    digest: str  # sha256 of its bytes, hex
+    settled: bool = True  # False when it was so fresh that it may have changed again unseen
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedDocument:
+    """A document on its way into the index."""
+
+    chunked: ChunkedDocument
+    state: FileState
+
+    @property
+    def modified(self) -> float:
+        """What the frontmatter says, else the file's time."""
+        return modified(self.chunked.document.fields, self.state.mtime_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one transaction changes."""
+
+    put: tuple[IndexedDocument, ...] = ()  # new or changed documents
+    gone: tuple[str, ...] = ()  # ids of documents that are no more
+    touched: tuple[tuple[str, FileState], ...] = ()  # same bytes under a new file time
+    vectors: Mapping[bytes, Vector] = field(default_factory=dict)  # by `text_key`
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEntry:
+    """A document as the index lists it."""
+
+    id: str
+    short_id: str  # 8 hex digits
+    fields: Fields
+    modified: float  # what the frontmatter says, else the file's time
+    size: int  # bytes
+    mtime_ns: int
+    chunks: int  # how many
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as the index keeps it, whole."""
+
+    entry: DocumentEntry
+    text: str
+    body: int  # offset where the frontmatter ends
+    sections: tuple[Section, ...]
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk with what is needed to rank and show it."""
+
+    key: ChunkKey
+    chunk: Chunk
+    text: str
+    document: DocumentEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link between documents, and where it leads."""
+
+    source: str  # id of the linking document
+    link: Link
+    target: str | None  # id of the document it leads to; None while it dangles
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much an index holds."""
+
+    documents: int
+    sections: int
+    chunks: int
+    code_blocks: int
+    links: int
+    dangling: int  # links that lead nowhere yet
+    embedded: int  # chunks that have a vector
+    terms: int  # distinct words of the vocabulary
+    communities: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it should be, and the command that mends it."""
+
+    what: str
+    repair: str
+
+
+def modified(fields: Fields, mtime_ns: int) -> float:
+    """When a document was last changed: by its own account, else by its file's."""
+    return mtime_ns / 1e9 if fields.modified is None else fields.modified

@@ -1,0 +1,163 @@
+"""What a search understands, finds and hands out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dowse.types.index import Scores
+
+ConditionKind = Literal[
+    "category",
+    "author",
+    "tag",
+    "title",
+    "path",
+    "under",
+    "source",
+    "language",
+    "after",
+    "before",
+    "phrase",
+]
+"""What a condition looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What must hold of a chunk, or must not, for any strategy to find it.
+
+    One of `values` is enough; how each is compared depends on the kind, case never matters:
+    `category` is the whole category; `author`, `title` and `path` (the document's id) hold the
+    value somewhere; `tag` is the value or lies below it (`a` covers `a/b`); `under` means that the
+    document's id begins with it; `source` is the file's ending without the dot; `language` is that
+    of a code block in the chunk. `after` (at or after) and `before` compare the date of the
+    document with `bound`. The values of a `phrase` are terms that follow each other, all of them.
+    """
+
+    kind: ConditionKind
+    values: tuple[str, ...] = ()
+    bound: float = 0.0  # for `after` and `before`
+    negated: bool = False
+    written: str = ""  # as the user wrote it, for messages: `tag:draft`, `-word`, `--after 2024`
+
+
+Keys = NDArray[np.int64]
+"""Chunk keys, ascending, each once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query as it was understood."""
+
+    written: str  # as it was asked
+    text: str  # what is embedded: the words without signs such as `tag:x`, `-word` or quotes
+    terms: tuple[str, ...]  # distinct, for the keyword ranking
+    code_terms: tuple[str, ...]  # distinct, for the code ranking
+    conditions: tuple[Condition, ...] = ()
+    notices: tuple[str, ...] = ()  # what was taken differently than written, for people
+    prefixes: tuple[str, ...] = ()  # of `auth*`, without the star; rewriting turns them into terms
+    alternatives: tuple[tuple[str, ...], ...] = ()  # terms of which one is as good as all
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What one strategy found, best first."""
+
+    strategy: str  # "semantic", "keyword", "code", "graph"
+    scores: Scores
+    ceiling: float = 0.0  # the most that a score could be for this query; 0 when nobody knows
+    others: Scores = field(default_factory=list)  # of chunks that only other strategies handed over
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one strategy put a candidate, and what that gave it."""
+
+    strategy: str
+    rank: int | None  # from 1; None when the chunk is not among what the strategy handed over
+    score: float  # raw: a cosine, a BM25 score
+    contribution: float  # to the fused score
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one stage did to a candidate."""
+
+    stage: str
+    before: float  # its score before the stage
+    after: float  # and after it
+    dropped: str = ""  # why the stage dropped it; empty when it kept it
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What happened to one candidate on its way."""
+
+    places: tuple[Place, ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result."""
+
+    id: str  # of the chunk, or of the section when parents are on
+    section: str  # the id of the section it lies in
+    document: str
+    title: str
+    header_path: tuple[str, ...]
+    first_line: int
+    last_line: int
+    score: float  # 0 to 1
+    text: str
+    snippet: str  # the part of the text that answers best, matched words between ** and **
+    modified: float
+    tags: tuple[str, ...]
+    links_out: tuple[str, ...]  # ids of the documents that its document links to
+    links_in: tuple[str, ...]  # and of those that link to it
+    stale: bool  # the file has changed since it was indexed
+    trace: Trace
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings above it, without the first where that only says the title again."""
+        return self.header_path[self.header_path[:1] == (self.title,) :]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an answer, and the result it comes from."""
+
+    text: str
+    hit: int  # its place among the results, from 1
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the results say to a question, each sentence with its source."""
+
+    text: str  # with [1], [2] after what comes from which result
+    sentences: tuple[Sentence, ...]  # of an extractive answer; empty when a model wrote it
+    sources: tuple[int, ...]  # the results that it cites, from 1, in the order of first mention
+    written_by: str  # name of the model that wrote it; "" when the sentences are the documents' own
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The answer to a query."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    counts: Mapping[str, int]  # candidates left after each stage, in order
+    merged: int  # clusters of similar results that semantic dedup made one
+    seconds: Mapping[str, float]  # time each stage took that ran
+    notices: tuple[str, ...]  # what could not be done, and how to change that
+    calibration: str = ""  # what the scores are, in a few words
+    nearest: tuple[Hit, ...] = ()  # when nothing was found: the best below the threshold
+    removed: Mapping[str, int] = field(default_factory=dict)  # then, by condition: what it kept out
+    answer: Answer | None = None  # when one was asked for and the results hold one

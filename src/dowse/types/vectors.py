@@ -1,0 +1,44 @@
+"""What embedders hand out."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float32]
+"""Row vectors of unit length, one row per text."""
+
+
+Vector = NDArray[np.float32]
+"""One vector of unit length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Which embedding model made a vector; vectors of two models are never mixed."""
+
+    key: str  # names the weights, the precision and the prefixes: equal keys give equal vectors
+    dimensions: int
+    max_tokens: int
+    latin_only: bool = False  # it was trained on texts in Latin letters alone
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedBatch:
+    """Some of the texts handed to an embedder, done."""
+
+    positions: tuple[int, ...]  # where these texts stood in the list that was handed in
+    vectors: Matrix
+
+
+def text_key(text: str) -> bytes:
+    """The name under which the vector of a text is kept: 16 bytes of its hash."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def short_id(document_id: str) -> str:
+    """Eight hex digits that stand for a document."""
+    return hashlib.sha256(document_id.encode()).hexdigest()[:8]
