@@ -79,7 +79,7 @@ def _is_abbreviation(word: str, rest: str) -> bool:
     if letters in _BEFORE_NUMBERS:
         return rest[:1].isdecimal()
     if _INITIALS.fullmatch(word):
-        # "p.m. He" is an end, "p.m. and", "J. Smith" and "U.S. Army" are none.
+        # "p.m. He" is an end, "p.m. and", "J. B." and "U.S. Army" are none.
         return rest[:1].islower() or word not in _TIMES
     return letters == "etc" and rest[:1].islower()
 

@@ -17,7 +17,7 @@ from dowse.present.sentences import sentences
         ("Edit dowse.toml. dowse reads it.", ["Edit dowse.toml.", "dowse reads it."]),
         ("See https://x.org/a.b?c=d. Next.", ["See https://x.org/a.b?c=d.", "Next."]),
         ("Pi is 3.14 of it. Yes.", ["Pi is 3.14 of it.", "Yes."]),
-        ("Dr. Smith and J. R. Moss came.", ["Dr. Smith and J. R. Moss came."]),
+        ("Dr. A and J. R. B came.", ["Dr. A and J. R. B came."]),
         ("See fig. 2 or no. 5. I say no. Stop.", ["See fig. 2 or no. 5.", "I say no.", "Stop."]),
         ("At 5 p.m. we left at 6 p.m. He stayed.", ["At 5 p.m. we left at 6 p.m.", "He stayed."]),
         ("Salt, oil, etc. are in it. And so on.", ["Salt, oil, etc. are in it.", "And so on."]),
