@@ -10,7 +10,7 @@ IN_DEMO := DOWSE_CONFIG_DIR=$(DEMO)/config DOWSE_DATA_DIR=$(DEMO)/data
 .PHONY: demo test check lock weights docs eval clean
 
 demo: $(VENV)/installed weights
-	@$(IN_DEMO) $(BIN)/dowse index examples/vault docs -p demo
+	@$(IN_DEMO) $(BIN)/dowse index examples/vault -p demo
 	@echo
 	$(IN_DEMO) $(BIN)/dowse search -p demo "why do the masts not carry a SIM card"
 
