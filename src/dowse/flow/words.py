@@ -16,16 +16,16 @@ class KnownWords:
     def __init__(self, size: int) -> None:
         self._size = size
         self._lock = threading.Lock()
-        self._generation = -1
+        self._of = (-1, -1)  # generation and size: a discarded index counts generations anew
         self._words: list[str] = []
         self._vectors: Matrix = np.zeros((0, 0), dtype=np.float32)
 
     def of(self, reading: Reading) -> tuple[list[str], Matrix]:
         """The words that have a vector, and the vectors."""
         with self._lock:
-            if reading.generation != self._generation:
+            if (reading.generation, reading.size) != self._of:
                 self._load(reading)
-                self._generation = reading.generation
+                self._of = (reading.generation, reading.size)
             return self._words, self._vectors
 
     def _load(self, reading: Reading) -> None:
