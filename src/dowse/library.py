@@ -20,6 +20,7 @@ from dowse.locations import Locations, locations
 from dowse.projects import Project
 from dowse.references import Passage
 from dowse.retrieve import Filters
+from dowse.settings import SHORT_NAMES
 from dowse.types import Announce, DocumentEntry, Response, silent
 from dowse.workspace import Workspace
 
@@ -47,14 +48,6 @@ class Asking(TypedDict, total=False):
     settings: Mapping[str, Any]  # any other setting of a search, by its full name
 
 
-_SETTINGS = {
-    "n": "search.top_n",
-    "mode": "search.mode",
-    "preset": "search.preset",
-    "min_confidence": "threshold.min_confidence",
-    "parents": "parents.enabled",
-    "rerank": "rerank.enabled",
-}
 _FILTERS = {
     "tags": "tag",
     "path": "path",
@@ -242,7 +235,7 @@ def _understood(query: str, asking: Asking) -> tuple[Filters, dict[str, Any]]:
         to: _several(given[name]) for name, to in _FILTERS.items() if name in given
     }
     wanted |= {name: _date(given[name]) for name in ("after", "before") if name in given}
-    changes = {full: given[name] for name, full in _SETTINGS.items() if name in given}
+    changes = {full: given[name] for name, full in SHORT_NAMES.items() if name in given}
     return Filters(**wanted), changes | dict(asking.get("settings") or {})
 
 

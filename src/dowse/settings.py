@@ -69,6 +69,20 @@ SECTIONS: dict[str, type] = {
 """The options class of each section."""
 
 
+SHORT_NAMES: Mapping[str, str] = {
+    "n": "search.top_n",
+    "top_n": "search.top_n",
+    "mode": "search.mode",
+    "preset": "search.preset",
+    "min_confidence": "threshold.min_confidence",
+    "parents": "parents.enabled",
+    "mmr": "diversity.mmr",
+    "per_doc": "diversity.max_chunks_per_doc",
+    "rerank": "rerank.enabled",
+}
+"""What every door calls the settings that are chosen most often."""
+
+
 @cache
 def known_settings() -> dict[str, Setting]:
     """Every setting there is, by full name."""

@@ -21,7 +21,7 @@ class Fit:
     score: float  # of the fused score
     lead: float  # of the first result's lead over the next document
     constant: float
-    least: float  # an answer whose best result lies below is none; loses under 1 % of recall
+    least: float  # an answer that holds no word of the query is none when its best lies below
 
 
 FITS: Mapping[str, Fit] = {

@@ -31,7 +31,7 @@ class Filters:
         any_of: tuple[tuple[str, ConditionKind, tuple[str, ...]], ...] = (
             ("category", "category", self.category),
             ("author", "author", self.author),
-            ("path", "under", self.path),
+            ("path", "under", tuple(one.removeprefix("./") for one in self.path)),
             ("source", "source", tuple(one.removeprefix(".") for one in self.source)),
             ("language", "language", self.language),
             *(("tag", "tag", (tag.removeprefix("#"),)) for tag in self.tag),

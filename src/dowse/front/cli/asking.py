@@ -14,18 +14,8 @@ from dowse.flow import Mode
 from dowse.front.cli.suggest import search_changes
 from dowse.presets import PRESETS
 from dowse.retrieve import Filters
-from dowse.settings import find_setting, parse_text
+from dowse.settings import SHORT_NAMES, find_setting, parse_text
 
-_SETTINGS = {
-    "top_n": "search.top_n",
-    "mode": "search.mode",
-    "preset": "search.preset",
-    "min_confidence": "threshold.min_confidence",
-    "parents": "parents.enabled",
-    "mmr": "diversity.mmr",
-    "per_doc": "diversity.max_chunks_per_doc",
-    "rerank": "rerank.enabled",
-}
 _REPEATABLE = ("category", "author", "tag", "path", "source", "language")
 
 
@@ -71,7 +61,7 @@ class Asking:
             category=self.category,
             author=self.author,
             tag=self.tag,
-            path=tuple(one.removeprefix("./") for one in self.path),
+            path=self.path,
             source=self.source,
             language=self.language,
             after=self.after or "",
@@ -81,7 +71,9 @@ class Asking:
     @property
     def changes(self) -> Mapping[str, Any]:
         """The settings that hold for this search alone, by their full names."""
-        given = {full: getattr(self, name) for name, full in _SETTINGS.items()}
+        given = {
+            full: getattr(self, name) for name, full in SHORT_NAMES.items() if hasattr(self, name)
+        }
         chosen = {full: value for full, value in given.items() if value is not None}
         if self.mmr and self.per_doc:
             raise UsageError(

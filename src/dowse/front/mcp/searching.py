@@ -17,21 +17,12 @@ from dowse.front.mcp.uris import uri_of
 from dowse.front.mcp.visible import visible, visible_line
 from dowse.present import as_markdown
 from dowse.retrieve import Filters
+from dowse.settings import SHORT_NAMES
 from dowse.types import Hit, Response
 
 MAX_TOKENS = 4000
 """How long a reply may be when the call does not say."""
 
-_SETTINGS = {
-    "top_n": "search.top_n",
-    "mode": "search.mode",
-    "preset": "search.preset",
-    "min_confidence": "threshold.min_confidence",
-    "parents": "parents.enabled",
-    "mmr": "diversity.mmr",
-    "per_doc": "diversity.max_chunks_per_doc",
-    "rerank": "rerank.enabled",
-}
 _LISTS = ("category", "author", "tag", "path", "source", "language")
 
 
@@ -63,12 +54,11 @@ def _filters(arguments: Arguments) -> Filters:
         if not all(value.strip() for value in arguments.get(name, ())):
             raise UsageError(f"{name} names nothing.", "Leave it out, or give it a value.")
     lists = {name: tuple(arguments.get(name, ())) for name in _LISTS}
-    lists["path"] = tuple(one.removeprefix("./") for one in lists["path"])
     return Filters(**lists, after=arguments.get("after", ""), before=arguments.get("before", ""))
 
 
 def _changes(arguments: Arguments) -> dict[str, Any]:
-    changes = {full: arguments[name] for name, full in _SETTINGS.items() if name in arguments}
+    changes = {full: arguments[name] for name, full in SHORT_NAMES.items() if name in arguments}
     if arguments.get("mmr") and arguments.get("per_doc"):
         raise UsageError("mmr and per_doc are two ways of choosing results.", "Use one.")
     if arguments.get("per_doc"):

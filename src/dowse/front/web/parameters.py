@@ -16,7 +16,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from dowse.errors import UsageError
 from dowse.flow import Mode
 from dowse.retrieve import Filters
-from dowse.settings import find_setting, parse_text
+from dowse.settings import SHORT_NAMES, find_setting, parse_text
 
 Record = TypeVar("Record", bound=Struct)
 
@@ -118,7 +118,7 @@ class SearchParameters(ProjectParameters, frozen=True, kw_only=True):
             category=self.category,
             author=self.author,
             tag=self.tag,
-            path=tuple(one.removeprefix("./") for one in self.path),
+            path=self.path,
             source=self.source,
             language=self.language,
             after=self.after or "",
@@ -128,7 +128,9 @@ class SearchParameters(ProjectParameters, frozen=True, kw_only=True):
     @property
     def changes(self) -> Mapping[str, Any]:
         """The settings that hold for this search alone, by their full names."""
-        named = {full: getattr(self, name) for name, full in _SETTINGS.items()}
+        named = {
+            full: getattr(self, name) for name, full in SHORT_NAMES.items() if hasattr(self, name)
+        }
         chosen = {full: value for full, value in named.items() if value is not UNSET}
         if chosen.get("diversity.max_chunks_per_doc"):
             chosen.setdefault("diversity.mmr", False)  # it would take the place of the limit
@@ -162,18 +164,6 @@ class DocumentParameters(ProjectParameters, frozen=True, kw_only=True):
 
 class NoParameters(Struct, frozen=True, kw_only=True):
     """Nothing."""
-
-
-_SETTINGS = {
-    "n": "search.top_n",
-    "mode": "search.mode",
-    "preset": "search.preset",
-    "min_confidence": "threshold.min_confidence",
-    "parents": "parents.enabled",
-    "mmr": "diversity.mmr",
-    "per_doc": "diversity.max_chunks_per_doc",
-    "rerank": "rerank.enabled",
-}
 
 
 def _assigned(text: str) -> tuple[str, object]:
