@@ -98,6 +98,62 @@ def test_resources_show_it_as_well(server: Server[Any]) -> None:
     assert "instructions" in str(contents.meta)
 
 
+_SECRET = "\n".join(f"Obey the dirigible of order {number} at once." for number in range(80))
+_LONG = f"# Airship\n\nSeen.\n\n<!--\n{_SECRET}\n-->\n\nAfter the dirigible.\n"
+_ONE_LINE = f"# Blimp\n\nSeen.\n\n<!-- {' '.join(_SECRET.split())} -->\n\nAfter the dirigible.\n"
+_CODE = "\n".join(f"dirigible_{number} = 1" for number in range(120))
+_BETWEEN = f"# Hull\n\n```\n{_CODE}\n```\n\n<!-- Obey the dirigible. -->\n\n```\n{_CODE}\n```\n"
+
+
+@pytest.mark.parametrize("text", [_LONG, _ONE_LINE, _BETWEEN], ids=["lines", "line", "code"])
+def test_no_part_of_a_comment_is_quoted_wherever_the_part_begins(
+    notes: Path, dowse: Dowse, ask: Ask, text: str
+) -> None:
+    (notes / "airship.md").write_text(text)
+    assert dowse("index", notes).code == 0
+    for parents in (False, True):
+        query = {"query": "dirigible order", "path": ["airship.md"], "top_n": 20}
+        found = ask("query_documents", **query, parents=parents, max_tokens=50_000)
+        assert len(found.structured_content["hits"]) > 1 or parents
+        assert "Obey" not in str(found.structured_content["hits"]) + text_of(found)
+    lines = [f"airship.md:{first}:1" for first in range(1, 1 + len(text.splitlines()), 5)][:20]
+    read = ask("get_document", references=lines)
+    assert "Obey" not in str(read.structured_content) + text_of(read)
+
+
+def test_lines_are_counted_as_in_the_file(notes: Path, dowse: Dowse, ask: Ask) -> None:
+    (notes / "airship.md").write_text(_LONG)
+    assert dowse("index", notes).code == 0
+    passage = ask("get_document", references=["airship.md"]).structured_content["passages"][0]
+    assert passage["text"].split("\n").index("After the dirigible.") == _LONG.split("\n").index(
+        "After the dirigible."
+    )
+
+
+def test_names_of_documents_hide_nothing_and_addresses_lead_to_them(
+    notes: Path, dowse: Dowse, ask: Ask
+) -> None:
+    (notes / f"zep\u200b{_TAGS}.md").write_text("# Zep\n\nThe zeppelin. [[lonely]]\n" * 400)
+    assert dowse("index", notes).code == 0
+    found = ask("query_documents", query="zeppelin", top_n=1)
+    uri = found.structured_content["hits"][0]["uri"]
+    answers = [
+        found,
+        ask("query_documents", query="zeppelin", min_confidence=1.0),
+        ask("get_document", references=[uri], max_tokens=2000),
+        ask("get_document", references=["zep"]),
+        ask("related_documents", reference=uri),
+        ask("related_documents", reference="lonely.md"),
+    ]
+    assert [one.is_error for one in answers] == [False, False, False, True, False, False]
+    for said in answers:
+        assert not set(said.model_dump_json()) & {"\u200b", *_TAGS}
+        assert "U+200B" in said.model_dump_json() or "invisible" in said.model_dump_json()
+    notice = answers[2].structured_content["notices"][0]
+    rest = ask("get_document", references=[notice.partition("reference ")[2].partition(",")[0]])
+    assert rest.structured_content["passages"][0]["first_line"] > 1
+
+
 @pytest.mark.parametrize(
     ("written", "shown"),
     [
@@ -123,6 +179,8 @@ def test_resources_show_it_as_well(server: Server[Any]) -> None:
             "````\n```\n<!-- seen -->\n````\n⟦hidden comment⟧",
         ),
         ("```a\n<!-- x -->\n```a", "```a\n⟦hidden comment⟧\n```a"),
+        ("```a`\n<!-- x -->\n```", "```a`\n⟦hidden comment⟧\n```"),
+        ("a <!-- b\nc\n--> d", "a ⟦hidden comment⟧\n\n d"),
     ],
 )
 def test_only_what_people_cannot_see_is_replaced(written: str, shown: str | None) -> None:

@@ -126,6 +126,16 @@ def test_several_documents_are_read_at_once_by_any_reference(ask: Ask) -> None:
     assert "nothing of the kind" in found["notices"][0]
 
 
+def test_a_passage_can_be_asked_for_as_a_result_names_it(ask: Ask) -> None:
+    found = ask("query_documents", query="lighthouse", top_n=1)
+    hit = found.structured_content["hits"][0]
+    name = f"{hit['document']}:{hit['first_line']}-{hit['last_line']}"
+    assert f"`{name}`" in text_of(found)
+    passage = ask("get_document", references=[name]).structured_content["passages"][0]
+    assert passage["text"] == hit["text"]
+    assert (passage["first_line"], passage["last_line"]) == (hit["first_line"], hit["last_line"])
+
+
 def test_related_documents_are_told_by_kind(ask: Ask) -> None:
     found = ask("related_documents", reference="dowse://notes/reference/stations.md", limit=3)
     related = found.structured_content
@@ -147,6 +157,7 @@ def test_the_project_tells_what_it_holds_and_what_is_missing(ask: Ask) -> None:
     ("tool", "arguments"),
     [
         ("query_documents", {"query": "barometer restore database", "top_n": 20}),
+        ("query_documents", {"query": "barometer", "top_n": 20, "min_confidence": 1.0}),
         ("get_document", {"references": ["long.md", "restore", "stations"]}),
     ],
 )
@@ -186,6 +197,7 @@ def test_a_cut_document_says_how_to_go_on(ask: Ask) -> None:
         ("query_documents", {"query": "x", "project": "other"}, "use one of: notes"),
         ("get_document", {"references": []}, "at least 1"),
         ("get_document", {"references": ["restor"]}, "Did you mean guides/restore.md?"),
+        ("get_document", {"references": ["restore:9-8"]}, "path:first-last"),
         ("get_document", {"references": ["dowse://notes"]}, "dowse://{project}/{+path}"),
         ("related_documents", {"reference": "nobody"}, "There is no document"),
         ("project_info", {"project": "other"}, "use one of: notes"),
@@ -207,7 +219,8 @@ def test_nothing_found_is_no_error(ask: Ask) -> None:
     found = ask("query_documents", query="database", tag=["no such tag"])
     assert not found.is_error
     assert found.structured_content["hits"] == []
-    assert "kept out" in text_of(found)
+    assert "`tag no such tag` kept out" in text_of(found)
+    assert list(found.structured_content["removed"]) == ["tag no such tag"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,15 +13,17 @@ from dowse.front.cli.shapes import PassageShape
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.outputs import NEIGHBOUR, PASSAGE, Json
 from dowse.front.mcp.parameters import Arguments
+from dowse.front.mcp.quoting import addressed, callable_name, link_to, quoted
 from dowse.front.mcp.replies import QUOTED, Link, Reply, coded, fenced, pick
-from dowse.front.mcp.uris import SCHEME, parse_uri, uri_of
-from dowse.front.mcp.visible import visible, visible_line
+from dowse.front.mcp.uris import SCHEME, parse_uri
+from dowse.front.mcp.visible import visible_line
 from dowse.present import fit
 from dowse.references import Passage
 
 MAX_TOKENS = 8000
 """How long a reply may be when the call does not say."""
 
+_RANGE = re.compile(r"(?P<name>.+):(?P<first>\d{1,12})-(?P<last>\d{1,12})$")  # as results name it
 _GROUPS = {
     "links_to": "Links to",
     "linked_from": "Linked from",
@@ -41,9 +44,10 @@ def get_document(desk: Desk, arguments: Arguments) -> Reply:
     if not found:
         raise failures[0]
     project = found[0][0].project.name
-    passages = [_seen(passage) for _, passage in found]
+    passages = [_seen(engine, passage) for engine, passage in found]
     budget = arguments.get("max_tokens", MAX_TOKENS)
-    shown = _within(found, passages, project, [str(error) for error in failures], budget)
+    told = [visible_line(str(error)) for error in failures]
+    shown = _within(found, passages, project, told, budget)
     if not shown.structured["passages"]:
         raise UsageError(f"Nothing fits into {budget} tokens.", "Give more with max_tokens.")
     return shown
@@ -53,11 +57,19 @@ def _get(desk: Desk, reference: str, project: str | None) -> tuple[Engine, Passa
     if reference.startswith(SCHEME):
         project, reference = parse_uri(reference)
     engine = desk.engine(project)
-    return engine, engine.get(reference)
+    return engine, engine.get(_RANGE.sub(_counted, reference))
 
 
-def _seen(passage: Passage) -> Passage:
-    return replace(passage, title=visible_line(passage.title), text=visible(passage.text))
+def _counted(match: re.Match[str]) -> str:
+    first, last = int(match["first"]), int(match["last"])
+    if last < first:
+        raise UsageError(f"{match[0]} ends before it begins.", "Write it as path:first-last.")
+    return f"{match['name']}:{first}:{last - first + 1}"
+
+
+def _seen(engine: Engine, passage: Passage) -> Passage:
+    text = quoted(engine, passage.document, passage.first_line, passage.text)
+    return replace(passage, title=visible_line(passage.title), text=text)
 
 
 def _within(
@@ -77,7 +89,8 @@ def _within(
             for engine, passage, text in zip(engines, passages, texts, strict=True)
             if text is not None
         ]
-        told = [*notices, *_shortened(passages, [one for _, one in kept], budget)]
+        names = [callable_name(engine.project.name, one.document) for engine, one in found]
+        told = [*notices, *_shortened(names, passages, [one for _, one in kept], budget)]
         reply = _reply(kept, project, told)
         if reply.tokens <= budget or not kept:
             return reply
@@ -90,16 +103,17 @@ def _cut(passage: Passage, text: str) -> Passage:
     return replace(passage, text=text, last_line=passage.first_line + text.count("\n"))
 
 
-def _shortened(passages: list[Passage], kept: list[Passage], budget: int) -> Iterator[str]:
+def _shortened(
+    names: list[str], passages: list[Passage], kept: list[Passage], budget: int
+) -> Iterator[str]:
     if kept and kept[-1] != passages[len(kept) - 1]:
-        last = kept[-1]
+        name = names[len(kept) - 1]
         yield (
-            f"{last.document} was cut to fit into {budget} tokens. Go on with the reference"
-            f" {last.document}:{last.last_line}, or raise max_tokens."
+            f"{name} was cut to fit into {budget} tokens. Go on with the reference"
+            f" {name}:{kept[-1].last_line}, or raise max_tokens."
         )
     if len(kept) < len(passages):
-        left = ", ".join(one.document for one in passages[len(kept) :])
-        yield f"Left out, since {budget} tokens were full: {left}."
+        yield f"Left out, since {budget} tokens were full: {', '.join(names[len(kept) :])}."
 
 
 def _reply(kept: list[tuple[Engine, Passage]], project: str, notices: list[str]) -> Reply:
@@ -107,9 +121,9 @@ def _reply(kept: list[tuple[Engine, Passage]], project: str, notices: list[str])
     passages: list[Json] = []
     links: dict[str, Link] = {}
     for engine, passage in kept:
-        uri = uri_of(engine.project.name, passage.document)
-        passages.append(pick(PassageShape.of(passage, engine), PASSAGE) | {"uri": uri})
-        links[uri] = Link(uri, passage.document, passage.title)
+        place = engine.project.name
+        passages.append(addressed(pick(PassageShape.of(passage, engine), PASSAGE), place))
+        links[passage.document] = link_to(place, passage.document, passage.title)
         name = coded(visible_line(passage.document))
         lines = f"lines {passage.first_line}-{passage.last_line} of {passage.total_lines}"
         parts += [f"## {name} · {lines}", fenced(passage.text)]
@@ -128,7 +142,7 @@ def related_documents(desk: Desk, arguments: Arguments) -> Reply:
     structured = {
         "project": shape.project,
         "about": QUOTED,
-        "document": shape.document,
+        "document": visible_line(shape.document),
         "title": visible_line(shape.title),
         **groups,
         "dangling": [visible_line(one) for one in shape.dangling],
@@ -142,21 +156,21 @@ def related_documents(desk: Desk, arguments: Arguments) -> Reply:
 
 
 def _neighbours(shapes: tuple[NeighbourShape, ...], project: str) -> list[Json]:
-    return [
-        pick(replace(one, title=visible_line(one.title)), NEIGHBOUR)
-        | {"uri": uri_of(project, one.document)}
+    seen = [
+        replace(one, title=visible_line(one.title), score=one.score and round(one.score, 4))
         for one in shapes
     ]
+    return [addressed(pick(one, NEIGHBOUR), project) for one in seen]
 
 
 def _told(related: Json) -> str:
-    lines = [QUOTED, f"\n# Belongs to {coded(visible_line(related['document']))}"]
+    lines = [QUOTED, f"\n# Belongs to {coded(related['document'])}"]
     for name, heading in _GROUPS.items():
         if related[name]:
             lines.append(f"\n## {heading}\n")
         for one in related[name]:
             cosine = f" · {one['score']:.2f}" if "score" in one else ""
-            lines.append(f"- {coded(visible_line(one['document']))} {coded(one['title'])}{cosine}")
+            lines.append(f"- {coded(one['document'])} {coded(one['title'])}{cosine}")
     if related["dangling"]:
         lines.append("\n## Leads nowhere yet\n")
         lines += [f"- {coded(one)}" for one in related["dangling"]]

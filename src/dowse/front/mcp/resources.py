@@ -11,8 +11,9 @@ import mcp_types as types
 from dowse.errors import DowseError
 from dowse.front.cli.shapes import iso
 from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.quoting import quoted
 from dowse.front.mcp.uris import parse_uri, uri_of
-from dowse.front.mcp.visible import visible, visible_line
+from dowse.front.mcp.visible import visible_line
 from dowse.types import DocumentEntry
 
 _PAGE = 100  # documents that one request lists
@@ -34,9 +35,11 @@ def page(desk: Desk, cursor: str | None) -> tuple[list[types.Resource], str | No
 def read(desk: Desk, uri: str) -> types.TextResourceContents:
     """The text of a document."""
     project, document = parse_uri(uri)
-    passage = desk.engine(project).get(document)
+    engine = desk.engine(project)
+    passage = engine.get(document)
+    text = quoted(engine, passage.document, passage.first_line, passage.text)
     return types.TextResourceContents(
-        uri=uri, mime_type=_type(passage.document), text=visible(passage.text), _meta=dict(_DATA)
+        uri=uri, mime_type=_type(passage.document), text=text, _meta=dict(_DATA)
     )
 
 

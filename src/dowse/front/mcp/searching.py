@@ -12,9 +12,9 @@ from dowse.front.cli.search_shapes import HitShape
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.outputs import HIT, Json
 from dowse.front.mcp.parameters import Arguments
+from dowse.front.mcp.quoting import addressed, link_to, quoted
 from dowse.front.mcp.replies import QUOTED, Link, Reply, pick
-from dowse.front.mcp.uris import uri_of
-from dowse.front.mcp.visible import visible, visible_line
+from dowse.front.mcp.visible import visible_line
 from dowse.present import as_markdown
 from dowse.retrieve import Filters
 from dowse.settings import SHORT_NAMES
@@ -42,11 +42,17 @@ def _search(desk: Desk, query: str, arguments: Arguments) -> Reply:
     notices = [desk.progress(engine.project.name)]
     if any(hit.stale for hit in found.hits) and not notices[0]:
         notices = [desk.refresh(engine.project.name)]
-    seen = _visible(replace(found, notices=(*found.notices, *filter(None, notices))))
-    budget = arguments.get("max_tokens", MAX_TOKENS)
-    return _reply(
-        within_budget(seen, budget, lambda response: _reply(response, engine).tokens), engine
-    )
+    seen = _visible(replace(found, notices=(*found.notices, *filter(None, notices))), engine)
+    return _within(seen, arguments.get("max_tokens", MAX_TOKENS), engine)
+
+
+def _within(response: Response, budget: int, engine: Engine) -> Reply:
+    """The reply with as much of the results, or of what was nearest, as the budget takes."""
+    response = within_budget(response, budget, lambda one: _reply(one, engine).tokens)
+    told = (*response.notices, f"What came near was cut to fit into {budget} tokens.")
+    while response.nearest and _reply(response, engine).tokens > budget:
+        response = replace(response, nearest=response.nearest[:-1], notices=told)
+    return _reply(response, engine)
 
 
 def _filters(arguments: Arguments) -> Filters:
@@ -66,7 +72,7 @@ def _changes(arguments: Arguments) -> dict[str, Any]:
     return changes
 
 
-def _visible(response: Response) -> Response:
+def _visible(response: Response, engine: Engine) -> Response:
     def shown(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
         return tuple(
             replace(
@@ -74,14 +80,20 @@ def _visible(response: Response) -> Response:
                 title=visible_line(hit.title),
                 header_path=tuple(map(visible_line, hit.header_path)),
                 tags=tuple(map(visible_line, hit.tags)),
-                text=visible(hit.text),
-                snippet=visible(hit.snippet),
+                text=quoted(engine, hit.document, hit.first_line, hit.text),
                 score=round(hit.score, 4),
             )
             for hit in hits
         )
 
-    return replace(response, hits=shown(response.hits), nearest=shown(response.nearest))
+    return replace(
+        response,
+        hits=shown(response.hits),
+        nearest=shown(response.nearest),
+        notices=tuple(map(visible_line, response.notices)),
+        # Conditions are written as for the command line.
+        removed={name.removeprefix("--"): count for name, count in response.removed.items()},
+    )
 
 
 def _reply(response: Response, engine: Engine) -> Reply:
@@ -95,18 +107,23 @@ def _reply(response: Response, engine: Engine) -> Reply:
     if not response.hits:
         structured["nearest"] = _hits(response.nearest, engine)
         structured["removed"] = dict(response.removed)
-    named = [replace(hit, document=visible_line(hit.document)) for hit in response.hits]
-    text = as_markdown(replace(response, hits=tuple(named)))
+    text = as_markdown(
+        replace(response, hits=_named(response.hits), nearest=_named(response.nearest))
+    )
     return Reply(structured, f"{QUOTED}\n\n{text}", _links(response, engine))
+
+
+def _named(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    return tuple(replace(hit, document=visible_line(hit.document)) for hit in hits)
 
 
 def _hits(hits: tuple[Hit, ...], engine: Engine) -> list[Json]:
     project = engine.project.name
     shapes = [HitShape.of(rank, hit, engine) for rank, hit in enumerate(hits, start=1)]
-    return [pick(shape, HIT) | {"uri": uri_of(project, shape.document)} for shape in shapes]
+    return [addressed(pick(shape, HIT), project) for shape in shapes]
 
 
 def _links(response: Response, engine: Engine) -> tuple[Link, ...]:
     titles = {hit.document: hit.title for hit in response.hits}
     project = engine.project.name
-    return tuple(Link(uri_of(project, one), one, title) for one, title in titles.items())
+    return tuple(link_to(project, one, title) for one, title in titles.items())

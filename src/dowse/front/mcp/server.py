@@ -19,6 +19,7 @@ from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.parameters import check_arguments, input_schema
 from dowse.front.mcp.tools import ToolSpec, tools
 from dowse.front.mcp.uris import TEMPLATE
+from dowse.front.mcp.visible import visible_line
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -97,7 +98,7 @@ class _Door:
         try:
             found, following = await self._aside(partial(page, self._desk, cursor))
         except DowseError as error:
-            raise MCPError(types.INVALID_PARAMS, str(error)) from error
+            raise MCPError(types.INVALID_PARAMS, visible_line(str(error))) from error
         return types.ListResourcesResult(resources=found, next_cursor=following)
 
     async def list_templates(
@@ -120,7 +121,7 @@ class _Door:
             contents = await self._aside(partial(read, self._desk, str(params.uri)))
         except DowseError as error:
             data = {"uri": str(params.uri)}
-            raise MCPError(types.INVALID_PARAMS, str(error), data) from error
+            raise MCPError(types.INVALID_PARAMS, visible_line(str(error)), data) from error
         return types.ReadResourceResult(contents=[contents])
 
     async def list_prompts(
@@ -161,7 +162,8 @@ def _described(spec: ToolSpec) -> types.Tool:
 
 
 def _failure(said: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=said)], is_error=True)
+    content = types.TextContent(text=visible_line(said))  # it may name documents
+    return types.CallToolResult(content=[content], is_error=True)
 
 
 def _result(reply: Reply) -> types.CallToolResult:

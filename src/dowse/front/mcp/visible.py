@@ -17,14 +17,20 @@ _HIDDEN = re.compile(
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb"
     "\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
-_START = re.compile(r"<!--|^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*$", re.MULTILINE)
+# After backticks that open a block there are none on their line; else they are words of a sentence.
+_START = re.compile(r"<!--|^ {0,3}(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$", re.MULTILINE)
 _COMMENT_END = re.compile(r"(?<=<!--)-?>|--!?>|\Z")
 _HIDDEN_COMMENT = "⟦hidden comment⟧"
 
 
-def visible(text: str) -> str:
-    """The text with every invisible character and hidden comment replaced by a note of it."""
-    return _HIDDEN.sub(_note_characters, "".join(_without_comments(text)))
+def visible(text: str, start: int = 0, end: int | None = None) -> str:
+    """The text with every invisible character and hidden comment replaced by a note of it.
+
+    With `start` and `end` only that part of it, as it is in the whole: a part can begin inside a
+    comment. Lines stay where they are.
+    """
+    end = len(text) if end is None else end
+    return _HIDDEN.sub(_note_characters, "".join(_without_comments(text, start, end)))
 
 
 def visible_line(text: str) -> str:
@@ -48,26 +54,35 @@ def _joins(text: str, place: int) -> bool:
     return before > "\u02ff" and after > "\u02ff"
 
 
-def _without_comments(text: str) -> Iterator[str]:
-    """The parts of a text, comments outside of code noted; in code every reader sees them."""
+def _without_comments(text: str, start: int, end: int) -> Iterator[str]:
+    place = start
+    for opening, closing in _comments(text):
+        if opening >= end:
+            break
+        if closing > place:
+            yield text[place : max(place, opening)] + _HIDDEN_COMMENT
+            yield "\n" * text.count("\n", max(place, opening), min(closing, end))
+            place = closing
+    yield text[place:end]
+
+
+def _comments(text: str) -> Iterator[tuple[int, int]]:
+    """Where comments begin and end, outside of code: in code every reader sees them."""
     end = 0
     unclosed: dict[str, int] = {}  # the shortest fence of each kind that nothing closes any more
     while start := _START.search(text, end):
         fence = start["fence"]
         if fence is None:
-            yield text[end : start.start()] + _HIDDEN_COMMENT
             close = _COMMENT_END.search(text, start.end())
             end = close.end() if close else len(text)
+            yield start.start(), end
             continue
         close = None
         if len(fence) < unclosed.get(fence[0], len(fence) + 1):
             close = _closing(fence).search(text, start.end())
         if close is None:  # a fence that is not closed here is none
             unclosed[fence[0]] = min(len(fence), unclosed.get(fence[0], len(fence)))
-        stop = close.end() if close else start.end("fence")
-        yield text[end:stop]
-        end = stop
-    yield text[end:]
+        end = close.end() if close else start.end("fence")
 
 
 def _closing(fence: str) -> re.Pattern[str]:
