@@ -107,10 +107,11 @@ class Asking:
         *,
         filters: Filters = NO_FILTERS,
         changes: Mapping[str, Any] = NOTHING,
+        here: Path | None = None,
     ) -> Explanation:
         """Why a document stands where it does in the results, or is not there."""
         with self._searching(query, filters, changes) as search:
-            document = self._document(search.reading, reference)
+            document = self._passage(search.reading, reference, here).document
             run_search(search)
             return explain(search, document)
 
@@ -121,10 +122,11 @@ class Asking:
         with self._searching(query, filters, changes) as search:
             return find(search)
 
-    def related(self, reference: str, limit: int = 10) -> Related:
+    def related(self, reference: str, limit: int = 10, *, here: Path | None = None) -> Related:
         """What belongs to a document: by links, by community, by meaning."""
         with self._reading() as (reading, _):
-            return find_related(reading, self._document(reading, reference), limit)
+            document = self._passage(reading, reference, here).document
+            return find_related(reading, document, limit)
 
     def graph(self) -> LinkGraph:
         """All documents and the links between them."""
@@ -165,13 +167,16 @@ class Asking:
                 )
             yield search
 
-    def _document(self, reading: Reading, reference: str) -> str:
-        return find_passage(reading, reference, self.project.named_roots).document
+    def _passage(self, reading: Reading, reference: str, here: Path | None) -> Passage:
+        return find_passage(reading, reference, self.project.named_roots, here)
 
-    def get(self, reference: str) -> Passage:
-        """A document or a part of it: `path`, `path:line`, `path:line:count`, or a short id."""
+    def get(self, reference: str, *, here: Path | None = None) -> Passage:
+        """A document or a part of it: `path`, `path:line`, `path:line:count`, or a short id.
+
+        `here` is the folder that a path begins at, by default the current one.
+        """
         with self._reading() as (reading, _):
-            return find_passage(reading, reference, self.project.named_roots)
+            return self._passage(reading, reference, here)
 
     def links(self, document_id: str) -> list[Edge]:
         """The links of a document, to others and from them."""

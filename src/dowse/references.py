@@ -30,14 +30,19 @@ class Passage:
     text: str
 
 
-def find_passage(reading: Reading, reference: str, roots: Sequence[Root]) -> Passage:
-    """The passage that a reference means; raises `NotFound` with what comes nearest."""
-    document = _document(reading, reference, roots)
+def find_passage(
+    reading: Reading, reference: str, roots: Sequence[Root], here: Path | None = None
+) -> Passage:
+    """The passage that a reference means; raises `NotFound` with what comes nearest.
+
+    `here` is the folder that paths begin at, by default the current one.
+    """
+    document = _document(reading, reference, roots, here)
     if document is not None:
         return _lines(document, 1, None)
     match = _LINES.match(reference)
     name = match["name"] if match else reference
-    document = _document(reading, name, roots) if match else None
+    document = _document(reading, name, roots, here) if match else None
     first, last = 1, None
     if document is None:
         short = _SHORT.match(name)
@@ -50,16 +55,22 @@ def find_passage(reading: Reading, reference: str, roots: Sequence[Root]) -> Pas
     return _lines(document, first, last and last - first + 1)
 
 
-def _document(reading: Reading, name: str, roots: Sequence[Root]) -> StoredDocument | None:
-    return reading.document(name) or _by_path(reading, name, roots) or _by_ending(reading, name)
+def _document(
+    reading: Reading, name: str, roots: Sequence[Root], here: Path | None
+) -> StoredDocument | None:
+    by_path = reading.document(name) or _by_path(reading, name, roots, here)
+    return by_path or _by_ending(reading, name)
 
 
-def _by_path(reading: Reading, name: str, roots: Sequence[Root]) -> StoredDocument | None:
+def _by_path(
+    reading: Reading, name: str, roots: Sequence[Root], here: Path | None
+) -> StoredDocument | None:
     """A path as the shell completes it, from the current folder."""
+    # Unlike pathlib's, this leaves a ~name that is nobody's home as it is.
+    path = Path(here or "", os.path.expanduser(name))  # noqa: PTH111
     for root in roots:
         try:
-            # Unlike pathlib's, this leaves a ~name that is nobody's home as it is.
-            found = reading.document(root.id_of(Path(os.path.expanduser(name))))  # noqa: PTH111
+            found = reading.document(root.id_of(path))
         except (DowseError, ValueError):  # the latter for what cannot be a path
             continue
         if found is not None:

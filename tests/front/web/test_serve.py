@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import stat
@@ -98,6 +97,11 @@ def test_the_shell_asks_a_running_server() -> None:
             ["search", "--mode", "nonsense", "restore"],
             ["search", "--help"],
             ["search", "-p", "nobody", "restore", "--json"],
+            ["answer", "how is a backup restored"],
+            ["explain", "restore", "--doc", "restore", "--json"],
+            ["related", "restore"],
+            ["get", "restore:1:3", "--lines"],
+            ["get", "nowhere"],
         ):
             asked = process(*line)
             alone = process(*line, DOWSE_NO_SERVER="1")
@@ -144,14 +148,21 @@ def asked(lines: LineServer, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     from dowse.front.web import lines as room  # noqa: PLC0415  to look on
 
     seen: list[bool] = []
-    run = room._run
+    run, is_ours = room._run, room._is_ours
 
     def noted(*arguments: Any) -> Any:
         code, tape = run(*arguments)
         seen.append(code is not None)
         return code, tape
 
+    def judged(*arguments: Any) -> bool:
+        ours = is_ours(*arguments)
+        if not ours:
+            seen.append(False)
+        return ours
+
     monkeypatch.setattr(room, "_run", noted)
+    monkeypatch.setattr(room, "_is_ours", judged)
     assert lines.path
     return seen
 
@@ -217,7 +228,8 @@ def test_an_answer_that_is_not_whole_is_not_printed(notes: Path, dowse: Dowse) -
         broken.bind(str(path))
         broken.listen()
         alone = dowse("search", "restore", "--no-server")
-        for said in (b"", b"nonsense\n", b'{"code": 0, "frames": 1}\n\x01\0\0\0\x09abc'):
+        head = b'\n{"code": 0, "frames": 1}\n'
+        for said in (b"", b"nonsense\n", b"\n", head, head + b"\x01\0\0\0\x09abc"):
             with _answering(broken, said):
                 done = dowse("search", "restore")
             assert done.out == alone.out
@@ -259,13 +271,78 @@ def test_which_lines_may_be_run_elsewhere() -> None:
         "-p x search a",
         "--json search a",
         "--project=x -q search -- --no-server",
+        "-p get get search",
     ):
         assert is_for_server(line.split())
     for line in ("", "index a", "search --no-server a", "-x search a", "-p search", "ls search"):
         assert not is_for_server(line.split())
 
 
-def test_a_path_that_is_too_long_is_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_that_is_too_long_is_no_socket(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOWSE_DATA_DIR", "/" + "a" * 120)
     assert socket_path(locations()) is None
-    assert os.environ["DOWSE_DATA_DIR"]
+    with LineServer(Service(Workspace(), notes)) as lines:
+        assert (lines.path, "too long" in lines.why_not) == ("", True)
+
+
+@pytest.mark.usefixtures("notes")
+def test_a_server_that_hangs_is_not_waited_for(dowse: Dowse) -> None:
+    path = socket_path(locations())
+    assert path is not None
+    alone = dowse("search", "restore", "--no-server")
+    with socket.socket(socket.AF_UNIX) as hanging:
+        hanging.bind(str(path))
+        hanging.listen()  # and never accepts, as a process that was stopped
+        begin = time.monotonic()
+        done = dowse("search", "restore")
+    assert done.out == alone.out
+    assert time.monotonic() - begin < 10
+
+
+def test_a_server_of_another_user_is_not_told_anything(
+    asked: list[bool], dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dowse.front.cli.remote.is_same_user", lambda _: False)
+    assert dowse("search", "restore").code == 0
+    assert asked == []
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_what_is_no_socket_is_left_alone(notes: Path, dowse: Dowse, what: str) -> None:
+    path = socket_path(locations())
+    assert path is not None
+    path.mkdir() if what == "folder" else path.write_text("mine", "utf-8")
+    with LineServer(Service(Workspace(), notes)) as lines:
+        assert lines.path == ""
+        assert str(path) in lines.why_not
+        assert dowse("search", "restore").code == 0
+    assert path.exists()
+
+
+def test_paths_begin_at_the_folder_of_the_line(
+    asked: list[bool], notes: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = "dowse.front.cli.remote._request"
+    from dowse.front.cli import remote  # noqa: PLC0415  to look on
+
+    ask = remote._request
+
+    def elsewhere(*arguments: Any) -> dict[str, Any]:
+        return ask(*arguments) | {"here": str(notes / "guides")}
+
+    monkeypatch.setattr(request, elsewhere)
+    done = dowse("get", "./restore.md", "--json")
+    assert done.json["passages"][0]["document"] == "guides/restore.md"
+    assert dowse("related", "../guides/restore.md", "--json").code == 0
+    assert dowse("explain", "restore", "--doc", "./restore.md", "--json").code == 0
+    assert asked == [True] * 3
+
+
+def test_a_language_model_is_asked_by_the_process_that_wants_it(
+    asked: list[bool], dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert dowse("answer", "restore", "--json").code == 0
+    monkeypatch.setenv("DOWSE_ANSWER_ENDPOINT_MODEL", "some")
+    monkeypatch.setenv("DOWSE_ANSWER_ENDPOINT_URL", "http://127.0.0.1:9/v1")
+    dowse("answer", "restore", "--json")
+    assert asked == [True, False]

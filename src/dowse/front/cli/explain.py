@@ -49,7 +49,9 @@ def command(call: Call, asking: Asking, reference: str, everything: bool) -> Non
     """
     query, filters, changes = asking.text, asking.filters, asking.changes
     with call.progress() as announce, call.open(announce=announce) as engine:
-        explanation = engine.explain(query, reference, filters=filters, changes=changes)
+        explanation = engine.explain(
+            query, reference, filters=filters, changes=changes, here=call.here
+        )
         shape = ExplanationShape.of(explanation, why(explanation), engine)
     shown = len(explanation.fates) if everything else _BEST
     call.answer(shape, lambda width: _draw(explanation, shown, width))

@@ -40,7 +40,7 @@ def command(call: Call, references: tuple[str, ...], numbered: bool) -> None:
     that `dowse search` shows. The text is the one in the index; piped, it is printed as it is.
     """
     with call.open() as engine:
-        passages = [engine.get(reference) for reference in references]
+        passages = [engine.get(reference, here=call.here) for reference in references]
         if call.json:
             shapes = tuple(PassageShape.of(passage, engine) for passage in passages)
             call.write_json(PassagesShape(engine.project.name, shapes))

@@ -208,7 +208,7 @@ _ENVIRONMENT = _table(
         ("`DOWSE_DATA_DIR`", "Where projects and their indexes are; else by the XDG rules."),
         ("`DOWSE_CACHE_DIR`", "Where model weights are; else by the XDG rules."),
         ("`DOWSE_SECTION_NAME`", "Any setting: `DOWSE_SEARCH_TOP_N` is `search.top_n`."),
-        ("`DOWSE_NO_SERVER`", "Any value but 0: `dowse search` asks no running `dowse serve`."),
+        ("`DOWSE_NO_SERVER`", "Any value but 0: no command asks a running `dowse serve`."),
         ("`DOWSE_TOKEN`", "What requests to `dowse serve` must send, as `--token` gives it."),
         ("`DOWSE_DEBUG`", "Show the traceback of an error."),
         ("`NO_COLOR`, `TERM=dumb`, `CLICOLOR=0`", "No colours."),

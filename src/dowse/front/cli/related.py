@@ -43,7 +43,7 @@ def command(call: Call, reference: str, limit: int) -> None:
     the cosine; then links of it that lead nowhere yet. DOC is what `dowse get` takes.
     """
     with call.open() as engine:
-        related = engine.related(reference, limit)
+        related = engine.related(reference, limit, here=call.here)
         shape = RelatedShape.of(related, engine) if call.json else None
     call.answer(shape, lambda width: _draw(related, width))
     if not any(_groups(related).values()) and not related.dangling:

@@ -1,6 +1,6 @@
 """Asking a running `dowse serve` to run a line, so that nothing need be loaded here.
 
-This is read before every search, so it imports as little as it can. Whenever anything is not as
+This is read before every line, so it imports as little as it can. Whenever anything is not as
 it should be, the line is run here, as if there were no server.
 """
 
@@ -26,13 +26,17 @@ NO_SERVER = "DOWSE_NO_SERVER"
 FRAME = struct.Struct("!BI")
 """What stands before each piece of output: which stream (1 or 2), and how many bytes."""
 
+AGREED = b"\n"
+"""What a server says at once when it runs a line; a server that hangs says nothing."""
+
 _COLOURS = ("NO_COLOR", "TERM", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE")
 _OF_THE_PROCESS = frozenset({NO_SERVER, "DOWSE_TOKEN"})
 _FLAGS = frozenset({"--json", "-q", "--quiet", "-v", "--verbose"})
-_COMMAND = "search"
+_COMMANDS = frozenset({"search", "answer", "explain", "related", "get"})
 _LONGEST_PATH = 100  # bytes; systems take little more for the name of a socket
-_CONNECT = 0.5  # seconds
-_ANSWER = 30.0
+_CREDENTIALS = struct.Struct("3i")  # process, user, group: what Linux tells of the other side
+_AGREE = 1.0  # seconds in which a server that lives says that it runs a line
+_ANSWER = 10.0  # seconds in which it must have run it; here it would be done by then
 
 
 def ask_server(arguments: Sequence[str], call: Call) -> int | None:
@@ -54,9 +58,9 @@ def ask_server(arguments: Sequence[str], call: Call) -> int | None:
 
 
 def is_for_server(arguments: Sequence[str]) -> bool:
-    """Whether the line is a search that may be run elsewhere."""
+    """Whether the line only asks, so that it may be run elsewhere."""
     left = list(arguments)
-    while left and left[0] != _COMMAND:
+    while left and left[0] not in _COMMANDS:
         word = left.pop(0)
         if word in {"-p", "--project"} and left:
             left.pop(0)
@@ -91,6 +95,15 @@ def _is_own_socket(path: Path) -> bool:
     return stat.S_ISSOCK(status.st_mode) and status.st_uid == os.getuid()
 
 
+def is_same_user(link: socket.socket) -> bool:
+    """Whether this user's process is at the other end, as far as the system tells."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return True  # the socket's permissions must do
+    told = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    user: int = _CREDENTIALS.unpack(told)[1]
+    return user == os.getuid()
+
+
 def _request(arguments: Sequence[str], where: Locations, call: Call) -> dict[str, Any]:
     return {
         "version": __version__,
@@ -111,11 +124,15 @@ def _told(screen: Screen) -> dict[str, Any]:
 def _answer(path: Path, request: dict[str, Any]) -> tuple[int | None, list[tuple[int, bytes]]]:
     """The exit code, and the output in its order; raises when the answer is not whole."""
     with socket.socket(socket.AF_UNIX) as link:
-        link.settimeout(_CONNECT)
+        link.settimeout(_AGREE)
         link.connect(str(path))
-        link.settimeout(_ANSWER)
+        if not is_same_user(link):
+            return None, []
         link.sendall(json.dumps(request).encode() + b"\n")
         with link.makefile("rb") as reader:
+            if reader.readline() != AGREED:
+                return None, []
+            link.settimeout(_ANSWER)
             head = json.loads(reader.readline())
             code = head["code"]
             if code is None:

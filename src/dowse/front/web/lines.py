@@ -1,7 +1,7 @@
 """Runs lines of the command line in the server: other processes of the same user send them.
 
-Only searches are run, only for the same settings, and a line that fails is handed back, so that
-its own process tells of the failure as it always does.
+Only lines that ask are run, only for the same settings, and a line that fails is handed back, so
+that its own process tells of the failure as it always does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import json
 import os
 import socket
 import socketserver
-import struct
 import threading
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -26,7 +25,14 @@ from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.front.cli.call import Call
 from dowse.front.cli.main import cli
-from dowse.front.cli.remote import FRAME, environment_of_settings, is_for_server, socket_path
+from dowse.front.cli.remote import (
+    AGREED,
+    FRAME,
+    environment_of_settings,
+    is_for_server,
+    is_same_user,
+    socket_path,
+)
 from dowse.front.cli.screen import OutputClosed, Screen
 from dowse.service import Service
 from dowse.types import Announce, silent
@@ -36,7 +42,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 1 << 20  # bytes of a request
 _PATIENCE = 10.0  # seconds for a request to arrive, and for an answer to be taken
-_CREDENTIALS = struct.Struct("3i")  # process, user, group: what Linux tells of the other side
 
 
 class LineServer:
@@ -46,13 +51,25 @@ class LineServer:
         self._service = service
         self._server: _Server | None = None
         self.path = ""  # where it listens; empty: nowhere
+        self.why_not = ""  # why it listens nowhere
 
     def __enter__(self) -> Self:
         path = socket_path(self._service.workspace.locations)
-        if path is None or _is_answered(path):
-            return self
+        if path is None:
+            self.why_not = "the path of the data folder is too long for a socket"
+        elif _is_answered(path):
+            self.why_not = "another server answers already"
+        else:
+            try:
+                self._listen(path)
+            except OSError as error:  # what is no socket is not removed, whoever has put it there
+                self.why_not = f"{path} cannot be made: {error.strerror}"
+        return self
+
+    def _listen(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
+        if path.is_socket():
+            path.unlink(missing_ok=True)
         former = os.umask(0o177)  # so that there is no moment in which others could open it
         try:
             self._server = _Server(path, self._service)
@@ -62,7 +79,6 @@ class LineServer:
         threading.Thread(
             target=self._server.serve_forever, args=(0.1,), name="dowse-lines", daemon=True
         ).start()
-        return self
 
     def __exit__(
         self,
@@ -112,31 +128,25 @@ class _Handler(socketserver.StreamRequestHandler):
     timeout = _PATIENCE
 
     def handle(self) -> None:
-        if not _is_same_user(self.connection):
+        if not is_same_user(self.connection):
             return
         written = self.rfile.readline(_LONGEST)
         if not written.endswith(b"\n"):
             return
-        code, tape = _run(self.server.service, json.loads(written))
+        request = json.loads(written)
+        if not _is_ours(self.server.service, request):
+            return
+        self.wfile.write(AGREED)
+        code, tape = _run(self.server.service, request)
         frames = tape.frames if code is not None else []
         head = json.dumps({"code": code, "frames": len(frames)}).encode() + b"\n"
         body = b"".join(FRAME.pack(stream, len(data)) + data for stream, data in frames)
         self.wfile.write(head + body)
 
 
-def _is_same_user(link: socket.socket) -> bool:
-    if not hasattr(socket, "SO_PEERCRED"):
-        return True  # the socket's permissions must do
-    told = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    user: int = _CREDENTIALS.unpack(told)[1]
-    return user == os.getuid()
-
-
 def _run(service: Service, request: Mapping[str, Any]) -> tuple[int | None, Tape]:
     """The exit code and the output of a line; None when its own process has to run it."""
     tape = Tape()
-    if not _is_ours(service, request):
-        return None, tape
     call = SharedCall(service, request, tape)
     try:
         result = cli.main(
@@ -243,4 +253,10 @@ class SharedCall(Call):
         """The engine of the project that the line is about, as it is open already."""
         if overrides or fetch:
             raise DowseError("This line needs an engine of its own.")
-        return nullcontext(self._service.engine(self.select().name))
+        engine = self._service.engine(self.select().name)
+        if (
+            click.get_current_context().info_name == "answer"
+            and engine.settings.answer.endpoint_url
+        ):
+            raise DowseError("A language model may need longer than anybody waits for a server.")
+        return nullcontext(engine)
