@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -182,11 +182,37 @@ def test_requests_have_a_size(service: Service) -> None:
 
 
 def test_answers_have_a_time(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, told = threading.Event(), threading.Event()
+
+    def never() -> None:
+        asked.set()
+        told.wait(20)
+
     with _client(service, Door(limits=Limits(seconds=0.05))) as client:
-        monkeypatch.setattr(service, "projects", lambda: time.sleep(0.5))
-        answer = client.get(STATUS)
+        monkeypatch.setattr(service, "projects", never)
+        answer = client.get(STATUS)  # comes while the work still goes on
+        assert asked.is_set()
+        told.set()
         assert answer.status_code == 504
         assert answer.json()["hint"]
+
+
+def test_a_server_behind_a_proxy_is_called_by_its_name_and_asks_for_a_token(
+    service: Service,
+) -> None:
+    assert door_for("127.0.0.1", None, ["notes.example.org"]).token
+    door = door_for("127.0.0.1", _TOKEN, ["Notes.example.org"])
+    with _client(service, door) as client:
+        told = {"Host": "notes.example.org", "Origin": "https://notes.example.org"}
+        assert client.get(STATUS, headers=told).status_code == 401
+        told["Authorization"] = "Bearer secret"
+        assert client.get(STATUS, headers=told).status_code == 200
+        assert client.get(STATUS, headers=told | {"Host": "example.org"}).status_code == 421
+
+
+def test_any_loopback_address_can_be_called(service: Service) -> None:
+    with _client(service, door_for("127.1.2.3", None)) as client:
+        assert client.get(STATUS, headers={"Host": "127.1.2.3:7333"}).status_code == 200
 
 
 def test_nothing_else_than_http_is_spoken(client: TestClient) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -25,7 +26,7 @@ class ServeShape:
 
     address: Annotated[str, "Where the page is; the API is at api/v1/ below it, MCP at mcp."]
     token: Annotated[str, "What requests must send; empty: nothing."]
-    socket: Annotated[str, "Where `dowse search` asks this process; empty: it does not."]
+    socket: Annotated[str, "Where the shell asks this process; empty: nowhere."]
 
 
 @click.command(cls=Command, shape=ServeShape, epilog=_EXAMPLES)
@@ -51,28 +52,42 @@ class ServeShape:
     help="What requests must send as bearer token; also from DOWSE_TOKEN. One is made up where"
     " it is needed and none is given.",
 )
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="A name by which requests may call the server, as behind a proxy; several: any.",
+)
 @click.option("--no-watch", is_flag=True, help="Do not follow changes of the documents.")
 @pass_call
-def command(call: Call, host: str, port: int, token: str | None, no_watch: bool) -> None:
+def command(  # noqa: PLR0917  click passes them by name
+    call: Call, host: str, port: int, token: str | None, names: tuple[str, ...], no_watch: bool
+) -> None:
     """Serve the web page, the JSON API and MCP from one warm process.
 
-    Every index is kept level with its folder as it changes, and `dowse search` asks this process,
-    so that it answers at once. Runs until Ctrl-C. With --json it prints one JSON document when it
-    is ready.
+    Every index is kept level with its folder as it changes, and search, answer, explain, related
+    and get ask this process, so that they answer at once. Runs until Ctrl-C. With --json it prints
+    one JSON document when it is ready.
     """
     from dowse.front.web.lines import LineServer  # noqa: PLC0415  --help does not need it
     from dowse.front.web.server import Server, application, bind, door_for  # noqa: PLC0415  as above
     from dowse.service import Service  # noqa: PLC0415  as above
 
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
-    door = door_for(host, token)
+    door = door_for(host, token, names)
     start = call.workspace.projects.get(call.project).roots[0] if call.project else call.here
     service = Service(call.workspace, start)
     server = Server(application(service, door, watch=not no_watch))
     with bind(host, port) as listening, LineServer(service) as lines:
-        named = f"[{host.strip('[]')}]" if ":" in host else host
-        address = f"http://{named}:{listening.getsockname()[1]}/"
-        _tell(call, ServeShape(address, door.token, lines.path))
+        bound = listening.getsockname()[1]
+        _tell(call, ServeShape(_address(host, bound), door.token, lines.path))
+        if door.token and not token and not call.json:
+            _tell_token(call, host, bound, door.token)
+        if not call.quiet and not call.json:
+            call.aside.write("Stop with Ctrl-C.\n")
+        if lines.why_not:
+            call.remark(f"Lines from the shell run by themselves: {lines.why_not}.")
         server.run(sockets=[listening])
     if call.aside.is_terminal and not call.quiet:
         call.aside.write("\rStopped serving.\n")
@@ -83,10 +98,17 @@ def _tell(call: Call, shape: ServeShape) -> None:
         call.write_json_line(shape)
         return
     call.out.write(f"dowse is at {shape.address}\n")
-    if shape.token:
-        call.out.write(f"Token: {shape.token}\n")
-    if not shape.socket:
-        call.remark("`dowse search` works by itself: another server answers it already.")
     call.out.flush()
-    if not call.quiet:
-        call.aside.write("Stop with Ctrl-C.\n")
+
+
+def _tell_token(call: Call, host: str, port: int, token: str) -> None:
+    """Tells a token that was made up; one that was given need not stand in a log."""
+    everywhere = host.strip("[]") in {"0.0.0.0", "::"}  # noqa: S104  nothing is bound here
+    address = _address(socket.gethostname() if everywhere else host, port)
+    call.out.write(f"Token: {token}\nThe page, with its token: {address}#token={token}\n")
+    call.out.flush()
+
+
+def _address(host: str, port: int) -> str:
+    named = f"[{host.strip('[]')}]" if ":" in host else host
+    return f"http://{named}:{port}/"

@@ -65,6 +65,11 @@ def from_http(_: Request, error: Exception) -> Response:
     return response
 
 
+def from_nobody(_: Request, __: Exception) -> Response:
+    """A request whose client went away before it was whole; nobody reads the answer."""
+    return refusal(400, "The request is not whole.", "Send all of it.")
+
+
 def from_bug(request: Request, error: Exception) -> Response:
     """A failure that nobody foresaw; what it was is told in the log alone."""
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)

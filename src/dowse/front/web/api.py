@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from anyio import to_thread
 from msgspec import UNSET, Struct
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
@@ -229,7 +229,8 @@ def _endpoint(shared: Shared, routes: dict[str, Route]) -> Callable[[Request], A
     async def endpoint(request: Request) -> HttpResponse:
         route = routes["GET" if request.method == "HEAD" else request.method]
         asked = await _asked(route, request)
-        record = await run_in_threadpool(route.run, shared, asked)
+        # What takes too long is left to itself: the client is told so at once.
+        record = await to_thread.run_sync(route.run, shared, asked, abandon_on_cancel=True)
         return answer(record, route.status)
 
     return endpoint

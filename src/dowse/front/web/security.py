@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 import anyio
 from starlette.datastructures import Headers, MutableHeaders
@@ -41,6 +41,7 @@ SECURITY_HEADERS: Mapping[str, str] = {
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _SECRET = ("/api/", "/mcp")  # what needs the token; the page itself holds nothing to hide
 _OPEN = frozenset({"/api/v1/healthz"})
+_HOST = re.compile(r"(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[0-9A-Za-z_.-]+))(?::[0-9]{0,5})?")
 _STREAMS = "/mcp"  # may stay open as long as its client wishes
 
 
@@ -50,7 +51,9 @@ class Limits:
 
     body: int = 1 << 20  # bytes
     address: int = 16 << 10  # bytes of path and parameters
-    upload_seconds: float = 10.0  # for the body to arrive
+    headers: int = 32 << 10  # bytes of all of them
+    header_count: int = 100
+    upload_seconds: float = 10.0  # for the whole body to arrive
     seconds: float = 30.0  # for the answer to begin
 
 
@@ -60,13 +63,16 @@ class Door:
 
     host: str = "127.0.0.1"
     token: str = ""  # empty: none is asked for
+    names: tuple[str, ...] = ()  # by which it may be called too, as behind a proxy
     limits: Limits = field(default_factory=Limits)
 
     def knows(self, name: str) -> bool:
         """Whether a request may call the server by this name."""
+        own = {self.host.strip("[]").lower(), *(one.lower() for one in self.names)}
         if is_local(self.host):
-            return name in _LOCAL_NAMES
-        own = {self.host.lower(), socket.gethostname().lower(), "localhost"}
+            return name in _LOCAL_NAMES | own
+        machine = socket.gethostname().lower()
+        own |= {machine, f"{machine}.local", "localhost"}
         return name in own or _is_address(name)
 
 
@@ -115,18 +121,16 @@ class Guard:
             return 421, "The server is not called by this name.", self._called
         if not _same_origin(headers, host[0]) or _from_elsewhere(headers, scope):
             return 403, "Pages from elsewhere may not ask this server.", "Open its own page."
-        if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > limits.address:
-            return 414, "The address is too long.", "Send a long query with POST, as JSON."
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > limits.body:
-            return 413, "The request is too large.", f"At most {limits.body:,} bytes."
+        if too_much := _excess(scope, headers, limits):
+            return too_much
         if self._needs_token(scope) and not self._has_token(headers):
             return 401, "The token is missing or wrong.", "Send: Authorization: Bearer TOKEN"
         return None
 
     @property
     def _called(self) -> str:
-        return "Use 127.0.0.1 or localhost." if is_local(self._door.host) else "Use its address."
+        own = "127.0.0.1 or localhost" if is_local(self._door.host) else "its address"
+        return f"Use {own}, or allow a name with: dowse serve --name NAME"
 
     def _needs_token(self, scope: Scope) -> bool:
         path = scope["path"]
@@ -140,13 +144,20 @@ class Guard:
     async def _within_limits(self, scope: Scope, receive: Receive, sending: _Sending) -> None:
         limits = self._door.limits
         if scope["path"].startswith(_STREAMS):
-            await self._app(scope, _Counting(receive, limits), sending)
+            await self._run(scope, _Counting(receive, limits), sending)
             return
         with anyio.move_on_after(limits.seconds) as patience:
-            await self._app(scope, _Counting(receive, limits), sending)
+            await self._run(scope, _Counting(receive, limits), sending)
         if patience.cancelled_caught and not sending.begun:
             said = refusal(504, "This took too long.", "Ask for less, or try again.")
             await said(scope, receive, sending)
+
+    async def _run(self, scope: Scope, receive: Receive, sending: _Sending) -> None:
+        try:
+            await self._app(scope, receive, sending)
+        except Exception:
+            if not sending.begun:  # else it has been answered and told in the log
+                raise
 
 
 class _Counting:
@@ -156,12 +167,13 @@ class _Counting:
         self._receive, self._limits = receive, limits
         self._bytes = 0
         self._whole = False
+        self._until = anyio.current_time() + limits.upload_seconds
 
     async def __call__(self) -> Message:
         if self._whole:  # from now on only the end of the connection can come, at any time
             return await self._receive()
         try:
-            with anyio.fail_after(self._limits.upload_seconds):
+            with anyio.fail_after(self._until - anyio.current_time()):
                 message = await self._receive()
         except TimeoutError:
             raise HTTPException(408, "The request did not arrive") from None
@@ -193,12 +205,21 @@ class _Sending:
 
 def _name(host: str) -> str:
     """The name in a Host header, without the port; empty where it is none."""
-    try:
-        parts = urlsplit(f"//{host}")
-        _ = parts.port  # raises for what is no number
-    except ValueError:
-        return ""
-    return "" if parts.username or parts.path else (parts.hostname or "")
+    told = _HOST.fullmatch(host)
+    return (told["address"] or told["name"]).lower() if told else ""
+
+
+def _excess(scope: Scope, headers: Headers, limits: Limits) -> tuple[int, str, str] | None:
+    """Status, reason and hint, when a request says too much."""
+    if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > limits.address:
+        return 414, "The address is too long.", "Send a long query with POST, as JSON."
+    size = sum(len(name) + len(value) for name, value in headers.raw)
+    if len(headers.raw) > limits.header_count or size > limits.headers:
+        return 431, "The headers are too large.", "Send fewer and shorter ones."
+    length = headers.get("content-length", "0")
+    if not length.isdecimal() or int(length) > limits.body:
+        return 413, "The request is too large.", f"At most {limits.body:,} bytes."
+    return None
 
 
 def _same_origin(headers: Headers, host: str) -> bool:

@@ -6,7 +6,7 @@ import secrets
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,15 +15,16 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from dowse.errors import DowseError, UsageError
-from dowse.front.web.answers import answer, from_bug, from_failure, from_http
+from dowse.front.web.answers import answer, from_bug, from_failure, from_http, from_nobody
 from dowse.front.web.api import ROOT, Shared, http_routes
+from dowse.front.web.connection import Connection
 from dowse.front.web.openapi import description
 from dowse.front.web.security import Door, Guard, is_local
 from dowse.front.web.watching import Watchers
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parent / "page"
 """The files of the web page."""
 
-_HEADER_BYTES = 32 << 10
+_HEADER_BYTES = 64 << 10  # that are kept while a head has not ended; the guard takes half of it
 _CONNECTIONS = 200  # at once; more are turned away
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _GRACE = 3  # seconds that requests at hand are given when the server stops
@@ -45,7 +46,7 @@ def application(service: Service, door: Door, *, watch: bool = True) -> ASGIApp:
     """The whole server as an ASGI application, with its checks around it."""
     watchers = Watchers(service)
     routes: list[BaseRoute] = [
-        Mount(ROOT, routes=_api(Shared(service, watchers))),
+        Mount(ROOT, Router(_api(Shared(service, watchers)), redirect_slashes=False)),
         Mount("/api", routes=[]),
     ]
     mcp = _mcp(service)
@@ -72,6 +73,7 @@ def application(service: Service, door: Door, *, watch: bool = True) -> ASGIApp:
         exception_handlers={
             DowseError: from_failure,
             HTTPException: from_http,
+            ClientDisconnect: from_nobody,
             Exception: from_bug,
         },
     )
@@ -97,11 +99,11 @@ def _mcp(service: Service) -> McpEndpoint | None:
     return mcp_endpoint(service)
 
 
-def door_for(host: str, token: str | None) -> Door:
-    """Who may come in: everybody who can reach this machine needs a token, its own user none."""
-    if not token and not is_local(host):
+def door_for(host: str, token: str | None, names: Sequence[str] = ()) -> Door:
+    """Who may come in: this machine's user needs no token, others need one, also past a proxy."""
+    if not token and (names or not is_local(host)):
         token = secrets.token_urlsafe(24)
-    return Door(host=host, token=token or "")
+    return Door(host=host, token=token or "", names=tuple(names))
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -124,10 +126,11 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http="h11",
+                http=Connection,
                 ws="none",
                 lifespan="on",
                 log_config=None,
+                log_level="error",  # what clients do wrong is told to them
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,

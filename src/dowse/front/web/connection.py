@@ -1,0 +1,78 @@
+"""One connection: whoever sends nothing, or takes nothing, does not keep a place in the server."""
+
+from __future__ import annotations
+
+import asyncio
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+
+class Connection(H11Protocol):
+    """HTTP/1.1 with a patience that ends; how long an answer may take is the guard's to say."""
+
+    head_seconds = 10.0
+    """For the head of a request to arrive."""
+
+    taking_seconds = 60.0
+    """For the client to take what waits for it."""
+
+    _arriving: asyncio.TimerHandle | None = None
+    _leaving: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Waits for the first request."""
+        super().connection_made(transport)
+        self._watch_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Takes what has arrived."""
+        super().data_received(data)
+        self._watch_head()
+
+    def _watch_head(self) -> None:
+        """Counts from the first byte of a head: one byte at a time must not prolong it."""
+        if self.conn.their_state is not h11.IDLE:
+            self._let_arrive()
+        elif self._arriving is None:
+            self._arriving = self.loop.call_later(self.head_seconds, self._close)
+
+    def _close(self) -> None:
+        self.transport.close()
+        self._watch_taking()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Closes a connection on which no other request has come."""
+        super().timeout_keep_alive_handler()
+        self._watch_taking()
+
+    def pause_writing(self) -> None:
+        """Notes that the client is slow to take an answer."""
+        super().pause_writing()
+        self._watch_taking()
+
+    def resume_writing(self) -> None:
+        """Notes that it has taken it."""
+        super().resume_writing()
+        self._let_stay()
+
+    def _watch_taking(self) -> None:
+        # What has been written is only lost by an abort: a close waits for it to be taken.
+        if self._leaving is None:
+            self._leaving = self.loop.call_later(self.taking_seconds, self.transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forgets what it waited for."""
+        self._let_arrive()
+        self._let_stay()
+        super().connection_lost(exc)
+
+    def _let_arrive(self) -> None:
+        if self._arriving is not None:
+            self._arriving.cancel()
+            self._arriving = None
+
+    def _let_stay(self) -> None:
+        if self._leaving is not None:
+            self._leaving.cancel()
+            self._leaving = None
