@@ -4,7 +4,8 @@
 
 Every collection is asked queries of its own and as many of the others, which have no answer in it.
 The weights that dowse ships were fitted so on four collections; each collection is also judged with
-weights fitted on the others alone.
+weights fitted on the others alone. What a least confidence costs is also told for the corpus that
+ships with dowse, which has no part in the fit.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from dowse.workspace import Workspace
 SETS = "dendron-vault,k8s-en,github-docs,tldr"
 OWN = 240  # queries of a collection's own, and as many of the others
 FIRST = 5  # results of each query that are fitted on
+SHOWN = 10  # results that an answer is good for when one of them is relevant
+CORPUS = Path(__file__).parent / "corpus"
 RAW = {
     "calibrate.enabled": False,
     "threshold.min_confidence": 0.0,
@@ -70,7 +73,7 @@ def main() -> None:
         _print_held_out(name, asked)
     weights = fit(asked)
     print(f"\nFitted on all: score {weights[0]:.2f}, lead {weights[1]:.2f}, {weights[2]:.2f}")
-    _print_thresholds(asked, weights)
+    _print_thresholds([*asked, *ask_corpus()], weights)
     _print_reliability(asked, weights)
 
 
@@ -91,6 +94,16 @@ def ask_everything(data: Path, names: Sequence[str]) -> list[Asked]:
             asked += [_ask(bench.engine, name, query, True) for query in own]
             asked += [_ask(bench.engine, name, query, False) for query in others]
     return asked
+
+
+def ask_corpus() -> list[Asked]:
+    """Asks the corpus its own queries, of which some have no answer."""
+    collection = read_collection(CORPUS)
+    with open_bench(Workspace(), collection) as bench:
+        return [
+            _ask(bench.engine, "the corpus", query, bool(query.relevant))
+            for query in collection.queries
+        ]
 
 
 def _draw(rng: random.Random, queries: Sequence[JudgedQuery], count: int) -> list[JudgedQuery]:
@@ -174,15 +187,20 @@ def _print_held_out(name: str, asked: Sequence[Asked]) -> None:
 
 
 def _print_thresholds(asked: Sequence[Asked], weights: Numbers) -> None:
-    kept = [one for one in asked if len(one.evidence)]
-    relevant = np.concatenate(
-        [_sure(one.evidence, weights)[one.relevant > 0] for one in kept if one.answerable]
-    )
-    other = np.array([_sure(one.evidence[:1], weights)[0] for one in kept if not one.answerable])
-    print("\n| min_confidence | relevant results lost | unanswerable queries rejected |")
-    print("|---|---|---|")
+    """What it costs and brings to reject an answer when its best result is less sure than that."""
+    names = list(dict.fromkeys(one.collection for one in asked))
+    print("\nGood answers lost, unanswerable queries rejected:")
+    print(f"\n| least | {' | '.join(names)} |")
+    print("|---" * (len(names) + 1) + "|")
     for least in (0.02, 0.025, 0.03, 0.035, 0.05, 0.1, 0.2):
-        print(f"| {least:g} | {(relevant < least).mean():.1%} | {(other < least).mean():.1%} |")
+        cells = []
+        for name in names:
+            here = [one for one in asked if one.collection == name and len(one.evidence)]
+            rejected = np.array([_sure(one.evidence[:1], weights)[0] < least for one in here])
+            good = np.array([one.relevant[:SHOWN].any() for one in here])
+            other = np.array([not one.answerable for one in here])
+            cells.append(f"{rejected[good].mean():.1%}, {rejected[other].mean():.0%}")
+        print(f"| {least:g} | {' | '.join(cells)} |")
 
 
 def _print_reliability(asked: Sequence[Asked], weights: Numbers) -> None:

@@ -22,19 +22,13 @@ def drop_unsure(search: Searching) -> None:
     """Leaves out what dowse is not sure enough of."""
     asked_for, least = search.recipe.threshold.min_confidence, search.least_confidence
     unsure = [place for place, one in enumerate(search.candidates) if one.score < least]
-    if asked_for < 0 and (0 not in unsure or _holds_a_word(search)):
-        # What goes with the calibration is for the answer as a whole, and only where not a word of
-        # the query is held: dropping single results behind a good one cost nine points of recall
-        # on the shipped corpus, and any word of a query may be missing.
+    if asked_for < 0 and 0 not in unsure:
+        # What goes with the calibration is for the answer as a whole: dropping single results
+        # behind a good one cost nine points of recall on the shipped corpus.
         return
     scores = [candidate.score for candidate in search.candidates]
     told = {place: f"confidence {scores[place]:.4f} is below {least:g}" for place in unsure}
     search.drop("threshold", told)
-
-
-def _holds_a_word(search: Searching) -> bool:
-    places = (place for candidate in search.candidates for place in candidate.places)
-    return any(place.strategy == "keyword" and place.score > 0 for place in places)
 
 
 def drop_exact(search: Searching) -> None:

@@ -21,11 +21,11 @@ class Fit:
     score: float  # of the fused score
     lead: float  # of the first result's lead over the next document
     constant: float
-    least: float  # an answer that holds no word of the query is none when its best lies below
+    least: float  # an answer is none when its best lies below
 
 
 FITS: Mapping[str, Fit] = {
-    "all-MiniLM-L6-v2": Fit(score=7.14, lead=6.60, constant=-5.16, least=0.025)
+    "all-MiniLM-L6-v2": Fit(score=7.14, lead=6.60, constant=-5.16, least=0.02)
 }
 """By the name of the embedding model: cosines of another model mean something else."""
 

@@ -14,7 +14,7 @@ class ThresholdOptions:
 
     min_confidence: Annotated[
         float,
-        "Results below are dropped, 0 to 1; -1: only answers most unsure that hold no word of it.",
+        "Results below are dropped, 0 to 1; -1: answers whose best is most unsure, as a whole.",
     ] = -1.0
 
     def __post_init__(self) -> None:
