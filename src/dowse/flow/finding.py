@@ -112,7 +112,7 @@ def trust_the_readable(search: Searching) -> None:
     stored = search.stored(search.found_keys())
     trust = {key: latin_share(one.text) ** 2 for key, one in stored.items()}
     typical = math.fsum(trust.values()) / len(trust) if trust else 1.0
-    search.weights["semantic"] *= latin_share(search.query.text) * typical
+    search.weights["semantic"] *= latin_share(search.query.text) * typical**2
     if min(trust.values(), default=1.0) < 1.0:
         search.rankings = [
             trusted(ranking, trust) if ranking.strategy in {"semantic", "graph"} else ranking
