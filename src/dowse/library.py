@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -73,6 +73,7 @@ class Dowse:
         A folder that belongs to no project becomes one. `settings` hold for as long as it is open.
         `home` is where dowse keeps its files instead of in the user's own folders.
         """
+        self._home = home
         self._workspace = Workspace(_locations(home))
         self._settings = dict(settings)
         self.project, self._within = _select(self._workspace, place)
@@ -91,6 +92,14 @@ class Dowse:
     ) -> Self:
         """The same as calling the class: `with Dowse.open("notes") as notes: …`."""
         return cls(place, settings=settings, home=home)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.project.name!r}{' closed' if self._closed else ''}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent to another process, it is opened there anew: by its name, with the same settings."""
+        place = self._within[0] if self._within else self.project.name
+        return _reopened, (type(self), place, self._settings, self._home)
 
     def __enter__(self) -> Self:
         return self
@@ -154,6 +163,8 @@ class Dowse:
 
     def related(self, reference: str, n: int = 10) -> Related:
         """What belongs to a document by links, community and meaning, at most `n` of each."""
+        if n < 1:
+            raise UsageError("n must be at least 1.", "Leave it out for 10 of each kind.")
         with self._in_use() as engine:
             return engine.related(reference, n)
 
@@ -196,6 +207,15 @@ class Dowse:
             self._engine.close()
 
 
+def _reopened(
+    kind: type[Dowse],
+    place: str | os.PathLike[str],
+    settings: Mapping[str, Any],
+    home: str | os.PathLike[str] | None,
+) -> Dowse:
+    return kind(place, settings=settings, home=home)
+
+
 def _locations(home: str | os.PathLike[str] | None) -> Locations | None:
     """Where dowse's own files lie; the weights of models are shared in any case."""
     if home is None:
@@ -214,7 +234,8 @@ def _select(
     if isinstance(place, str) and workspace.projects.knows(place):
         return workspace.projects.get(place), []
     path = Path(os.path.realpath(Path(place).expanduser()))
-    if not path.exists():
+    # An empty text is a variable that nobody has set, not the current folder.
+    if not os.fspath(place) or not path.exists():
         known = ", ".join(project.name for project in workspace.projects.all()) or "none yet"
         raise NotFound(
             f"{os.fspath(place)!r} is neither a folder nor a project.", f"Known projects: {known}."
@@ -224,7 +245,7 @@ def _select(
 
 def _understood(query: str, asking: Asking) -> tuple[Filters, dict[str, Any]]:
     """The filters and the settings that a call asks for."""
-    if not query.strip():
+    if not isinstance(query, str) or not query.strip():
         raise UsageError("The query is empty.", "Say what to look for.")
     known = Asking.__annotations__
     for name in asking.keys() - known.keys():
@@ -232,15 +253,22 @@ def _understood(query: str, asking: Asking) -> tuple[Filters, dict[str, Any]]:
         raise UsageError(f"A search takes no {name!r}.", f"Did you mean {' or '.join(near)}?")
     given = {name: value for name, value in asking.items() if value is not None}
     wanted: dict[str, Any] = {
-        to: _several(given[name]) for name, to in _FILTERS.items() if name in given
+        to: _several(name, given[name]) for name, to in _FILTERS.items() if name in given
     }
     wanted |= {name: _date(given[name]) for name in ("after", "before") if name in given}
     changes = {full: given[name] for name, full in SHORT_NAMES.items() if name in given}
-    return Filters(**wanted), changes | dict(asking.get("settings") or {})
+    settings = given.get("settings", NOTHING)
+    if not isinstance(settings, Mapping):
+        raise UsageError("settings must be a mapping.", 'As in: settings={"search.top_k": 30}')
+    return Filters(**wanted), changes | dict(settings)
 
 
-def _several(value: Any) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
+def _several(name: str, value: Any) -> tuple[str, ...]:
+    several = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else value
+    texts = tuple(os.fspath(one) if isinstance(one, os.PathLike) else one for one in several)
+    if not all(isinstance(one, str) for one in texts):
+        raise UsageError(f"{name} must be a text or several, not {value!r}.", f'As in: {name}="x"')
+    return texts
 
 
 def _date(value: Any) -> str:

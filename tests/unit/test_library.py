@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -107,6 +108,15 @@ def test_what_is_neither_folder_nor_project_is_told(notes: Dowse) -> None:
     assert notes.project.name in refusal.value.hint
 
 
+def test_an_empty_place_is_not_the_current_folder(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    with pytest.raises(NotFound, match="neither a folder nor a project"):
+        Dowse("")
+    assert not (tmp_path / "own" / "data" / "projects").exists()
+
+
 def test_without_any_project_the_next_step_is_named() -> None:
     with pytest.raises(DowseError, match="no project yet"):
         Dowse()
@@ -157,6 +167,7 @@ def test_results_are_the_records_of_the_engine(notes: Dowse) -> None:
         ({"tags": "ops"}, {"guides/restore.md"}),
         ({"tags": ["ops", "reference"]}, set()),
         ({"path": ["guides/", "journal/"]}, {"guides/restore.md", "journal/day.txt"}),
+        ({"path": Path("journal")}, {"journal/day.txt"}),
         ({"category": "guide"}, {"guides/restore.md"}),
         ({"author": "ada"}, {"guides/restore.md"}),
         ({"source": ("txt",)}, {"journal/day.txt"}),
@@ -189,8 +200,15 @@ def test_what_cannot_be_said_is_told_with_what_can(notes: Dowse) -> None:
         notes.search("x", mode="psychic")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="not a date"):
         notes.search("x", after="soon")
-    with pytest.raises(UsageError, match="empty"):
-        notes.search("  ")
+    for query in ("  ", None, 5):
+        with pytest.raises(UsageError, match="empty"):
+            notes.search(query)  # type: ignore[arg-type]
+    wrong: list[dict[str, Any]] = [{"tags": 5}, {"path": [1]}, {"settings": "search.top_k"}]
+    for asking in wrong:
+        with pytest.raises(UsageError, match=next(iter(asking))):
+            notes.search("x", **asking)
+    with pytest.raises(UsageError, match="at least 1"):
+        notes.related("guides/restore.md", n=0)
 
 
 def test_answers_explanations_and_neighbours(notes: Dowse) -> None:
@@ -215,6 +233,16 @@ def test_progress_is_told(folder: Path) -> None:
         notes.index(progress=events.append)
         assert notes.index(rebuild=True, progress=events.append).added == 3
     assert {"scan", "index"} <= {event.stage for event in events}
+
+
+def test_it_can_be_sent_to_another_process(folder: Path, tmp_path: Path) -> None:
+    with Dowse(folder, settings={"search.top_n": 1}, home=tmp_path / "app") as notes:
+        notes.index()
+        with pickle.loads(pickle.dumps(notes)) as sent:  # noqa: S301  its own
+            assert sent.project == notes.project
+            assert len(sent.search("database").hits) == 1
+        assert repr(notes) == "<Dowse 'notes'>"
+    assert repr(notes) == "<Dowse 'notes' closed>"
 
 
 # ── Threads ──────────────────────────────────────────────────────────────────
