@@ -1,20 +1,17 @@
-"""The endpoint for streamable HTTP, behind a real server on this machine."""
+"""The endpoint for streamable HTTP, as `dowse serve` offers it, on this machine."""
 
 from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 
 import anyio
 import pytest
-import uvicorn
 from mcp import Client
-from starlette.applications import Starlette
-from starlette.routing import Route
 
-from dowse.front.mcp.http import mcp_endpoint
+from dowse.front.web.security import Door
+from dowse.front.web.server import Server, application
 from dowse.service import Service
 from mcp_client import ERAS, with_client
 
@@ -22,15 +19,7 @@ from mcp_client import ERAS, with_client
 @pytest.fixture
 def address(service: Service) -> Iterator[str]:
     """Where the endpoint is served."""
-    endpoint = mcp_endpoint(service, compat=True)
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with endpoint.run():
-            yield
-
-    app = Starlette(routes=[Route("/mcp", endpoint.app)], lifespan=lifespan)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+    server = Server(application(service, Door(), watch=False, compat=True))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

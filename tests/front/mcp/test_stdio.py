@@ -94,9 +94,9 @@ def test_a_project_that_is_none_is_told_at_once(home: Path) -> None:
     assert done.stdout == b""
 
 
-def _initialize(number: int = 1) -> dict[str, Any]:
+def _initialize(number: int = 1, revision: str = "2025-11-25") -> dict[str, Any]:
     client = {"name": "test", "version": "1"}
-    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+    params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": client}
     return {"jsonrpc": "2.0", "id": number, "method": "initialize", "params": params}
 
 
@@ -125,6 +125,26 @@ def _exchange(process: subprocess.Popen[str], message: dict[str, Any]) -> dict[s
     answer = json.loads(process.stdout.readline())
     assert isinstance(answer, dict)
     return answer
+
+
+@pytest.mark.parametrize(
+    ("asked", "spoken", "kinds"),
+    [
+        ("2024-11-05", "2024-11-05", {"text"}),
+        ("2025-03-26", "2025-03-26", {"text"}),
+        ("2025-06-18", "2025-06-18", {"text", "resource_link"}),
+        ("1999-01-01", "2025-11-25", {"text", "resource_link"}),
+        ("2099-01-01", "2025-11-25", {"text", "resource_link"}),
+    ],
+)
+def test_a_client_of_another_revision_gets_what_it_can_read(
+    running: subprocess.Popen[str], asked: str, spoken: str, kinds: set[str]
+) -> None:
+    assert _exchange(running, _initialize(1, asked))["result"]["protocolVersion"] == spoken
+    _exchange(running, {"jsonrpc": "2.0", "method": "notifications/initialized"})
+    call = {"name": "query_documents", "arguments": {"query": "restore"}}
+    answer = _exchange(running, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call})
+    assert {one["type"] for one in answer["result"]["content"]} == kinds
 
 
 def test_it_ends_at_once_when_stdin_does(running: subprocess.Popen[str]) -> None:

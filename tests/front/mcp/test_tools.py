@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 import pytest
 from mcp import Client
 from mcp.server.lowlevel.server import Server
-from mcp_types import ListToolsResult, ResourceLink
+from mcp_types import CallToolResult, ListToolsResult, ResourceLink
 
 from dowse.front.cli.link_shapes import NeighbourShape
 from dowse.front.cli.search_shapes import HitShape
@@ -17,6 +17,7 @@ from dowse.front.cli.shapes import PassageShape, ProjectShape
 from dowse.front.mcp import outputs
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.server import build_server
+from dowse.front.mcp.tools import ALIASES
 from dowse.present import count_tokens
 from dowse.service import Service
 from mcp_client import Ask, text_of, with_client
@@ -75,6 +76,32 @@ def test_other_names_are_there_only_when_asked_for(service: Service) -> None:
         tool.name for tool in _listed(build_server(Desk(lambda: service), [], compat=True)).tools
     }
     assert both - names == {"search", "get", "get_project_info"}
+
+
+def test_other_names_cost_little(service: Service) -> None:
+    listed = _listed(build_server(Desk(lambda: service), [], compat=True))
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) < _MOST_BYTES + 2560
+    by_name = {tool.name: tool for tool in listed.tools}
+    for other, spec in ALIASES.items():
+        brief, full = by_name[other], by_name[spec.name]
+        assert set(full.input_schema["properties"]) <= set(brief.input_schema["properties"])
+        assert brief.output_schema
+        assert full.output_schema
+        assert brief.output_schema["required"] == full.output_schema["required"]
+
+
+def test_the_other_search_takes_the_other_number_of_results(service: Service) -> None:
+    def search(**arguments: object) -> CallToolResult:
+        async def work(client: Client) -> CallToolResult:
+            return await client.call_tool("search", {"query": "database", **arguments})
+
+        found = with_client(build_server(Desk(lambda: service), [], compat=True), work)
+        assert isinstance(found, CallToolResult)
+        return found
+
+    assert len(search(top_k=1).structured_content["hits"]) == 1
+    assert len(search(top_n=2).structured_content["hits"]) == 2
+    assert "another name of top_n. Use one." in text_of(search(top_k=1, top_n=2))
 
 
 def test_a_query_finds_passages_and_links_to_their_documents(ask: Ask) -> None:

@@ -60,9 +60,18 @@ class ServeShape:
     help="A name by which requests may call the server, as behind a proxy; several: any.",
 )
 @click.option("--no-watch", is_flag=True, help="Do not follow changes of the documents.")
+@click.option(
+    "--compat", is_flag=True, help="Offer MCP tools as search, get and get_project_info as well."
+)
 @pass_call
 def command(  # noqa: PLR0917  click passes them by name
-    call: Call, host: str, port: int, token: str | None, names: tuple[str, ...], no_watch: bool
+    call: Call,
+    host: str,
+    port: int,
+    token: str | None,
+    names: tuple[str, ...],
+    no_watch: bool,
+    compat: bool,
 ) -> None:
     """Serve the web page, the JSON API and MCP from one warm process.
 
@@ -78,7 +87,7 @@ def command(  # noqa: PLR0917  click passes them by name
     door = door_for(host, token, names)
     start = call.workspace.projects.get(call.project).roots[0] if call.project else call.here
     service = Service(call.workspace, start)
-    server = Server(application(service, door, watch=not no_watch))
+    server = Server(application(service, door, watch=not no_watch, compat=compat))
     with bind(host, port) as listening, LineServer(service) as lines:
         bound = listening.getsockname()[1]
         _tell(call, ServeShape(_address(host, bound), door.token, lines.path))

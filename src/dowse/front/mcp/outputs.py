@@ -57,6 +57,11 @@ def _object(properties: Json, required: Sequence[str] = ()) -> Json:
     return schema | ({"required": list(required)} if required else {})
 
 
+def briefly(schema: Json) -> Json:
+    """The schema for a tool whose output is described elsewhere: what is always there."""
+    return {"type": "object", "required": schema["required"]}
+
+
 def _list(fields: Json) -> Json:
     return {"type": "array", "items": _object(fields)}
 
@@ -65,15 +70,16 @@ _URI: Json = {"uri": _STRING}
 _SOURCE: Json = {"project": _STRING, "about": _STRING}
 
 
-def _search(hits: Json) -> Json:
-    properties = {**_SOURCE, "query": _STRING, "hits": hits, "notices": _STRINGS}
+def _search(hits: Json, nothing: Json) -> Json:
+    properties = {**_SOURCE, "query": _STRING, "hits": hits, "notices": _STRINGS, **nothing}
     return _object(properties, ("project", "about", "hits", "notices"))
 
 
-SEARCH = _search(_list(HIT | _URI))
+_NOTHING: Json = {"nearest": _OBJECTS, "removed": _OBJECT}  # told when there are no hits
+SEARCH = _search(_list(HIT | _URI), _NOTHING)
 """What `query_documents` gives."""
 
-BRIEF_SEARCH = _search(_OBJECTS)
+BRIEF_SEARCH = _search(_OBJECTS, {})
 """The same for a tool whose hits are known from another one."""
 
 PASSAGES = _object(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from dowse.errors import UsageError
@@ -43,6 +43,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     low: float | None = None  # the least it may be, or a list may hold
     high: float | None = None  # the most
+    means: str = ""  # the parameter that it is another name of
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -99,12 +100,13 @@ class Parameter:
         return value
 
 
-def input_schema(parameters: Sequence[Parameter]) -> dict[str, Any]:
-    """The JSON Schema of a tool's input."""
+def input_schema(parameters: Sequence[Parameter], *, explained: bool = True) -> dict[str, Any]:
+    """The JSON Schema of a tool's input; what is explained elsewhere can be listed briefly."""
     required = [one.name for one in parameters if one.required]
+    shown = parameters if explained else [replace(one, meaning="") for one in parameters]
     return {
         "type": "object",
-        "properties": {one.name: one.schema for one in parameters},
+        "properties": {one.name: one.schema for one in shown},
         **({"required": required} if required else {}),
         "additionalProperties": False,
     }
@@ -125,4 +127,7 @@ def check_arguments(parameters: Sequence[Parameter], given: Arguments) -> Argume
     for one in parameters:
         if one.required and one.name not in said:
             raise UsageError(f"{one.name} is missing.", one.meaning)
-    return {name: known[name].check(value) for name, value in said.items()}
+    for name in said:
+        if known[name].means in said:
+            raise UsageError(f"{name} is another name of {known[name].means}.", "Use one.")
+    return {known[name].means or name: known[name].check(value) for name, value in said.items()}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _AT_ONCE = 4  # calls that work at the same time; each uses all cores while it embeds
+_LINKS_SINCE = "2025-06-18"  # older clients refuse a reply that holds a kind they do not know
 _ANNOTATIONS = types.ToolAnnotations(
     read_only_hint=True, idempotent_hint=True, open_world_hint=False
 )
@@ -74,7 +75,7 @@ class _Door:
         return types.ListToolsResult(tools=[_described(one) for one in self._tools.values()])
 
     async def call_tool(
-        self, _: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+        self, context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         self._desk.warm()
         spec = self._tools.get(params.name)
@@ -83,7 +84,8 @@ class _Door:
             raise MCPError(types.INVALID_PARAMS, message)
         try:
             arguments = check_arguments(spec.parameters, params.arguments or {})
-            return _result(await self._aside(partial(spec.run, self._desk, arguments)))
+            reply = await self._aside(partial(spec.run, self._desk, arguments))
+            return _result(reply, linked=context.protocol_version >= _LINKS_SINCE)
         except DowseError as error:
             return _failure(str(error))
         except OSError as error:
@@ -155,7 +157,7 @@ def _described(spec: ToolSpec) -> types.Tool:
         name=spec.name,
         title=spec.title,
         description=spec.description,
-        input_schema=input_schema(spec.parameters),
+        input_schema=input_schema(spec.parameters, explained=not spec.alias),
         output_schema=spec.output,
         annotations=_ANNOTATIONS,
     )
@@ -166,12 +168,12 @@ def _failure(said: str) -> types.CallToolResult:
     return types.CallToolResult(content=[content], is_error=True)
 
 
-def _result(reply: Reply) -> types.CallToolResult:
+def _result(reply: Reply, *, linked: bool) -> types.CallToolResult:
     links = [
         types.ResourceLink(
             uri=link.uri, name=link.name, title=link.title, mime_type="text/markdown"
         )
-        for link in reply.links
+        for link in (reply.links if linked else ())
     ]
     return types.CallToolResult(
         content=[types.TextContent(text=reply.text), *links],

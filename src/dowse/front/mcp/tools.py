@@ -26,6 +26,7 @@ class ToolSpec:
     parameters: tuple[Parameter, ...]
     output: Json  # the schema of what it gives
     works: str  # the module and the function that do it
+    alias: bool = False  # another tool's other name: listed briefly
 
     def run(self, desk: Desk, arguments: Arguments) -> Reply:
         """Does it; the engine is loaded no sooner."""
@@ -35,9 +36,11 @@ class ToolSpec:
         return reply
 
 
-_PROJECT = Parameter("project", "string", "One of the projects.")
+_PROJECT = Parameter(
+    "project", "string", "Which project; needed if unclear."
+)
 _MAX_TOKENS = Parameter("max_tokens", "integer", "Longest reply, in tokens.", low=100, high=100_000)
-_TOP_N = Parameter("top_n", "integer", "How many results.", low=1, high=100)
+_TOP_N = Parameter("top_n", "integer", "How many results; 5.", low=1, high=100)
 _MIN_CONFIDENCE = Parameter(
     "min_confidence", "number", "Drop lower scores; 0.3 is strict.", low=0, high=1
 )
@@ -51,7 +54,7 @@ _FILTERS = (
     *_COMMON_FILTERS,
     Parameter("category", "strings", "Any of these."),
     Parameter("author", "strings", "Any of these."),
-    Parameter("source", "strings", "Endings of the file, as md or pdf."),
+    Parameter("source", "strings", "File endings, as md or pdf."),
     Parameter("language", "strings", "Of code in it."),
 )
 
@@ -75,7 +78,7 @@ _QUERY = ToolSpec(
         _MIN_CONFIDENCE,
         Parameter("parents", "boolean", "Whole sections instead of passages."),
         Parameter("per_doc", "integer", "Most results of one document; 0: any.", low=0),
-        Parameter("mmr", "boolean", "Prefer results that differ from each other."),
+        Parameter("mmr", "boolean", "Prefer results that differ."),
         Parameter("rerank", "boolean", "Read the first results once more; slower."),
         Parameter("preset", "string", "A named set of settings.", choices=tuple(PRESETS)),
         _MAX_TOKENS,
@@ -103,12 +106,12 @@ _GET = ToolSpec(
     "get_document",
     "Read documents",
     "Read documents, sections, passages or lines of them; several at once. A reference is a path,"
-    " path:line, path:line:count, the id or uri of a hit, or the end of a path.",
+    " path:line, path:first-last, the id or uri of a hit, or the end of a path.",
     (
         Parameter(
             "references",
             "strings",
-            'For example ["guides/restore.md:12:20"].',
+            'For example ["guides/restore.md:12-31"].',
             required=True,
             low=1,
             high=20,
@@ -145,16 +148,24 @@ _INFO = ToolSpec(
 TOOLS = (_QUERY, _HYPOTHESIS, _GET, _RELATED, _INFO)
 """All tools, in the order they are listed."""
 
-ALIASES = {"search": _QUERY, "get": _GET, "get_project_info": _INFO}
+_TOP_K = replace(_TOP_N, name="top_k", means="top_n")
+ALIASES = {
+    "search": replace(_QUERY, parameters=(*_QUERY.parameters, _TOP_K)),
+    "get": _GET,
+    "get_project_info": _INFO,
+}
 """Names that another system used for the same, for agents that know it."""
 
 
 def tools(*, compat: bool = False) -> dict[str, ToolSpec]:
     """The tools by name; with `compat`, also under their other names."""
     found = {one.name: one for one in TOOLS}
-    if compat:
-        found |= {
-            name: replace(one, name=name, title=name, description=f"Another name of {one.name}.")
-            for name, one in ALIASES.items()
-        }
-    return found
+    return found | (
+        {name: _other_name(name, one) for name, one in ALIASES.items()} if compat else {}
+    )
+
+
+def _other_name(name: str, spec: ToolSpec) -> ToolSpec:
+    told = f"Another name of {spec.name}, where the parameters are explained."
+    output = outputs.briefly(spec.output)
+    return replace(spec, name=name, title=name, description=told, output=output, alias=True)

@@ -42,14 +42,16 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _GRACE = 3  # seconds that requests at hand are given when the server stops
 
 
-def application(service: Service, door: Door, *, watch: bool = True) -> ASGIApp:
+def application(
+    service: Service, door: Door, *, watch: bool = True, compat: bool = False
+) -> ASGIApp:
     """The whole server as an ASGI application, with its checks around it."""
     watchers = Watchers(service)
     routes: list[BaseRoute] = [
         Mount(ROOT, Router(_api(Shared(service, watchers)), redirect_slashes=False)),
         Mount("/api", routes=[]),
     ]
-    mcp = _mcp(service)
+    mcp = _mcp(service, compat=compat)
     routes += [Route("/mcp", mcp.app)] if mcp else []
     if (PAGE / "index.html").is_file():
         routes.append(Mount("/", app=StaticFiles(directory=PAGE, html=True)))
@@ -90,13 +92,13 @@ async def _description(_: Request) -> Response:
     return answer(description())
 
 
-def _mcp(service: Service) -> McpEndpoint | None:
+def _mcp(service: Service, *, compat: bool) -> McpEndpoint | None:
     """The MCP endpoint; None where its package is not installed."""
     try:
         from dowse.front.mcp.http import mcp_endpoint  # noqa: PLC0415  an optional part
     except ImportError:
         return None
-    return mcp_endpoint(service)
+    return mcp_endpoint(service, compat=compat)
 
 
 def door_for(host: str, token: str | None, names: Sequence[str] = ()) -> Door:
