@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,7 +15,9 @@ from dowse.errors import DowseError
 from dowse.flow import IndexReport
 from dowse.projects import Project
 from dowse.types import Announce, Event, silent
-from dowse.workspace import Workspace
+from dowse.workspace import Chosen, Workspace
+
+_log = logging.getLogger("dowse.service")
 
 
 @dataclass(slots=True)
@@ -39,7 +42,8 @@ class Service:
         self.workspace = workspace
         self._start = start or Path.cwd()
         self._lock = threading.Lock()
-        self._engines: dict[str, Engine] = {}
+        # By name: what an engine was opened for, and the engine.
+        self._engines: dict[str, tuple[tuple[Project, Chosen], Engine]] = {}
         self._jobs: dict[str, Job] = {}
 
     def projects(self) -> list[Project]:
@@ -54,11 +58,13 @@ class Service:
         """The open engine of a project."""
         project = self.project(name)
         with self._lock:
-            known = self._engines.get(project.name)
-            if known is None or known.settings != self.workspace.settings(project).settings:
-                known = self.workspace.open(project, fetch=False)
-                self._engines[project.name] = known
-            return known
+            # Folders, settings and consent may have changed since it was opened.
+            wanted = (project, self.workspace.settings(project))
+            opened_for, engine = self._engines.get(project.name, (None, None))
+            if engine is None or opened_for != wanted:
+                engine = self.workspace.open(project, fetch=False)
+                self._engines[project.name] = (wanted, engine)
+            return engine
 
     def watch(
         self,
@@ -104,7 +110,7 @@ class Service:
     def close(self) -> None:
         """Lets go of everything that is open."""
         with self._lock:
-            for engine in self._engines.values():
+            for _, engine in self._engines.values():
                 engine.close()
             self._engines.clear()
 
@@ -116,6 +122,10 @@ class Service:
             job.error = error
         except OSError as error:
             job.error = DowseError(f"{error}.", "Check the disk and the permissions: dowse doctor")
+        except Exception as error:  # noqa: BLE001  in a thread nobody else would tell of it
+            _log.exception("Indexing %s failed", project.name)
+            told = f"{type(error).__name__}: {error}."
+            job.error = DowseError(told, f"See what it is with: dowse index -v -p {project.name}")
         finally:
             job.ended.set()
             if done is not None:

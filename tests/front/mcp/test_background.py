@@ -11,6 +11,7 @@ import pytest
 from mcp import Client
 from mcp.server.lowlevel.server import Server
 
+from command_line import Dowse
 from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.front.mcp.desk import Desk
@@ -118,6 +119,32 @@ def test_a_failure_of_the_machine_ends_a_run(
     monkeypatch.setattr(Engine, "index", fail)
     service.index("notes")
     assert "No space left on device" in str(_finished(service, "notes").error)
+
+
+def test_a_failure_that_nobody_foresaw_ends_a_run_and_is_told(
+    ask: Ask, service: Service, new_project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(Engine, "index", fail)
+    service.index(new_project)
+    _finished(service, new_project)
+    again = ask("query_documents", query="tide", project=new_project)
+    assert "The last attempt failed: ZeroDivisionError: division by zero." in text_of(again)
+    assert "dowse index -v" in text_of(again)
+    _finished(service, new_project)
+
+
+def test_folders_that_a_project_gets_later_are_searched_too(
+    ask: Ask, home: Path, dowse: Dowse
+) -> None:
+    assert not ask("query_documents", query="lighthouse").is_error  # the project is open by now
+    (home / "more").mkdir()
+    (home / "more" / "tide.md").write_text("# Tide\n\nThe tide gauge is new.\n")
+    assert dowse("index", home / "more", "-p", "notes").code == 0
+    found = ask("query_documents", query="tide gauge is new", top_n=1).structured_content
+    assert [hit["document"] for hit in found["hits"]] == ["@more/tide.md"]
 
 
 def test_a_cancelled_call_lets_go_and_others_go_on(
