@@ -48,7 +48,7 @@ def test_a_file_is_made(dowse: Dowse, client: Client) -> None:
     assert seen["backup"] is None
     assert seen["path"] == str(client.path)
     assert _entry(client)["command"] == DOWSE
-    assert ("type" in _entry(client)) == client.typed
+    assert dict(client.says).items() <= _entry(client).items()
 
 
 def test_what_else_is_in_the_file_stays(dowse: Dowse, client: Client) -> None:
@@ -74,6 +74,40 @@ def test_a_second_time_changes_nothing(dowse: Dowse, client: Client) -> None:
     assert "has it already" in seen.out.replace("\n", " ")
     assert client.path.read_bytes() == before
     assert not list(client.path.parent.glob("*before-dowse*"))
+
+
+def test_what_the_user_noted_in_the_entry_stays(dowse: Dowse, client: Client) -> None:
+    old = {"url": "x", "disabled": True, "env": {"HTTPS_PROXY": "p", "DOWSE_CACHE_DIR": "/old"}}
+    client.path.parent.mkdir(parents=True, exist_ok=True)
+    client.path.write_text(json.dumps({client.key: {"dowse": old | {"args": ["old"]}}}))
+    assert dowse("mcp", "install", "--client", client.name, "--write").code == 0
+    entry = _entry(client)
+    assert entry["disabled"] is True
+    assert "url" not in entry
+    assert entry["args"] == ["mcp"]
+    assert entry["env"]["HTTPS_PROXY"] == "p"
+    assert entry["env"]["DOWSE_CACHE_DIR"] == os.environ["DOWSE_CACHE_DIR"]
+    assert "has it already" in dowse("mcp", "install", "--client", client.name, "--write").out
+
+
+def test_ends_of_lines_stay_as_they_are(dowse: Dowse) -> None:
+    path = _BY_NAME["cursor"].path
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b'{\r\n\t"a": 1\r\n}\r\n')
+    assert dowse("mcp", "install", "--client", "cursor", "--write").code == 0
+    written = path.read_bytes()
+    assert written.startswith(b'{\r\n\t"a": 1,\r\n\t"mcpServers"')
+    assert written.count(b"\r\n") == written.count(b"\n")
+
+
+def test_a_place_that_cannot_be_written_is_told(dowse: Dowse, home: Path) -> None:
+    (home / "file").write_text("")
+    seen = dowse(
+        "mcp", "install", "--client", "cursor", "--write", "--file", home / "file" / "mcp.json"
+    )
+    assert seen.code == 2
+    assert "cannot be read" in seen.err.replace("\n", " ")
+    assert "Traceback" not in seen.err
 
 
 @pytest.mark.parametrize(
@@ -172,6 +206,23 @@ def test_every_system_has_its_place(
     monkeypatch.delenv("APPDATA", raising=False)
     monkeypatch.setattr(sys, "platform", platform)
     assert _BY_NAME["claude-desktop"].path == home / expected
+
+
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [
+        ("darwin", ".config/zed/settings.json"),
+        ("win32", "AppData/Roaming/zed/settings.json"),
+        ("linux", ".config/zed/settings.json"),
+    ],
+)
+def test_editors_keep_theirs_elsewhere(
+    home: Path, monkeypatch: pytest.MonkeyPatch, platform: str, expected: str
+) -> None:
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.delenv("APPDATA", raising=False)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert _BY_NAME["zed"].path == home / expected
 
 
 def test_the_program_is_the_one_that_runs() -> None:

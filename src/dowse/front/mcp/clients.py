@@ -14,7 +14,11 @@ from dowse.errors import NotFound
 NAME = "dowse"
 """The name under which clients list the server."""
 
-_FOLDERS = ("DOWSE_CONFIG_DIR", "DOWSE_DATA_DIR", "DOWSE_CACHE_DIR")
+FOLDERS = ("DOWSE_CONFIG_DIR", "DOWSE_DATA_DIR", "DOWSE_CACHE_DIR")
+"""What an entry passes on of the environment."""
+
+OWN = ("type", "source", "command", "args", "env", "url", "httpUrl", "serverUrl", "headers")
+"""What tells how a server is reached; the rest of an entry belongs to the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,47 +27,55 @@ class Client:
 
     name: str
     title: str
-    file: str  # its configuration: "~" is the user's home, "{apps}" where programs keep settings
+    file: str  # its configuration: "~" is the user's home, "{apps}" and "{config}" see below
     key: str = "mcpServers"  # the object in it that holds the servers
-    typed: bool = False  # whether an entry says that it is started over stdio
+    says: tuple[tuple[str, str], ...] = ()  # what an entry must say beside the command
     then: str = "Start it again."  # what makes it read the file
 
     @property
     def path(self) -> Path:
         """Its configuration file, for this user or for the current folder."""
-        return Path(self.file.format(apps=_applications())).expanduser().absolute()
+        file = self.file.format(apps=_applications(), config=_configurations())
+        return Path(file).expanduser().absolute()
 
     def entry(self, command: list[str]) -> dict[str, Any]:
         """What tells it to start a command."""
-        entry: dict[str, Any] = {"type": "stdio"} if self.typed else {}
-        entry |= {"command": command[0], "args": command[1:]}
+        entry: dict[str, Any] = {**dict(self.says), "command": command[0], "args": command[1:]}
         # A client started from the desktop does not know what the shell was told.
-        moved = {name: os.environ[name] for name in _FOLDERS if os.environ.get(name)}
+        moved = {name: os.environ[name] for name in FOLDERS if os.environ.get(name)}
         return entry | ({"env": moved} if moved else {})
 
 
+_STDIO = (("type", "stdio"),)
 CLIENTS = (
     Client(
         "claude-code",
         "Claude Code",
         ".mcp.json",
-        typed=True,
+        says=_STDIO,
         then="It holds for this folder; start claude there.",
     ),
     Client("claude-desktop", "Claude Desktop", "{apps}/Claude/claude_desktop_config.json"),
-    Client("cursor", "Cursor", "~/.cursor/mcp.json"),
+    Client("cursor", "Cursor", "~/.cursor/mcp.json", says=_STDIO),
     Client(
         "vscode",
         "Visual Studio Code",
         ".vscode/mcp.json",
         key="servers",
-        typed=True,
+        says=_STDIO,
         then="It holds for this folder; press Start above the entry.",
     ),
     Client("windsurf", "Windsurf", "~/.codeium/windsurf/mcp_config.json"),
     Client("gemini-cli", "Gemini CLI", "~/.gemini/settings.json"),
     Client("lm-studio", "LM Studio", "~/.lmstudio/mcp.json"),
-    Client("zed", "Zed", "~/.config/zed/settings.json", key="context_servers"),
+    Client(
+        "zed",
+        "Zed",
+        "{config}/zed/settings.json",
+        key="context_servers",
+        says=(("source", "custom"),),  # newer versions do not need it, older ones refuse without
+        then="It reads the file at once.",
+    ),
 )
 """The clients whose configuration is known."""
 
@@ -86,7 +98,13 @@ def start_command(project: str | None) -> list[str]:
     return [str(Path(found).absolute()), "mcp", *(["-p", project] if project else [])]
 
 
+def _configurations() -> Path:
+    """Where programs keep settings that people edit."""
+    return Path.home() / ".config" if sys.platform == "darwin" else _applications()
+
+
 def _applications() -> Path:
+    """Where programs of the desktop keep settings."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"
     if sys.platform == "win32":

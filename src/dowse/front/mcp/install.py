@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dowse.errors import Refused
-from dowse.front.mcp.clients import NAME
+from dowse.front.mcp.clients import FOLDERS, NAME, OWN
 
 _INDENT = re.compile(r"^\{\s*?\n(?P<indent>[ \t]+)\"")
 
@@ -40,12 +40,25 @@ def plan(path: Path, key: str, entry: dict[str, Any]) -> Change:
     servers = whole.get(key, {})
     if not isinstance(servers, dict):
         raise _refused(path, f'"{key}" in it is not an object')
-    if servers.get(NAME) == entry and before is not None:
+    known = servers.get(NAME)
+    wanted = _with_choices(entry, known) if isinstance(known, dict) else entry
+    if before is not None and known == wanted:
         return Change(path, before, before)
-    whole[key] = servers | {NAME: entry}
+    whole[key] = servers | {NAME: wanted}
     indent = _INDENT.match(before or "")
-    after = json.dumps(whole, indent=indent["indent"] if indent else 2, ensure_ascii=False)
-    return Change(path, before, after + "\n")
+    after = json.dumps(whole, indent=indent["indent"] if indent else 2, ensure_ascii=False) + "\n"
+    return Change(path, before, after.replace("\n", "\r\n") if "\r\n" in (before or "") else after)
+
+
+def _with_choices(entry: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    """The entry with what the user or the client has noted beside what dowse writes."""
+    merged = {name: value for name, value in known.items() if name not in OWN} | entry
+    others = known.get("env")
+    if not isinstance(others, dict):
+        return merged
+    env = {name: value for name, value in others.items() if name not in FOLDERS}
+    env |= entry.get("env", {})
+    return merged | ({"env": env} if env else {})
 
 
 def write(change: Change) -> Path | None:

@@ -36,9 +36,7 @@ class ToolSpec:
         return reply
 
 
-_PROJECT = Parameter(
-    "project", "string", "Which project; needed if unclear."
-)
+_PROJECT = Parameter("project", "string", "Which project; needed if unclear.")
 _MAX_TOKENS = Parameter("max_tokens", "integer", "Longest reply, in tokens.", low=100, high=100_000)
 _TOP_N = Parameter("top_n", "integer", "How many results; 5.", low=1, high=100)
 _MIN_CONFIDENCE = Parameter(
