@@ -139,7 +139,8 @@ class Guard:
     def _has_token(self, headers: Headers) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         wanted = self._door.token.encode()
-        return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), wanted)
+        sent = given.strip().encode("latin-1")  # the bytes as they came
+        return scheme.lower() == "bearer" and hmac.compare_digest(sent, wanted)
 
     async def _within_limits(self, scope: Scope, receive: Receive, sending: _Sending) -> None:
         limits = self._door.limits

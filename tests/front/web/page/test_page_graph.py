@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,9 +55,45 @@ def test_the_graph_zooms_by_wheel_buttons_and_keys(site: Any) -> None:
     assert second > first
     page.locator("#graph-canvas").hover(position={"x": 600, "y": 300})
     page.mouse.wheel(0, -300)
-    page.wait_for_function(f"({zoom})() > {second}")
+    page.wait_for_function(f"() => ({zoom})() > {second}")
     page.locator("#graph-canvas").focus()
     page.keyboard.press("-")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("0")
-    page.wait_for_function(f"Math.abs(({zoom})() - {first}) < 0.01")
+    page.wait_for_function(f"() => Math.abs(({zoom})() - {first}) < 0.01")
+
+
+def test_a_graph_of_thousands_settles_and_can_be_used(site: Any) -> None:
+    page = site.open()
+    documents = [
+        {"id": f"{at}.md", "title": f"Note {at}", "community": at % 40, "tags": []}
+        for at in range(3000)
+    ]
+    edges = [
+        {"source": f"{at}.md", "target": f"{(at * 7 + 40 * step) % 3000}.md"}
+        for at in range(3000)
+        for step in (1, 2)
+    ]
+    told = {"project": "notes", "documents": documents, "edges": edges}
+    page.route("**/api/v1/graph?*", lambda route: route.fulfill(json=told))
+    page.click("#view-graph")
+    expect(page.locator(".graph-panel")).to_contain_text("3,000 documents")
+    page.fill("#graph-find", "Note 2999")
+    expect(page.locator("#graph-found button")).to_have_count(1)
+    settled = "() => document.getElementById('graph-canvas').picture.step === 260"
+    page.wait_for_function(settled, timeout=60_000)
+    far = "(node) => Number.isFinite(node.x) && Math.hypot(node.x, node.y) < 1e5"
+    nodes = "document.getElementById('graph-canvas').picture.nodes"
+    assert page.evaluate(f"{nodes}.every({far})")
+
+
+def test_the_graph_is_drawn_anew_when_the_index_changes(site: Any, notes: Path) -> None:
+    page = site.open("#view=graph")
+    expect(page.locator(".graph-panel")).to_contain_text("6 documents")
+    (notes / "fresh.md").write_text("# Fresh\n\nSee [[stations]].\n", "utf-8")
+    page.click("#status")
+    page.click("#index-start")
+    expect(page.locator("#index")).to_contain_text("7 documents")
+    page.keyboard.press("Escape")
+    expect(page.locator(".graph-panel")).to_contain_text(re.compile("7 documents"))
+    page.get_by_role("button", name="Zoom in").click()

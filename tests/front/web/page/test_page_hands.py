@@ -28,6 +28,12 @@ _CONTRAST = """() => {
     return rgba(getComputedStyle(document.documentElement).backgroundColor);
   };
   const poor = [];
+  for (const field of document.querySelectorAll("input[placeholder]")) {
+    if (!field.checkVisibility()) continue;
+    const hint = rgba(getComputedStyle(field, "::placeholder").color);
+    const [a, b] = [light(hint), light(behind(field))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) poor.push(`placeholder ${field.placeholder}`);
+  }
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const node = walker.currentNode.parentElement;
@@ -38,6 +44,27 @@ _CONTRAST = """() => {
     const [a, b] = [light(rgba(colour)), light(behind(node))].sort((x, y) => y - x);
     const contrast = (a + 0.05) / (b + 0.05);
     if (contrast < 4.5) poor.push(`${words}: ${contrast.toFixed(2)}`);
+  }
+  return poor;
+}"""
+
+# For every community: the contrast of its colour with the ground that discs lie on.
+_DISCS = """() => {
+  const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const light = (colour) => {
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+    return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((v) => v / 255)
+      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+      .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
+  };
+  const canvas = document.getElementById("graph-canvas");
+  const ground = light(getComputedStyle(canvas).backgroundColor);
+  const poor = [];
+  for (const community of [null, ...new Set(canvas.picture.nodes.map((node) => node.community))]) {
+    const colour = canvas.picture.colour(community);
+    const [a, b] = [light(colour), ground].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 3) poor.push(`${colour}: ${(a + 0.05) / (b + 0.05)}`);
   }
   return poor;
 }"""
@@ -123,7 +150,43 @@ def test_every_text_has_contrast(site: Any, scheme: Any) -> None:
     assert page.evaluate(_CONTRAST) == []
     page.click("#tab-why")
     assert page.evaluate(_CONTRAST) == []
-    page.click("#help-open")
+    for opener, dialog in (("#help-open", "#help"), ("#status", "#index")):
+        page.click(opener)
+        expect(page.locator(dialog)).to_be_visible()
+        assert page.evaluate(_CONTRAST) == []
+        page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_answers_related_documents_and_the_graph_have_contrast(site: Any, scheme: Any) -> None:
+    page = site.open("#q=what must be stopped before a restore?&tab=related", color_scheme=scheme)
+    expect(page.locator("#answer .source").first).to_be_visible()
+    expect(page.locator(".related-link").first).to_be_visible()
+    page.click("#filter-add")
+    assert page.evaluate(_CONTRAST) == []
+    page.click("#view-graph")
+    expect(page.locator(".legend").first).to_be_visible()
+    page.locator(".legend").first.click()
+    assert page.evaluate(_CONTRAST) == []
+    page.fill("#graph-find", "stations")
+    page.press("#graph-find", "Enter")
+    expect(page.locator(".graph-view .reader h2").first).to_have_text("Stations")
+    assert page.evaluate(_CONTRAST) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_names_in_the_graph_and_its_discs_can_be_told_from_the_ground(
+    site: Any, scheme: Any
+) -> None:
+    page = site.open("#view=graph", color_scheme=scheme)
+    expect(page.locator(".legend").first).to_be_visible()
+    assert page.evaluate(_DISCS) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_start_has_contrast(site: Any, scheme: Any) -> None:
+    page = site.open(color_scheme=scheme)
+    expect(page.locator(".examples")).to_be_visible()
     assert page.evaluate(_CONTRAST) == []
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,21 +84,56 @@ def test_what_an_address_says_is_text(site: Any) -> None:
     site.troubles[:] = [one for one in site.troubles if "status of 4" not in one]
 
 
-def test_a_token_is_asked_for_and_kept(serving: Callable[..., Any], service: Service) -> None:
+@pytest.fixture
+def guarded(serving: Callable[..., Any], service: Service) -> Iterator[tuple[Any, str]]:
+    """A page that nobody has given the token yet, and where the server is."""
     site = serving(service, Door(token=_TOKEN))
     context = site.browser.new_context()
-    try:
-        page = context.new_page()
-        page.set_default_timeout(8_000)
-        page.goto(site.address + "#q=restore")
-        page.fill("#token-value", _TOKEN)
-        page.press("#token-value", "Enter")
-        expect(page.locator(".hit").first).to_be_visible()
-        page.reload()
-        expect(page.locator(".hit").first).to_be_visible()
-        expect(page.locator("#token")).to_be_hidden()
-    finally:
-        context.close()
+    page = context.new_page()
+    page.set_default_timeout(8_000)
+    yield page, site.address
+    context.close()
+
+
+def test_a_token_is_asked_for_and_kept(guarded: tuple[Any, str]) -> None:
+    page, address = guarded
+    page.goto(address + "#q=restore")
+    page.fill("#token-value", "a wrong one")
+    page.press("#token-value", "Enter")
+    expect(page.locator("#token-wrong")).to_be_visible()
+    page.fill("#token-value", _TOKEN)
+    page.press("#token-value", "Enter")
+    expect(page.locator(".hit").first).to_be_visible()
+    page.reload()
+    expect(page.locator(".hit").first).to_be_visible()
+    expect(page.locator("#token")).to_be_hidden()
+    assert page.context.cookies() == []
+
+
+def test_a_token_need_not_be_given(guarded: tuple[Any, str]) -> None:
+    page, address = guarded
+    page.goto(address)
+    page.fill("#token-value", "a wrong one")
+    page.press("#token-value", "Enter")
+    expect(page.locator("#token-wrong")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#notices [role=alert]")).to_contain_text("asks for a token")
+    expect(page.locator("#token")).to_be_hidden()
+
+
+def test_a_link_brings_the_token_which_does_not_stay_in_the_address(
+    guarded: tuple[Any, str],
+) -> None:
+    page, address = guarded
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{address}#token={_TOKEN}&q=restore")
+    expect(page.locator(".hit").first).to_be_visible()
+    assert _TOKEN not in page.url
+    assert "q=restore" in page.url
+    assert not [url for url in asked if _TOKEN in url.partition("#")[0]]
+    page.reload()
+    expect(page.locator(".hit").first).to_be_visible()
 
 
 def test_the_state_of_the_index_is_shown_and_mended(site: Any, notes: Path) -> None:
@@ -107,6 +142,7 @@ def test_the_state_of_the_index_is_shown_and_mended(site: Any, notes: Path) -> N
     expect(page.locator("#status-text")).to_contain_text("1 to index")
     page.click("#status")
     expect(page.locator("#index")).to_contain_text("1 new")
+    expect(page.locator("#index")).to_contain_text("not followed")
     page.click("#index-start")
     expect(page.locator("#index")).to_contain_text("unchanged")
     page.keyboard.press("Escape")

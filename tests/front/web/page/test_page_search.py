@@ -106,3 +106,67 @@ def test_another_project_can_be_chosen(
     expect(page.locator(".hit-title").first).to_have_text("Soup")
     expect(page.locator("#status-text")).to_have_text("1 document")
     assert "project=recipes" in page.url
+
+
+def test_more_results_are_shown_when_there_are_some(site: Any) -> None:
+    page = site.open("#q=barometer of part&n=3")
+    expect(page.locator(".hit")).to_have_count(3)
+    page.locator("#more").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".hit")).to_have_count(6)
+    expect(page.locator("#more")).to_be_focused()
+    page.fill("#query", "lighthouse")
+    expect(page.locator(".hit-title").first).to_have_text("Lonely")
+    assert "n=6" not in page.url
+
+
+def test_links_lead_to_their_project_in_a_new_tab_too(site: Any) -> None:
+    page = site.open("#q=wait for the database to answer")
+    link = page.locator(".prose a", has_text="stations")
+    address = str(link.get_attribute("href"))
+    assert address == "?project=notes&document=reference%2Fstations.md"
+    other = site.open(address)
+    expect(other.locator("#reader h2").first).to_have_text("Stations")
+
+
+# ── Answers ──────────────────────────────────────────────────────────────────
+
+
+def test_a_question_is_answered_with_sources(site: Any) -> None:
+    page = site.open()
+    page.locator("#query").press_sequentially("what must be stopped before a restore")
+    expect(page.locator(".hit").first).to_be_visible()
+    expect(page.locator("#answer")).to_be_hidden()
+    page.locator("#query").press_sequentially("?")
+    expect(page.locator("#answer")).to_contain_text("Stop the writer before you restore")
+    expect(page.locator("#announcer")).to_contain_text("Answer:")
+    source = page.locator("#answer .source").first
+    source.click()
+    place = int(source.inner_text()) - 1
+    expect(page.locator(".hit").nth(place)).to_have_attribute("aria-selected", "true")
+    page.fill("#query", "lighthouse")
+    expect(page.locator(".hit-title").first).to_have_text("Lonely")
+    expect(page.locator("#answer")).to_be_hidden()
+
+
+def test_an_answer_can_be_asked_for_and_closed(site: Any) -> None:
+    page = site.open("#q=stop the writer")
+    expect(page.locator(".hit").first).to_be_visible()
+    page.locator("#query").blur()
+    page.keyboard.press("a")
+    expect(page.locator("#answer")).to_contain_text("In the words of the documents")
+    page.get_by_role("button", name="Close the answer").click()
+    expect(page.locator("#answer")).to_be_hidden()
+    page.click("#answer-ask")
+    expect(page.locator("#answer")).to_contain_text("writer")
+
+
+def test_results_do_not_wait_for_the_answer(site: Any) -> None:
+    page = site.open()
+    page.route("**/api/v1/answer?*", lambda _: None)  # it never comes
+    page.fill("#query", "what is the barometer?")
+    expect(page.locator(".hit-title").first).to_have_text("Long")
+    expect(page.locator("#working")).to_be_hidden()
+    page.fill("#query", "where is the lighthouse?")
+    expect(page.locator(".hit-title").first).to_have_text("Lonely")
+    expect(page.locator("#answer")).to_be_hidden()

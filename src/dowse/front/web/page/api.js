@@ -12,6 +12,33 @@ export class ApiError extends Error {
 }
 
 let askForToken = async () => null;
+let token = "";
+
+/** Takes over the token that was kept, or that a link brought along; it does not stay in the address. */
+export function start() {
+  const told = new URLSearchParams(location.hash.slice(1));
+  const brought = told.get("token");
+  if (brought) {
+    told.delete("token");
+    history.replaceState(null, "", told.size ? `#${told}` : location.pathname + location.search);
+    keep(brought);
+    return;
+  }
+  try {
+    token = sessionStorage.getItem(TOKEN) ?? "";
+  } catch {
+    // Without a place to keep it, it is asked for each time the page is opened.
+  }
+}
+
+function keep(given) {
+  token = given;
+  try {
+    sessionStorage.setItem(TOKEN, given);
+  } catch {
+    // As above.
+  }
+}
 
 /** Says who asks the user for the server's token when one is needed. */
 export function onTokenNeeded(ask) {
@@ -31,8 +58,8 @@ function address(path, parameters) {
 }
 
 async function call(path, parameters, { method = "GET", signal } = {}) {
-  const token = sessionStorage.getItem(TOKEN);
-  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const sent = token;
+  const headers = sent ? { Authorization: `Bearer ${encoded(sent)}` } : {};
   let response;
   try {
     response = await fetch(address(path, parameters), { method, headers, signal, cache: "no-store" });
@@ -41,16 +68,21 @@ async function call(path, parameters, { method = "GET", signal } = {}) {
     throw new ApiError("The server does not answer.", "Start it with: dowse serve");
   }
   if (response.status === 401) {
-    const given = await askForToken();
+    // While this one was on its way, another may have brought the right one.
+    const given = token === sent ? await askForToken(Boolean(sent)) : token;
     if (given) {
-      sessionStorage.setItem(TOKEN, given);
+      keep(given);
       return call(path, parameters, { method, signal });
     }
+    throw new ApiError("This server asks for a token.", "Reload the page to give it.", 401);
   }
   const body = await response.json().catch(() => ({}));
   if (!response.ok) throw new ApiError(body.error ?? `The server said ${response.status}.`, body.hint ?? "", response.status);
   return body;
 }
+
+/** Headers hold bytes: other letters go as those of UTF-8. */
+const encoded = (text) => String.fromCharCode(...new TextEncoder().encode(text));
 
 /** What a search sends, from the state of the page. */
 function asked(state) {
@@ -64,6 +96,7 @@ export const projects = () => call("projects", {});
 export const status = (project) => call("status", { project });
 export const settings = (project) => call("settings", { project });
 export const search = (state, signal) => call("search", asked(state), { signal });
+export const answer = (state, signal) => call("answer", asked(state), { signal });
 export const graph = (project) => call("graph", { project });
 export const related = (project, reference) => call("related", { project, reference });
 export const startIndexing = (project) => call("index", { project }, { method: "POST" });

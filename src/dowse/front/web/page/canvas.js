@@ -1,12 +1,12 @@
 // Draws the graph and takes the pointer: drag moves, wheel and pinch zoom, a click chooses.
 
 import { still } from "./dom.js";
-import { place, tick } from "./forces.js";
+import { Layout } from "./forces.js";
+import { paint } from "./painting.js";
 
 const STEPS = 260;
 const AHEAD = 500; // milliseconds
-
-const overlap = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
+const MANY = 1000; // nodes from which drawing takes so long that more steps go between two pictures
 
 /** A picture of a graph on a canvas. */
 export class Picture {
@@ -26,17 +26,23 @@ export class Picture {
   /** Takes a graph, lets it settle, and shows it whole. */
   take(nodes, links) {
     Object.assign(this, { nodes, links });
-    place(nodes);
+    this.layout = new Layout(nodes, links);
     this.step = 0;
+    this.ranked = [...nodes].sort((a, b) => b.degree - a.degree); // whose name is shown first
     // As far as half a second leads, so that nobody has to watch a small graph settle.
-    for (const start = performance.now(); this.step < STEPS && performance.now() - start < AHEAD; ) this.#advance();
+    this.#advance(AHEAD);
     this.whole();
     this.#run();
   }
 
-  #advance() {
-    tick(this.nodes, this.links, 1 - this.step / STEPS);
-    this.step += 1;
+  /** As many steps as go into some milliseconds, at least one. */
+  #advance(milliseconds) {
+    const end = performance.now() + milliseconds;
+    do {
+      this.layout.tick(1 - this.step / STEPS);
+      this.step += 1;
+    } while (this.step < STEPS && performance.now() < end);
+    this.layout.give();
   }
 
   #run() {
@@ -44,7 +50,7 @@ export class Picture {
     this.running = true;
     const frame = () => {
       if (this.step < STEPS && this.canvas.isConnected) {
-        this.#advance();
+        this.#advance(this.nodes.length > MANY ? 30 : 12);
         // Those who want no motion see the rest when it is done.
         const seen = !still() || this.step === STEPS;
         if (seen && !this.touched) this.whole();
@@ -59,8 +65,11 @@ export class Picture {
   /** Shows everything. */
   whole() {
     if (!this.nodes.length) return;
-    const [xs, ys] = [this.nodes.map((one) => one.x), this.nodes.map((one) => one.y)];
-    const [left, right, top, low] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    let [left, right, top, low] = [Infinity, -Infinity, Infinity, -Infinity];
+    for (const { x, y } of this.nodes) {
+      [left, right] = [Math.min(left, x), Math.max(right, x)];
+      [top, low] = [Math.min(top, y), Math.max(low, y)];
+    }
     const { width, height } = this.canvas.getBoundingClientRect();
     const zoom = Math.max(Math.min((width - this.covered) / (right - left + 160), height / (low - top + 110), 1.7), 0.02);
     this.view = { zoom, x: (left + right) / 2 - this.covered / 2 / zoom, y: (top + low) / 2 };
@@ -101,74 +110,17 @@ export class Picture {
   }
 
   #paint() {
-    const pen = this.canvas.getContext("2d");
     const { width, height } = this.canvas.getBoundingClientRect();
-    const ratio = this.canvas.width / (width || 1);
-    const { x, y, zoom } = this.view;
-    const style = getComputedStyle(this.canvas);
-    pen.setTransform(1, 0, 0, 1, 0, 0);
-    pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
-    pen.setTransform(ratio * zoom, 0, 0, ratio * zoom, ratio * (width / 2 - x * zoom), ratio * (height / 2 - y * zoom));
-    pen.lineWidth = 1 / zoom;
-    for (const link of this.links) {
-      const on = this.#stands(link.source) && this.#stands(link.target);
-      const within = link.source.community !== null && link.source.community === link.target.community;
-      pen.globalAlpha = (on ? (within ? 0.5 : 0.22) : 0.05) * (this.hovered && link.source !== this.hovered && link.target !== this.hovered ? 0.4 : 1);
-      pen.strokeStyle = within ? this.colour(link.source.community) : style.color;
-      pen.beginPath();
-      pen.moveTo(link.source.x, link.source.y);
-      pen.lineTo(link.target.x, link.target.y);
-      pen.stroke();
-    }
-    for (const node of this.nodes) {
-      pen.globalAlpha = this.#stands(node) ? 1 : 0.15;
-      pen.fillStyle = this.colour(node.community);
-      pen.beginPath();
-      pen.arc(node.x, node.y, this.#radius(node), 0, 7);
-      pen.fill();
-      if (node === this.hovered || node.id === this.chosen) {
-        pen.lineWidth = 2.5 / zoom;
-        pen.strokeStyle = style.color;
-        pen.stroke();
-        pen.lineWidth = 1 / zoom;
-      }
-    }
-    this.#labels(pen, style, zoom);
+    paint(this, width, height);
   }
 
-  #labels(pen, style, zoom) {
-    const taken = []; // by other labels
-    const discs = this.nodes.length > 600 ? [] : this.nodes;
-    pen.textAlign = "center";
-    pen.font = `${12 / zoom}px ${style.fontFamily}`;
-    const order = [...this.nodes].filter((one) => this.#stands(one)).sort((a, b) => (b === this.hovered) - (a === this.hovered) || (b.id === this.chosen) - (a.id === this.chosen) || b.degree - a.degree);
-    for (const node of order.slice(0, 400)) {
-      const words = node.title.length > 34 ? `${node.title.slice(0, 32)}…` : node.title;
-      const [wide, y] = [pen.measureText(words).width, node.y + this.#radius(node) + 13 / zoom];
-      const box = [node.x - wide / 2 - 4 / zoom, y - 12 / zoom, node.x + wide / 2 + 4 / zoom, y + 5 / zoom];
-      const first = node === this.hovered || node.id === this.chosen;
-      if (!first && (taken.some((one) => overlap(box, one)) || discs.some((one) => one !== node && overlap(box, this.#disc(one))))) continue;
-      taken.push(box);
-      pen.globalAlpha = 1;
-      pen.lineWidth = 3 / zoom;
-      pen.lineJoin = "round";
-      pen.strokeStyle = style.backgroundColor;
-      pen.strokeText(words, node.x, y);
-      pen.fillStyle = style.color;
-      pen.fillText(words, node.x, y);
-    }
-  }
-
-  #disc(node) {
-    const far = this.#radius(node);
-    return [node.x - far, node.y - far, node.x + far, node.y + far];
-  }
-
-  #stands(node) {
+  /** Whether a document stands out. */
+  stands(node) {
     return !this.wanted || this.wanted.has(node.id);
   }
 
-  #radius(node) {
+  /** How large a document is drawn. */
+  radius(node) {
     // From far away discs shrink less than the distances between them.
     return (4 + 1.3 * Math.sqrt(node.degree)) / Math.sqrt(Math.min(this.view.zoom, 1));
   }
@@ -188,7 +140,7 @@ export class Picture {
   #nodeAt(point) {
     const { x, y } = this.#world(point);
     const reach = 6 / this.view.zoom;
-    return this.nodes.findLast((one) => Math.hypot(one.x - x, one.y - y) < this.#radius(one) + reach) ?? null;
+    return this.nodes.findLast((one) => Math.hypot(one.x - x, one.y - y) < this.radius(one) + reach) ?? null;
   }
 
   #point(event) {

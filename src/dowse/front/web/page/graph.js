@@ -82,7 +82,7 @@ function communities() {
 /** Hues as far from each other as they go; neighbours in size never look alike. */
 function colour(community) {
   const dark = isDark();
-  if (community === null || !names.has(community)) return dark ? "#76858d" : "#8a949a";
+  if (community === null || !names.has(community)) return dark ? "#76858d" : "#78838a";
   const at = names.get(community).place;
   return `oklch(${dark ? 0.74 : 0.58} ${at < 12 ? 0.13 : 0.07} ${(205 + at * 137.5) % 360})`;
 }

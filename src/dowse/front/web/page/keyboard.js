@@ -7,7 +7,7 @@ import * as results from "./results.js";
 import { change, state } from "./state.js";
 import * as theme from "./theme.js";
 
-/** Listens to keys on the whole page; `acts` are what the page does for them: `stages` and `go(view)`. */
+/** Listens to keys on the whole page; `acts` are what the page does for them: `stages`, `answer` and `go(view)`. */
 export function start(acts) {
   byId("query").addEventListener("keydown", inQuery);
   document.addEventListener("keydown", (event) => anywhere(event, acts));
@@ -55,6 +55,7 @@ function anywhere(event, acts) {
     j: () => results.move(1),
     k: () => results.move(-1),
     Enter: () => event.target === document.body && read(),
+    a: acts.answer,
     w: () => change({ tab: state.tab === "why" ? "document" : "why" }),
     r: () => change({ tab: state.tab === "related" ? "document" : "related" }),
     g: () => acts.go(state.view === "graph" ? "search" : "graph"),

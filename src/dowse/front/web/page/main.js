@@ -1,5 +1,6 @@
 // Puts the rooms of the page together: what changes in the state is asked for and drawn.
 
+import * as answer from "./answer.js";
 import * as api from "./api.js";
 import { announce, byId, counted, debounced, el, narrow, show } from "./dom.js";
 import * as filters from "./filters.js";
@@ -13,6 +14,7 @@ import * as status from "./status.js";
 import * as theme from "./theme.js";
 
 const PAUSE = 90; // milliseconds after the last key
+const MOST = 100; // results on one page
 
 let latest = new AbortController();
 let response = null;
@@ -25,6 +27,7 @@ async function search() {
   const key = JSON.stringify([state.project, state.query, state.filters, state.mode, state.count]);
   if (!state.query.trim()) return void clear();
   results.age();
+  answer.age();
   byId("working").hidden = false;
   try {
     const changed = Object.keys(state.changes).length > 0;
@@ -45,6 +48,7 @@ const searchSoon = debounced(search, PAUSE);
 
 function clear() {
   response = null;
+  answer.clear();
   results.clear();
   show(byId("notices"));
   show(byId("empty"), examples());
@@ -61,11 +65,25 @@ function examples() {
 function drawFound() {
   results.draw(response, hitOfOpen()?.id ?? results.current()?.id ?? "");
   show(byId("notices"), response.notices.map((notice) => el("p", { class: "notice" }, notice)));
-  show(byId("empty"), response.hits.length ? null : nothing());
+  const wasMore = document.activeElement?.id === "more";
+  show(byId("empty"), response.hits.length ? more() : nothing());
+  if (wasMore) (byId("more") ?? byId("query")).focus({ preventScroll: true });
   filters.draw(response.hits);
   announce(response.hits.length ? `${counted(response.hits.length, "result")}. First: ${response.hits[0].title}` : "Nothing found.");
   layOut();
+  if (response.hits.length && answer.isQuestion(state.query)) answerIt();
+  else answer.clear();
   if (openedByHand && state.tab === "why") reader.open(null, response);
+}
+
+function more() {
+  if (response.hits.length < state.count || state.count >= MOST) return null;
+  return el("button", { type: "button", class: "quiet more", id: "more", on: { click: () => change({ count: Math.min(2 * state.count, MOST) }) } }, "More results");
+}
+
+/** Answers the question from the results; `wanted` by hand, for a query that does not look like one. */
+function answerIt({ wanted = false } = {}) {
+  if (response?.hits.length) answer.ask(state, (place) => results.select(place, { read: narrow() }), { wanted });
 }
 
 function nothing() {
@@ -76,6 +94,7 @@ function nothing() {
 
 function failed(error) {
   results.clear();
+  answer.clear();
   response = null;
   show(byId("empty"));
   show(byId("notices"), el("p", { class: "notice bad", role: "alert" }, error.message, error.hint ? el("span", { class: "soft" }, ` ${error.hint}`) : null));
@@ -156,9 +175,14 @@ function changed(names) {
   layOut();
 }
 
-function askForToken() {
+function askForToken(wasWrong) {
   const dialog = byId("token");
-  if (!dialog.open) dialog.showModal();
+  byId("token-wrong").hidden = !wasWrong;
+  if (!dialog.open) {
+    dialog.returnValue = ""; // of the last time: Escape leaves it as it was
+    byId("token-value").value = "";
+    dialog.showModal();
+  }
   return new Promise((resolve) => {
     dialog.addEventListener("close", () => resolve(dialog.returnValue === "given" ? byId("token-value").value.trim() : null), { once: true });
   });
@@ -169,25 +193,28 @@ async function begin() {
   filters.start();
   status.start();
   reader.start();
-  keyboard.start({ stages: toggleStages, go });
+  keyboard.start({ stages: toggleStages, go, answer: () => answerIt({ wanted: true }) });
+  results.onAnswer(() => answerIt({ wanted: true }));
   api.onTokenNeeded(askForToken);
+  api.start();
   theme.onTheme(graph.redraw);
   status.onIndexed(() => {
     usual = { key: "", response: null };
     graph.forget();
+    if (state.view === "graph") graph.open();
     search();
   });
   results.onChoose(chosen);
   byId("stages-toggle").addEventListener("click", toggleStages);
   byId("home").addEventListener("click", () => {
-    change({ query: "", filters: [], mode: "", open: "", line: 0, view: "search" });
+    change({ query: "", filters: [], mode: "", count: 10, open: "", line: 0, view: "search" });
     byId("query").focus();
   });
   for (const view of ["search", "graph"]) byId(`view-${view}`).addEventListener("click", () => go(view));
   byId("search").addEventListener("submit", (event) => event.preventDefault());
   byId("query").addEventListener("input", () => {
     openedByHand = false;
-    change({ query: byId("query").value });
+    change({ query: byId("query").value, count: 10 });
   });
   window.addEventListener("popstate", readAddress);
   clear();

@@ -7,11 +7,17 @@ const STRATEGIES = ["semantic", "keyword", "code", "graph"];
 let hits = [];
 let selected = -1;
 let chosen = () => {};
+let answered = () => {};
 let usual = null; // ids of the results under the settings that hold, by place
 
 /** Says what is done when a result is chosen: `act(hit, { read, drawn })`. */
 export function onChoose(act) {
   chosen = act;
+}
+
+/** Says what is done when an answer is asked for. */
+export function onAnswer(act) {
+  answered = act;
 }
 
 /** The result that is selected now. */
@@ -111,6 +117,7 @@ function summary(response) {
   const seconds = Object.values(response.seconds).reduce((sum, one) => sum + one, 0);
   const count = response.hits.length ? counted(response.hits.length, "result") : "Nothing found";
   const parts = [el("span", {}, `${count} in ${Math.max(1, Math.round(seconds * 1000))} ms`)];
+  if (response.hits.length) parts.push(el("button", { type: "button", class: "inline", id: "answer-ask", on: { click: () => answered() } }, "Answer from these"));
   if (response.merged) parts.push(el("span", {}, `${response.merged} stand for others that mean the same`));
   return parts;
 }

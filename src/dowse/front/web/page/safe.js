@@ -2,9 +2,10 @@
 // forbids scripts; this is the third wall, and it lets through only what it knows.
 
 import { el } from "./dom.js";
+import { state } from "./state.js";
 
 const TAGS = new Set(
-  ("a abbr b blockquote br caption code dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i img ins kbd" +
+  ("a abbr b blockquote br caption code dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i ins kbd" +
     " input li mark ol p pre q s samp section small span strong sub summary sup table tbody td tfoot th thead tr ul var").split(" "),
 );
 const GONE = new Set("script style iframe object embed template noscript svg math img form button select textarea link meta base title head".split(" "));
@@ -39,7 +40,7 @@ function link(copy, node, opens) {
   const href = node.getAttribute("href") ?? "";
   const { document: reference, anchor } = node.dataset;
   if (reference || anchor) {
-    copy.setAttribute("href", reference ? `?document=${encodeURIComponent(reference)}` : "#");
+    copy.setAttribute("href", reference ? `?${new URLSearchParams({ project: state.project, document: reference })}` : "#");
     copy.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();

@@ -11,6 +11,7 @@ let timer = 0;
 let told = null;
 let finished = () => {};
 let wasRunning = false;
+let before = ""; // what the index held when it was last looked at
 
 /** Says what is done when indexing has ended. */
 export function onIndexed(act) {
@@ -63,10 +64,11 @@ function draw() {
   else if (!told.indexed) point("bad", "Not indexed yet");
   else if (waiting) point("warn", `${counted(told.counts.documents, "document")}, ${waiting} to index`);
   else point("good", counted(told.counts.documents, "document"));
-  if (wasRunning && !job) {
-    announce("Indexing has ended.");
-    finished();
-  }
+  const holds = JSON.stringify([told.project, told.bytes, told.counts]);
+  const followed = before && before !== holds && JSON.parse(before)[0] === told.project; // by the watcher
+  if (wasRunning && !job) announce("Indexing has ended.");
+  if ((wasRunning || followed) && !job) finished();
+  before = holds;
   wasRunning = Boolean(job);
   if (byId("index").open) drawDialog();
 }
@@ -112,6 +114,7 @@ function rows() {
     ["Holds", `${counted(counts.documents, "document")}, ${counted(counts.chunks, "passage")}, ${counted(counts.links, "link")}`],
     ["With vectors", `${counts.embedded.toLocaleString("en")} of ${counted(counts.chunks, "passage")}`],
     ["Size", `${(told.bytes / 1e6).toFixed(1)} MB`],
+    ["Changes", told.watch.error ? `not followed: ${told.watch.error.error} ${told.watch.error.hint}` : told.watch.watching ? "followed as they happen" : "not followed"],
     ["Folder since then", behind.length ? behind.map(([number, what]) => `${number} ${what}`).join(", ") : "unchanged"],
   ];
 }
