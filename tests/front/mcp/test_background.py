@@ -65,6 +65,18 @@ def test_a_changed_file_is_told_and_indexed_in_the_background(
     assert again["notices"] == []
 
 
+def test_a_folder_that_is_away_is_told_and_no_run_is_begun_in_vain(
+    ask: Ask, service: Service, notes: Path
+) -> None:
+    notes.rename(notes.with_name("away"))
+    found = ask("query_documents", query="lighthouse").structured_content
+    assert found["hits"][0]["stale"]
+    assert found["notices"] == ["Some of these files are not here: this is what was indexed."]
+    info = ask("project_info").structured_content
+    assert info["notices"] == [f"{notes} is not here; what was indexed stays."]
+    assert service.job("notes") is None
+
+
 def test_asking_for_the_state_of_a_project_brings_it_level(
     ask: Ask, service: Service, notes: Path
 ) -> None:
@@ -97,6 +109,9 @@ def test_a_run_that_failed_is_told(
     _finished(service, new_project)
     again = ask("query_documents", query="tide", project=new_project)
     assert "The last attempt failed: The disk is full. Make room." in text_of(again)
+    _finished(service, new_project)
+    info = ask("project_info", project=new_project)
+    assert "The last attempt failed: The disk is full." in text_of(info)
     _finished(service, new_project)
 
 

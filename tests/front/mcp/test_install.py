@@ -42,6 +42,14 @@ def test_the_entry_is_printed_and_nothing_is_written(dowse: Dowse, client: Clien
     assert not client.path.exists()
 
 
+def test_folders_are_passed_on_from_wherever_the_client_starts(
+    dowse: Dowse, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOWSE_CACHE_DIR", "weights")
+    seen = json.loads(dowse("mcp", "install", "--client", "cursor").out)
+    assert seen["mcpServers"]["dowse"]["env"]["DOWSE_CACHE_DIR"] == str(home / "weights")
+
+
 def test_a_file_is_made(dowse: Dowse, client: Client) -> None:
     seen = dowse("mcp", "install", "--client", client.name, "--write", "--json").json
     assert seen["written"]

@@ -225,6 +225,8 @@ def test_a_cut_document_says_how_to_go_on(ask: Ask) -> None:
         ("get_document", {"references": []}, "at least 1"),
         ("get_document", {"references": ["restor"]}, "Did you mean guides/restore.md?"),
         ("get_document", {"references": ["restore:9-8"]}, "path:first-last"),
+        ("get_document", {"references": ["xyzzy"]}, "Find it with query_documents."),
+        ("related_documents", {"reference": "abcd1234"}, "Find it with query_documents."),
         ("get_document", {"references": ["dowse://notes"]}, "dowse://{project}/{+path}"),
         ("related_documents", {"reference": "nobody"}, "There is no document"),
         ("project_info", {"project": "other"}, "use one of: notes"),

@@ -41,8 +41,9 @@ class Client:
     def entry(self, command: list[str]) -> dict[str, Any]:
         """What tells it to start a command."""
         entry: dict[str, Any] = {**dict(self.says), "command": command[0], "args": command[1:]}
-        # A client started from the desktop does not know what the shell was told.
-        moved = {name: os.environ[name] for name in FOLDERS if os.environ.get(name)}
+        # A client started from the desktop does not know what the shell was told, nor where.
+        told = {name: os.environ[name] for name in FOLDERS if os.environ.get(name)}
+        moved = {name: str(Path(folder).absolute()) for name, folder in told.items()}
         return entry | ({"env": moved} if moved else {})
 
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from dowse.errors import DowseError, IndexUnusable, NotFound, UsageError
+from dowse.errors import IndexUnusable, NotFound, UsageError
 
 if TYPE_CHECKING:
     from dowse.engine import Engine
@@ -74,10 +74,10 @@ class Desk:
         project = self.project(name)
         engine = self.service.engine(project.name)
         if engine.built_with() is None:
-            failed = self._failure(self.service.job(project.name))
+            told = f"The project {project.name!r} has no index yet. {self.failure(project.name)}"
             self.service.index(project.name)
             raise IndexUnusable(
-                f"The project {project.name!r} has no index yet.{failed}",
+                told.strip(),
                 "It is being indexed in the background: see project_info for the progress, then"
                 " call again.",
             )
@@ -98,9 +98,10 @@ class Desk:
             return ""
         return f"The index is being brought level, results may be incomplete{_amount(job)}."
 
-    def _failure(self, job: Job | None) -> str:
-        error = job.error if job is not None else None
-        return f" The last attempt failed: {error}" if isinstance(error, DowseError) else ""
+    def failure(self, project: str) -> str:
+        """Why the last indexing run failed, in a sentence; empty when it did not."""
+        job = self.service.job(project)
+        return f"The last attempt failed: {job.error}" if job is not None and job.error else ""
 
 
 def _amount(job: Job) -> str:

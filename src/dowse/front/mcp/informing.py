@@ -66,10 +66,12 @@ def project_info(desk: Desk, arguments: Arguments) -> Reply:
 def _about(desk: Desk, project: Project) -> dict[str, Any]:
     engine = desk.service.engine(project.name)
     shape = StatusShape.of(engine.status())
-    notices = list(shape.notices)
+    away = [str(root) for root in project.roots if not root.exists()]
+    notices = [*shape.notices, *(f"{root} is not here; what was indexed stays." for root in away)]
     job = desk.service.job(project.name)
     running = job is not None and not job.ended.is_set()
     if not running and not notices and not shape.up_to_date:
+        notices += filter(None, [desk.failure(project.name)])  # before it is tried once more
         job = desk.service.index(project.name)
         notices.append("The folder has moved on; the index is brought level in the background.")
     told = {"job": pick(JobShape.of(job), JobShape.__slots__)} if job is not None else {}
@@ -128,6 +130,7 @@ def _status_lines(info: Json) -> Iterator[str]:
     if job := info.get("job"):
         state = "running" if job["running"] else "ended"
         total = f" of {job['total']}" if "total" in job else ""
-        yield f"- indexing {state}: {job['stage']} {job['done']}{total} {job['unit']}"
+        said = f": {job['stage']} {job['done']}{total} {job['unit']}" if job["stage"] else ""
+        yield f"- indexing {state}{said}"
         if "error" in job:
             yield f"- indexing failed: {job['error']}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dowse.engine import Engine
-from dowse.errors import UsageError
+from dowse.errors import NotFound, UsageError
 from dowse.front.cli.link_shapes import NeighbourShape, RelatedShape
 from dowse.front.cli.shapes import PassageShape
 from dowse.front.mcp.desk import Desk
@@ -57,7 +57,17 @@ def _get(desk: Desk, reference: str, project: str | None) -> tuple[Engine, Passa
     if reference.startswith(SCHEME):
         project, reference = parse_uri(reference)
     engine = desk.engine(project)
-    return engine, engine.get(_RANGE.sub(_counted, reference))
+    try:
+        return engine, engine.get(_RANGE.sub(_counted, reference))
+    except NotFound as error:
+        raise _findable(error) from error
+
+
+def _findable(error: NotFound) -> NotFound:
+    """The error with a hint that an agent can follow: it may have no command line."""
+    if "dowse ls" not in error.hint:
+        return error
+    return NotFound(error.message, "Find it with query_documents.")
 
 
 def _counted(match: re.Match[str]) -> str:
@@ -137,7 +147,11 @@ def related_documents(desk: Desk, arguments: Arguments) -> Reply:
     if reference.startswith(SCHEME):
         project, reference = parse_uri(reference)
     engine = desk.engine(project)
-    shape = RelatedShape.of(engine.related(reference, arguments.get("limit", 10)), engine)
+    try:
+        related = engine.related(reference, arguments.get("limit", 10))
+    except NotFound as error:
+        raise _findable(error) from error
+    shape = RelatedShape.of(related, engine)
     groups = {name: _neighbours(getattr(shape, name), shape.project) for name in _GROUPS}
     structured = {
         "project": shape.project,

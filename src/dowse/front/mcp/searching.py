@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from dowse.engine import Engine
-from dowse.errors import UsageError
+from dowse.errors import NotFound, UsageError
 from dowse.front.cli.formats import within_budget
 from dowse.front.cli.search_shapes import HitShape
 from dowse.front.mcp.desk import Desk
@@ -39,11 +39,25 @@ def search_with_hypothesis(desk: Desk, arguments: Arguments) -> Reply:
 def _search(desk: Desk, query: str, arguments: Arguments) -> Reply:
     engine = desk.engine(arguments.get("project"))
     found = engine.search(query, filters=_filters(arguments), changes=_changes(arguments))
-    notices = [desk.progress(engine.project.name)]
-    if any(hit.stale for hit in found.hits) and not notices[0]:
-        notices = [desk.refresh(engine.project.name)]
-    seen = _visible(replace(found, notices=(*found.notices, *filter(None, notices))), engine)
+    told = desk.progress(engine.project.name) or _freshness(desk, found, engine)
+    seen = _visible(replace(found, notices=(*found.notices, *filter(None, [told]))), engine)
     return _within(seen, arguments.get("max_tokens", MAX_TOKENS), engine)
+
+
+def _freshness(desk: Desk, found: Response, engine: Engine) -> str:
+    """What is to be said of files that are not as they were indexed; empty when they are."""
+    stale = [hit.document for hit in found.hits if hit.stale]
+    if any(_is_here(engine, document) for document in stale):
+        return desk.refresh(engine.project.name)
+    # An index that came from another machine has no files here, and a run would find none.
+    return "Some of these files are not here: this is what was indexed." if stale else ""
+
+
+def _is_here(engine: Engine, document: str) -> bool:
+    try:
+        return engine.path_of(document).exists()
+    except NotFound:  # its folder does not belong to the project any more
+        return False
 
 
 def _within(response: Response, budget: int, engine: Engine) -> Reply:
