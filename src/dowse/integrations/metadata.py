@@ -14,6 +14,7 @@ def metadata_of(hit: Hit, project: str, path: str) -> dict[str, Any]:
         "project": project,
         "document": hit.document,
         "path": path,
+        "source": path,  # where chains that cite look for it
         "title": hit.title,
         "header_path": header_line(hit.header_path),
         "first_line": hit.first_line,

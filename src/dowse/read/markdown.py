@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,10 +22,33 @@ _H1 = re.compile(r"^# ", re.MULTILINE)
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
+_PACKED = frozenset({"docx", "pptx", "xlsx"})  # ZIP files inside
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # what office files with a password begin with
+_LOCKED = "It is protected by a password; save it without one."
+# Office files shrink to a tenth or so; a bomb shrinks to a thousandth, and takes minutes.
+_HARMLESS = 100_000_000  # bytes that may be packed as densely as they like
+_DENSEST = 100
+
+
 def to_markdown(data: bytes, kind: str) -> str:
     """The Markdown for a file of this kind; whatever the libraries raise is passed on."""
+    if kind in _PACKED:
+        _check_packed(data)
+    elif kind in {"pdf", "xls"} and not data:
+        raise Unreadable("It is empty.")
     text = _BY_KIND[kind](data)
     return _UNPRINTABLE.sub("", unix_lines(text))
+
+
+def _check_packed(data: bytes) -> None:
+    if not data:
+        raise Unreadable("It is empty.")
+    if data.startswith(_OLD_OFFICE):
+        raise Unreadable("It is protected by a password, or of an older format; save it anew.")
+    with zipfile.ZipFile(io.BytesIO(data)) as packed:
+        unpacked = sum(member.file_size for member in packed.infolist())
+    if unpacked > max(_HARMLESS, _DENSEST * len(data)):
+        raise Unreadable(f"It would unpack to {unpacked:,} bytes, more than such a file does.")
 
 
 def _converted(data: bytes, kind: str) -> Any:
@@ -91,7 +115,10 @@ def _pages(data: bytes) -> str:
 
     try:
         pages = [_converted(page, "pdf").markdown for page in _single_pages(data)]
-    except pypdfium2.PdfiumError:  # the other library may still make something of it
+    except pypdfium2.PdfiumError as error:
+        if "password" in str(error).lower():
+            raise Unreadable(_LOCKED) from error
+        # The other library may still make something of it.
         pages = _converted(data, "pdf").markdown.split("\f")
     pages = [page.strip() for page in pages]
     if not any(pages):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
 
 import pytest
 
@@ -20,6 +21,7 @@ def test_it_finds_passages_with_their_facts(notes: Dowse) -> None:
     assert "bottle of water" in document.page_content
     facts = document.metadata
     assert facts["document"] == "journal/day.md"
+    assert facts["path"] == facts["source"]
     assert facts["path"].endswith("notes/journal/day.md")
     assert (facts["title"], facts["header_path"]) == ("Field day", "Field day > Evening")
     assert (facts["tags"], facts["project"]) == (["rain"], "notes")
@@ -28,6 +30,13 @@ def test_it_finds_passages_with_their_facts(notes: Dowse) -> None:
     assert 0 < facts["score"] <= 1
     assert document.id == notes.search("rain gauge bottle", n=1).hits[0].id
     assert json.loads(json.dumps(facts)) == facts
+
+
+def test_it_can_be_pickled(notes: Dowse) -> None:
+    retriever = DowseRetriever(dowse=notes, asking={"n": 1})
+    sent = pickle.loads(pickle.dumps(retriever))  # noqa: S301  its own
+    assert sent.invoke("rain gauge") == retriever.invoke("rain gauge")
+    sent.dowse.close()
 
 
 def test_a_call_can_say_more_than_the_retriever(notes: Dowse) -> None:

@@ -257,6 +257,27 @@ def test_broken_files_are_reported_without_noise(
     assert capfd.readouterr() == ("", "")
 
 
+def test_locked_and_empty_files_are_called_so() -> None:
+    office = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(2048)
+    for kind in ("docx", "pptx", "xlsx"):
+        assert "password" in reason_for(office, kind)
+    locked = b"/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <%b> /U <%b> >> /ID [<00><00>]" % (
+        b"ab" * 32,
+        b"cd" * 32,
+    )
+    assert "password" in reason_for(pdf("one").replace(b"/Root", locked + b" /Root"), "pdf")
+    for kind in ("pdf", "docx", "pptx", "xlsx", "xls"):
+        assert reason_for(b"", kind) == "It is empty."
+
+
+def test_a_bomb_is_not_unpacked() -> None:
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as packed:
+        for number in range(3):
+            packed.writestr(f"word/{number}.xml", bytes(40_000_000))
+    assert "would unpack to 120,000,000 bytes" in reason_for(bomb.getvalue(), "docx")
+
+
 def test_damaged_copies_of_good_files_are_reported_or_read_around() -> None:
     good = {"docx": docx(("Heading1", "x")), "xlsx": xlsx(S=[["a"], [1]]), "pdf": pdf("one")}
     for kind, data in good.items():
