@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from dowse.engine import Engine
-from dowse.errors import DowseError
+from dowse.errors import DowseError, UsageError
 from dowse.flow import IndexReport
 from dowse.projects import Project
 from dowse.types import Announce, Event, silent
@@ -88,7 +88,17 @@ class Service:
 
     def _warm(self, name: str | None) -> None:
         with suppress(DowseError, OSError):
-            self.engine(name).search("warm")
+            self.engine(name or self._likely()).search("warm")
+
+    def _likely(self) -> str | None:
+        """The project that a call would mean; any, where that is not clear.
+
+        What takes longest is loading what all of them share.
+        """
+        try:
+            return self.project().name
+        except UsageError:
+            return next((project.name for project in self.projects()), None)
 
     def index(self, name: str | None = None, done: Callable[[Job], None] | None = None) -> Job:
         """Brings a project's index level in the background; a run under way is joined."""

@@ -192,6 +192,19 @@ def test_a_cancelled_call_lets_go_and_others_go_on(
         release.set()
 
 
+@pytest.mark.usefixtures("notes")
+def test_something_is_loaded_even_where_no_project_is_meant(
+    service: Service, home: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "other").mkdir()
+    (home / "other" / "one.md").write_text("# One\n\nThe lighthouse.\n")
+    assert dowse("index", home / "other").code == 0
+    loaded = threading.Event()
+    monkeypatch.setattr(Engine, "search", lambda *_, **__: loaded.set())
+    Service(service.workspace, home).warm()
+    assert loaded.wait(_SOON)
+
+
 def test_nothing_is_opened_before_it_is_asked_for() -> None:
     def refuse() -> Service:
         raise AssertionError("too early")
