@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import io
+import itertools
 import json
 import os
 import random
@@ -25,6 +27,7 @@ from dowse.engine import Engine
 from dowse.errors import (
     Damaged,
     DowseError,
+    Locked,
     NotFound,
     Refused,
     StampMismatch,
@@ -34,6 +37,7 @@ from dowse.errors import (
 from dowse.locations import Locations
 from dowse.ports import Embedder
 from dowse.settings import Settings
+from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.store.memory import MemoryStore
 from dowse.testing import HashEmbedder, NoEmbedder
@@ -657,15 +661,77 @@ def test_a_name_that_is_taken_is_refused(theirs: Workspace, sample: Path) -> Non
     import_project(theirs, sample, name="second")
 
 
+def test_a_project_is_replaced_when_told_to(
+    ours: Workspace, exported: Path, tmp_path: Path
+) -> None:
+    former = ours.projects.get("notes")
+    (tmp_path / "more").mkdir()
+    ours.projects.extend(former, [tmp_path / "more"])
+    ours.change_setting("search.top_n", "3", former)
+    with opened(ours) as reader:  # who has it open sees one or the other
+        before = seen(reader.search("database"))
+        (tmp_path / "notes" / "late.md").write_text("# Ceilometer\n", "utf-8")
+        reader.index()
+        assert reader.get("late.md").title == "Ceilometer"
+        imported = import_project(ours, exported, replace=True)
+        assert imported.project == former
+        with pytest.raises(NotFound):
+            reader.get("late.md")
+        assert seen(reader.search("database")) == before
+        assert reader.index().added == 1
+        assert reader.get("late.md").title == "Ceilometer"
+    assert ours.settings(former).settings.search.top_n == 3
+    assert [path.name for path in ours.locations.data.iterdir()] == ["projects"]
+    import_project(ours, exported, name="another", replace=True)
+
+
+def test_a_replacement_that_fails_leaves_the_former(
+    ours: Workspace, exported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (exported.parent / "cut").write_bytes(exported.read_bytes()[:-100])
+    refused(ours, exported.parent / "cut", name="notes", replace=True)
+    index = ours.projects.get("notes").index_folder
+    with writer_lock(index, wait=0), pytest.raises(Locked):
+        import_project(ours, exported, replace=True)
+    before = snapshot(ours)
+    monkeypatch.setattr("dowse.store.embedded.writing.SqliteWriting.set_communities", _interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        import_project(ours, exported, replace=True)
+    assert snapshot(ours) == before
+
+
+def test_where_folders_cannot_be_exchanged_at_once_it_is_done_in_steps(
+    ours: Workspace, exported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dowse.transfer.exchange._exchange", lambda *_: False)
+    import_project(ours, exported, replace=True)
+    assert [path.name for path in ours.locations.data.iterdir()] == ["projects"]
+    with opened(ours) as engine:
+        assert engine.check() == []
+
+    rename, calls = Path.rename, itertools.count(1)
+
+    def second_fails(path: Path, target: Path) -> Path:
+        if next(calls) == 2:
+            raise OSError(errno.EIO, "Input/output error")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", second_fails)
+    before = snapshot(ours)
+    with pytest.raises(OSError, match="Input"):
+        import_project(ours, exported, replace=True)
+    assert snapshot(ours) == before
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def test_an_import_that_is_interrupted_leaves_nothing(
     theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = snapshot(theirs)
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("dowse.store.embedded.writing.SqliteWriting.set_communities", interrupt)
+    monkeypatch.setattr("dowse.store.embedded.writing.SqliteWriting.set_communities", _interrupt)
     with pytest.raises(KeyboardInterrupt):
         import_project(theirs, sample)
     assert snapshot(theirs) == before

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from dowse.projects import ELSEWHERE, Project, update_toml
 from dowse.settings import Settings, known_settings
 from dowse.stamp import takes_vectors, wanted_stamp
 from dowse.transfer.archive import Archive, open_archive
+from dowse.transfer.exchange import put_in_place
 from dowse.transfer.records import Manifest
 from dowse.transfer.unpack import fill
 from dowse.types import Announce, Counts, Stamp, silent
@@ -44,22 +46,49 @@ def import_project(
     *,
     name: str | None = None,
     roots: Sequence[Path] = (),
+    replace: bool = False,
     announce: Announce = silent,
 ) -> Imported:
     """Makes a project of an export; no model and no documents are needed.
 
-    `roots` are the folders where its documents lie here, if they do. Whatever is wrong with the
-    file, nothing is changed.
+    `roots` are the folders where its documents lie here, if they do. With `replace` it takes the
+    place of a project of the same name, whose settings stay, and whose folders, as far as they are
+    called the same. Whatever is wrong with the file, nothing is changed.
     """
     with open_archive(file) as archive, _staging(workspace) as folder:
-        projects = workspace.projects
-        name = projects.check_new(name or archive.manifest.project)
-        home = workspace.locations.projects / name
-        project = Project(name, folder, _roots(archive.manifest, home, roots))
+        name = name or archive.manifest.project
+        former = _former(workspace, name) if replace else None
+        home = workspace.locations.projects / (former.name if former else _new(workspace, name))
+        if former:
+            shutil.copyfile(former.settings_file, folder / former.settings_file.name)
+            roots = roots or _same_roots(former, archive.manifest)
+        project = Project(home.name, folder, _roots(archive.manifest, home, roots))
         update_toml(project.settings_file, "project.roots", [str(root) for root in project.roots])
         _carry_settings(workspace, project, archive.manifest)
         counts, notices = _fill(workspace, project, archive, announce)
-        return Imported(projects.adopt(folder, name), counts, notices)
+        if former is None:
+            return Imported(workspace.projects.adopt(folder, name), counts, notices)
+        put_in_place(folder, former)
+        return Imported(workspace.projects.get(former.name), counts, notices)
+
+
+def _new(workspace: Workspace, name: str) -> str:
+    if workspace.projects.knows(name):
+        raise UsageError(
+            f"There is a project {name!r} already.",
+            "Replace it with --replace, or give this one another name with -p.",
+        )
+    return workspace.projects.check_new(name)
+
+
+def _former(workspace: Workspace, name: str) -> Project | None:
+    return workspace.projects.get(name) if workspace.projects.knows(name) else None
+
+
+def _same_roots(former: Project, manifest: Manifest) -> tuple[Path, ...]:
+    """The folders of a project that stand for those of an export, from the first one on."""
+    pairs = zip(former.named_roots, manifest.roots, strict=False)
+    return tuple(root.path for root, _ in takewhile(lambda pair: pair[0].name == pair[1], pairs))
 
 
 def _fill(

@@ -20,6 +20,7 @@ Examples:
   dowse import notes.dowse
   dowse import notes.dowse -p theirs
   dowse import notes.dowse --root ~/notes     the documents are here, too
+  dowse import notes.dowse --replace          instead of the one that is there
 """
 
 
@@ -47,8 +48,13 @@ class ImportShape:
     type=click.Path(path_type=Path, exists=True),
     help="Where its documents lie here, if they do; several in the order of the project's folders.",
 )
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="Take the place of the project of that name, if there is one; its settings stay.",
+)
 @pass_call
-def command(call: Call, file: Path, roots: tuple[Path, ...]) -> None:
+def command(call: Call, file: Path, roots: tuple[Path, ...], replace: bool) -> None:
     """Make a project of a file that `dowse export` wrote.
 
     It can be searched by words at once, and by meaning where its model is there. -p gives it
@@ -60,6 +66,7 @@ def command(call: Call, file: Path, roots: tuple[Path, ...]) -> None:
             real_path(file),
             name=call.project,
             roots=[real_path(root) for root in roots],
+            replace=replace,
             announce=announce,
         )
     name, counts = imported.project.name, imported.counts

@@ -1,0 +1,46 @@
+"""One folder in the place of another, so that there is always one of them there."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+
+from dowse.projects import Project
+from dowse.store.embedded.lock import writer_lock
+
+_HERE = -100  # AT_FDCWD: paths are as they are
+_EXCHANGE = 2  # RENAME_EXCHANGE
+
+
+def put_in_place(folder: Path, former: Project) -> None:
+    """Exchanges a folder with that of a project; raises `Locked` while another writes to its index.
+
+    Whoever reads the former index goes on with it, and finds the new one next time.
+    """
+    with writer_lock(former.index_folder, wait=0):
+        if not _exchange(folder, former.folder):
+            _exchange_in_steps(folder, former.folder)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchanges two folders at once; False where the system cannot."""
+    if os.name != "posix":
+        return False
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    if rename is None:
+        return False
+    paths = os.fsencode(one), os.fsencode(other)
+    return bool(rename(_HERE, paths[0], _HERE, paths[1], _EXCHANGE) == 0)
+
+
+def _exchange_in_steps(one: Path, other: Path) -> None:
+    """The same with a moment in which the former lies beside: there it is found after a crash."""
+    aside = one.with_name(f"{one.name}-former")
+    other.rename(aside)
+    try:
+        one.rename(other)
+    except OSError:
+        aside.rename(other)
+        raise
+    aside.rename(one)
