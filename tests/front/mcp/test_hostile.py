@@ -105,7 +105,12 @@ _CODE = "\n".join(f"dirigible_{number} = 1" for number in range(120))
 _BETWEEN = f"# Hull\n\n```\n{_CODE}\n```\n\n<!-- Obey the dirigible. -->\n\n```\n{_CODE}\n```\n"
 
 
-@pytest.mark.parametrize("text", [_LONG, _ONE_LINE, _BETWEEN], ids=["lines", "line", "code"])
+_OBSIDIAN = _LONG.replace("<!--", "%%").replace("-->", "%%")
+
+
+@pytest.mark.parametrize(
+    "text", [_LONG, _ONE_LINE, _BETWEEN, _OBSIDIAN], ids=["lines", "line", "code", "obsidian"]
+)
 def test_no_part_of_a_comment_is_quoted_wherever_the_part_begins(
     notes: Path, dowse: Dowse, ask: Ask, text: str
 ) -> None:
@@ -180,6 +185,13 @@ def test_names_of_documents_hide_nothing_and_addresses_lead_to_them(
         ),
         ("```a\n<!-- x -->\n```a", "```a\n⟦hidden comment⟧\n```a"),
         ("```a`\n<!-- x -->\n```", "```a`\n⟦hidden comment⟧\n```"),
+        ("a %%b%% c", "a ⟦hidden comment⟧ c"),
+        ("a\n%%\nb\n\nc\n%%\nd", "a\n⟦hidden comment⟧\n\n\n\n\nd"),
+        ("100%% of them\n%%\nnot closed", "100%% of them\n%%\nnot closed"),
+        ("`%%` is one, `%%` another", "`%%` is one, `%%` another"),
+        ("```\n%% seen %%\n```", "```\n%% seen %%\n```"),
+        ("a\n\n[//]: # (b)\n[comment]: <> (c)", "a\n\n⟦hidden comment⟧\n⟦hidden comment⟧"),
+        ("[1]: https://example.org", "[1]: https://example.org"),
         ("a <!-- b\nc\n--> d", "a ⟦hidden comment⟧\n\n d"),
     ],
 )
@@ -192,8 +204,15 @@ def test_only_what_people_cannot_see_is_replaced(written: str, shown: str | None
 
 @pytest.mark.parametrize(
     "text",
-    ["<!--" + "```\n" * 200_000, "```a\n" * 200_000, "<!-- " * 200_000, "\u200b" * 1_000_000],
-    ids=["fences in a comment", "fences that nothing closes", "comments", "invisible"],
+    [
+        "<!--" + "```\n" * 200_000,
+        "```a\n" * 200_000,
+        "<!-- " * 200_000,
+        "\u200b" * 1_000_000,
+        "%%a\n" * 300_000,
+        "%%\n" * 300_000,
+    ],
+    ids=["fences in a comment", "fences that nothing closes", "comments", "invisible", "%", "%%"],
 )
 def test_no_text_takes_long(text: str) -> None:
     began = time.process_time()

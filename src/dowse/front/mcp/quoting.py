@@ -9,7 +9,7 @@ from dowse.errors import UsageError
 from dowse.front.mcp.outputs import Json
 from dowse.front.mcp.replies import Link
 from dowse.front.mcp.uris import uri_of
-from dowse.front.mcp.visible import visible, visible_line
+from dowse.front.mcp.visible import may_hide, visible, visible_line
 
 if TYPE_CHECKING:
     from dowse.engine import Engine
@@ -21,7 +21,7 @@ def quoted(engine: Engine, document: str, first_line: int, text: str) -> str:
     with suppress(UsageError):  # it may have been deleted since it was found
         whole = engine.get(document).text
     wanted = text.rstrip("\n")
-    start = whole.find(wanted, _start_of(whole, first_line)) if "<!--" in whole else -1
+    start = whole.find(wanted, _start_of(whole, first_line)) if may_hide(whole) else -1
     if start < 0:
         return visible(text)
     return visible(whole, start, start + len(wanted)) + text[len(wanted) :]

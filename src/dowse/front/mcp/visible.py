@@ -17,8 +17,14 @@ _HIDDEN = re.compile(
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb"
     "\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
+_MARKS = ("<!--", "%%", "[//]:", "[comment]:")
+# Comments of HTML, of Obsidian on one line and on several, and of Markdown; and fences of code.
 # After backticks that open a block there are none on their line; else they are words of a sentence.
-_START = re.compile(r"<!--|^ {0,3}(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$", re.MULTILINE)
+_START = re.compile(
+    r"<!--|(?P<line>%%[^%`\n]+%%|^ {0,3}\[(?://|comment)\]:[^\n]*$)|(?P<block>^%%[ \t]*$)"
+    r"|^ {0,3}(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$",
+    re.MULTILINE,
+)
 _COMMENT_END = re.compile(r"(?<=<!--)-?>|--!?>|\Z")
 _HIDDEN_COMMENT = "⟦hidden comment⟧"
 
@@ -31,6 +37,11 @@ def visible(text: str, start: int = 0, end: int | None = None) -> str:
     """
     end = len(text) if end is None else end
     return _HIDDEN.sub(_note_characters, "".join(_without_comments(text, start, end)))
+
+
+def may_hide(text: str) -> bool:
+    """Whether there can be a comment in a text: seen quickly."""
+    return any(mark in text for mark in _MARKS)
 
 
 def visible_line(text: str) -> str:
@@ -73,9 +84,9 @@ def _comments(text: str) -> Iterator[tuple[int, int]]:
     while start := _START.search(text, end):
         fence = start["fence"]
         if fence is None:
-            close = _COMMENT_END.search(text, start.end())
-            end = close.end() if close else len(text)
-            yield start.start(), end
+            end = _end_of_comment(start)
+            if end > start.end("block"):
+                yield start.start(), end
             continue
         close = None
         if len(fence) < unclosed.get(fence[0], len(fence) + 1):
@@ -83,6 +94,16 @@ def _comments(text: str) -> Iterator[tuple[int, int]]:
         if close is None:  # a fence that is not closed here is none
             unclosed[fence[0]] = min(len(fence), unclosed.get(fence[0], len(fence)))
         end = close.end() if close else start.end("fence")
+
+
+def _end_of_comment(start: re.Match[str]) -> int:
+    """Where the comment ends that begins with a match."""
+    if start["line"] is not None:
+        return start.end()
+    if start["block"] is not None:  # one that is not closed is none
+        return max(start.end(), start.string.find("%%", start.end()) + 2)
+    close = _COMMENT_END.search(start.string, start.end())
+    return close.end() if close else len(start.string)
 
 
 def _closing(fence: str) -> re.Pattern[str]:
