@@ -6,9 +6,8 @@ with the project, so that it goes when the project goes, and keeps its vectors f
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,18 +16,18 @@ from dowse.analyze import find_communities
 from dowse.chunk import chunk
 from dowse.engine import Engine
 from dowse.errors import Damaged, StampMismatch
+from dowse.evaluate.blanking import hide
 from dowse.evaluate.opening import Bench
-from dowse.evaluate.own import OwnQuery, own_collection
+from dowse.evaluate.own import own_collection
+from dowse.evaluate.records import OwnQuery
 from dowse.flow import IndexReport
 from dowse.flow.vectors import VectorMaker
-from dowse.parse import parse
 from dowse.ports import Reading, Store, Writing
 from dowse.settings import Settings
 from dowse.stamp import takes_vectors, wanted_stamp
 from dowse.types import (
     Announce,
     Batch,
-    Document,
     Event,
     FileState,
     IndexedDocument,
@@ -85,41 +84,6 @@ def open_own_bench(
         collection = own_collection(engine.project.name, queries)
         filters = {query.id: query.filters for query in queries if query.linking}
         yield Bench(collection, copy.engine, {}, copy.report, filters)
-
-
-def hide(document_id: str, text: str, queries: Iterable[OwnQuery]) -> Document:
-    """A document without what queries were drawn from; all else stays on its line."""
-    drawn = list(queries)
-    document = parse(document_id, text)
-    if headings := [query for query in drawn if query.kind == "heading"]:
-        document = parse(document_id, _without_headings(document, headings))
-    aliases = {query.written for query in drawn if query.kind == "alias"}
-    described = any(query.kind == "description" for query in drawn)
-    fields = replace(
-        document.fields,
-        description="" if described else document.fields.description,
-        aliases=tuple(alias for alias in document.fields.aliases if alias not in aliases),
-    )
-    return replace(document, fields=fields)
-
-
-def _without_headings(document: Document, headings: Sequence[OwnQuery]) -> str:
-    """The text with empty headings in their places, so that it is cut where it was cut before."""
-    text, levels = document.text, {one.start: one.level for one in document.headings}
-    ends = {block.start: block.end for block in document.blocks if block.kind == "heading"}
-    for query in sorted(headings, key=lambda one: -one.start):
-        end = ends[query.start]
-        lines = text[query.start : end].count("\n")
-        text = text[: query.start] + "#" * levels[query.start] + "\n" * lines + text[end:]
-    for query in headings:
-        text = _contents_entry(query.written).sub("", text)
-    return text
-
-
-def _contents_entry(heading: str) -> re.Pattern[str]:
-    """What a table of contents says of a heading of the same document."""
-    words = r"\s+".join(map(re.escape, heading.split()))
-    return re.compile(rf"\[{words}\]\(#[^)\n]*\)|\[\[#{words}(?:\|[^\]\n]*)?\]\]", re.IGNORECASE)
 
 
 def _fill(

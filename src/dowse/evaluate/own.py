@@ -10,19 +10,16 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
-from typing import Literal, get_args
+from dataclasses import replace
+from itertools import chain, islice, zip_longest
+from typing import get_args
 
 from dowse.analyze.stopwords import STOPWORDS
-from dowse.evaluate.records import Collection, JudgedQuery
+from dowse.evaluate.blanking import folded, hide, joined, still_says
+from dowse.evaluate.records import Collection, OwnKind, OwnQuery
 from dowse.parse import parse
 from dowse.ports import Reading
-from dowse.retrieve import Filters
-from dowse.types import Condition, Document, DocumentEntry, Edge
-
-OwnKind = Literal["heading", "link", "description", "alias"]
-"""Where in the documents a query comes from."""
+from dowse.types import Document, DocumentEntry, Edge
 
 PER_KIND = 50
 """How many queries of each kind are drawn unless somebody says otherwise."""
@@ -32,62 +29,39 @@ FEW = 30
 
 _LEAST_BELOW = 40  # characters of text that a heading must have below it to be worth finding
 _LONGEST = 300  # characters; what is longer is no query
-_WORD = re.compile(r"\w+")
 _CHINESE_OR_ALIKE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # Quotes, a minus before a word or a colon within one would be taken for signs of a query.
 _SIGNS = re.compile(r"""["“”„«»「」『』`*]|(?<!\S)-+|(?<=\w):(?=\S)""")
 
 
-@dataclass(frozen=True, slots=True)
-class OwnQuery:
-    """A query that was drawn from a document."""
-
-    id: str
-    kind: OwnKind
-    text: str  # what is searched for
-    document: str  # the one that answers it
-    written: str = ""  # as it stands in the document, to be hidden there
-    start: int = -1  # offset of a heading's line; -1 for what is no heading
-    linking: tuple[str, ...] = ()  # the documents whose link says it: no answers
-
-    @property
-    def judged(self) -> JudgedQuery:
-        """The same, as one that somebody has judged."""
-        return JudgedQuery(self.id, self.text, self.kind, {self.document: 1})
-
-    @property
-    def filters(self) -> Filters:
-        """What keeps the documents out that say the query only because they link."""
-        return _WithoutDocuments(documents=self.linking)
-
-
-@dataclass(frozen=True, slots=True)
-class _WithoutDocuments(Filters):
-    documents: tuple[str, ...] = ()
-
-    def conditions(self) -> tuple[Condition, ...]:
-        """The documents' ids must not be these."""
-        if not self.documents:
-            return ()
-        return (Condition("under", self.documents, negated=True, written="--self"),)
-
-
 def own_queries(reading: Reading, per_kind: int, seed: int = 0) -> tuple[OwnQuery, ...]:
     """At most so many queries of each kind, taken in turn from as many documents as there are.
 
-    The same index and seed give the same queries.
+    None is said by its document elsewhere, where it would not be hidden. The same index and seed
+    give the same queries.
     """
     entries = {entry.id: entry for entry in reading.documents()}
-    titles = {_folded(entry.fields.title) for entry in entries.values()}
+    titles = {folded(entry.fields.title) for entry in entries.values()}
+    edges = list(reading.edges())
     found: dict[OwnKind, Iterable[OwnQuery]] = {
         "heading": _headings(_parsed(reading, entries), titles),
-        "link": _links(reading.edges(), entries),
+        "link": _links(edges, entries),
         "description": _descriptions(entries.values()),
         "alias": _aliases(entries.values(), titles),
     }
-    drawn = [_sample(list(found[kind]), per_kind, f"{kind} {seed}") for kind in get_args(OwnKind)]
-    numbered = enumerate(chain.from_iterable(drawn), start=1)
-    return tuple(replace(query, id=f"{query.kind}-{number:04d}") for number, query in numbered)
+    drawn: list[OwnQuery] = []
+    for kind in get_args(OwnKind):
+        in_turn = _in_turn(found[kind], f"{kind} {seed}")
+        drawn += islice((one for one in in_turn if _can_be_hidden(reading, one)), per_kind)
+    linking = _linking(edges)
+    return tuple(
+        replace(
+            query,
+            id=f"{query.kind}-{number:04d}",
+            linking=tuple(sorted(linking[query.document, joined(query.written)])),
+        )
+        for number, query in enumerate(drawn, start=1)
+    )
 
 
 def own_collection(name: str, queries: Sequence[OwnQuery]) -> Collection:
@@ -104,8 +78,8 @@ def told_counts(queries: Sequence[OwnQuery]) -> str:
     return f"Queries drawn from the documents: {len(queries)} ({', '.join(kinds)}).{few}"
 
 
-def _sample(queries: list[OwnQuery], limit: int, seed: str) -> list[OwnQuery]:
-    """Some of the queries: of every document one, then of every document a second, and so on."""
+def _in_turn(queries: Iterable[OwnQuery], seed: str) -> Iterator[OwnQuery]:
+    """The queries in a mixed order: of every document one, then of every document a second."""
     chooser = random.Random(seed)  # noqa: S311  it must be the same every time
     by_document: defaultdict[str, list[OwnQuery]] = defaultdict(list)
     for query in sorted(queries, key=lambda one: (one.document, one.start, one.text)):
@@ -115,7 +89,22 @@ def _sample(queries: list[OwnQuery], limit: int, seed: str) -> list[OwnQuery]:
     for document in documents:
         chooser.shuffle(by_document[document])
     rounds = zip_longest(*(by_document[document] for document in documents))
-    return [query for query in chain.from_iterable(rounds) if query is not None][:limit]
+    return (query for query in chain.from_iterable(rounds) if query is not None)
+
+
+def _can_be_hidden(reading: Reading, query: OwnQuery) -> bool:
+    stored = reading.document(query.document)
+    return stored is not None and not still_says(hide(query.document, stored.text, [query]), query)
+
+
+def _linking(edges: Iterable[Edge]) -> defaultdict[tuple[str, str], set[str]]:
+    """Which other documents say something of a document only because they link to it."""
+    linking: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for edge in edges:
+        if edge.target is not None and edge.target != edge.source:
+            for said in (edge.link.label, edge.link.anchor):
+                linking[edge.target, joined(said)].add(edge.source)
+    return linking
 
 
 def _parsed(reading: Reading, documents: Iterable[str]) -> Iterator[Document]:
@@ -127,9 +116,9 @@ def _parsed(reading: Reading, documents: Iterable[str]) -> Iterator[Document]:
 
 def _headings(documents: Iterable[Document], titles: set[str]) -> list[OwnQuery]:
     found = [query for document in documents for query in headings_of(document)]
-    often = Counter(_folded(query.text) for query in found)
-    unique = [query for query in found if often[_folded(query.text)] == 1]
-    return [one for one in unique if _folded(one.text) not in titles and _words(one.text) >= 3]
+    often = Counter(folded(query.text) for query in found)
+    unique = [query for query in found if often[folded(query.text)] == 1]
+    return [one for one in unique if folded(one.text) not in titles and _words(one.text) >= 3]
 
 
 def headings_of(document: Document) -> Iterator[OwnQuery]:
@@ -148,16 +137,16 @@ def _links(edges: Iterable[Edge], entries: Mapping[str, DocumentEntry]) -> Itera
     by_label: defaultdict[str, list[tuple[str, Edge]]] = defaultdict(list)
     for edge in edges:
         text = _query(edge.link.label)
-        is_path = _folded(edge.link.target) in _folded(text)  # a place written out, no name for it
+        is_path = folded(edge.link.target) in folded(text)  # a place written out, no name for it
         if edge.link.kind in {"wikilink", "relative"} and _words(text) >= 2 and not is_path:
-            by_label[_folded(text)].append((text, edge))
+            by_label[folded(text)].append((text, edge))
     for label, found in sorted(by_label.items()):
         sources = {edge.source for _, edge in found}
         target, *others = {edge.target for _, edge in found}
         if target is None or others or target in sources or label in _names(entries[target]):
             continue
         text = min(text for text, _ in found)
-        yield OwnQuery("", "link", text, target, text, linking=tuple(sorted(sources)))
+        yield OwnQuery("", "link", text, target, text)
 
 
 def _descriptions(entries: Iterable[DocumentEntry]) -> list[OwnQuery]:
@@ -166,8 +155,8 @@ def _descriptions(entries: Iterable[DocumentEntry]) -> list[OwnQuery]:
         for entry in entries
         if _words(text := _query(entry.fields.description)) >= 3
     ]
-    often = Counter(_folded(query.text) for query in found)
-    return [query for query in found if often[_folded(query.text)] == 1]
+    often = Counter(folded(query.text) for query in found)
+    return [query for query in found if often[folded(query.text)] == 1]
 
 
 def _aliases(entries: Iterable[DocumentEntry], titles: set[str]) -> list[OwnQuery]:
@@ -175,10 +164,10 @@ def _aliases(entries: Iterable[DocumentEntry], titles: set[str]) -> list[OwnQuer
         OwnQuery("", "alias", text, entry.id, alias)
         for entry in entries
         for alias in entry.fields.aliases
-        if len(text := _query(alias)) >= 3 and _folded(text) not in {*titles, *_names(entry)}
+        if len(text := _query(alias)) >= 3 and folded(text) not in {*titles, *_names(entry)}
     ]
-    often = Counter(_folded(query.text) for query in found)
-    return [query for query in found if often[_folded(query.text)] == 1]
+    often = Counter(folded(query.text) for query in found)
+    return [query for query in found if often[folded(query.text)] == 1]
 
 
 def _query(written: str) -> str:
@@ -190,15 +179,11 @@ def _query(written: str) -> str:
 def _words(text: str) -> int:
     """How many words a text has that say something; two Chinese characters count as one."""
     characters = len(_CHINESE_OR_ALIKE.findall(text))
-    others = [_folded(word) for word in _CHINESE_OR_ALIKE.sub(" ", text).split()]
+    others = [folded(word) for word in _CHINESE_OR_ALIKE.sub(" ", text).split()]
     return characters // 2 + (sum(map(bool, others)) if {*others, ""} - {*STOPWORDS, ""} else 0)
 
 
 def _names(entry: DocumentEntry) -> set[str]:
     """What a document is called: a query that says so finds it too easily."""
     stem = entry.id.rsplit("/", 1)[-1].rpartition(".")[0]
-    return {_folded(entry.fields.title), _folded(stem)}
-
-
-def _folded(text: str) -> str:
-    return " ".join(_WORD.findall(text.casefold()))
+    return {folded(entry.fields.title), folded(stem)}

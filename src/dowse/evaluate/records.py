@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
+
+from dowse.retrieve import Filters
+from dowse.types import Condition
+
+OwnKind = Literal["heading", "link", "description", "alias"]
+"""Where in the documents a query comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +22,40 @@ class JudgedQuery:
     text: str
     type: str  # as the collection names it; "" when it names none
     relevant: Mapping[str, int]  # by document id: 1 helps, 2 and more answers; empty: nothing does
+
+
+@dataclass(frozen=True, slots=True)
+class OwnQuery:
+    """A query that was drawn from a document."""
+
+    id: str
+    kind: OwnKind
+    text: str  # what is searched for
+    document: str  # the one that answers it
+    written: str = ""  # as it stands in the document, to be hidden there
+    start: int = -1  # offset of a heading's line; -1 for what is no heading
+    linking: tuple[str, ...] = ()  # the documents whose link says it: no answers
+
+    @property
+    def judged(self) -> JudgedQuery:
+        """The same, as one that somebody has judged."""
+        return JudgedQuery(self.id, self.text, self.kind, {self.document: 1})
+
+    @property
+    def filters(self) -> Filters:
+        """What keeps the documents out that say the query only because they link."""
+        return _WithoutDocuments(documents=self.linking)
+
+
+@dataclass(frozen=True, slots=True)
+class _WithoutDocuments(Filters):
+    documents: tuple[str, ...] = ()
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """The documents' ids must not be these."""
+        if not self.documents:
+            return ()
+        return (Condition("under", self.documents, negated=True, written="--self"),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from dowse.errors import UsageError
 from dowse.evaluate.compare import SEED, Difference, compare
 from dowse.evaluate.hiding import hidden_copy
 from dowse.evaluate.measures import measure
-from dowse.evaluate.own import FEW, OwnQuery
-from dowse.evaluate.records import JudgedQuery
+from dowse.evaluate.own import FEW
+from dowse.evaluate.records import JudgedQuery, OwnQuery
 from dowse.flow import Found, Recipe
 from dowse.retrieve import Filters
 from dowse.settings import Settings, change_recipe

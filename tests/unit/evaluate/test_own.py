@@ -11,14 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.engine import Engine
-from dowse.evaluate.hiding import hidden_copy, hide
-from dowse.evaluate.own import (
-    OwnQuery,
-    headings_of,
-    own_collection,
-    own_queries,
-    told_counts,
-)
+from dowse.evaluate.blanking import hide
+from dowse.evaluate.hiding import hidden_copy
+from dowse.evaluate.own import headings_of, own_collection, own_queries, told_counts
+from dowse.evaluate.records import OwnQuery
 from dowse.locations import Locations
 from dowse.parse import parse
 from dowse.testing import HashEmbedder
@@ -158,7 +154,7 @@ def test_what_is_hidden_is_gone_and_all_else_stays_on_its_line(engine: Engine) -
         assert [line for line in hidden.text.split("\n") if line.startswith(_LONG)] == kept
     lamp = hide("lamp.md", NOTES["lamp.md"], [one for one in queries if one.document == "lamp.md"])
     assert lamp.fields.description == ""
-    assert lamp.fields.aliases == ("Lamp",)
+    assert lamp.fields.aliases == ()
     assert lamp.fields.title == "Lamp"
     assert "(#trimming" not in lamp.text
 
