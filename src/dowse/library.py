@@ -130,9 +130,11 @@ class Dowse:
         With `rebuild` it starts anew. Raises `Locked` when another writes for longer than `wait`
         seconds. `progress` is called with an `Event` now and then.
         """
+        # Others may have given it further folders, whose documents must stay.
+        project = self._workspace.projects.get(self.project.name)
         with (
             self._in_use(),
-            self._workspace.open(self.project, self._settings, progress, fetch=True) as engine,
+            self._workspace.open(project, self._settings, progress, fetch=True) as engine,
         ):
             return engine.index(self._within, rebuild=rebuild, wait=wait, announce=progress)
 

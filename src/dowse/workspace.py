@@ -71,14 +71,16 @@ class Workspace:
         stop: threading.Event,
         announce: Announce = silent,
     ) -> None:
-        """Keeps a project's index level until told to stop, by the settings that hold meanwhile."""
+        """Keeps a project's index level until told to stop, by what holds for it meanwhile."""
         while not stop.is_set():
+            project = self.projects.get(project.name)
             chosen = self.settings(project)
             with self.open(project, announce=announce, fetch=True) as engine:
                 engine.watch(changed, stop, announce, partial(self._still_holds, chosen, project))
 
     def _still_holds(self, chosen: Chosen, project: Project) -> bool:
-        return self.settings(project) == chosen
+        """Whether folders and settings are as they were: documents of others would be dropped."""
+        return self.projects.get(project.name) == project and self.settings(project) == chosen
 
     def settings(
         self, project: Project | None, overrides: Mapping[str, Any] | None = None

@@ -21,6 +21,7 @@ from dowse import Dowse, DowseError
 from dowse.errors import BadSettings, NotFound, UsageError
 from dowse.testing import HashEmbedder
 from dowse.types import Event, Response
+from dowse.workspace import Workspace
 
 NOTES = {
     "guides/restore.md": (
@@ -100,6 +101,17 @@ def test_a_folder_inside_a_project_is_indexed_alone(notes: Dowse, folder: Path) 
         assert inside.project == notes.project
         assert inside.index().added == 1
     assert notes.index().added == 1
+
+
+def test_folders_that_others_add_stay(notes: Dowse, folder: Path) -> None:
+    more = folder.with_name("more")
+    more.mkdir()
+    (more / "late.md").write_text("# Late\n\nThe ceilometer looks up.\n", "utf-8")
+    workspace = Workspace()
+    with workspace.open(workspace.projects.extend(notes.project, [more])) as engine:
+        assert engine.index().added == 1
+    assert notes.index().removed == 0
+    assert "@more/late.md" in [entry.id for entry in notes.documents()]
 
 
 def test_what_is_neither_folder_nor_project_is_told(notes: Dowse) -> None:

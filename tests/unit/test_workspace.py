@@ -365,3 +365,29 @@ def test_a_watch_follows_its_settings(workspace: Workspace, tmp_path: Path) -> N
     watching.join(timeout=60)
     assert not watching.is_alive()
     assert sum(added) == 2
+
+
+def test_a_watch_follows_the_folders_of_its_project(workspace: Workspace, tmp_path: Path) -> None:
+    folder, more = _folder(tmp_path, "notes", ""), _folder(tmp_path, "more", "")
+    (folder / "b.md").write_text("The first folder.\n", "utf-8")
+    project = workspace.projects.add([folder])
+    stop = threading.Event()
+    reports: list[IndexReport] = []
+
+    def changed(report: IndexReport) -> None:
+        reports.append(report)
+        if len(reports) == 1:
+            with workspace.open(workspace.projects.extend(project, [more])) as engine:
+                engine.index()
+            (folder / "c.md").write_text("An event.\n", "utf-8")
+        elif report.added:
+            stop.set()
+
+    watching = threading.Thread(target=workspace.watch, args=(project, changed, stop))
+    watching.start()
+    watching.join(timeout=60)
+    stop.set()
+    watching.join(timeout=60)
+    assert [report.removed for report in reports] == [0] * len(reports)
+    with workspace.open(workspace.projects.get("notes")) as engine:
+        assert {entry.id.partition("/")[0] for entry in engine.documents()} > {"@more", "c.md"}

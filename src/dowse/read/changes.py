@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from dowse.read.gate import Gate, is_inside
@@ -16,6 +16,9 @@ from dowse.read.walk import walk
 
 MASS = 1000
 """So many changes at once are cheaper to meet with one walk over the whole root."""
+
+FLOOD = 4000
+"""So many events at once, whatever they are of, may be more than the system has kept for us."""
 
 _GIT_EXCLUDE = ".git/info/exclude"
 _SETTINGS = "dowse.toml"
@@ -36,8 +39,10 @@ class Changes:
         self._options = options
         self._linked: tuple[str, ...] | None = None
 
-    def sift(self, events: Iterable[str]) -> set[Path]:
+    def sift(self, events: Collection[str]) -> set[Path]:
         """The paths to look at again; a root itself when all of it is concerned."""
+        if len(events) > FLOOD:
+            return {root.path for root in self._roots}
         gates = {root: Gate(str(root.path), self._options) for root in self._roots}
         paths: set[Path] = set()
         for event in events:

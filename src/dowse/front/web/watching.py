@@ -75,7 +75,7 @@ class Watchers:
         while not self._stop.is_set():
             try:
                 self._look()
-            except DowseError as error:
+            except (DowseError, OSError) as error:  # the next look may fare better
                 _log.warning("%s", error)
             self._stop.wait(_LOOK)
 
