@@ -189,6 +189,7 @@ def test_answers_have_a_time(service: Service, monkeypatch: pytest.MonkeyPatch) 
         asked.set()
         told.wait(20)
 
+    monkeypatch.setattr(service, "warm", lambda: None)  # it asks for the projects, too
     with _client(service, Door(limits=Limits(seconds=0.05))) as client:
         monkeypatch.setattr(service, "projects", never)
         answer = client.get(STATUS)  # comes while the work still goes on
@@ -230,6 +231,7 @@ def test_a_bug_is_told_without_its_details(
         raise ZeroDivisionError("a secret")
 
     app = application(service, Door(), watch=False)
+    monkeypatch.setattr(service, "warm", lambda: None)  # it asks for the projects, too
     monkeypatch.setattr(service, "projects", broken)
     with TestClient(app, base_url=HERE, raise_server_exceptions=False) as client:
         answer = client.get(STATUS)

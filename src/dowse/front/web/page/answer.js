@@ -47,10 +47,13 @@ export async function ask(state, choose, { wanted = false } = {}) {
 function draw(answer, hits, choose) {
   const told = answer.written_by ? `Written by ${answer.written_by} from the results` : "In the words of the documents";
   const close = el("button", { type: "button", class: "quiet close", "aria-label": "Close the answer", on: { click: clear } }, "×");
-  show(byId("answer"), el("div", { class: "answer-top" }, el("h2", {}, "Answer"), el("span", { class: "soft" }, told), close), el("p", {}, cited(answer.text, hits, choose)));
+  show(byId("answer"), el("div", { class: "answer-top" }, el("h2", {}, "Answer"), el("span", { class: "soft" }, told), close), paragraphs(answer).map((text) => el("p", {}, cited(text, hits, choose))));
   byId("answer").hidden = false;
   announce(`Answer: ${answer.text}`);
 }
+
+/** Sentences of documents stand alone, since they do not go on from each other. */
+const paragraphs = ({ sentences, text }) => (sentences.length ? sentences.map((one) => `${one.text} [${one.hit}]`) : text.split(/\n{2,}/u));
 
 /** The text, its numbers in brackets as buttons that lead to the results. */
 function cited(text, hits, choose) {
