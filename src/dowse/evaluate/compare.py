@@ -6,7 +6,7 @@ often chance alone would give as large a mean difference, a bootstrap how far it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated
@@ -38,16 +38,24 @@ class Difference:
     losses: Annotated[int, "Queries that the first answers better."]
 
 
-def compare(first: Mapping[str, float], second: Mapping[str, float]) -> Difference:
+def compare(
+    first: Mapping[str, float],
+    second: Mapping[str, float],
+    *,
+    groups: Mapping[str, str] | None = None,
+) -> Difference:
     """Compares what a measure gives for each query; both must cover the same queries, at least one.
 
-    The same figures give the same result, to the bit.
+    `groups` names what queries have in common: those of one group are drawn, or flipped, together,
+    because they say less than as many that are independent. The same figures give the same result,
+    to the bit.
     """
     queries = sorted(first)
     before = np.array([first[query] for query in queries])
     after = np.array([second[query] for query in queries])
     by_query = after - before
-    low, high = _bootstrap(by_query)
+    sums, counts = _grouped(by_query, [groups[query] for query in queries] if groups else queries)
+    low, high = _bootstrap(sums, counts)
     start, change = float(before.mean()), float(by_query.mean())
     return Difference(
         first=start,
@@ -56,11 +64,21 @@ def compare(first: Mapping[str, float], second: Mapping[str, float]) -> Differen
         relative=change / start if start else None,
         low=low,
         high=high,
-        p=_sign_flips(by_query),
+        p=_sign_flips(sums),
         wins=int((by_query > _SAME).sum()),
         ties=int((np.abs(by_query) <= _SAME).sum()),
         losses=int((by_query < -_SAME).sum()),
     )
+
+
+def _grouped(
+    differences: NDArray[np.float64], groups: Sequence[str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The sum of each group, and how many queries it has."""
+    names, places, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    sums = np.zeros(len(names))
+    np.add.at(sums, places, differences)
+    return sums, counts.astype(np.float64)
 
 
 def _sign_flips(differences: NDArray[np.float64]) -> float:
@@ -78,13 +96,13 @@ def _sign_flips(differences: NDArray[np.float64]) -> float:
     return (extreme + 1) / (_ROUNDS + 1)  # what was observed is one of the possible ways
 
 
-def _bootstrap(differences: NDArray[np.float64]) -> tuple[float, float]:
-    """The 95 % percentile interval of the mean."""
-    rng, count = np.random.default_rng(SEED), len(differences)
-    means = [
-        differences[rng.integers(0, count, (rounds, count))].mean(axis=1)
-        for rounds in _portions(count)
-    ]
+def _bootstrap(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> tuple[float, float]:
+    """The 95 % percentile interval of the mean over queries, which come in groups."""
+    rng, size = np.random.default_rng(SEED), len(sums)
+    means = []
+    for rounds in _portions(size):
+        drawn = rng.integers(0, size, (rounds, size))
+        means.append(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
     low, high = np.percentile(np.concatenate(means), [2.5, 97.5])
     return float(low), float(high)
 

@@ -2,7 +2,8 @@
 
 Every strategy ranks once per query; then all ways of fusing are tried by the stages of the flow
 themselves. Settings are chosen on four fifths of the queries and judged on the fifth that they have
-not seen, five times over, so that the gain is what other queries can expect.
+not seen, five times over, so that the gain is what other queries can expect. Queries that the same
+document answers stay together, where they are parted and where chance is reckoned with.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ FOLDS = 5
 """Into how many parts the queries are cut."""
 
 _LEAST = 10  # queries, below which nothing can be chosen
+_SURE = 0.05  # a gain that chance gives as often is none
 _DEPTH = 10  # documents that count
 _AS_GOOD = 0.002  # nDCG@10 that is not worth a change, let alone a rebuilt index
 _MEANING = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # share of the semantic ranking beside keyword
@@ -61,6 +63,12 @@ class Question:
 
     judged: JudgedQuery
     filters: Filters = NO_FILTERS
+
+    @property
+    def document(self) -> str:
+        """The one that answers it best."""
+        grades = self.judged.relevant
+        return min(grades, key=lambda document: (-grades[document], document))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +97,12 @@ class Tuning:
 
     @property
     def is_real(self) -> bool:
-        """Whether other queries can expect a gain: chance is ruled out, and there were enough."""
-        return bool(self.best) and self.gain.low > 0 and self.questions >= FEW
+        """Whether other queries can expect a gain: chance is ruled out, and there were enough.
+
+        The interval alone would be content with four queries that gain and none that loses.
+        """
+        is_sure = self.gain.low > 0 and self.gain.p < _SURE
+        return bool(self.best) and is_sure and self.questions >= FEW
 
 
 def own_questions(queries: Sequence[OwnQuery]) -> list[Question]:
@@ -154,6 +166,12 @@ def tune(
             f"There are only {len(questions)} queries to tune on; {_LEAST} are the least.",
             "Judge some queries and name them with --on SET.",
         )
+    documents = len({question.document for question in questions})
+    if documents < FOLDS:
+        raise UsageError(
+            f"Only {documents} documents answer the queries to tune on; {FOLDS} are the least.",
+            "Judge queries about other documents, too, and name them with --on SET.",
+        )
     tried, rows = [], []
     ways = list(_ways_to_fuse(settings))
     for place, one in enumerate(evidence):
@@ -180,6 +198,7 @@ def _chosen(
     gain = compare(
         dict(zip(ids, scores[0].tolist(), strict=True)),
         dict(zip(ids, held_out.tolist(), strict=True)),
+        groups={question.judged.id: question.document for question in questions},
     )
     return Tuning(len(questions), len(tried), gain, tried[best], chosen.count(best))
 
@@ -191,12 +210,24 @@ def _best(scores: NDArray[np.float64]) -> int:
 
 
 def _parts(questions: Sequence[Question]) -> NDArray[np.int64]:
-    """The part that each question belongs to; every part has its share of every type."""
-    shuffled = sorted(range(len(questions)), key=lambda place: questions[place].judged.id)
-    random.Random(SEED).shuffle(shuffled)  # noqa: S311  it must be the same every time
-    shuffled.sort(key=lambda place: questions[place].judged.type)
+    """The part that each question belongs to: that of its document.
+
+    Every part has its share of every type, as far as the documents let it.
+    """
+    by_document: dict[str, list[int]] = {}
+    for place in sorted(range(len(questions)), key=lambda place: questions[place].judged.id):
+        by_document.setdefault(questions[place].document, []).append(place)
+    groups = list(by_document.values())
+    random.Random(SEED).shuffle(groups)  # noqa: S311  it must be the same every time
+    groups.sort(key=len, reverse=True)  # small ones can fill what large ones leave
     parts = np.zeros(len(questions), dtype=np.int64)
-    parts[shuffled] = np.arange(len(questions)) % FOLDS
+    filled = [Counter[str]() for _ in range(FOLDS)]
+    for group in groups:
+        types = Counter(questions[place].judged.type for place in group)
+        load = [(sum(part[one] for one in types), part.total()) for part in filled]
+        number = load.index(min(load))
+        filled[number] += types
+        parts[group] = number
     return parts
 
 

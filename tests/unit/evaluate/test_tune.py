@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from dowse.errors import UsageError
+from dowse.evaluate import tune as tune_module
 from dowse.evaluate.own import own_queries
 from dowse.evaluate.records import JudgedQuery
 from dowse.evaluate.tune import (
@@ -91,21 +93,24 @@ def test_what_was_found_can_be_fused_in_any_way(tmp_path: Path) -> None:
 class _Rule:
     """Stands for what was found: a rule says at which rank a recipe puts the right document."""
 
-    def __init__(self, rank: Callable[[Recipe], int]) -> None:
+    def __init__(self, right: str, rank: Callable[[Recipe], int]) -> None:
+        self._right = right
         self._rank = rank
 
     def documents(self, recipe: Recipe) -> tuple[tuple[str, float], ...]:
         """The right document at its rank among wrong ones."""
         names = [f"wrong-{number}" for number in range(20)]
-        names.insert(self._rank(recipe) - 1, "right")
+        names.insert(self._rank(recipe) - 1, self._right)
         return tuple((name, 0.0) for name in names)
 
 
-def _tuned(rank: Callable[[int, Recipe], int], count: int = 60) -> Tuning:
+def _tuned(rank: Callable[[int, Recipe], int], count: int = 60, documents: int = 60) -> Tuning:
+    right = [f"right-{n % documents}" for n in range(count)]
     questions = [
-        Question(JudgedQuery(f"q{n:03d}", "words", "ab"[n % 2], {"right": 1})) for n in range(count)
+        Question(JudgedQuery(f"q{n:03d}", "words", "ab"[n % 2], {right[n]: 1}))
+        for n in range(count)
     ]
-    rules = [_Rule(lambda recipe, n=n: rank(n, recipe)) for n in range(count)]  # type: ignore[misc]
+    rules = [_Rule(right[n], lambda recipe, n=n: rank(n, recipe)) for n in range(count)]  # type: ignore[misc]
     evidence = Evidence({}, tuple(cast("Found", rule) for rule in rules))
     return tune([evidence], questions, Settings())
 
@@ -144,6 +149,48 @@ def test_few_queries_show_nothing() -> None:
     assert not tuning.is_real
     with pytest.raises(UsageError, match="only 9 queries"):
         _tuned(lambda *_: 1, count=9)
+
+
+def test_a_handful_of_queries_that_gain_may_be_luck() -> None:
+    """The interval of 60 queries of which four gain and none loses lies above 0; p is 1 in 8."""
+    tuning = _tuned(lambda n, recipe: 1 if n >= 4 or recipe.fuse.keyword > 1.5 else 9)
+    assert tuning.best
+    assert tuning.gain.low > 0
+    assert tuning.gain.p == pytest.approx(2 / 2**4)
+    assert not tuning.is_real
+
+
+def test_queries_of_one_document_stay_together() -> None:
+    """A setting that only ever helps one document of six gains nothing on queries about others."""
+
+    def rank(n: int, recipe: Recipe) -> int:
+        place = ("ceiling", "minmax", "zscore").index(recipe.fuse.normalise)
+        return 1 if (n % 6) // 2 == place else 4
+
+    tuning = _tuned(rank, documents=6)
+    assert tuning.gain.difference <= 0
+    sure = _tuned(lambda _, recipe: 1 if recipe.fuse.keyword > 1.5 else 3, documents=6)
+    assert sure.gain.wins == 60
+    assert sure.gain.p == pytest.approx(2 / 2**6)  # six documents, however many queries
+    with pytest.raises(UsageError, match="Only 4 documents answer the queries"):
+        _tuned(lambda *_: 1, documents=4)
+
+
+def test_the_parts_share_documents_and_types_out() -> None:
+    questions = [
+        Question(JudgedQuery(f"q{n:03d}", "words", "abc"[n % 3], {f"d{n % 17}": 2, "all": 1}))
+        for n in range(100)
+    ]
+    parts = tune_module._parts(questions)
+    by_document = {
+        (question.document, part) for question, part in zip(questions, parts, strict=True)
+    }
+    assert len(by_document) == 17
+    sizes = np.bincount(parts, minlength=5)
+    assert sizes.min() >= 15
+    for kind in "abc":
+        of_kind = [question.judged.type == kind for question in questions]
+        assert np.bincount(parts[of_kind], minlength=5).min() >= 4
 
 
 def test_the_same_evidence_gives_the_same_result() -> None:

@@ -113,6 +113,8 @@ def _why_not(shape: TuneShape) -> str:
         return "the present settings rank best."
     if sum(shape.queries.values()) < FEW and shape.gain.low > 0:
         return f"fewer than {FEW} queries cannot show it."
+    if shape.gain.difference <= 0:
+        return "what ranks best for some queries does not for others."
     return "on queries that were not chosen on, the gain cannot be told from chance."
 
 
