@@ -110,6 +110,31 @@ def test_everything_can_be_done_with_keys(site: Any) -> None:
     expect(page.locator("#search-view")).to_be_visible()
 
 
+def test_the_focus_stays_where_the_hands_are(site: Any) -> None:
+    page = site.open("#q=wait for the database to answer")
+    link = page.locator(".prose a", has_text="stations")
+    link.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#reader h2").first).to_have_text("Stations")
+    expect(page.locator("#reader-body")).to_be_focused()
+    page.locator("#tab-document").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#tab-why")).to_be_focused()
+    page.locator("#tab-related").click()
+    expect(page.locator("#tab-related")).to_be_focused()
+    page.locator(".related-link").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#reader-body")).to_be_focused()
+    page.get_by_role("button", name="Close the document").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#reader")).to_be_hidden()
+    expect(page.locator("#query")).to_be_focused()
+    page.get_by_role("button", name="Only path guides/").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".chip.on")).to_have_text("path: guides/")
+    expect(page.locator("#filter-add")).to_be_focused()
+
+
 def test_a_phone_shows_the_start_and_a_slow_answer_without_scrolling_sideways(site: Any) -> None:
     page = site.open(viewport={"width": 375, "height": 720}, is_mobile=True, has_touch=True)
     assert page.evaluate(_TOO_WIDE) <= 0

@@ -19,15 +19,18 @@ let wantsFocus = false; // once the document is there
 export async function open(found, answer) {
   [hit, response] = [found && found.document === state.open ? found : null, answer];
   const reader = byId("reader");
+  const within = reader.contains(document.activeElement); // what is drawn anew loses the focus
+  const onTab = within && document.activeElement.role === "tab";
   reader.hidden = !state.open;
   if (!state.open) {
+    if (within && !narrow()) byId("query").focus({ preventScroll: true });
     shown = { project: "", reference: "" };
     asking.abort();
     return;
   }
   asking.abort();
   asking = new AbortController();
-  wantsFocus ||= reader.contains(document.activeElement) && document.activeElement.id === "reader-body";
+  wantsFocus ||= within && !onTab;
   const same = shown.reference === state.open && shown.project === state.project;
   if (!same && !shown.reference) show(reader, el("p", { class: "soft waiting" }, "Opening …"));
   loading = !same;
@@ -36,7 +39,8 @@ export async function open(found, answer) {
     shown = { project: state.project, reference: state.open, passage };
     loading = false;
     drawWhole(reader, passage);
-    if (wantsFocus) focus();
+    if (onTab) byId(`tab-${state.tab}`).focus({ preventScroll: true });
+    else if (wantsFocus) focus();
   } catch (error) {
     if (error.name === "AbortError") return;
     shown = { project: "", reference: "" };
