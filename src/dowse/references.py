@@ -14,7 +14,9 @@ from dowse.ports import Reading
 from dowse.read import Root
 from dowse.types import StoredDocument
 
-_LINES = re.compile(r"(?P<name>.+?):(?P<line>\d{1,12})(?::(?P<count>\d{1,12}))?$")
+_LINES = re.compile(
+    r"(?P<name>.+?):(?P<line>\d{1,12})(?::(?P<count>\d{1,12})|-(?P<last>\d{1,12}))?$"
+)
 _SHORT = re.compile(r"#?(?P<digits>[0-9a-f]{4,16})$")
 
 
@@ -50,9 +52,18 @@ def find_passage(
             raise _not_found(reading, name)
         document, first, last = _by_short_id(reading, short["digits"])
     if match:
-        count = int(match["count"]) if match["count"] else None
-        return _lines(document, int(match["line"]), count)
+        return _lines(document, int(match["line"]), _count(match))
     return _lines(document, first, last and last - first + 1)
+
+
+def _count(match: re.Match[str]) -> int | None:
+    """How many lines are meant; None: all that follow."""
+    if match["last"] is None:
+        return int(match["count"]) if match["count"] else None
+    lines = int(match["last"]) - int(match["line"]) + 1
+    if lines < 1:
+        raise UsageError(f"{match[0]} ends before it begins.", "Write it as path:first-last.")
+    return lines
 
 
 def _document(

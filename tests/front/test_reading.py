@@ -108,6 +108,14 @@ def test_get_prints_the_text_as_it_is(indexed: Path, dowse: Dowse) -> None:
     assert dowse("get", "restore:6:1", "--lines").out == "6  # Restore a backup\n"
 
 
+@pytest.mark.usefixtures("indexed")
+def test_get_takes_places_as_results_name_them(dowse: Dowse) -> None:
+    assert dowse("get", "restore:6-7").out == dowse("get", "restore:6:2").out
+    result = dowse("get", "restore:7-6")
+    assert result.code == 2
+    assert "ends before it begins" in result.err
+
+
 def test_get_several(indexed: Path, dowse: Dowse) -> None:
     assert dowse("get", "Home:1:1", "restore:6:1").out == "# Home\n# Restore a backup\n"
     shape = dowse("get", "Home:1:1", "restore:6:1", "--json").json

@@ -19,6 +19,7 @@ Examples:
   dowse get guides/restore.md           all of it
   dowse get restore:12                  from line 12; a part of the path is enough
   dowse get restore:12:20 Home          20 lines from line 12, and another document
+  dowse get guides/restore.md:12-20      lines 12 to 20, as results name them
   dowse get 3fa9c2d1                    by the id that search and ls --long show
 """
 
@@ -28,7 +29,7 @@ Examples:
     "references",
     nargs=-1,
     required=True,
-    metavar="DOC[:LINE[:COUNT]]...",
+    metavar="DOC[:LINE[:COUNT|-LAST]]...",
     shell_complete=document_ids,
 )
 @click.option("--lines", "numbered", is_flag=True, help="Number the lines.")

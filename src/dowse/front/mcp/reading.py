@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -23,7 +22,6 @@ from dowse.references import Passage
 MAX_TOKENS = 8000
 """How long a reply may be when the call does not say."""
 
-_RANGE = re.compile(r"(?P<name>.+):(?P<first>\d{1,12})-(?P<last>\d{1,12})$")  # as results name it
 _GROUPS = {
     "links_to": "Links to",
     "linked_from": "Linked from",
@@ -58,7 +56,7 @@ def _get(desk: Desk, reference: str, project: str | None) -> tuple[Engine, Passa
         project, reference = parse_uri(reference)
     engine = desk.engine(project)
     try:
-        return engine, engine.get(_RANGE.sub(_counted, reference))
+        return engine, engine.get(reference)
     except NotFound as error:
         raise _findable(error) from error
 
@@ -68,13 +66,6 @@ def _findable(error: NotFound) -> NotFound:
     if "dowse ls" not in error.hint:
         return error
     return NotFound(error.message, "Find it with query_documents.")
-
-
-def _counted(match: re.Match[str]) -> str:
-    first, last = int(match["first"]), int(match["last"])
-    if last < first:
-        raise UsageError(f"{match[0]} ends before it begins.", "Write it as path:first-last.")
-    return f"{match['name']}:{first}:{last - first + 1}"
 
 
 def _seen(engine: Engine, passage: Passage) -> Passage:
