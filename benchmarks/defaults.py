@@ -100,11 +100,12 @@ WAYS = [
     Way("field boosts", "about half", index=_boosts(2.0, 1.5, 1.5)),
     Way("field boosts", "about double", index=_boosts(6.0, 5.0, 4.0)),
     Way("recency", "ages at random, off", aged=True),
-    Way("recency", "ages at random, 0.5", {"recency.bias": 0.5}, aged=True),
-    Way("recency", "ages at random, 1.0", {"recency.bias": 1.0}, aged=True),
+    *[
+        Way("recency", f"ages at random, {bias}", {"recency.bias": bias}, aged=True)
+        for bias in (0.1, 0.2, 0.5, 1.0)
+    ],
     Way("headings", "not in the vector", headings=False),
     *[Way("chunks", f"of {size}", index={"chunk.chunk_goal": size}) for size in (500, 1000)],
-    Way("chunks", "without overlap", index={"chunk.overlap": 0}),
 ]
 
 
