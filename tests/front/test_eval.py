@@ -84,7 +84,48 @@ def test_changes_to_the_documents_are_noticed(dowse: Dowse, collection: Path) ->
     (collection / "docs" / "mast.md").unlink()
     result = dowse("eval", collection)
     assert "3 documents" in result.out
-    assert "1 judged document cannot be found" in result.err
+    assert "1 judged document cannot be found, such as mast.md" in result.err
+    for path in sorted((collection / "docs").rglob("*.md")):  # new files with the same text
+        path.write_text(path.read_text("utf-8"), "utf-8")
+        path.rename(path.with_suffix(".old"))
+        path.with_suffix(".old").rename(path)
+    assert dowse("eval", collection, "--json").json["documents"] == 3
+
+
+def test_documents_that_judgments_call_otherwise_are_no_failure_of_the_search(
+    dowse: Dowse, collection: Path
+) -> None:
+    qrels = (collection / "qrels.tsv").read_text("utf-8")
+    (collection / "qrels.tsv").write_text(qrels.replace(".md", ""), "utf-8")
+    result = dowse("eval", collection)
+    assert result.code == 2
+    assert "No judged document is in judged: judgments name 'guides/gauge'" in result.err
+    assert "documents are called 'clock.md'" in result.err
+
+
+def test_a_run_of_other_queries_or_documents_is_noticed(
+    dowse: Dowse, home: Path, collection: Path
+) -> None:
+    (home / "other.run").write_text("7 Q0 mast.md 1 1.0 x\n", "utf-8")
+    result = dowse("eval", collection, "--run", "other.run")
+    assert result.code == 2
+    assert "other.run answers no query of judged: it names '7', the judgments 'q1'" in result.err
+    (home / "part.run").write_text("q1 Q0 mast 1 1.0 x\n", "utf-8")
+    notices = dowse("eval", collection, "--run", "part.run", "--json").json["notices"]
+    assert "part.run found no document that is judged: it names 'mast'" in notices[0]
+    assert "3 of 4 queries are not in part.run, such as 'q2'" in notices[1]
+
+
+def test_each_run_is_told_with_its_own_threshold(
+    dowse: Dowse, home: Path, collection: Path
+) -> None:
+    dowse("eval", collection, "--preset", "seed-a", "--save", home / "a.run")
+    line = ["eval", collection, "--compare", "a.run", "threshold.min_confidence=0.3"]
+    runs = dowse(*line, "--json").json["runs"]
+    assert [run["unanswerable"]["min_confidence"] for run in runs] == [None, 0.3]
+    said = dowse(*line).out
+    assert said.count("at min_confidence 0.3") == 1
+    assert "threshold" not in said.partition("a.run: ")[2].partition("\n")[0]
 
 
 def test_other_settings_of_the_index_have_an_index_of_their_own(
@@ -206,6 +247,7 @@ def test_keyword_search_alone_can_be_measured(
         (["--run", "a.run", "--preset", "seed-a"], "With --run nothing is searched"),
         (["--compare", "seed-a", "seed-b", "--preset", "seed-a"], "--compare names presets"),
         (["--compare", "default", "seed-z"], "'seed-z' is no run file, no preset"),
+        (["--compare", "default", "chunk.overlap=0"], "chunk.overlap is a setting of the index"),
         (["--save", "nowhere/x.run"], "cannot be a file"),
         (["--run", "nowhere.run"], "There is no run file"),
         (["--set", "fuse.nothing=1"], "no setting 'fuse.nothing'"),
@@ -247,7 +289,7 @@ def test_nothing_is_wider_than_80_columns() -> None:
     measures = Measures(*[0.123456] * 8)
     name = "a-type-whose-name-is-much-too-long"
     types = (TypeReport(name, 12_345, measures), TypeReport("", 1, measures))
-    unanswerable = UnanswerableReport(1_000, 0.5, 0.25)
+    unanswerable = UnanswerableReport(1_000, 0.5, -1.0, 0.25)
     runs = tuple(
         RunReport(
             f"run {n} " * 9, 12_345, 3, measures, types, Latency(0.9991, 59.9), unanswerable, ()
@@ -258,7 +300,7 @@ def test_nothing_is_wider_than_80_columns() -> None:
     compared = tuple(MeasureShape(one, difference) for one in ("ndcg_10", "recall_100"))
     row = AblationRow("10 passages, 2 per doc and more", {}, 0.5, 0.5, 0.5, 12.34, -0.1, 0.04, ())
     shape = EvalShape(
-        "set " * 30, 123_456, 12_345, 100, 5, -1.0, runs,
+        "set " * 30, 123_456, 12_345, 100, 5, runs,
         ComparisonShape("first " * 20, "second " * 20, compared), (row, row), (),
     )  # fmt: skip
     drawn = [one.plain for one in draw_eval(shape, 80)]

@@ -111,6 +111,17 @@ def test_judged_queries_can_be_tuned_on(dowse: Dowse, home: Path) -> None:
     assert result.json["real"]
 
 
+def test_documents_without_anything_to_draw_from_are_told(dowse: Dowse, home: Path) -> None:
+    (home / "bare").mkdir()
+    (home / "bare" / "a.md").write_text("Only text.\n", "utf-8")
+    assert dowse("index", home / "bare").code == 0
+    for line in (["--self"], ["--self", "--ablate"], ["--self", "--compare", "default", "seed-a"]):
+        result = dowse("eval", *line, "-p", "bare")
+        assert (result.code, result.out) == (2, "")
+        assert "No queries can be drawn from the documents of bare." in result.err
+    assert "only 0 queries to tune on" in dowse("tune", "-p", "bare").err
+
+
 def test_what_cannot_be_done_is_told(marked: Path, dowse: Dowse) -> None:
     contradiction = dowse("tune", "-p", "marked", "--yes", "--dry-run")
     assert contradiction.code == 2

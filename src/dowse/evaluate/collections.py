@@ -43,8 +43,9 @@ class _Asked:
 def read_collection(path: Path) -> Collection:
     """The collection in a folder, or only the judgments of a qrels file.
 
-    Queries that nobody has judged are left out and counted, unless their type says that they are
-    unanswerable. Raises `NotFound` for what is missing, `UsageError` for what is broken.
+    Queries that no document was judged to answer are left out and counted, unless their type says
+    that they are unanswerable. Raises `NotFound` for what is missing, `UsageError` for what is
+    broken.
     """
     if path.is_file():
         judgments = read_judgments(path)
@@ -56,6 +57,7 @@ def read_collection(path: Path) -> Collection:
         raise NotFound(f"{path} has no judgments.", "Put them into qrels.tsv.")
     judgments, asked = read_judgments(file), _first(path, _QUERIES)
     queries = _read_queries(asked) if asked else _unasked(judgments)
+    _check_types(queries, judgments, file)
     strangers = sorted(set(judgments) - set(queries))
     if strangers:
         raise UsageError(
@@ -137,6 +139,15 @@ def _topics(path: Path) -> Iterable[tuple[int, str, _Asked]]:
 def _type(row: Mapping[str, object]) -> str:
     kind = row.get("type")
     return kind.strip() if isinstance(kind, str) else ""
+
+
+def _check_types(queries: Mapping[str, _Asked], judgments: Judgments, file: Path) -> None:
+    for identifier, asked in queries.items():
+        if asked.type == UNANSWERABLE and judgments.get(identifier):
+            raise UsageError(
+                f"The query {identifier!r} is {UNANSWERABLE}, but {file} names an answer.",
+                "Give it another type, or take the judgment out.",
+            )
 
 
 def _unasked(judgments: Judgments) -> dict[str, _Asked]:

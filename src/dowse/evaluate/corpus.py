@@ -32,6 +32,11 @@ def lay_out(corpus: Path, folder: Path) -> dict[str, str]:
                 f"{corpus}, line {number}: there are two documents {identifier!r}.",
                 "Give each document an id of its own.",
             )
+        if "text" not in row:  # it may be empty, but not called otherwise
+            raise UsageError(
+                f"{corpus}, line {number} has no text.",
+                'A line is: {"_id": "1", "title": "…", "text": "…"}',
+            )
         names[name] = identifier
         if fresh:
             _write(folder / name, _markdown(row))

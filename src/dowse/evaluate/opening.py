@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dowse.engine import Engine
-from dowse.errors import NotFound, StampMismatch
+from dowse.errors import NotFound, StampMismatch, UsageError
 from dowse.evaluate.corpus import lay_out
 from dowse.evaluate.records import Collection, Run
 from dowse.evaluate.runs import search_run
@@ -37,7 +37,7 @@ class Bench:
     @property
     def documents(self) -> int:
         """How many there are."""
-        return self.indexed.added + self.indexed.changed + self.indexed.unchanged
+        return len(self.engine.documents())
 
     @property
     def has_vectors(self) -> bool:
@@ -57,11 +57,21 @@ class Bench:
             announce=announce,
         )
 
-    def unknown(self) -> int:
-        """How many documents that judgments name are not in the index."""
+    def unknown(self) -> tuple[str, ...]:
+        """The documents that judgments name and that are not in the index.
+
+        Raises `UsageError` when that is all of them: then names differ, and no figure would mean
+        anything.
+        """
         here = {self.names.get(entry.id, entry.id) for entry in self.engine.documents()}
         judged = {name for query in self.collection.queries for name in query.relevant}
-        return len(judged - here)
+        if here and judged and not here & judged:
+            raise UsageError(
+                f"No judged document is in {self.collection.name}: judgments name {min(judged)!r},"
+                f" documents are called {min(here)!r}.",
+                "Judge documents by their path below docs/, or by their _id in corpus.jsonl.",
+            )
+        return tuple(sorted(judged - here))
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from itertools import chain, islice, zip_longest
 from typing import get_args
 
 from dowse.analyze.stopwords import STOPWORDS
+from dowse.errors import UsageError
 from dowse.evaluate.blanking import folded, hide, joined, still_says
 from dowse.evaluate.records import Collection, OwnKind, OwnQuery
 from dowse.parse import parse
@@ -65,7 +66,16 @@ def own_queries(reading: Reading, per_kind: int, seed: int = 0) -> tuple[OwnQuer
 
 
 def own_collection(name: str, queries: Sequence[OwnQuery]) -> Collection:
-    """The queries as a judged collection over documents that are indexed already."""
+    """The queries as a judged collection over documents that are indexed already.
+
+    Raises `UsageError` when there are none.
+    """
+    if not queries:
+        raise UsageError(
+            f"No queries can be drawn from the documents of {name}.",
+            "They need headings with text below, texts of links, descriptions or aliases."
+            " Or judge some queries, and name them as SET.",
+        )
     return Collection(name, None, tuple(query.judged for query in queries))
 
 

@@ -65,7 +65,7 @@ class Collection:
     name: str
     documents: Path | None  # a folder, or a corpus.jsonl; None when only runs are compared
     queries: tuple[JudgedQuery, ...]
-    unjudged: int = 0  # queries that were left out because nobody has judged them
+    unjudged: int = 0  # queries that were left out because no document was judged to answer them
 
     @property
     def answerable(self) -> tuple[JudgedQuery, ...]:
@@ -95,3 +95,4 @@ class Run:
     seconds: Mapping[str, float] = field(default_factory=dict)  # by query id; none for a file
     confidence: Mapping[str, float] = field(default_factory=dict)  # of the best, found or rejected
     notices: tuple[str, ...] = ()  # what searching could not do for most queries
+    min_confidence: float | None = None  # the threshold as set, -1 the fitted one; None for a file

@@ -37,6 +37,9 @@ class UnanswerableReport:
 
     queries: Annotated[int, "How many."]
     rejected: Annotated[float, "Share that nothing was found for, as it should be."]
+    min_confidence: Annotated[
+        float | None, "The threshold as set, -1 for the fitted one; null for a run file."
+    ]
     confidence: Annotated[float | None, "Mean score of the best result; null for a run file."]
 
 
@@ -112,5 +115,6 @@ def _unanswerable(queries: Sequence[JudgedQuery], run: Run) -> UnanswerableRepor
     return UnanswerableReport(
         queries=len(queries),
         rejected=sum(not run.found.get(query.id) for query in queries) / len(queries),
+        min_confidence=run.min_confidence,
         confidence=math.fsum(known) / len(known) if known else None,
     )

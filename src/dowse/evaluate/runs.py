@@ -17,8 +17,9 @@ import numpy as np
 from dowse.asking import NO_FILTERS
 from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
-from dowse.evaluate.records import JudgedQuery, Ranked, Run
+from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
 from dowse.retrieve import Filters
+from dowse.settings import change_recipe
 from dowse.types import Announce, Event, silent
 
 _CHUNKS_PER_DOCUMENT = 3  # results to ask for, so that their documents fill a ranking
@@ -66,7 +67,8 @@ def search_run(
         notices.update(set(response.notices))
         ranking = engine.rank(query.text, filters=demanded, changes=deep)[:depth]
         found[query.id] = tuple(Ranked(names.get(name, name), score) for name, score in ranking)
-    return Run(name, found, seconds, confidence, _general(notices, len(queries)))
+    least = change_recipe(engine.settings, usual).threshold.min_confidence
+    return Run(name, found, seconds, confidence, _general(notices, len(queries)), least)
 
 
 def check_writable(queries: Iterable[str], path: Path) -> None:
@@ -100,18 +102,49 @@ def write_trec(run: Run, path: Path) -> None:
 
 
 def read_trec(path: Path, name: str = "") -> Run:
-    """A run from a file, ordered by score, equal scores by rank, whatever the order of its lines.
+    """A run from a file, ordered as `trec_eval` does, whatever the order of its lines.
 
-    Raises `UsageError` with the number of the line that is not as it should be.
+    That is by score, as a 32-bit number, and where scores are equal by the documents' ids, the last
+    of them first; ranks are not looked at. Raises `UsageError` with the number of the line that is
+    not as it should be.
     """
-    rankings: dict[str, list[tuple[float, float, str]]] = {}
+    rankings: dict[str, list[tuple[np.float32, str]]] = {}
     for number, line in enumerate(_text(path).splitlines(), start=1):
         if not line.strip():
             continue
-        query, document, rank, score = _parsed(line, path, number)
-        rankings.setdefault(query, []).append((-score, rank, document))
+        query, document, score = _parsed(line, path, number)
+        rankings.setdefault(query, []).append((np.float32(score), document))
     found = {query: _ordered(rows, query, path) for query, rows in rankings.items()}
     return Run(name or path.stem, found)
+
+
+def check_run(collection: Collection, run: Run) -> tuple[str, ...]:
+    """What of a run does not fit a collection, in sentences.
+
+    Raises `UsageError` when it answers none of the queries: then their ids differ.
+    """
+    asked = [query.id for query in collection.queries]
+    missing = [query for query in asked if query not in run.found]
+    if missing and len(missing) == len(asked) and run.found:
+        raise UsageError(
+            f"{run.name} answers no query of {collection.name}: it names {min(run.found)!r},"
+            f" the judgments {min(asked)!r}.",
+            "Name the judgments that the run belongs to.",
+        )
+    judged = {name for query in collection.answerable for name in query.relevant}
+    found = {one.document for query in asked for one in run.found.get(query, ())}
+    notices = []
+    if found and judged and not found & judged:
+        notices.append(
+            f"{run.name} found no document that is judged: it names {min(found)!r}, the judgments"
+            f" {min(judged)!r}."
+        )
+    if missing:
+        notices.append(
+            f"{len(missing)} of {len(asked)} queries are not in {run.name}, such as {missing[0]!r}:"
+            " they count as answered by nothing."
+        )
+    return tuple(notices)
 
 
 def _deep(changes: Mapping[str, Any], depth: int) -> dict[str, Any]:
@@ -143,13 +176,13 @@ def _text(path: Path) -> str:
         raise UsageError(f"{path} cannot be read: {error}.", "Name a run file.") from error
 
 
-def _parsed(line: str, path: Path, number: int) -> tuple[str, str, float, float]:
+def _parsed(line: str, path: Path, number: int) -> tuple[str, str, float]:
     match = _LINE.fullmatch(line.strip())
     try:
         if match:
             query, _, document, rank, score, _ = match.groups()
-            if math.isfinite(float(score)):
-                return query, unicodedata.normalize("NFC", document), float(rank), float(score)
+            if math.isfinite(float(score)) and math.isfinite(float(rank)):
+                return query, unicodedata.normalize("NFC", document), float(score)
     except ValueError:  # no numbers where numbers belong
         pass
     raise UsageError(
@@ -158,8 +191,9 @@ def _parsed(line: str, path: Path, number: int) -> tuple[str, str, float, float]
     )
 
 
-def _ordered(rows: list[tuple[float, float, str]], query: str, path: Path) -> tuple[Ranked, ...]:
-    ranking = tuple(Ranked(document, -score) for score, _, document in sorted(rows))
+def _ordered(rows: list[tuple[np.float32, str]], query: str, path: Path) -> tuple[Ranked, ...]:
+    rows.sort(reverse=True)
+    ranking = tuple(Ranked(document, float(score)) for score, document in rows)
     counts = Counter(one.document for one in ranking)
     twice = next((document for document, count in counts.items() if count > 1), None)
     if twice is not None:

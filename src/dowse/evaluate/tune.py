@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +24,12 @@ from dowse.evaluate.hiding import hidden_copy
 from dowse.evaluate.measures import measure
 from dowse.evaluate.own import FEW
 from dowse.evaluate.records import JudgedQuery, OwnQuery
+from dowse.evaluate.ways import Changes, other_boosts, ways_to_fuse, with_boosts
 from dowse.flow import Found, Recipe
 from dowse.retrieve import Filters
-from dowse.settings import Settings, change_recipe
+from dowse.settings import change_recipe
 from dowse.types import Announce, Event, silent
 from dowse.workspace import Workspace
-
-Changes = Mapping[str, Any]
-"""Settings by their full names."""
 
 FOLDS = 5
 """Into how many parts the queries are cut."""
@@ -42,16 +38,6 @@ _LEAST = 10  # queries, below which nothing can be chosen
 _SURE = 0.05  # a gain that chance gives as often is none
 _DEPTH = 10  # documents that count
 _AS_GOOD = 0.002  # nDCG@10 that is not worth a change, let alone a rebuilt index
-_MEANING = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # share of the semantic ranking beside keyword
-_NORMALISE = ("ceiling", "minmax", "zscore")
-_GATHER = (0.0, 0.25, 0.5, 0.75)
-_BOOSTED = ("title", "headers", "keywords", "description", "tags")
-_BOOSTS = (
-    (1.0, 1.0, 1.0, 1.0, 1.0),
-    (2.0, 1.5, 1.5, 1.5, 1.5),
-    (3.0, 2.5, 2.5, 2.0, 2.0),
-    (5.0, 4.0, 4.0, 3.0, 3.0),
-)
 # Twice as many results as count, as several may be of one document; a tree of files that was just
 # copied is all new, so that recency would say nothing.
 _SEARCH: Changes = {"search.top_n": 2 * _DEPTH, "recency.bias": 0.0}
@@ -138,15 +124,17 @@ def gather_evidence(
 ) -> Iterator[Evidence]:
     """What is found with the present weights of fields, and with `boosts` also with others.
 
-    What `hidden` queries were drawn from is not found.
+    What `hidden` queries were drawn from is not found. Raises `UsageError` when the questions are
+    too few.
     """
+    _check(questions)
     if hidden:
         with hidden_copy(workspace, engine, hidden, announce=announce) as copy:
             yield Evidence({}, _find(copy.engine, questions, announce))
     else:
         yield Evidence({}, _find(engine, questions, announce))
-    for changes in _other_boosts(engine.settings) if boosts else ():
-        settings = _with_boosts(engine.settings, changes)
+    for changes in other_boosts(engine.settings) if boosts else ():
+        settings = with_boosts(engine.settings, changes)
         with hidden_copy(workspace, engine, hidden, settings, announce) as copy:
             yield Evidence(changes, _find(copy.engine, questions, announce))
 
@@ -161,6 +149,21 @@ def tune(
 
     The same evidence gives the same result.
     """
+    _check(questions)
+    tried, rows = [], []
+    ways = list(ways_to_fuse(settings))
+    for place, one in enumerate(evidence):
+        for number, way in enumerate(ways):
+            announce(Event("tuning", place * len(ways) + number, len(evidence) * len(ways), "ways"))
+            tried.append({**way, **one.boosts})
+            rows.append(_scores(one, questions, change_recipe(settings, {**_SEARCH, **way})))
+    # The fewest changes first: they win where others are hardly better.
+    order = sorted(range(len(tried)), key=lambda place: len(tried[place]))
+    return _chosen([tried[place] for place in order], np.array(rows)[order], questions)
+
+
+def _check(questions: Sequence[Question]) -> None:
+    """Raises `UsageError` when there is too little to choose by."""
     if len(questions) < _LEAST:
         raise UsageError(
             f"There are only {len(questions)} queries to tune on; {_LEAST} are the least.",
@@ -172,16 +175,6 @@ def tune(
             f"Only {documents} documents answer the queries to tune on; {FOLDS} are the least.",
             "Judge queries about other documents, too, and name them with --on SET.",
         )
-    tried, rows = [], []
-    ways = list(_ways_to_fuse(settings))
-    for place, one in enumerate(evidence):
-        for number, way in enumerate(ways):
-            announce(Event("tuning", place * len(ways) + number, len(evidence) * len(ways), "ways"))
-            tried.append({**way, **one.boosts})
-            rows.append(_scores(one, questions, change_recipe(settings, {**_SEARCH, **way})))
-    # The fewest changes first: they win where others are hardly better.
-    order = sorted(range(len(tried)), key=lambda place: len(tried[place]))
-    return _chosen([tried[place] for place in order], np.array(rows)[order], questions)
 
 
 def _chosen(
@@ -247,40 +240,3 @@ def _scores(evidence: Evidence, questions: Sequence[Question], recipe: Recipe) -
         documents = [document for document, _ in found.documents(recipe)[:_DEPTH]]
         scores.append(measure(documents, question.judged.relevant).ndcg_10)
     return scores
-
-
-def _ways_to_fuse(settings: Recipe) -> Iterator[Changes]:
-    """What to change for every way of fusing, first nothing."""
-    yield {}
-    for meaning, normalise, share in product(_MEANING, _NORMALISE, _GATHER):
-        way = {
-            "fuse.method": "convex",
-            "fuse.normalise": normalise,
-            "fuse.semantic": round(2 * meaning, 1),
-            "fuse.keyword": round(2 - 2 * meaning, 1),
-            "gather.share": share,
-        }
-        if changed := _changed(settings, way):
-            yield changed
-
-
-def _other_boosts(settings: Settings) -> Iterator[Changes]:
-    for boosts in _BOOSTS:
-        names = (f"keyword.{name}" for name in _BOOSTED)
-        if changed := _changed(settings, dict(zip(names, boosts, strict=True))):
-            yield changed
-
-
-def _with_boosts(settings: Settings, changes: Changes) -> Settings:
-    boosts = {name.partition(".")[2]: value for name, value in changes.items()}
-    return replace(settings, keyword=replace(settings.keyword, **boosts))
-
-
-def _changed(settings: Recipe, wanted: Changes) -> Changes:
-    """What of the wanted settings is not so yet."""
-    return {name: value for name, value in wanted.items() if _value(settings, name) != value}
-
-
-def _value(settings: Recipe, name: str) -> object:
-    section, _, option = name.partition(".")
-    return getattr(getattr(settings, section), option)

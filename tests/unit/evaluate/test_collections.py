@@ -80,11 +80,11 @@ def test_ids_are_compared_as_documents_are_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["qrels", "qrels.txt", "qrels/test.tsv"])
 def test_judgments_may_be_those_of_trec(tmp_path: Path, name: str) -> None:
-    files = {name: "1 0 a.md 2\n1 0 b.md 0\n2 0 c.md 1\n", "queries.jsonl": _json_lines(_QUERIES)}
+    files = {name: "1 0 a.md 2\n1 0 b.md 0\n3 0 c.md 1\n", "queries.jsonl": _json_lines(_QUERIES)}
     collection = read_collection(_write(tmp_path, files))
     assert {query.id: query.relevant for query in collection.answerable} == {
         "1": {"a.md": 2},
-        "2": {"c.md": 1},
+        "3": {"c.md": 1},
     }
     assert collection.documents is None
 
@@ -135,6 +135,7 @@ def test_a_qrels_file_is_enough_to_judge_runs(tmp_path: Path) -> None:
         ({"qrels.tsv": "1\t\t1\n"}, "line 1: this is no judgment"),
         ({"qrels.tsv": "1\ta.md\t1\n1\ta.md\t2\n"}, "line 2: 'a.md' has two grades"),
         ({"qrels.tsv": "9\ta.md\t1\n"}, "judges the query '9', which is not in"),
+        ({"qrels.tsv": "2\ta.md\t1\n"}, "The query '2' is unanswerable, but"),
         ({"qrels.tsv": "", "queries.jsonl": '{"_id": "1", "text": "x"}'}, "has no query with a"),
         ({"queries.jsonl": "{"}, "line 1 is not JSON"),
         ({"queries.jsonl": "[" * 100_000}, "line 1 is not JSON"),
@@ -232,3 +233,9 @@ def test_an_interrupted_layout_is_done_again(tmp_path: Path) -> None:
 def test_a_corpus_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="cannot be read"):
         lay_out(tmp_path / "corpus.jsonl", tmp_path / "docs")
+
+
+def test_documents_whose_text_has_another_name_are_told(tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "1", "text": ""}\n{"_id": "2", "body": "x"}')
+    with pytest.raises(UsageError, match="line 2 has no text"):
+        lay_out(tmp_path / "corpus.jsonl", tmp_path / "cache" / "docs")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
-from dowse.evaluate import JudgedQuery, Ranked, Run, read_trec, search_run, write_trec
+from dowse.evaluate import JudgedQuery, Ranked, Run, measure, read_trec, search_run, write_trec
 from dowse.types import Event, Hit
 from vaults import index_notes
 
@@ -175,7 +175,32 @@ def test_lines_may_stand_in_any_order_and_scores_decide(tmp_path: Path) -> None:
     )
     run = read_trec(tmp_path / "a.run", "named")
     assert run.name == "named"
-    assert [one.document for one in run.found["q1"]] == ["top", "same1", "same2", "low"]
+    assert [one.document for one in run.found["q1"]] == ["top", "same2", "same1", "low"]
+
+
+@settings(deadline=None, max_examples=50, derandomize=True)
+@given(
+    rows=st.dictionaries(
+        st.sampled_from(["a", "B", "d2", "d10", "é", "\uff5e", "\U0001f600"]),
+        st.sampled_from(["1", "1.0000000001", "0.5", "5e-1", "-2"]),
+        min_size=1,
+    ),
+    right=st.sampled_from(["a", "B", "d2", "d10", "é", "\uff5e", "\U0001f600"]),
+)
+def test_equal_scores_of_others_are_ordered_as_ir_measures_does(
+    rows: dict[str, str], right: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = tmp_path_factory.mktemp("runs") / "a.run"
+    lines = [f"q Q0 {document} 1 {score} x\n" for document, score in rows.items()]
+    file.write_text("".join(lines), "utf-8")
+    judged = [ir_measures.Qrel("q", right, 1)]
+    theirs = ir_measures.calc_aggregate(
+        [ir_measures.RR],
+        judged,
+        list(ir_measures.read_trec_run(str(file))),  # type: ignore[no-untyped-call]
+    )
+    found = [one.document for one in read_trec(file).found["q"]]
+    assert measure(found, {right: 1}).mrr == pytest.approx(theirs[ir_measures.RR], abs=1e-9)
 
 
 @pytest.mark.parametrize(

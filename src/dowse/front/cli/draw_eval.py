@@ -35,7 +35,7 @@ def _heading(shape: EvalShape) -> Text:
     if shape.documents is not None:
         said.append(counted(shape.documents, "document"))
     if shape.unjudged:
-        said.append(f"{number(shape.unjudged)} left out that nobody has judged")
+        said.append(f"{number(shape.unjudged)} left out without a judged answer")
     return line((shape.collection, "bold"), f": {', '.join(said)}")
 
 
@@ -56,7 +56,7 @@ def _heads() -> list[Part]:
 
 def _cells(measures: Measures | None) -> list[Part]:
     if measures is None:
-        return ["-" for _ in NAMES]
+        return [f"{'-':>5}" for _ in NAMES]  # the last column is not set to the right
     return [f"{getattr(measures, name):.3f}" for name in NAMES]
 
 
@@ -71,7 +71,7 @@ def _draw_remainder(shape: EvalShape, width: int | None) -> Iterator[Text]:
         said.append(f"Empty answers: {number(run.empty)} of {number(run.queries)}.")
         if run.unanswerable:
             said.append(f"Without an answer: {run.unanswerable.rejected:.0%} rejected")
-            said += _threshold(shape.min_confidence)
+            said += _threshold(run.unanswerable.min_confidence)
             if run.unanswerable.confidence is not None:
                 said.append(f"(mean confidence {run.unanswerable.confidence:.2f})")
             said[-1] += "."

@@ -33,10 +33,7 @@ class EvalShape:
     documents: Annotated[int | None, "How many were searched; null when run files were judged."]
     queries: Annotated[int, "Queries with judgments."]
     unanswerable: Annotated[int, "Queries that have no answer."]
-    unjudged: Annotated[int, "Queries that were left out because nobody has judged them."]
-    min_confidence: Annotated[
-        float | None, "The threshold as set, -1 for the fitted one; null for run files."
-    ]
+    unjudged: Annotated[int, "Queries left out because no document was judged to answer them."]
     runs: Annotated[tuple[RunReport, ...], "What each run came to; empty with `--ablate`."]
     comparison: Annotated[ComparisonShape | None, "With `--compare`."]
     ablation: Annotated[
@@ -53,7 +50,6 @@ class EvalShape:
             queries=len(collection.answerable),
             unanswerable=len(collection.unanswerable),
             unjudged=collection.unjudged,
-            min_confidence=None,
             runs=(),
             comparison=None,
             ablation=(),

@@ -17,6 +17,7 @@ from dowse.evaluate import (
     Variant,
     ablate,
     ablations,
+    check_run,
     check_writable,
     compare_runs,
     read_trec,
@@ -72,11 +73,14 @@ class Wanted:
     def settings(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """What is changed for searching, and what is for the index."""
         given = dict(assigned(text) for text in self.assignments)
-        searching = {one.name for one in fields(Recipe)}
-        changes = {n: v for n, v in given.items() if n.partition(".")[0] in searching}
+        changes = {name: value for name, value in given.items() if _is_of_a_search(name)}
         if self.preset:
             changes["search.preset"] = self.preset
         return changes, {n: v for n, v in given.items() if n not in changes}
+
+
+def _is_of_a_search(setting: str) -> bool:
+    return setting.partition(".")[0] in {one.name for one in fields(Recipe)}
 
 
 def evaluate(
@@ -88,19 +92,18 @@ def evaluate(
         return _judged(shape, collection, files, pair=wanted.compare is not None)
     if wanted.save:
         check_writable((query.id for query in collection.queries), real_path(wanted.save))
+    sides = [_side(text) for text in wanted.compare or ()]  # before anything takes long
     changes, of_index = wanted.settings()
     with open_bench(of_index, announce) as bench:
-        recipe = change_recipe(bench.engine.settings, changes)
-        shape = replace(
-            shape,
-            documents=bench.documents,
-            min_confidence=recipe.threshold.min_confidence,
-            notices=_notices(bench),
-        )
+        shape = replace(shape, documents=bench.documents, notices=_notices(bench))
         if wanted.ablate:
+            recipe = change_recipe(bench.engine.settings, changes)
             return replace(shape, ablation=_ablated(bench, recipe, changes, announce))
         if wanted.compare:
-            runs = [_side(text, bench, changes, announce) for text in wanted.compare]
+            runs = [
+                side if isinstance(side, Run) else bench.run(name, {**changes, **side}, announce)
+                for name, side in zip(wanted.compare, sides, strict=True)
+            ]
             return _judged(shape, collection, runs, pair=True)
         run = bench.run(wanted.preset or _DEFAULT, changes, announce)
         if wanted.save:
@@ -138,26 +141,37 @@ def _given_files(wanted: Wanted) -> list[Run]:
     return [read_trec(real_path(path), str(path)) for path in files]
 
 
-def _side(text: str, bench: Bench, changes: Mapping[str, Any], announce: Announce) -> Run:
-    """One of two runs to be compared."""
+def _side(text: str) -> Run | Mapping[str, Any]:
+    """One of two runs to be compared, or what must be changed for it."""
     if text == _DEFAULT:
-        return bench.run(text, changes, announce)
+        return {}
     if text in PRESETS:
-        return bench.run(text, {**changes, "search.preset": text}, announce)
+        return {"search.preset": text}
     if Path(text).is_file():
         return read_trec(real_path(Path(text)), text)
     if "=" in text:
-        return bench.run(text, {**changes, **dict([assigned(text)])}, announce)
+        return _changed(text)
     raise NotFound(
         f"{text!r} is no run file, no preset and no setting.",
         f"Presets: {', '.join(PRESETS)}; or {_DEFAULT}, or NAME=VALUE.",
     )
 
 
+def _changed(text: str) -> Mapping[str, Any]:
+    name, value = assigned(text)
+    if not _is_of_a_search(name):
+        raise UsageError(
+            f"{name} is a setting of the index; --compare searches one index in two ways.",
+            f"Keep a run with --set {text} --save FILE, and compare that.",
+        )
+    return {name: value}
+
+
 def _judged(
     shape: EvalShape, collection: Collection, runs: list[Run], *, pair: bool = False
 ) -> EvalShape:
-    said = dict.fromkeys([*shape.notices, *(notice for run in runs for notice in run.notices)])
+    of_runs = [notice for run in runs for notice in (*run.notices, *check_run(collection, run))]
+    said = dict.fromkeys([*shape.notices, *of_runs])
     return replace(
         shape,
         runs=tuple(report(collection, run) for run in runs),
@@ -182,6 +196,7 @@ def _notices(bench: Bench) -> tuple[str, ...]:
         files = counted(len(left_out), "file")
         notices.append(f"{files} could not be indexed, such as {first.id}: {first.reason}")
     if unknown := bench.unknown():
-        documents = counted(unknown, "judged document")
-        notices.append(f"{documents} cannot be found: not in the collection, or left out.")
+        documents = counted(len(unknown), "judged document")
+        why = "not in the collection, or left out"
+        notices.append(f"{documents} cannot be found, such as {unknown[0]}: {why}.")
     return tuple(notices)

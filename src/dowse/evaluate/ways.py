@@ -1,0 +1,64 @@
+"""The settings that tuning tries: ways of fusing, and weights of a document's fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+from dowse.flow import Recipe
+from dowse.settings import Settings
+
+Changes = Mapping[str, Any]
+"""Settings by their full names."""
+
+_MEANING = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # share of the semantic ranking beside keyword
+_NORMALISE = ("ceiling", "minmax", "zscore")
+_GATHER = (0.0, 0.25, 0.5, 0.75)
+_BOOSTED = ("title", "headers", "keywords", "description", "tags")
+_BOOSTS = (
+    (1.0, 1.0, 1.0, 1.0, 1.0),
+    (2.0, 1.5, 1.5, 1.5, 1.5),
+    (3.0, 2.5, 2.5, 2.0, 2.0),
+    (5.0, 4.0, 4.0, 3.0, 3.0),
+)
+
+
+def ways_to_fuse(settings: Recipe) -> Iterator[Changes]:
+    """What to change for every way of fusing, first nothing."""
+    yield {}
+    for meaning, normalise, share in product(_MEANING, _NORMALISE, _GATHER):
+        way = {
+            "fuse.method": "convex",
+            "fuse.normalise": normalise,
+            "fuse.semantic": round(2 * meaning, 1),
+            "fuse.keyword": round(2 - 2 * meaning, 1),
+            "gather.share": share,
+        }
+        if changed := _changed(settings, way):
+            yield changed
+
+
+def other_boosts(settings: Settings) -> Iterator[Changes]:
+    """What to change for every other weighing of a document's fields."""
+    for boosts in _BOOSTS:
+        names = (f"keyword.{name}" for name in _BOOSTED)
+        if changed := _changed(settings, dict(zip(names, boosts, strict=True))):
+            yield changed
+
+
+def with_boosts(settings: Settings, changes: Changes) -> Settings:
+    """The settings with such changes."""
+    boosts = {name.partition(".")[2]: value for name, value in changes.items()}
+    return replace(settings, keyword=replace(settings.keyword, **boosts))
+
+
+def _changed(settings: Recipe, wanted: Changes) -> Changes:
+    """What of the wanted settings is not so yet."""
+    return {name: value for name, value in wanted.items() if _value(settings, name) != value}
+
+
+def _value(settings: Recipe, name: str) -> object:
+    section, _, option = name.partition(".")
+    return getattr(getattr(settings, section), option)
