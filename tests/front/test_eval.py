@@ -112,8 +112,8 @@ def test_a_run_of_other_queries_or_documents_is_noticed(
     assert "other.run answers no query of judged: it names '7', the judgments 'q1'" in result.err
     (home / "part.run").write_text("q1 Q0 mast 1 1.0 x\n", "utf-8")
     notices = dowse("eval", collection, "--run", "part.run", "--json").json["notices"]
+    assert len(notices) == 1
     assert "part.run found no document that is judged: it names 'mast'" in notices[0]
-    assert "3 of 4 queries are not in part.run, such as 'q2'" in notices[1]
 
 
 def test_each_run_is_told_with_its_own_threshold(

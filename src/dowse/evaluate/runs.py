@@ -121,11 +121,10 @@ def read_trec(path: Path, name: str = "") -> Run:
 def check_run(collection: Collection, run: Run) -> tuple[str, ...]:
     """What of a run does not fit a collection, in sentences.
 
-    Raises `UsageError` when it answers none of the queries: then their ids differ.
+    Raises `UsageError` when it answers none of the queries because their ids differ.
     """
     asked = [query.id for query in collection.queries]
-    missing = [query for query in asked if query not in run.found]
-    if missing and len(missing) == len(asked) and run.found:
+    if run.found and not run.found.keys() & set(asked):
         raise UsageError(
             f"{run.name} answers no query of {collection.name}: it names {min(run.found)!r},"
             f" the judgments {min(asked)!r}.",
@@ -133,18 +132,10 @@ def check_run(collection: Collection, run: Run) -> tuple[str, ...]:
         )
     judged = {name for query in collection.answerable for name in query.relevant}
     found = {one.document for query in asked for one in run.found.get(query, ())}
-    notices = []
-    if found and judged and not found & judged:
-        notices.append(
-            f"{run.name} found no document that is judged: it names {min(found)!r}, the judgments"
-            f" {min(judged)!r}."
-        )
-    if missing:
-        notices.append(
-            f"{len(missing)} of {len(asked)} queries are not in {run.name}, such as {missing[0]!r}:"
-            " they count as answered by nothing."
-        )
-    return tuple(notices)
+    if not found or not judged or found & judged:
+        return ()
+    names = f"it names {min(found)!r}, the judgments {min(judged)!r}"
+    return (f"{run.name} found no document that is judged: {names}.",)
 
 
 def _deep(changes: Mapping[str, Any], depth: int) -> dict[str, Any]:
