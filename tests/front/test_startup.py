@@ -46,3 +46,11 @@ def test_nothing_heavy_is_loaded(line: list[str]) -> None:
 @pytest.mark.usefixtures("home")
 def test_the_help_does_not_even_load_the_engine() -> None:
     assert not _modules("--help") & {"numpy", "tantivy", "rich", "msgspec"}
+
+
+def test_a_server_can_answer_before_the_commands_are_loaded() -> None:
+    program = "import sys, dowse.front.cli.main; print('click' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"

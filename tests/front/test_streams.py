@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from command_line import DOWSE, Dowse, on_terminal, process
-from dowse.front.cli import main
+from dowse.front.cli import commands
 
 ESCAPE = "\x1b"
 _LINES = (
@@ -198,7 +198,7 @@ def test_a_disk_that_refuses_is_no_bug(home: Path) -> None:
 
 
 def test_help_has_examples_for_every_command(dowse: Dowse) -> None:
-    for topic in main.TOPICS.values():
+    for topic in commands.TOPICS.values():
         for name, summary in topic.items():
             for flag in ("-h", "--help"):
                 shown = dowse(name, flag)

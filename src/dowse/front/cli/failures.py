@@ -9,10 +9,8 @@ import click
 
 from dowse.errors import DowseError
 from dowse.front.cli.call import Call
+from dowse.front.cli.main import INTERRUPTED
 from dowse.front.cli.screen import OutputClosed, silence_streams
-
-INTERRUPTED = 130
-"""The exit code after Ctrl-C: 128 and the number of the signal."""
 
 _CLOSED = 141  # the same for a reader that has gone away
 _BUG = 70  # EX_SOFTWARE of sysexits.h

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from dowse import __version__
-from dowse.front.cli.call import Call
 from dowse.front.cli.screen import Screen
 from dowse.locations import Locations, locations
 
@@ -39,7 +38,7 @@ _AGREE = 1.0  # seconds in which a server that lives says that it runs a line
 _ANSWER = 10.0  # seconds in which it must have run it; here it would be done by then
 
 
-def ask_server(arguments: Sequence[str], call: Call) -> int | None:
+def ask_server(arguments: Sequence[str], out: Screen, aside: Screen) -> int | None:
     """The exit code of a line that a server has run; None: it must be run here."""
     if not is_for_server(arguments) or os.environ.get(NO_SERVER, "0") not in {"", "0"}:
         return None
@@ -48,12 +47,13 @@ def ask_server(arguments: Sequence[str], call: Call) -> int | None:
     if path is None or not _is_own_socket(path):
         return None
     try:
-        code, frames = _answer(path, _request(arguments, where, call))
+        code, frames = _answer(path, _request(arguments, where, out, aside))
     except (OSError, ValueError, KeyError, TypeError, struct.error):
         return None
-    screens = {1: call.out, 2: call.aside}
+    screens = {1: out, 2: aside}
     for stream, data in frames:
         screens[stream].write_bytes(data)
+    out.flush()
     return code
 
 
@@ -104,16 +104,18 @@ def is_same_user(link: socket.socket) -> bool:
     return user == os.getuid()
 
 
-def _request(arguments: Sequence[str], where: Locations, call: Call) -> dict[str, Any]:
+def _request(
+    arguments: Sequence[str], where: Locations, out: Screen, aside: Screen
+) -> dict[str, Any]:
     return {
         "version": __version__,
         "arguments": list(arguments),
-        "here": str(call.here),
+        "here": str(Path.cwd().resolve()),
         "locations": [str(where.config), str(where.data), str(where.cache)],
         "environment": environment_of_settings(),
         "colours": {name: os.environ[name] for name in _COLOURS if name in os.environ},
-        "out": _told(call.out),
-        "aside": _told(call.aside),
+        "out": _told(out),
+        "aside": _told(aside),
     }
 
 

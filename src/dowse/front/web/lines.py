@@ -24,7 +24,7 @@ from dowse import __version__
 from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.front.cli.call import Call
-from dowse.front.cli.main import cli
+from dowse.front.cli.commands import cli
 from dowse.front.cli.remote import (
     AGREED,
     FRAME,
