@@ -12,10 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from dowse.analyze import find_communities
 from dowse.chunk import chunk
 from dowse.engine import Engine
-from dowse.errors import Damaged, StampMismatch
+from dowse.errors import Damaged, Locked, StampMismatch
 from dowse.evaluate.blanking import hide
 from dowse.evaluate.opening import Bench
 from dowse.evaluate.own import own_collection
@@ -23,6 +25,7 @@ from dowse.evaluate.records import OwnQuery
 from dowse.flow import IndexReport
 from dowse.flow.vectors import VectorMaker
 from dowse.ports import Reading, Store, Writing
+from dowse.projects import Project
 from dowse.settings import Settings
 from dowse.stamp import takes_vectors, wanted_stamp
 from dowse.types import (
@@ -59,12 +62,32 @@ def hidden_copy(
     settings: Settings | None = None,
     announce: Announce = silent,
 ) -> Iterator[Copy]:
-    """The copy for these queries; with other settings, words may weigh otherwise there."""
+    """The copy for these queries; with other settings, words may weigh otherwise there.
+
+    There is one per project: while it is open, another raises `Locked`.
+    """
     settings = settings or engine.settings
     project = replace(engine.project, folder=engine.project.folder / _FOLDER)
     parts = assemble(project, settings, workspace.locations, announce, fetch=False)
-    with Engine(project, settings, parts) as copy:
+    with _alone(project), Engine(project, settings, parts) as copy:
         yield Copy(copy, _fill(engine, parts, settings, queries, announce))
+
+
+@contextmanager
+def _alone(project: Project) -> Iterator[None]:
+    """Keeps other evaluations from changing the copy while it is searched."""
+    project.folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(project.folder / "evaluation.lock")
+    try:
+        lock.acquire(timeout=_WAIT, poll_interval=0.05)
+    except Timeout:
+        raise Locked(
+            f"Another process is measuring or tuning {project.name}.", "Wait for it to end."
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @contextmanager

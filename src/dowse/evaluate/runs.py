@@ -16,7 +16,7 @@ import numpy as np
 
 from dowse.asking import NO_FILTERS
 from dowse.engine import Engine
-from dowse.errors import NotFound, UsageError
+from dowse.errors import Locked, NotFound, UsageError
 from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
 from dowse.retrieve import Filters
 from dowse.settings import change_recipe
@@ -47,8 +47,10 @@ def search_run(
     fill `depth` documents, with as many candidates per strategy unless `changes` says otherwise.
     When `changes` says how many results there are, exactly these are judged. Recency does not count
     unless `changes` turns it on: files of a checkout are all new. `names` gives documents that
-    judgments know by another name, `filters` what some queries demand beside their words.
+    judgments know by another name, `filters` what some queries demand beside their words. Raises
+    `Locked` when the index was changed meanwhile: no figure would mean anything.
     """
+    generation = _generation(engine)
     usual = {"recency.bias": 0.0, **changes}
     deep = _deep(usual, depth)
     found: dict[str, tuple[Ranked, ...]] = {}
@@ -67,6 +69,10 @@ def search_run(
         notices.update(set(response.notices))
         ranking = engine.rank(query.text, filters=demanded, changes=deep)[:depth]
         found[query.id] = tuple(Ranked(names.get(name, name), score) for name, score in ranking)
+    if _generation(engine) != generation:
+        raise Locked(
+            "Another process has changed the index while it was measured.", "Measure once more."
+        )
     least = change_recipe(engine.settings, usual).threshold.min_confidence
     return Run(name, found, seconds, confidence, _general(notices, len(queries)), least)
 
@@ -142,6 +148,11 @@ def _deep(changes: Mapping[str, Any], depth: int) -> dict[str, Any]:
     chunks = _CHUNKS_PER_DOCUMENT * depth
     usual = "search.top_n" in changes
     return {**({} if usual else {"search.top_n": chunks, "search.top_k": chunks}), **changes}
+
+
+def _generation(engine: Engine) -> int:
+    with engine.read() as reading:
+        return reading.generation
 
 
 def _general(notices: Counter[str], queries: int) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.engine import Engine
+from dowse.errors import Locked
+from dowse.evaluate import hiding
 from dowse.evaluate.blanking import hide
 from dowse.evaluate.hiding import hidden_copy
 from dowse.evaluate.own import headings_of, own_collection, own_queries, told_counts
@@ -201,6 +203,21 @@ def test_only_what_changed_is_embedded_and_only_once(workspace: Workspace, engin
         assert copy.report.embedded == 0
     with hidden_copy(workspace, engine, ()) as copy:
         assert copy.report.embedded == 0
+
+
+def test_one_evaluation_does_not_change_the_copy_of_another(
+    workspace: Workspace, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hiding, "_WAIT", 0.1)
+    with hidden_copy(workspace, engine, ()) as copy:
+        with (
+            pytest.raises(Locked, match="Another process is measuring or tuning notes"),
+            hidden_copy(workspace, engine, _drawn(engine)),
+        ):
+            pass
+        assert copy.engine.search("trimming wick", changes={"search.mode": "keyword"}).hits
+    with hidden_copy(workspace, engine, _drawn(engine)) as copy:
+        assert not copy.engine.search("trimming wick", changes={"search.mode": "keyword"}).hits
 
 
 def test_neither_the_documents_nor_the_index_are_touched(

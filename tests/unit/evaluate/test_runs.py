@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.engine import Engine
-from dowse.errors import NotFound, UsageError
+from dowse.errors import Locked, NotFound, UsageError
 from dowse.evaluate import JudgedQuery, Ranked, Run, measure, read_trec, search_run, write_trec
 from dowse.types import Event, Hit
 from vaults import index_notes
@@ -60,6 +60,17 @@ def _deep(engine: Engine, query: str) -> list[Hit]:
 
 def test_depth_limits_documents(engine: Engine) -> None:
     assert len(search_run("r", engine, _QUERIES, {}, depth=2).found["q1"]) == 2
+
+
+def test_an_index_that_changes_meanwhile_is_not_measured(engine: Engine) -> None:
+    root = Path(engine.project.roots[0])
+
+    def change(event: Event) -> None:
+        (root / "new.md").write_text(f"# New\n\nWritten at {event.done}.\n", "utf-8")
+        engine.index()
+
+    with pytest.raises(Locked, match="has changed the index"):
+        search_run("r", engine, _QUERIES, {}, announce=change)
 
 
 def test_a_query_that_finds_nothing_has_an_empty_ranking_and_no_confidence(engine: Engine) -> None:
