@@ -111,7 +111,7 @@ class RecencyOptions:
 
     bias: Annotated[
         float, "0 turns it off; 0.5 means ×1.2 up to 7 days, ×1.1 up to 30; 1 doubles the boost."
-    ] = 0.5
+    ] = 0.0
 
     def __post_init__(self) -> None:
         """Rejects a bias outside its range."""

@@ -35,7 +35,7 @@ class NearDedupOptions:
     """Whether nearly the same text is shown once only."""
 
     enabled: Annotated[bool, "Drop results that say nearly the same as a better one."] = True
-    similarity: Annotated[float, "Share of common character trigrams from which on, 0 to 1."] = 0.7
+    similarity: Annotated[float, "Share of common character trigrams from which on, 0 to 1."] = 0.9
 
     def __post_init__(self) -> None:
         """Rejects a share that cannot be."""

@@ -51,7 +51,7 @@ def test_the_best_document_comes_first_with_its_place(engine: Engine) -> None:
         "semantic": 1,
         "keyword": 1,
     }
-    assert [step.stage for step in hit.trace.steps] == ["recency", "calibrate"]
+    assert [step.stage for step in hit.trace.steps] == ["calibrate"]
     contributions = sum(place.contribution for place in hit.trace.places)
     assert hit.trace.steps[0].before == pytest.approx(contributions)
     assert hit.score == hit.trace.steps[-1].after
