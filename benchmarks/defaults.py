@@ -45,6 +45,14 @@ DEEP = {
     "threshold.min_confidence": 0.0,
     "recency.bias": 0.0,  # files of a checkout are all new
 }
+BOOSTS = {
+    "title": 3.0,
+    "headers": 2.5,
+    "keywords": 2.5,
+    "description": 2.0,
+    "tags": 2.0,
+    "aliases": 1.5,
+}
 _DAY = 86_400
 _BY_QUERY = Mapping[str, float]  # nDCG@10
 
@@ -65,10 +73,8 @@ def _each(group: str, setting: str, values: Sequence[Any], label: str = "{}") ->
     return [Way(group, label.format(value), {setting: value}) for value in values]
 
 
-def _boosts(title: float, headers: float, other: float) -> dict[str, float]:
-    names = ("keywords", "description", "tags", "aliases")
-    more = {f"keyword.{name}": other for name in names}
-    return {"keyword.title": title, "keyword.headers": headers, **more}
+def _boosts(factor: float) -> dict[str, float]:
+    return {f"keyword.{field}": factor * boost for field, boost in BOOSTS.items()}
 
 
 def _rrf(k: float) -> Way:
@@ -96,9 +102,8 @@ WAYS = [
     Way("semantic dedup", "on", {"semantic_dedup.enabled": True}),
     Way("stemming", "off", index={"keyword.stemming": False}),
     Way("stopwords", "kept", index={"keyword.stopwords": False}),
-    Way("field boosts", "none", index=_boosts(1.0, 1.0, 1.0)),
-    Way("field boosts", "about half", index=_boosts(2.0, 1.5, 1.5)),
-    Way("field boosts", "about double", index=_boosts(6.0, 5.0, 4.0)),
+    Way("field boosts", "none", index=dict.fromkeys(_boosts(1), 1.0)),
+    *[Way("field boosts", f"× {factor:g}", index=_boosts(factor)) for factor in (0.5, 2, 3)],
     Way("recency", "ages at random, off", aged=True),
     *[
         Way("recency", f"ages at random, {bias}", {"recency.bias": bias}, aged=True)
