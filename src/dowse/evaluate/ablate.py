@@ -37,6 +37,7 @@ _ALTERNATIVES: Mapping[str, Mapping[str, Any]] = {
     "fuse: RRF k = 60": {"fuse.method": "rrf", "fuse.rrf_k": 60.0},
     "keyword alone": {"search.mode": "keyword"},
     "semantic alone": {"search.mode": "semantic"},
+    "code alone": {"search.mode": "code"},
 }
 # Choosing passages that differ shows only where few are chosen.
 _FEW: Mapping[str, Mapping[str, Any]] = {

@@ -78,6 +78,23 @@ def test_averages_over_many_queries_are_those_of_ir_measures() -> None:
         assert getattr(ours, name) == pytest.approx(theirs[measure_], abs=1e-9), name
 
 
+def test_a_query_that_a_run_leaves_out_counts_as_it_does_for_ir_measures() -> None:
+    """Documents judged 0 are none to find; what only a run knows does not count."""
+    judged = {"q1": {"a": 2, "b": 0}, "q2": {"c": 1}, "q3": {"d": 1}}
+    found = {"q1": ["b", "a"], "q3": ["x", "d"], "q9": ["a"]}
+    queries = [JudgedQuery(query, "x", "", relevant) for query, relevant in judged.items()]
+    run = {query: tuple(Ranked(d, -n) for n, d in enumerate(ds)) for query, ds in found.items()}
+    ours = mean(measure_queries(Run("r", run), queries).values())
+    theirs = ir_measures.calc_aggregate(
+        list(_THEIRS.values()),
+        [ir_measures.Qrel(q, d, g) for q, grades in judged.items() for d, g in grades.items()],
+        [ScoredDoc(q, one.document, one.score) for q, ranking in run.items() for one in ranking],
+    )
+    assert ours is not None
+    for name, measure_ in _THEIRS.items():
+        assert getattr(ours, name) == pytest.approx(theirs[measure_], abs=1e-9), name
+
+
 def test_by_hand() -> None:
     got = measure(["x", "a", "y", "b"], {"a": 2, "b": 1, "c": 1})
     best = 2 / math.log2(2) + 1 / math.log2(3) + 1 / math.log2(4)
