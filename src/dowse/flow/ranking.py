@@ -103,13 +103,16 @@ def give_confidence(search: Searching) -> None:
 
 def _fit(search: Searching) -> Fit | None:
     """What was fitted for this model and this way of fusing; notes what the scores are."""
-    options, fusion, embedder = search.recipe.calibrate, search.recipe.fuse, search.kit.embedder
+    recipe, embedder = search.recipe, search.kit.embedder
+    options, fusion = recipe.calibrate, recipe.fuse
     if not options.enabled:
         search.calibration = "fused scores as they are"
         return None
     search.calibration = "a plain sigmoid of the fused score"
     as_fitted = fusion.method == "convex" and fusion.normalise == "ceiling" and search.is_hybrid
-    as_fitted = as_fitted and latin_share(search.query.text) == 1  # so were the queries of the fit
+    # So were the searches of the fit: other strategies and scripts move what a score means.
+    as_fitted = as_fitted and not recipe.code.enabled and not recipe.graph.enabled
+    as_fitted = as_fitted and latin_share(search.query.text) == 1
     if options.method != "fitted" or not as_fitted or embedder is None or search.vector is None:
         return None
     name = embedder.model.key
