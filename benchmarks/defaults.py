@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from dowse.analyze import KeywordOptions
+from dowse.analyze.options import BOOSTED
 from dowse.evaluate import (
     Bench,
     Collection,
@@ -45,14 +47,6 @@ DEEP = {
     "threshold.min_confidence": 0.0,
     "recency.bias": 0.0,  # files of a checkout are all new
 }
-BOOSTS = {
-    "title": 3.0,
-    "headers": 2.5,
-    "keywords": 2.5,
-    "description": 2.0,
-    "tags": 2.0,
-    "aliases": 1.5,
-}
 _DAY = 86_400
 _BY_QUERY = Mapping[str, float]  # nDCG@10
 
@@ -74,7 +68,10 @@ def _each(group: str, setting: str, values: Sequence[Any], label: str = "{}") ->
 
 
 def _boosts(factor: float) -> dict[str, float]:
-    return {f"keyword.{field}": factor * boost for field, boost in BOOSTS.items()}
+    """The weights of the fields that weigh more than the text, times a factor."""
+    usual = KeywordOptions()
+    raised = {name: boost for name in BOOSTED if (boost := getattr(usual, name)) > 1}
+    return {f"keyword.{name}": factor * boost for name, boost in raised.items()}
 
 
 def _rrf(k: float) -> Way:
@@ -98,12 +95,12 @@ WAYS = [
     Way("dynamic weights", "on", {"dynamic_weights.enabled": True}),
     Way("exact dedup", "off", {"exact_dedup.enabled": False}),
     Way("near dedup", "off", {"near_dedup.enabled": False}),
-    *_each("near dedup", "near_dedup.similarity", (0.5, 0.9), "from {}"),
+    *_each("near dedup", "near_dedup.similarity", (0.5, 0.7), "from {}"),
     Way("semantic dedup", "on", {"semantic_dedup.enabled": True}),
     Way("stemming", "off", index={"keyword.stemming": False}),
     Way("stopwords", "kept", index={"keyword.stopwords": False}),
     Way("field boosts", "none", index=dict.fromkeys(_boosts(1), 1.0)),
-    *[Way("field boosts", f"× {factor:g}", index=_boosts(factor)) for factor in (0.5, 2, 3)],
+    *[Way("field boosts", f"× {factor:g}", index=_boosts(factor)) for factor in (0.25, 0.5, 1.5)],
     Way("recency", "ages at random, off", aged=True),
     *[
         Way("recency", f"ages at random, {bias}", {"recency.bias": bias}, aged=True)

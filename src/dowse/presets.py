@@ -19,6 +19,16 @@ _RANK_FUSION: dict[str, Value] = {
     "readable.enabled": False,
 }
 
+# How much the two systems let fields weigh beside the text.
+_FIELDS: dict[str, Value] = {
+    "keyword.title": 3.0,
+    "keyword.headers": 2.5,
+    "keyword.keywords": 2.5,
+    "keyword.description": 2.0,
+    "keyword.tags": 2.0,
+    "keyword.aliases": 1.5,
+}
+
 PRESETS: Mapping[str, Mapping[str, Value]] = {
     # Documentation of all kinds.
     "general": {"fuse.semantic": 1.0, "fuse.keyword": 1.0, "recency.bias": 0.5},
@@ -31,6 +41,7 @@ PRESETS: Mapping[str, Mapping[str, Value]] = {
     # The Markdown search with eleven strategies, as it came.
     "seed-a": {
         **_RANK_FUSION,
+        **_FIELDS,
         "search.top_n": 5,
         "search.top_k": 0,
         "classify.enabled": False,
@@ -58,6 +69,7 @@ PRESETS: Mapping[str, Mapping[str, Value]] = {
     # The vector and keyword engines side by side, thirty candidates each, as it came.
     "seed-b": {
         **_RANK_FUSION,
+        **_FIELDS,
         "chunk.strategy": "fixed",
         "chunk.fixed_size": 1000,
         "chunk.fixed_overlap": 200,

@@ -23,12 +23,12 @@ class KeywordOptions:
         "japanese, korean or chinese (the language of Chinese characters; kana and Hangul are "
         "known by themselves), or auto (told by each text). All but default use the extra cjk.",
     ] = "default"
-    title: Annotated[float, "Weight of the title."] = 3.0
-    headers: Annotated[float, "Weight of the headings above a chunk."] = 2.5
-    keywords: Annotated[float, "Weight of the frontmatter's keywords."] = 2.5
-    description: Annotated[float, "Weight of the frontmatter's description."] = 2.0
-    tags: Annotated[float, "Weight of tags."] = 2.0
-    aliases: Annotated[float, "Weight of aliases."] = 1.5
+    title: Annotated[float, "Weight of the title."] = 6.0
+    headers: Annotated[float, "Weight of the headings above a chunk."] = 5.0
+    keywords: Annotated[float, "Weight of the frontmatter's keywords."] = 5.0
+    description: Annotated[float, "Weight of the frontmatter's description."] = 4.0
+    tags: Annotated[float, "Weight of tags."] = 4.0
+    aliases: Annotated[float, "Weight of aliases."] = 3.0
     author: Annotated[float, "Weight of authors."] = 1.0
     category: Annotated[float, "Weight of the category."] = 1.0
     content: Annotated[float, "Weight of the text itself."] = 1.0

@@ -33,17 +33,17 @@ def counted(
 
 
 def test_each_field_weighs_what_the_options_say() -> None:
-    options = KeywordOptions(stemming=False)
+    options = KeywordOptions(stemming=False, headers=2.5, keywords=2.5, aliases=1.5)
     counts = counted(options, _EVERYTHING, ("heading",), "content")
     assert counts == {
-        "title": 3,
+        "title": 6,
         "heading": 3,  # 2.5, rounded
         "keyword": 3,
         "word": 3,
-        "description": 2,
-        "tags/nested": 2,
-        "tags": 2,
-        "nested": 2,
+        "description": 4,
+        "tags/nested": 4,
+        "tags": 4,
+        "nested": 4,
         "alias": 2,  # 1.5, rounded
         "author": 1,
         "category": 1,
@@ -129,7 +129,7 @@ def test_bm25f_as_calculated_by_hand() -> None:
     2: title "pear" (3 terms), text "apple plum cherry kiwi" → 1 of 7 terms
     3: title "plum" (3 terms), text "kiwi"                   → 0 of 4 terms
     """
-    store = MemoryStore(TextAnalyzer(KeywordOptions(stemming=False)))
+    store = MemoryStore(TextAnalyzer(KeywordOptions(stemming=False, title=3.0)))
     texts = {"apple": "pear plum", "pear": "apple plum cherry kiwi", "plum": "kiwi"}
     documents = [
         make_document(f"{title}.md", text, fields=Fields(title=title))

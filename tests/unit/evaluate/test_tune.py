@@ -218,7 +218,7 @@ def test_evidence_with_other_weights_of_fields_leaves_the_index_alone(workspace:
         questions = own_questions(drawn)
         assert len(questions) >= 10  # aliases
         evidence = list(gather_evidence(workspace, engine, questions, drawn, boosts=True))
-        assert [one.boosts.get("keyword.title", 3.0) for one in evidence] == [3.0, 1.0, 2.0, 5.0]
+        assert [one.boosts.get("keyword.title", 6.0) for one in evidence] == [6.0, 1.0, 3.0, 9.0]
         assert all(len(one.found) == len(questions) for one in evidence)
         assert tune(evidence, questions, engine.settings).tried == 4 * 84
         with engine.read() as reading:

@@ -98,8 +98,7 @@ def test_boosts_by_hand(tmp_path: Path) -> None:
       2.md  2.2 · 2 / (2 + 1.38) = 1.3017751   →  0.1738279
       3.md  2.2 · 3 / (3 + 1.02) = 1.6417910   →  0.2192306
     """
-    options = KeywordOptions()
-    assert (options.title, options.content) == (3.0, 1.0)
+    options = KeywordOptions(title=3.0, content=1.0)
     documents = [
         make_document("1.md", "pear plum", fields=Fields("Apple")),
         make_document("2.md", "apple plum plum", fields=Fields("Pear")),
