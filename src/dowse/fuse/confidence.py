@@ -25,7 +25,7 @@ class Fit:
 
 
 FITS: Mapping[str, Fit] = {
-    "all-MiniLM-L6-v2": Fit(score=7.14, lead=6.60, constant=-5.16, least=0.02)
+    "all-MiniLM-L6-v2": Fit(score=7.05, lead=6.77, constant=-5.14, least=0.02)
 }
 """By the name of the embedding model: cosines of another model mean something else."""
 
