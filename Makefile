@@ -45,6 +45,7 @@ docs: $(VENV)/installed
 eval: $(VENV)/installed weights
 	@test -n "$(DATA)" || { echo "Say where the collections are: make eval DATA=FOLDER"; exit 2; }
 	$(BIN)/python benchmarks/quality.py $(DATA)
+	$(BIN)/python benchmarks/defaults.py $(DATA)
 	$(BIN)/python benchmarks/confidence.py $(DATA)
 
 clean:
