@@ -48,7 +48,8 @@ DEEP = {
     "recency.bias": 0.0,  # files of a checkout are all new
 }
 _DAY = 86_400
-_BY_QUERY = Mapping[str, float]  # nDCG@10
+ByQuery = Mapping[str, float]
+"""nDCG@10 of each query."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def main() -> None:
     arguments = parser.parse_args()
     chosen = arguments.groups.split(",") if arguments.groups else []
     ways = [way for way in WAYS if not way.group or not chosen or way.group in chosen]
-    measured: dict[str, dict[str, _BY_QUERY]] = {}
+    measured: dict[str, dict[str, ByQuery]] = {}
     for name in arguments.sets.split(","):
         collection = read_collection(arguments.data / name)
         collection = sample(collection, arguments.queries) if arguments.queries else collection
@@ -134,7 +135,7 @@ def _key(way: Way) -> str:
     return f"{way.group} {way.name}".strip()
 
 
-def _measure(collection: Collection, way: Way, kept: Path | None) -> _BY_QUERY:
+def _measure(collection: Collection, way: Way, kept: Path | None) -> ByQuery:
     file = kept / f"{_key(way).replace(' ', '-')}.json" if kept else None
     if file and file.exists():
         by_query: dict[str, float] = json.loads(file.read_text())
@@ -185,13 +186,13 @@ def _heading_paths(shown: bool) -> Iterator[None]:
 
 
 def _aged(documents: Path, folder: Path) -> Path:
-    """A copy of the documents: of 20 files one is of this week, two are of this month."""
+    """A copy of the documents: of 20 files one is three days old, two are 20, the others 400."""
     if not folder.is_dir():
         shutil.copytree(documents, folder)
-        for file in folder.rglob("*.*"):
-            place = zlib.crc32(str(file.relative_to(folder)).encode()) % 20
-            days = 3 if place == 0 else 20 if place < 3 else 400
-            os.utime(file, (time.time() - days * _DAY,) * 2)
+    for file in folder.rglob("*.*"):
+        place = zlib.crc32(str(file.relative_to(folder)).encode()) % 20
+        days = 3 if place == 0 else 20 if place < 3 else 400
+        os.utime(file, (time.time() - days * _DAY,) * 2)
     return folder
 
 
@@ -204,7 +205,7 @@ def _ndcg(bench: Bench, changes: Mapping[str, Any]) -> dict[str, float]:
     return {query: one.ndcg_10 for query, one in measured.items()}
 
 
-def _print_table(ways: Sequence[Way], measured: Mapping[str, Mapping[str, _BY_QUERY]]) -> None:
+def _print_table(ways: Sequence[Way], measured: Mapping[str, Mapping[str, ByQuery]]) -> None:
     print(f"\n| setting | | {' | '.join(measured)} | mean: chosen on | held out | p |")
     print("|---" * (len(measured) + 5) + "|")
     for way in ways:
@@ -220,7 +221,7 @@ def _print_table(ways: Sequence[Way], measured: Mapping[str, Mapping[str, _BY_QU
         print(f"| {way.group} | {way.name} | {' | '.join(figures)} | {told} |")
 
 
-def _means(measured: Mapping[str, Mapping[str, _BY_QUERY]], key: str) -> list[float]:
+def _means(measured: Mapping[str, Mapping[str, ByQuery]], key: str) -> list[float]:
     """Of each set on the half that is held out, then of all sets on the one half and the other."""
     return [
         *(_mean(_half(ways[key], held_out=True).values()) for ways in measured.values()),
@@ -229,7 +230,7 @@ def _means(measured: Mapping[str, Mapping[str, _BY_QUERY]], key: str) -> list[fl
 
 
 def _pooled(
-    measured: Mapping[str, Mapping[str, _BY_QUERY]], key: str, *, held_out: bool
+    measured: Mapping[str, Mapping[str, ByQuery]], key: str, *, held_out: bool
 ) -> dict[str, float]:
     """The queries of all sets, weighted so that their mean is the mean of the sets' means."""
     halves = {name: _half(ways[key], held_out=held_out) for name, ways in measured.items()}
@@ -241,7 +242,7 @@ def _pooled(
     }
 
 
-def _half(by_query: _BY_QUERY, *, held_out: bool) -> _BY_QUERY:
+def _half(by_query: ByQuery, *, held_out: bool) -> ByQuery:
     return {q: value for q, value in by_query.items() if zlib.crc32(q.encode()) % 2 == held_out}
 
 
