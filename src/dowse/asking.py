@@ -171,7 +171,7 @@ class Asking:
         return find_passage(reading, reference, self.project.named_roots, here)
 
     def get(self, reference: str, *, here: Path | None = None) -> Passage:
-        """A document or a part of it: `path`, `path:line`, `path:line:count`, or a short id.
+        """A document or a part of it: `path`, `path:line:count`, `path:first-last`, or an id.
 
         `here` is the folder that a path begins at, by default the current one.
         """

@@ -159,7 +159,7 @@ class Dowse:
             return engine.explain(query, reference, filters=filters, changes=changes)
 
     def get(self, reference: str) -> Passage:
-        """A document or a part of it: `path`, `path:line`, `path:line:count`, or an id."""
+        """A document or a part of it: `path`, `path:first-last`, or an id."""
         with self._in_use() as engine:
             return engine.get(reference)
 

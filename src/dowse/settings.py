@@ -105,6 +105,11 @@ def find_setting(name: str, where: str = "") -> Setting:
     return setting
 
 
+def is_of_a_search(name: str) -> bool:
+    """Whether a setting can be changed from search to search; the others need another index."""
+    return name.partition(".")[0] in {one.name for one in dataclasses.fields(Recipe)}
+
+
 def combine(layers: Iterable[Layer]) -> tuple[Settings, dict[str, str]]:
     """The settings that hold, and for each that is not a default where it comes from."""
     values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}

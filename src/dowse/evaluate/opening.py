@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,10 @@ from dowse.errors import NotFound, StampMismatch, UsageError
 from dowse.evaluate.corpus import lay_out
 from dowse.evaluate.records import Collection, Run
 from dowse.evaluate.runs import search_run
-from dowse.flow import IndexReport, Recipe
+from dowse.flow import IndexReport
 from dowse.projects import Project
 from dowse.retrieve import Filters
+from dowse.settings import is_of_a_search
 from dowse.stamp import takes_vectors
 from dowse.types import Announce, silent
 from dowse.workspace import Workspace
@@ -108,8 +109,7 @@ def open_bench(
 
 def evaluation_folder(workspace: Workspace, documents: Path, overrides: Mapping[str, Any]) -> Path:
     """Where the index over these documents is kept, apart for other settings of the index."""
-    searching = {one.name for one in fields(Recipe)}
-    of_index = {n: v for n, v in overrides.items() if n.partition(".")[0] not in searching}
+    of_index = {name: value for name, value in overrides.items() if not is_of_a_search(name)}
     key = json.dumps([str(documents.resolve()), sorted(of_index.items())], default=str)
     digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:12]
     return workspace.locations.cache / "evaluations" / digest

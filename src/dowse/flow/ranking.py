@@ -109,10 +109,13 @@ def _fit(search: Searching) -> Fit | None:
         search.calibration = "fused scores as they are"
         return None
     search.calibration = "a plain sigmoid of the fused score"
-    as_fitted = fusion.method == "convex" and fusion.normalise == "ceiling" and search.is_hybrid
     # So were the searches of the fit: other strategies and scripts move what a score means.
-    as_fitted = as_fitted and not recipe.code.enabled and not recipe.graph.enabled
-    as_fitted = as_fitted and latin_share(search.query.text) == 1
+    as_fitted = (
+        (fusion.method, fusion.normalise) == ("convex", "ceiling")
+        and search.is_hybrid
+        and not (recipe.code.enabled or recipe.graph.enabled)
+        and latin_share(search.query.text) == 1
+    )
     if options.method != "fitted" or not as_fitted or embedder is None or search.vector is None:
         return None
     name = embedder.model.key

@@ -39,6 +39,8 @@ def command(call: Call, asking: Asking) -> None:
     own = {name: value for name, value in changes.items() if name.startswith(_SECTION)}
     others = {name: value for name, value in changes.items() if name not in own}
     with call.progress() as announce, call.open(own, announce) as engine:
+        if engine.settings.answer.endpoint_url:
+            call.takes_long()
         response = engine.answer(query, filters=filters, changes=others)
         shape = ResponseShape.of(response, engine) if call.json else None
     answer = response.answer

@@ -85,6 +85,9 @@ class Call:
         """Opens the project that this call is about; with `fetch`, missing weights are fetched."""
         return self.workspace.open(self.select(), overrides, announce, fetch=fetch)
 
+    def takes_long(self) -> None:
+        """Says that the rest of the call may take longer than whoever runs it for others waits."""
+
     def answer(self, shape: object, draw: Callable[[int | None], Iterable[Text]]) -> None:
         """Gives the result: as one JSON document, or drawn for people."""
         if self.json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from dowse.front.cli.call import real_path
 from dowse.front.cli.eval_shapes import ComparisonShape, EvalShape, MeasureShape
 from dowse.front.cli.lines import counted
 from dowse.presets import PRESETS
-from dowse.settings import change_recipe
+from dowse.settings import change_recipe, is_of_a_search
 from dowse.types import Announce, Event
 
 OpenBench = Callable[[Mapping[str, Any], Announce], AbstractContextManager[Bench]]
@@ -73,14 +73,10 @@ class Wanted:
     def settings(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """What is changed for searching, and what is for the index."""
         given = dict(assigned(text) for text in self.assignments)
-        changes = {name: value for name, value in given.items() if _is_of_a_search(name)}
+        changes = {name: value for name, value in given.items() if is_of_a_search(name)}
         if self.preset:
             changes["search.preset"] = self.preset
         return changes, {n: v for n, v in given.items() if n not in changes}
-
-
-def _is_of_a_search(setting: str) -> bool:
-    return setting.partition(".")[0] in {one.name for one in fields(Recipe)}
 
 
 def evaluate(
@@ -159,7 +155,7 @@ def _side(text: str) -> Run | Mapping[str, Any]:
 
 def _changed(text: str) -> Mapping[str, Any]:
     name, value = assigned(text)
-    if not _is_of_a_search(name):
+    if not is_of_a_search(name):
         raise UsageError(
             f"{name} is a setting of the index; --compare searches one index in two ways.",
             f"Keep a run with --set {text} --save FILE, and compare that.",

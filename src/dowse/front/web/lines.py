@@ -253,10 +253,8 @@ class SharedCall(Call):
         """The engine of the project that the line is about, as it is open already."""
         if overrides or fetch:
             raise DowseError("This line needs an engine of its own.")
-        engine = self._service.engine(self.select().name)
-        if (
-            click.get_current_context().info_name == "answer"
-            and engine.settings.answer.endpoint_url
-        ):
-            raise DowseError("A language model may need longer than anybody waits for a server.")
-        return nullcontext(engine)
+        return nullcontext(self._service.engine(self.select().name))
+
+    def takes_long(self) -> None:
+        """Hands the line back, so that nothing is paid for and then not waited for."""
+        raise DowseError("This line may take longer than anybody waits for a server.")

@@ -37,7 +37,7 @@ _Project = Annotated[
 ]
 _Reference = Annotated[
     Text,
-    Meta(description="A document, or a part of it: `path`, `path:line:count`, or an id."),
+    Meta(description="A document, or a part of it: `path`, `path:first-last`, or an id."),
 ]
 
 

@@ -9,12 +9,11 @@ from typing import Annotated, Any, Literal, Self
 import msgspec
 
 from dowse.engine import Engine
-from dowse.flow import Recipe
 from dowse.front.cli.shapes import IndexShape, ProjectShape, StatusShape
 from dowse.presets import PRESETS
 from dowse.projects import Project
 from dowse.service import Job
-from dowse.settings import Setting, known_settings
+from dowse.settings import Setting, is_of_a_search, known_settings
 from dowse.types import Event
 from dowse.workspace import Chosen
 
@@ -153,11 +152,10 @@ class SwitchesShape:
     @classmethod
     def of(cls, engine: Engine, chosen: Chosen) -> SwitchesShape:
         """The shape of the settings that hold."""
-        sections = {one.name for one in fields(Recipe)}
         switches = tuple(
             SwitchShape.of(setting, chosen)
             for name, setting in known_settings().items()
-            if name.partition(".")[0] in sections
+            if is_of_a_search(name)
         )
         return cls(engine.project.name, switches, PRESETS)
 
