@@ -7,7 +7,7 @@ DEMO   := .demo
 # The demo keeps its projects to itself; the model weights are shared with every other use of dowse.
 IN_DEMO := DOWSE_CONFIG_DIR=$(DEMO)/config DOWSE_DATA_DIR=$(DEMO)/data
 
-.PHONY: demo test check lock weights docs eval clean
+.PHONY: demo test check torture lock weights docs eval clean
 
 demo: $(VENV)/installed weights
 	@$(IN_DEMO) $(BIN)/dowse index examples/vault -p demo
@@ -16,6 +16,10 @@ demo: $(VENV)/installed weights
 
 test: $(VENV)/installed weights
 	$(BIN)/pytest -n auto
+
+# The campaigns that try to break dowse, at full length: at most 15 minutes on two cores.
+torture: $(VENV)/installed weights
+	$(BIN)/pytest tests/torture --torture -n 2
 
 check: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from vaults import close_engines
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--torture", action="store_true", help="run the campaigns of tests/torture at full length"
+    )
+
+
 @pytest.fixture(autouse=True)
 def _engines_are_closed() -> Iterator[None]:
     yield
     close_engines()
+
+
+@pytest.fixture
+def rounds(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
+    """How often a campaign tries: `rounds(short, long)`, long with `make torture`."""
+    full: bool = request.config.getoption("--torture")
+    return lambda short, long: long if full else short
+
+
+@pytest.fixture
+def tally(record_property: Callable[[str, object], None]) -> Callable[[str, object], None]:
+    """Reports a figure of a campaign, `tally("kills survived", 200)`; the run ends with all."""
+    return lambda what, figure: record_property("tally", (what, str(figure)))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Prints the figures of the campaigns that ran at full length."""
+    if not terminalreporter.config.getoption("--torture"):
+        return
+    terminalreporter.section("figures")
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, value in report.user_properties:
+            if name == "tally":
+                terminalreporter.write_line(f"{value[0]}: {value[1]}  ({report.nodeid})")
