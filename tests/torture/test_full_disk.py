@@ -1,0 +1,128 @@
+"""A command that writes runs out of disk space at each page in turn; nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from torture.children import Ended, ForkServer, fork_server
+from vaults import write_vault
+
+_ENOUGH = "64m"
+_PAGE = 4096  # bytes; what a disk in memory grants at once
+_LINES = {
+    "index": "index {home}/vault -p new",
+    "update": "index -p vault",
+    "rebuild": "index -p vault --rebuild",
+    "import": "import {home}/vault.dowse -p theirs",
+    "set": "config set search.top_n 7",
+    "rename": "project rename vault other",
+}
+
+
+class Disk:
+    """A user's dowse on a disk whose size the test chooses."""
+
+    def __init__(self, home: Path, server: ForkServer) -> None:
+        self.home = home
+        self._own = home / "own"
+        self._saved = home / "saved"
+        self._server = server
+
+    def prepare(self) -> None:
+        """Indexes a vault, keeps a copy of dowse's files, and edits the vault afterwards."""
+        self._own.mkdir(parents=True)
+        self._server.shell("mount", "-t", "tmpfs", "-o", f"size={_ENOUGH}", "tmpfs", self._own)
+        write_vault(self.home / "vault", 10)
+        assert self.run("index {home}/vault").code == 0
+        assert self.run("export -p vault {home}/vault.dowse").code == 0
+        self._server.shell("cp", "-a", self._own, self._saved)
+        for path in sorted((self.home / "vault").rglob("*.md"))[:5]:
+            path.write_text(path.read_text("utf-8") + "\n## Added\n\nA lighthouse.\n", "utf-8")
+
+    def restore(self) -> None:
+        """Puts dowse's files back to how they were, on a disk that is large enough."""
+        self.resize(_ENOUGH)
+        self._server.shell("find", self._own, "-mindepth", "1", "-delete")
+        self._server.shell("cp", "-a", f"{self._saved}/.", self._own)
+
+    def resize(self, size: str | int) -> None:
+        """Gives the disk another size."""
+        self._server.shell("mount", "-o", f"remount,size={size}", self._own)
+
+    def used(self) -> int:
+        """The bytes that are in use."""
+        return int(self._server.shell("df", "--output=used", "-B1", self._own).split()[-1])
+
+    def run(self, line: str) -> Ended:
+        """Runs a command."""
+        return self._server.dowse(*line.format(home=self.home).split(), here=self.home)
+
+    def content(self, name: str) -> str:
+        """Everything that an index holds."""
+        return self._server.content(name, self.home)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    if shutil.which("unshare") is None and not os.environ.get("CI"):
+        pytest.skip("a disk of a chosen size needs unshare, of util-linux")
+    own = tmp_path / "own"
+    folders = {f"DOWSE_{name.upper()}_DIR": str(own / name) for name in ("config", "data", "cache")}
+    with fork_server({**folders, "HOME": str(tmp_path)}, own_mounts=True) as server:
+        disk = Disk(tmp_path, server)
+        disk.prepare()
+        yield disk
+
+
+@pytest.mark.parametrize("name", _LINES)
+def test_a_full_disk_loses_nothing(
+    name: str,
+    disk: Disk,
+    rounds: Callable[[int, int], int],
+    tally: Callable[[str, object], None],
+) -> None:
+    line = _LINES[name]
+    disk.restore()
+    before = disk.used()
+    assert disk.run(line).code == 0
+    pages = max(4, 2 * (disk.used() - before) // _PAGE)  # twice: files are copied before they go
+    tries = min(rounds(2, 40), pages)
+    failed = 0
+    for step in range(tries):
+        disk.restore()
+        disk.resize(disk.used() + step * pages // tries * _PAGE)
+        ended = disk.run(line)
+        assert ended.code not in {70, -11}, ended
+        assert "Traceback" not in ended.out
+        failed += ended.code != 0
+        _check_reading(disk)
+        disk.resize(_ENOUGH)
+        _check_afterwards(disk, line)
+    assert failed
+    tally(f"full disks survived by {name}", failed)
+
+
+def _check_reading(disk: Disk) -> None:
+    """What was indexed before can still be searched while the disk is full."""
+    (project, *_) = [one["name"] for one in disk.run("project list --json").json["projects"]]
+    found = disk.run(f"search gateway --json -p {project}")
+    assert found.code == 0, found
+    assert found.json["hits"]
+
+
+def _check_afterwards(disk: Disk, line: str) -> None:
+    """With space again, the command succeeds, or was done; and the index equals a fresh one."""
+    assert disk.run(line).code in {0, 2}
+    for project in disk.run("project list --json").json["projects"]:
+        if disk.run(f"status --json -p {project['name']}").json["roots"] == [f"{disk.home}/vault"]:
+            assert disk.run(f"index -p {project['name']}").code == 0
+            assert disk.run("index {home}/vault -p fresh").code == 0
+            assert disk.content(project["name"]) == disk.content("fresh")
+            assert disk.run("project remove fresh --yes").code == 0
+    findings = disk.run("doctor --json").json["findings"]
+    assert not [one for one in findings if "weights" not in str(one) and "free" not in str(one)]
