@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+from dowse.errors import Damaged
 from dowse.flow.recipe import Recipe
 from dowse.flow.words import KnownWords
 from dowse.ports import Analyzer, Embedder, Reading, Reranker
@@ -153,11 +154,19 @@ class Searching:
         return {key for ranking in self.rankings for key, _ in ranking.scores}
 
     def stored(self, keys: Collection[ChunkKey]) -> dict[ChunkKey, StoredChunk]:
-        """The chunks with these keys; each is looked up once."""
+        """The chunks with these keys; each is looked up once.
+
+        Raises `Damaged` when one is unknown: then what was searched is not of this index.
+        """
         missing = sorted(key for key in keys if key not in self._stored)
         if missing:
             self._stored |= {one.key: one for one in self.reading.chunks(missing)}
-        return {key: self._stored[key] for key in keys if key in self._stored}
+        if unknown := [key for key in missing if key not in self._stored]:
+            raise Damaged(
+                f"The search found {len(unknown)} chunks that the database does not know.",
+                "Repair it with: dowse doctor --repair",
+            )
+        return {key: self._stored[key] for key in keys}
 
     def found_documents(self) -> set[str]:
         """The documents of what the rankings hold."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from queue import Empty, LifoQueue
 
 from dowse.errors import StampMismatch
+from dowse.files import make_private_folder, sync_folder
 from dowse.store.embedded.failures import content_errors, disk_errors, error_code
 
 FORMAT = 1
@@ -55,7 +56,7 @@ class Connections:
                     return connection, file_id
                 connection.close()  # somebody has replaced the database since
         with disk_errors(self._path):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._path.parent)
         with content_errors():
             create(self._path)
             return connect(self._path), _file_id(self._path)
@@ -73,7 +74,8 @@ def connect(path: Path) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA mmap_size = 1073741824")
-        connection.execute("PRAGMA synchronous = NORMAL")
+        # A batch is reported once it is committed, so it must survive a power cut from then on.
+        connection.execute("PRAGMA synchronous = FULL")
         _check_format(connection)
     except BaseException:
         connection.close()
@@ -103,6 +105,7 @@ def _create_once(path: Path) -> None:
             if _is_empty(connection):  # still: another process may have been faster
                 _fill(connection)
             connection.execute("COMMIT")
+            sync_folder(path.parent)
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:

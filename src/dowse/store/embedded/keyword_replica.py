@@ -16,6 +16,7 @@ from pathlib import Path
 import tantivy
 
 from dowse.errors import Damaged
+from dowse.files import make_private_folder
 from dowse.ports import Analyzer
 from dowse.store.embedded.failures import replica_damaged, tantivy_errors
 from dowse.store.embedded.keyword_index import KeywordIndex
@@ -40,7 +41,7 @@ class KeywordReplica:
     def create(self, truth: Truth) -> Manifest:
         """An empty index, in a folder of its own."""
         folder = self._base / f"{self.name}-{uuid.uuid4().hex[:12]}"
-        folder.mkdir(parents=True)
+        make_private_folder(folder)
         with tantivy_errors(folder):
             tantivy.Index(_schema(), path=str(folder))
         return Manifest(truth.identity, -1, folder.name)
@@ -48,6 +49,8 @@ class KeywordReplica:
     def take(self, manifest: Manifest, truth: Truth, changed: list[ChunkKey] | None) -> Manifest:
         """The index with the changed chunks, or all; doing it twice is doing it once."""
         folder = self._base / manifest.folder
+        # Then a writer died after its commit. If it took the same changes, they are taken twice.
+        ahead = bool(manifest.files) and not self.is_current(manifest)
         self._drop_leftovers(manifest)
         with _writer(folder) as writer:
             for key in changed or ():
@@ -58,7 +61,10 @@ class KeywordReplica:
         known = {name: known for name, known in manifest.files.items() if name != _META}
         files = sum_files(folder, [path.name for path in _files(folder)], known)
         detail = {"commit": _commit_stamp(folder)}
-        return Manifest(truth.identity, truth.generation, manifest.folder, files, detail)
+        taken = truth.manifest(manifest.folder, files, detail)
+        if ahead and KeywordIndex(folder).keys() != truth.chunk_keys():
+            raise replica_damaged(f"{folder} holds chunks that the database does not know.")
+        return taken
 
     def is_current(self, manifest: Manifest) -> bool:
         """Whether no commit has been made since the manifest was written; raises `Damaged`."""

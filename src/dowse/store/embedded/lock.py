@@ -17,6 +17,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from dowse.errors import Locked
+from dowse.files import make_private_folder
 from dowse.store.embedded.failures import disk_errors
 
 
@@ -26,7 +27,7 @@ def writer_lock(folder: Path, wait: float) -> Iterator[None]:
     note = folder / "writer.json"
     lock = FileLock(folder / "writer.lock")
     with disk_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         _acquire(lock, max(0.0, wait), note)
     try:
         with suppress(OSError):  # a full disk is noticed where it matters

@@ -1,7 +1,7 @@
 """What a replica says about itself: how far it has come, and what its files must look like.
 
-A manifest is replaced whole (write, flush, rename), so that it is either the old or the new one
-after a crash, and it carries a checksum of its own.
+A manifest is replaced whole, so that after a crash or a power cut it is either the old or the new
+one, and it carries a checksum of its own.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 import xxhash
 
+from dowse.files import replace_file, sync_folder
 from dowse.store.embedded.failures import disk_errors, replica_damaged
 
 
@@ -35,6 +36,7 @@ class Manifest:
     folder: str  # where its files lie, beside the manifest
     files: Mapping[str, FileSum] = field(default_factory=dict)
     detail: Mapping[str, int] = field(default_factory=dict)  # what the replica itself needs
+    generation_id: str = ""  # tells that batch from another one of the same number
 
 
 def read_manifest(path: Path) -> Manifest | None:
@@ -50,14 +52,10 @@ def read_manifest(path: Path) -> Manifest | None:
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
-    """Replaces the manifest at a path, so that it survives a crash whole."""
+    """Replaces the manifest at a path, once the files that it names are on the disk."""
+    sync_folder(path.parent / manifest.folder)
     body = msgspec.json.encode(manifest)
-    temporary = path.with_suffix(".new")
-    with temporary.open("wb") as file:
-        file.write(xxhash.xxh3_64_hexdigest(body).encode() + b"\n" + body)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    replace_file(path, xxhash.xxh3_64_hexdigest(body).encode() + b"\n" + body)
 
 
 def sum_files(

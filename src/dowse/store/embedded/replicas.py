@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,7 +62,9 @@ class Replicas:
     def catch_up(self, connection: sqlite3.Connection, *, mend: bool) -> None:
         """Brings both replicas to the connection's generation; only the writer may.
 
-        What is damaged is built anew if it is to be mended, and raises `Damaged` if not.
+        A replica that an interrupted writer left damaged is built anew. One that is damaged
+        although no writer was interrupted is built anew if it is to be mended, and raises
+        `Damaged` if not: the disk may be failing.
         """
         truth = Truth(connection)
         with disk_errors(self._folder):
@@ -81,7 +82,7 @@ class Replicas:
         try:
             self._extend(replica, truth)
         except Damaged as damage:
-            if not mend:
+            if not mend and truth.reached_by(self._manifest(replica)):
                 raise
             self._announce(Event("repair", 0, None, note=f"{damage.message} It is built anew."))
             self._build(replica, truth)
@@ -91,12 +92,16 @@ class Replicas:
         if manifest is None or not truth.can_extend(manifest):
             self._build(replica, truth)
             return
-        current = self._is_current(replica, manifest)
         changed = truth.changed_since(manifest.generation, terms_only=replica.terms_only)
-        if changed or not current:
+        if not changed and not replica.is_current(manifest):
+            self._build(replica, truth)  # it holds a batch that the truth knows nothing of
+            return
+        self._is_current(replica, manifest)  # or raises
+        if changed:
             self._publish(replica, replica.take(manifest, truth, changed))
         elif not truth.reached_by(manifest):
-            self._publish(replica, replace(manifest, generation=truth.generation))
+            taken = truth.manifest(manifest.folder, manifest.files, manifest.detail)
+            self._publish(replica, taken)
 
     def _build(self, replica: Replica, truth: Truth) -> None:
         self._publish(replica, replica.take(replica.create(truth), truth, None))
@@ -126,6 +131,8 @@ class Replicas:
 
     def _sweep(self, replica: Replica, manifest: Manifest) -> None:
         """Removes what the manifest no longer mentions, as far as nobody holds it."""
+        for left in self._folder.glob(f".{self._path(replica).name}-*"):  # by a killed writer
+            left.unlink(missing_ok=True)
         for folder in self._folder.glob(f"{replica.name}-*"):
             if folder.name != manifest.folder:
                 shutil.rmtree(folder, ignore_errors=True)

@@ -91,7 +91,7 @@ def random_rotation(dimensions: int) -> Matrix:
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:
-    """Writes an array so that it is there before a manifest mentions it."""
+    """Writes an array so that its bytes are on the disk before a manifest mentions it."""
     with path.open("wb") as file:
         np.save(file, array)
         file.flush()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from dowse.ports import Analyzer
 from dowse.store.embedded.failures import content_errors, truth_damaged
-from dowse.store.embedded.manifest import Manifest
+from dowse.store.embedded.manifest import FileSum, Manifest
 from dowse.store.vectors import model_of
 from dowse.types import ChunkKey, Fields
 
@@ -36,7 +36,13 @@ class Truth:
             self.model, self.dimensions = model_of(json.loads(meta.get("stamp", "{}")))
             # A replica of another index, or of vectors of another model, is a stranger.
             self.identity = f"{meta['index']}/{self.model}/{self.dimensions}"
-            self._journal_from = int(meta.get("journal_from", 0))
+            self.generation_id = meta.get("generation_id", "")
+            # The generations that the journal leads on from. A number alone does not name one:
+            # a generation that a power cut took is followed by another of the same number.
+            self._extendable = {
+                (self.generation, self.generation_id),
+                (int(meta.get("journal_from", 0)), meta.get("journal_from_id", "")),
+            }
         except (KeyError, ValueError) as error:
             raise truth_damaged(f"The database does not say what it is: {error}.") from error
 
@@ -46,15 +52,22 @@ class Truth:
             manifest is not None
             and manifest.index == self.identity
             and manifest.generation == self.generation
+            and manifest.generation_id == self.generation_id
         )
 
     def can_extend(self, manifest: Manifest | None) -> bool:
-        """Whether the journal reaches back to where a replica stands."""
+        """Whether the journal reaches back to the generation of a replica."""
         return (
             manifest is not None
             and manifest.index == self.identity
-            and self._journal_from <= manifest.generation <= self.generation
+            and (manifest.generation, manifest.generation_id) in self._extendable
         )
+
+    def manifest(
+        self, folder: str, files: Mapping[str, FileSum], detail: Mapping[str, int]
+    ) -> Manifest:
+        """The manifest of a replica that has reached this generation."""
+        return Manifest(self.identity, self.generation, folder, files, detail, self.generation_id)
 
     def changed_since(self, generation: int, *, terms_only: bool) -> list[ChunkKey]:
         """The chunks that came or went after a generation, or only got another vector."""

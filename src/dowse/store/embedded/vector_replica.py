@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dowse.files import make_private_folder
 from dowse.store.embedded.manifest import FileSum, Manifest, sum_files
 from dowse.store.embedded.segments import (
     ROTATION,
@@ -41,7 +42,7 @@ class VectorReplica:
     def create(self, truth: Truth) -> Manifest:
         """An empty index, in a folder of its own."""
         folder = self._base / f"{self.name}-{uuid.uuid4().hex[:12]}"
-        folder.mkdir(parents=True)
+        make_private_folder(folder)
         save_array(folder / ROTATION, random_rotation(truth.dimensions))
         return Manifest(truth.identity, -1, folder.name)
 
@@ -68,7 +69,7 @@ class VectorReplica:
         detail[str(number)] = sum(len(keys) for keys, _, _ in parts)
         names = [name for segment in detail for name in file_names(int(segment))]
         files = sum_files(folder, [*names, ROTATION, dead_name(number)], manifest.files)
-        return Manifest(truth.identity, truth.generation, manifest.folder, files, detail)
+        return truth.manifest(manifest.folder, files, detail)
 
     def is_current(self, manifest: Manifest) -> bool:  # noqa: ARG002  (segments are never rewritten)
         """Whether the files are those that the manifest lists."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -106,7 +107,9 @@ class SqliteWriting(SqliteReading):
         before = self.generation
         self._connection.execute("DELETE FROM journal WHERE generation <= ?", (before,))
         self._set_meta("journal_from", str(before))
+        self._set_meta("journal_from_id", self._meta("generation_id") or "")
         self._set_meta("generation", str(before + 1))
+        self._set_meta("generation_id", uuid.uuid4().hex)
         return Change(self._connection, self._analyzer, before + 1)
 
     def _newest(self) -> Indexes:
