@@ -77,7 +77,7 @@ class KeywordReplica:
     def open(self, manifest: Manifest) -> KeywordIndex | None:
         """The index that a manifest describes, or None when a writer has moved on from it."""
         try:
-            index = KeywordIndex(self._base / manifest.folder)
+            index = KeywordIndex(self._base / manifest.folder, _sizes(manifest))
         except Damaged:
             if self.is_current(manifest):
                 raise
@@ -109,6 +109,11 @@ def _writer(folder: Path) -> Iterator[tantivy.IndexWriter]:
 def _files(folder: Path) -> list[Path]:
     """All but the hidden ones: locks, and notes for cleaning up that may be ahead of a commit."""
     return [path for path in folder.iterdir() if not path.name.startswith(".")]
+
+
+def _sizes(manifest: Manifest) -> dict[str, int]:
+    """The length of each file that tantivy maps."""
+    return {name: known.size for name, known in manifest.files.items() if name != _META}
 
 
 def _schema() -> tantivy.Schema:

@@ -31,6 +31,11 @@ class Indexes(NamedTuple):
     vectors: VectorIndex
     owners: Owners
 
+    @property
+    def are_whole(self) -> bool:
+        """Whether no file that is still being read was truncated since it was opened."""
+        return self.keyword.is_whole and self.vectors.is_whole
+
 
 class Replicas:
     """The keyword and the vector index beside a database."""
@@ -59,6 +64,10 @@ class Replicas:
             return None
         opened = self._keyword.open(keyword)
         return Indexes(opened, self._vectors.open(vectors), Owners()) if opened else None
+
+    def distrust(self) -> None:
+        """Forgets which files were verified, so that all are verified again."""
+        self._trusted.clear()
 
     def catch_up(self, connection: sqlite3.Connection, *, mend: bool) -> None:
         """Brings both replicas to the connection's generation; only the writer may.
