@@ -86,6 +86,16 @@ class Replicas:
             for replica in (self._keyword, self._vectors):
                 self._build(replica, truth)
 
+    def renew_keyword(self, connection: sqlite3.Connection, *, thorough: bool) -> bool:
+        """Rebuilds the keyword index if its statistics are worn; says whether it did."""
+        manifest, truth = self._manifest(self._keyword), Truth(connection)
+        if manifest is None or not self._keyword.is_worn(manifest, truth, thorough=thorough):
+            return False
+        self._announce(Event("tidy", 0, None))
+        with disk_errors(self._folder):
+            self._build(self._keyword, truth)
+        return True
+
     def _level(self, replica: Replica, truth: Truth, *, mend: bool) -> None:
         try:
             self._extend(replica, truth)
@@ -97,7 +107,8 @@ class Replicas:
 
     def _extend(self, replica: Replica, truth: Truth) -> None:
         manifest = self._manifest(replica)
-        if manifest is None or not truth.can_extend(manifest):
+        # To start empty is cheaper than to delete all, and leaves no statistics behind.
+        if manifest is None or not truth.can_extend(manifest) or truth.is_empty():
             self._build(replica, truth)
             return
         current = self._is_current(replica, manifest)
