@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dowse.asking import Asking
-from dowse.errors import Damaged, Locked, Refused, StampMismatch
+from dowse.errors import Damaged, DowseError, Locked, Refused, StampMismatch
 from dowse.flow import (
     IndexReport,
 )
@@ -185,7 +185,7 @@ class Engine(Asking):
         try:
             with self._parts.store.write(wait=0):
                 return ""
-        except Locked as error:
+        except DowseError as error:  # or nothing can be written, which is no damage
             return error.message
 
     def mismatches(self) -> list[str]:

@@ -11,6 +11,7 @@ from dowse.types import (
     ChunkKey,
     Condition,
     Counts,
+    Debt,
     DocumentEntry,
     Edge,
     EmbeddedBatch,
@@ -240,12 +241,24 @@ class Writing(Reading, Protocol):
         """Keeps vectors by text key; chunks that were waiting for one of them get it."""
         ...
 
+    def owed(self) -> frozenset[Debt]:
+        """What has not been done since documents last changed, also when that run was killed.
+
+        A batch that changes documents owes it, in its own transaction; `set_communities` and
+        `tidy` pay it.
+        """
+        ...
+
     def set_communities(self, communities: Mapping[str, int]) -> None:
         """Replaces the communities."""
         ...
 
-    def tidy(self, vocabulary: int) -> None:
-        """Gives back what nothing needs any more; so many words of the vocabulary are needed."""
+    def tidy(self, vocabulary: int, *, thorough: bool = False) -> None:
+        """Gives back what nothing needs any more; so many words of the vocabulary are needed.
+
+        Afterwards keyword search scores as in a fresh index, to within rounding. A large index of
+        which little was deleted may be left as it is, unless it is to be `thorough`.
+        """
         ...
 
 

@@ -92,14 +92,12 @@ def _embed_texts(work: Indexing, texts: Sequence[str], stage: str, unit: str) ->
 
 
 def _find_communities(work: Indexing) -> None:
-    if work.added or work.changed or work.removed:
-        communities = find_communities(work.writing.edges())
-        if communities != work.writing.communities():
-            work.writing.set_communities(communities)
+    if "communities" in work.writing.owed():
+        work.writing.set_communities(find_communities(work.writing.edges()))
 
 
 def _tidy(work: Indexing) -> None:
-    if work.changed or work.removed:
+    if "tidy" in work.writing.owed():
         work.writing.tidy(work.vocabulary)
 
 

@@ -21,6 +21,7 @@ from dowse.types import (
     ChunkedDocument,
     ChunkKey,
     CodeBlock,
+    Debt,
     Fields,
     FileState,
     IndexedDocument,
@@ -48,9 +49,21 @@ class Change:
         self._names: set[str] = set()  # whose meaning may have changed
         self._put: list[str] = []  # ids
         self._words: Counter[str] = Counter()
+        self._deleted = False
+
+    @property
+    def debts(self) -> frozenset[Debt]:
+        """What has to be done once more after this change."""
+        debts: set[Debt] = set()
+        if self._put or self._deleted:
+            debts.add("communities")
+        if self._deleted:
+            debts.add("tidy")
+        return frozenset(debts)
 
     def clear(self) -> None:
         """Deletes all documents, and what hangs on them."""
+        self._deleted = True
         self._journal(self._column("SELECT key FROM chunks"))
         self._connection.execute("DELETE FROM documents")
         self._connection.execute("DELETE FROM terms")
@@ -114,6 +127,7 @@ class Change:
 
     def _clear_parts(self, key: int, body: int, text: str) -> set[_Spelling]:
         """Deletes what hangs on a document; returns the names it had."""
+        self._deleted = True
         names = self._connection.execute(
             "SELECT name, kind, spelled FROM names WHERE document = ?", (key,)
         ).fetchall()

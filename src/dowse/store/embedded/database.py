@@ -10,10 +10,13 @@ from contextlib import closing, contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from queue import Empty, LifoQueue
+from typing import NamedTuple
+from urllib.parse import quote
 
-from dowse.errors import StampMismatch
+from dowse.errors import DowseError, IndexUnusable, StampMismatch
 from dowse.files import make_private_folder, sync_folder
-from dowse.store.embedded.failures import content_errors, disk_errors, error_code
+from dowse.store.embedded.failures import content_errors, disk_errors, error_code, truth_damaged
+from dowse.store.embedded.frozen import State, check_unchanged, may_be_read, state_of
 
 FORMAT = 1
 """The version of the schema; an index of another version is refused, never migrated silently."""
@@ -22,50 +25,90 @@ _PATIENCE = 30.0  # seconds that a statement waits for another process
 _FileId = tuple[int, int]
 
 
+class _Open(NamedTuple):
+    """A connection, and what it was opened for."""
+
+    connection: sqlite3.Connection
+    file: _FileId | None
+    frozen: State | None = None  # when it is read as one that nobody changes: its state
+
+
 class Connections:
     """Connections to one database, each lent to one thread at a time and kept for the next."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._idle: LifoQueue[tuple[sqlite3.Connection, _FileId | None]] = LifoQueue()
+        self._idle: LifoQueue[_Open] = LifoQueue()
 
     @contextmanager
-    def borrow(self) -> Iterator[sqlite3.Connection]:
-        """A connection outside any transaction; what is open at the end is rolled back."""
-        connection, file_id = self._take()
+    def borrow(self, *, writable: bool = False) -> Iterator[sqlite3.Connection]:
+        """A connection outside any transaction; what is open at the end is rolled back.
+
+        One that need not be writable can be had where nothing can be written.
+        """
+        lent = self._take(writable)
         try:
-            yield connection
-            if connection.in_transaction:
-                connection.rollback()
+            yield lent.connection
+            if lent.connection.in_transaction:
+                lent.connection.rollback()
+            if lent.frozen is not None:
+                check_unchanged(self._path, lent.frozen)
         except BaseException:
-            connection.close()  # which rolls back, too
+            lent.connection.close()  # which rolls back, too
             raise
-        self._idle.put((connection, file_id))
+        self._idle.put(lent)
 
     def close(self) -> None:
         """Closes all connections that are not lent."""
         with suppress(Empty):
             while True:
-                self._idle.get_nowait()[0].close()
+                self._idle.get_nowait().connection.close()
 
-    def _take(self) -> tuple[sqlite3.Connection, _FileId | None]:
+    def _take(self, writable: bool) -> _Open:
         with suppress(Empty):
             while True:
-                connection, file_id = self._idle.get_nowait()
-                if file_id == _file_id(self._path):
-                    return connection, file_id
-                connection.close()  # somebody has replaced the database since
-        with disk_errors(self._path):
-            make_private_folder(self._path.parent)
+                idle = self._idle.get_nowait()
+                if idle.file == _file_id(self._path) and self._is_usable(idle, writable):
+                    return idle
+                idle.connection.close()  # somebody has replaced the database since
         with content_errors():
-            create(self._path)
-            return connect(self._path), _file_id(self._path)
+            try:
+                return self._open()
+            except (DowseError, sqlite3.Error) as error:
+                if writable or isinstance(error, IndexUnusable):
+                    raise
+                if not may_be_read(self._path, error):
+                    raise
+                return self._open_frozen()
+
+    def _is_usable(self, idle: _Open, writable: bool) -> bool:
+        if idle.frozen is None:
+            return True
+        return not writable and idle.frozen == state_of(self._path)
+
+    def _open(self) -> _Open:
+        if not self._path.exists():
+            with disk_errors(self._path):
+                make_private_folder(self._path.parent)
+        if self._path.is_dir():
+            raise truth_damaged(f"{self._path} is a folder.")
+        create(self._path)
+        return _Open(connect(self._path), _file_id(self._path))
+
+    def _open_frozen(self) -> _Open:
+        with disk_errors(self._path):
+            state = state_of(self._path)
+        return _Open(connect(self._path, frozen=True), _file_id(self._path), state)
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """A connection for one thread at a time, with every pragma that the design relies on."""
+def connect(path: Path, *, frozen: bool = False) -> sqlite3.Connection:
+    """A connection for one thread at a time, with every pragma that the design relies on.
+
+    A frozen database is read without its log, as one that nobody changes.
+    """
     connection = sqlite3.connect(
-        path,
+        f"file:{quote(str(path))}?immutable=1" if frozen else path,
+        uri=frozen,
         timeout=_PATIENCE,
         isolation_level=None,
         check_same_thread=False,
@@ -73,7 +116,10 @@ def connect(path: Path) -> sqlite3.Connection:
     )
     try:
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA mmap_size = 1073741824")
+        # Not mapped: a mapped file that another program truncates kills the process. Reading
+        # instead costs less than a millisecond for the chunks of a search.
+        connection.execute("PRAGMA mmap_size = 0")
+        connection.execute("PRAGMA temp_store = MEMORY")  # a search needs no space on disk
         # A batch is reported once it is committed, so it must survive a power cut from then on.
         connection.execute("PRAGMA synchronous = FULL")
         _check_format(connection)

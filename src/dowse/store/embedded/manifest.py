@@ -6,7 +6,6 @@ one, and it carries a checksum of its own.
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +16,8 @@ import xxhash
 
 from dowse.files import replace_file, sync_folder
 from dowse.store.embedded.failures import disk_errors, replica_damaged
+
+_BLOCK = 1 << 20  # bytes that are summed at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +81,10 @@ def _is_as_written(path: Path, expected: FileSum) -> bool:
 
 
 def _sum(path: Path) -> FileSum:
+    # Read, not mapped: a mapped file that somebody truncates kills the process.
+    size, total = 0, xxhash.xxh3_64()
     with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size == 0:
-            return FileSum(0, xxhash.xxh3_64_hexdigest(b""))
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-            return FileSum(size, xxhash.xxh3_64_hexdigest(view))
+        while block := file.read(_BLOCK):
+            size += len(block)
+            total.update(block)
+    return FileSum(size, total.hexdigest())

@@ -30,6 +30,11 @@ class Indexes(NamedTuple):
     vectors: VectorIndex
     owners: Owners
 
+    @property
+    def are_whole(self) -> bool:
+        """Whether no file that is still being read was truncated since it was opened."""
+        return self.keyword.is_whole and self.vectors.is_whole
+
 
 class Replicas:
     """The keyword and the vector index beside a database."""
@@ -59,6 +64,10 @@ class Replicas:
         opened = self._keyword.open(keyword)
         return Indexes(opened, self._vectors.open(vectors), Owners()) if opened else None
 
+    def distrust(self) -> None:
+        """Forgets which files were verified, so that all are verified again."""
+        self._trusted.clear()
+
     def catch_up(self, connection: sqlite3.Connection, *, mend: bool) -> None:
         """Brings both replicas to the connection's generation; only the writer may.
 
@@ -78,6 +87,16 @@ class Replicas:
             for replica in (self._keyword, self._vectors):
                 self._build(replica, truth)
 
+    def renew_keyword(self, connection: sqlite3.Connection, *, thorough: bool) -> bool:
+        """Rebuilds the keyword index if its statistics are worn; says whether it did."""
+        manifest, truth = self._manifest(self._keyword), Truth(connection)
+        if manifest is None or not self._keyword.is_worn(manifest, truth, thorough=thorough):
+            return False
+        self._announce(Event("tidy", 0, None))
+        with disk_errors(self._folder):
+            self._build(self._keyword, truth)
+        return True
+
     def _level(self, replica: Replica, truth: Truth, *, mend: bool) -> None:
         try:
             self._extend(replica, truth)
@@ -89,7 +108,8 @@ class Replicas:
 
     def _extend(self, replica: Replica, truth: Truth) -> None:
         manifest = self._manifest(replica)
-        if manifest is None or not truth.can_extend(manifest):
+        # To start empty is cheaper than to delete all, and leaves no statistics behind.
+        if manifest is None or not truth.can_extend(manifest) or truth.is_empty():
             self._build(replica, truth)
             return
         changed = truth.changed_since(manifest.generation, terms_only=replica.terms_only)

@@ -41,7 +41,7 @@ class EmbeddedStore:
         self._connections = Connections(self._database)
         self._replicas = Replicas(folder, analyzer, announce)
         self._opening = threading.Lock()
-        self._opened: tuple[tuple[str, int], Indexes] | None = None  # with what it is of
+        self._opened: tuple[tuple[str, object], Indexes] | None = None  # with what it is of
 
     @contextmanager
     def read(self) -> Iterator[SqliteReading]:
@@ -56,7 +56,7 @@ class EmbeddedStore:
         with (
             writer_lock(self._folder, wait),
             database_errors(self._database),
-            self._connections.borrow() as connection,
+            self._connections.borrow(writable=True) as connection,
         ):
             yield SqliteWriting(connection, self._database, self._analyzer, self._replicas)
 
@@ -72,7 +72,7 @@ class EmbeddedStore:
         with (
             writer_lock(self._folder, wait),
             database_errors(self._database),
-            self._connections.borrow() as connection,
+            self._connections.borrow(writable=True) as connection,
         ):
             self._opened = None
             self._replicas.rebuild(connection)
@@ -126,8 +126,11 @@ class EmbeddedStore:
 
     def _open(self, connection: sqlite3.Connection) -> Indexes | None:
         truth = Truth(connection)
-        wanted = (truth.identity, truth.generation)
+        wanted = (truth.identity, truth.generation_id or truth.generation)
         with self._opening:
+            if self._opened is not None and not self._opened[1].are_whole:
+                self._opened = None
+                self._replicas.distrust()
             if self._opened is None or self._opened[0] != wanted:
                 indexes = self._replicas.open(connection)
                 if indexes is None:

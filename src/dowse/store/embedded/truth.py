@@ -77,6 +77,14 @@ class Truth:
         )
         return [row[0] for row in self._connection.execute(query, (generation,))]
 
+    def chunk_count(self) -> int:
+        """How many chunks there are."""
+        return int(self._connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
+
+    def is_empty(self) -> bool:
+        """Whether there is no chunk."""
+        return self._connection.execute("SELECT 1 FROM chunks").fetchone() is None
+
     def chunk_keys(self) -> set[ChunkKey]:
         """All chunks."""
         return {row[0] for row in self._connection.execute("SELECT key FROM chunks")}

@@ -16,7 +16,8 @@ from dowse.store.embedded.segments import (
     dead_name,
     file_names,
     load,
-    map_array,
+    load_array,
+    load_keys,
     no_keys,
     random_rotation,
     save,
@@ -51,7 +52,7 @@ class VectorReplica:
         folder, rows_of = self._base / manifest.folder, dict(manifest.detail)
         segments = _segments(manifest)
         number = max(segments, default=0) + 1
-        new = stack(truth.vector_rows(changed), map_array(folder / ROTATION))
+        new = stack(truth.vector_rows(changed), load_array(folder / ROTATION))
         dead, first = _superseded(folder, segments, np.array(changed or (), dtype=np.int64), new[0])
         parts = [new]
         while segments and (
@@ -97,7 +98,7 @@ def _superseded(
     """
     dead, first = dead_keys(folder, segments), float("inf")
     for segment in reversed(segments):
-        keys = load(folder, segment)[0]
+        keys = load_keys(folder, segment)
         dead = np.union1d(dead, changed[np.isin(changed, keys)])
         if np.isin(new, keys).any():
             first = segment

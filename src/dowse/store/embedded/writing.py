@@ -8,13 +8,14 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import get_args
 
 from dowse.ports import Analyzer
 from dowse.store.embedded.change import Change
 from dowse.store.embedded.failures import database_errors, replica_damaged
 from dowse.store.embedded.reading import SqliteReading
 from dowse.store.embedded.replicas import Indexes, Replicas
-from dowse.types import Batch, Stamp, Vector, text_key
+from dowse.types import Batch, Debt, Stamp, Vector, text_key
 
 
 class SqliteWriting(SqliteReading):
@@ -55,17 +56,34 @@ class SqliteWriting(SqliteReading):
         with self._change() as change:
             change.keep(*self._model, vectors)
 
+    def owed(self) -> frozenset[Debt]:
+        """What has not been done since documents last changed, also when that run was killed."""
+        found = self._meta("owed")
+        if found is None:  # of a version that did not write it down
+            return frozenset(get_args(Debt))
+        return frozenset(debt for debt in get_args(Debt) if debt in found.split())
+
     def set_communities(self, communities: Mapping[str, int]) -> None:
         """Replaces the communities."""
+        if dict(communities) == self.communities():
+            self._pay("communities")
+            return
         with self._change():
+            self._set_owed(self.owed() - {"communities"})
             self._connection.execute("DELETE FROM communities")
             self._connection.executemany(
                 "INSERT INTO communities SELECT key, ? FROM documents WHERE id = ?",
                 [(community, document_id) for document_id, community in communities.items()],
             )
 
-    def tidy(self, vocabulary: int) -> None:
-        """Forgets vectors of texts that are gone once they outnumber those in use."""
+    def tidy(self, vocabulary: int, *, thorough: bool = False) -> None:
+        """Forgets unused vectors once they outnumber the used; rebuilds a worn keyword index."""
+        self._forget_vectors(vocabulary)
+        if self._replicas.renew_keyword(self._connection, thorough=thorough):
+            self._opened = None
+        self._pay("tidy")
+
+    def _forget_vectors(self, vocabulary: int) -> None:
         with database_errors(self._database):
             self._list_used_texts(vocabulary)
             idle, busy = self._row(
@@ -87,6 +105,15 @@ class SqliteWriting(SqliteReading):
         self._connection.execute("INSERT OR IGNORE INTO used SELECT text_key FROM chunks")
         self._connection.executemany("INSERT OR IGNORE INTO used VALUES (?)", words)
 
+    def _pay(self, debt: Debt) -> None:
+        """Notes that nothing of a kind is owed any more; for readers nothing changes."""
+        with database_errors(self._database):
+            self._set_owed(self.owed() - {debt})
+
+    def _set_owed(self, debts: frozenset[Debt]) -> None:
+        if self._meta("owed") != (text := " ".join(sorted(debts))):
+            self._set_meta("owed", text)
+
     @contextmanager
     def _change(self) -> Iterator[Change]:
         """A transaction that makes the next generation; the replicas follow once it is kept."""
@@ -95,6 +122,7 @@ class SqliteWriting(SqliteReading):
                 change = self._begin()
                 yield change
                 change.finish()
+                self._set_owed(self.owed() | change.debts)
                 self._connection.execute("COMMIT")
             except BaseException:
                 self._connection.rollback()

@@ -13,7 +13,7 @@ from dowse.ports import Analyzer
 from dowse.store.memory.reading import MemoryReading
 from dowse.store.memory.searching import State
 from dowse.store.vectors import decode_vector, encode_vector, model_of
-from dowse.types import Batch, Finding, IndexedDocument, Stamp, Vector
+from dowse.types import Batch, Debt, Finding, IndexedDocument, Stamp, Vector
 
 
 class MemoryWriting(MemoryReading):
@@ -30,11 +30,14 @@ class MemoryWriting(MemoryReading):
             state.documents.clear()
             state.keys.clear()
             state.communities.clear()
+            state.owed = frozenset({"tidy"})
 
     def apply(self, batch: Batch) -> None:
         """Takes a batch in one transaction: after a crash all of it is there, or nothing."""
         with self._change() as state:
             self._keep(state, batch.vectors)
+            if batch.put or batch.gone:
+                state.owed = frozenset({"communities", "tidy"})
             for name in batch.gone:
                 _remove(state, name)
                 state.communities.pop(name, None)
@@ -57,9 +60,16 @@ class MemoryWriting(MemoryReading):
             state.communities = {
                 name: group for name, group in communities.items() if name in known
             }
+            state.owed -= {"communities"}
 
-    def tidy(self, vocabulary: int) -> None:
+    def owed(self) -> frozenset[Debt]:
+        """What has not been done since documents last changed."""
+        return self._state.owed
+
+    def tidy(self, vocabulary: int, *, thorough: bool = False) -> None:
         """Gives back what nothing needs any more: here, nothing."""
+        with self._change() as state:
+            state.owed -= {"tidy"}
 
     @contextmanager
     def _change(self) -> Iterator[State]:
