@@ -26,18 +26,31 @@ class EndpointEmbedder:
     costs no request.
     """
 
-    def __init__(self, options: EmbedOptions, notes: Path, wait: Wait = time.sleep) -> None:
+    def __init__(
+        self,
+        options: EmbedOptions,
+        notes: Path,
+        wait: Wait = time.sleep,
+        *,
+        offline: bool = False,
+    ) -> None:
         self._options = options
+        self._offline = offline
         self._notes = notes
         self._client = EndpointClient(options, wait)
         self._dimensions = options.endpoint_dimensions
 
     @property
     def model(self) -> Model:
-        """The model behind the vectors; the first time ever, this may ask the endpoint."""
+        """The model behind the vectors; the first time ever, this may ask the endpoint.
+
+        Offline it asks nobody, and raises `EndpointFailed` when nobody has asked before.
+        """
         name = self._options.endpoint_model.rpartition("/")[2]
         key = f"endpoint/{name}/{self._digest()}"
         if not self._known_dimensions():
+            if self._offline:
+                raise self._client.failed("has not been asked yet how long its vectors are")
             self._vectors([_QUESTION])
         return Model(key, self._dimensions, self._options.endpoint_max_tokens)
 
