@@ -14,6 +14,7 @@ import numpy as np
 from dowse.embed.endpoint_client import EndpointClient, Wait
 from dowse.embed.options import EmbedOptions
 from dowse.embed.parallel import run_parallel
+from dowse.masking import hide_secrets
 from dowse.types import EmbeddedBatch, Matrix, Model, Vector
 
 _QUESTION = "How long are your vectors?"  # any text would do
@@ -119,5 +120,7 @@ class EndpointEmbedder:
         options = self._options
         prefixes = (options.endpoint_query_prefix, options.endpoint_passage_prefix)
         shortened = options.endpoint_shorten and options.endpoint_dimensions
-        named = (options.endpoint_url.rstrip("/"), options.endpoint_model, shortened, prefixes)
+        # Without its secrets: the digest is part of an export, and a new password is no new model.
+        address = hide_secrets(options.endpoint_url.rstrip("/"))
+        named = (address, options.endpoint_model, shortened, prefixes)
         return hashlib.sha256(repr(named).encode("utf-8", "replace")).hexdigest()[:8]
