@@ -18,16 +18,21 @@ A message says what happened; `hint` says what to do next, as a command where th
 
 from __future__ import annotations
 
+from dowse.masking import hide_secrets
+
 
 class DowseError(Exception):
-    """Something went wrong that the user can understand and mend."""
+    """Something went wrong that the user can understand and mend.
+
+    Its message never shows the secrets of an address, whatever it is made of.
+    """
 
     exit_code = 1
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = hide_secrets(message)
+        self.hint = hide_secrets(hint)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()

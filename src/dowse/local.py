@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dowse.errors import BadSettings
+from dowse.masking import hide_secrets
 from dowse.settings import Layer, layer_of, parse_toml
 
 # Which models read the documents or what was found, and where they run.
@@ -46,7 +47,7 @@ def read_local(path: Path, trust: Trust) -> LocalFile:
     digest = _digest(data, outside)
     sensitive = {name: v for name, v in layer.values.items() if name.startswith(_NEEDS_CONSENT)}
     withheld = [f"read {root}" for root in outside]
-    withheld += [f"set {name} = {value!r}" for name, value in sensitive.items()]
+    withheld += [f"set {name} = {hide_secrets(repr(value))}" for name, value in sensitive.items()]
     inside = tuple(root for root in roots if root not in outside) or (home,)
     if trust.covers(path, digest):
         return LocalFile(path, table.get("name"), inside, tuple(outside), layer, (), digest)

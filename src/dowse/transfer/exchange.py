@@ -1,4 +1,8 @@
-"""One folder in the place of another, so that there is always one of them there."""
+"""One folder in the place of another, so that there is always one of them there.
+
+Where the system cannot exchange two folders at once, the former project is for a moment in the
+import's own folder, under a name that says where it belongs.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,13 @@ import ctypes
 import os
 from pathlib import Path
 
+from dowse.files import sync_folder
 from dowse.projects import Project
 from dowse.store.embedded.lock import writer_lock
 
 _HERE = -100  # AT_FDCWD: paths are as they are
 _EXCHANGE = 2  # RENAME_EXCHANGE
+_FORMER = "former-"  # before the name of a project that was moved aside
 
 
 def put_in_place(folder: Path, former: Project) -> None:
@@ -34,9 +40,18 @@ def _exchange(one: Path, other: Path) -> bool:
     return bool(rename(_HERE, paths[0], _HERE, paths[1], _EXCHANGE) == 0)
 
 
+def put_back(folder: Path, projects: Path) -> None:
+    """Moves projects back that a killed import had moved aside into its folder."""
+    for aside in folder.glob(f"{_FORMER}*"):
+        home = projects / aside.name.removeprefix(_FORMER)
+        if not home.exists():
+            aside.rename(home)
+            sync_folder(projects)
+
+
 def _exchange_in_steps(one: Path, other: Path) -> None:
-    """The same with a moment in which the former lies beside: there it is found after a crash."""
-    aside = one.with_name(f"{one.name}-former")
+    """Exchanges two folders with a moment in which the former is moved aside."""
+    aside = one.with_name(f"{_FORMER}{other.name}")
     other.rename(aside)
     try:
         one.rename(other)

@@ -15,6 +15,7 @@ import click
 
 from dowse.errors import UsageError
 from dowse.front.cli.screen import Screen
+from dowse.process import name_command
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -84,6 +85,10 @@ class Call:
     ) -> AbstractContextManager[Engine]:
         """Opens the project that this call is about; with `fetch`, missing weights are fetched."""
         return self.workspace.open(self.select(), overrides, announce, fetch=fetch)
+
+    def begins(self, command: str) -> None:
+        """Notes which command this process runs, so that a second writer can name it."""
+        name_command(f"dowse {command}")
 
     def takes_long(self) -> None:
         """Says that the rest of the call may take longer than whoever runs it for others waits."""

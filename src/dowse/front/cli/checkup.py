@@ -19,7 +19,9 @@ from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.front.cli.call import Call
 from dowse.front.cli.lines import counted, short_path, size
+from dowse.masking import hide_secrets
 from dowse.projects import Project
+from dowse.transfer.staging import abandoned, clear_abandoned
 from dowse.types import Finding
 
 _OLDEST_SQLITE = (3, 35, 0)  # RETURNING
@@ -59,6 +61,19 @@ def check_folders(call: Call) -> Iterator[Check]:
         yield Check("Settings", "cannot be used", (Finding(error.message, error.hint),))
 
 
+def check_imports(call: Call, *, repair: bool) -> Iterator[Check]:
+    """What imports that were killed have left; removes it when asked."""
+    where = call.workspace.locations
+    if not (left := abandoned(where)):
+        return
+    found = f"{counted(len(left), 'folder')} of imports that were killed"
+    if repair and clear_abandoned(where) == len(left):
+        yield Check("Imports", f"{found}, removed")
+    else:
+        what = f"{found}, such as {short_path(left[0])}."
+        yield Check("Imports", found, (Finding(what, "dowse doctor --repair"),))
+
+
 def check_models(call: Call, projects: Iterable[Project]) -> Iterator[Check]:
     """The weights of every model that the user's settings or those of a project name."""
     seen: set[EmbedOptions] = set()
@@ -78,7 +93,7 @@ def _check_model(options: EmbedOptions, cache: Path) -> Check:
     if options.provider == "none":
         return Check("Model", "none: embed.provider is none, so dowse searches by words alone")
     if options.provider == "endpoint":
-        return Check("Model", f"{options.endpoint_model} at {options.endpoint_url}")
+        return Check("Model", f"{options.endpoint_model} at {hide_secrets(options.endpoint_url)}")
     return _check_weights(options.model, cache)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from dowse.errors import Refused
 from dowse.front.cli.call import Call, Command, pass_call, real_path
 from dowse.front.cli.lazy import Group
 from dowse.front.mcp.clients import CLIENTS, NAME, Client, find_client, start_command
@@ -128,6 +129,8 @@ def install_command(call: Call, name: str, write: bool, file: Path | None) -> No
     path, backup, written = real_path(file) if file else client.path, None, False
     if write:
         change = install.plan(path, client.key, entry)
+        if change.needed:
+            _check_place(call, change.path)
         path, written = change.path, change.needed
         backup = install.write(change) if written else None
     shape = InstallShape(name, str(path), written, str(backup) if backup else None, snippet)
@@ -136,6 +139,18 @@ def install_command(call: Call, name: str, write: bool, file: Path | None) -> No
     else:
         call.out.write(snippet + "\n")
         call.remark(f"This belongs into {path}. Write it there with: --write")
+
+
+def _check_place(call: Call, path: Path) -> None:
+    """Raises `Refused` for a file where documents are read: dowse never writes there."""
+    from dowse.outputs import check_outside_roots  # noqa: PLC0415  serving does not need it
+
+    try:
+        check_outside_roots(call.workspace, path)
+    except Refused as error:
+        raise Refused(
+            error.message, "Put the entry into it by hand: the command without --write prints it."
+        ) from error
 
 
 def _drawn(shape: InstallShape, client: Client, width: int | None) -> Iterator[Text]:

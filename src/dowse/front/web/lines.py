@@ -255,6 +255,9 @@ class SharedCall(Call):
             raise DowseError("This line needs an engine of its own.")
         return nullcontext(self._service.engine(self.select().name))
 
+    def begins(self, command: str) -> None:
+        """Notes nothing: this process serves, whatever lines it runs for others."""
+
     def takes_long(self) -> None:
         """Hands the line back, so that nothing is paid for and then not waited for."""
         raise DowseError("This line may take longer than anybody waits for a server.")
