@@ -171,7 +171,7 @@ class _Loop:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 run: Callable[[], None] = self._loop.run_forever
-                threading.Thread(target=run, name="dowse-network", daemon=True).start()
+                threading.Thread(target=run, name="network", daemon=True).start()
             return self._loop
 
 
