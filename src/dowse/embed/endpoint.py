@@ -11,9 +11,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from dowse.embed.endpoint_client import EndpointClient, Wait
+from dowse.embed.endpoint_client import EmbeddingClient
 from dowse.embed.options import EmbedOptions
 from dowse.embed.parallel import run_parallel
+from dowse.endpoints import Wait
 from dowse.masking import hide_secrets
 from dowse.types import EmbeddedBatch, Matrix, Model, Vector
 
@@ -38,7 +39,7 @@ class EndpointEmbedder:
         self._options = options
         self._offline = offline
         self._notes = notes
-        self._client = EndpointClient(options, wait)
+        self._client = EmbeddingClient(options, wait)
         self._dimensions = options.endpoint_dimensions
 
     @property
@@ -52,7 +53,7 @@ class EndpointEmbedder:
         if not self._known_dimensions():
             if self._offline:
                 raise self._client.failed("has not been asked yet how long its vectors are")
-            self._vectors([_QUESTION])
+            self._vectors([_QUESTION], waiting=True)
         return Model(key, self._dimensions, self._options.endpoint_max_tokens)
 
     def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
@@ -62,18 +63,19 @@ class EndpointEmbedder:
         prefix = self._options.endpoint_passage_prefix
 
         def embed(places: range) -> EmbeddedBatch:
-            vectors = self._vectors([prefix + texts[place] for place in places])
+            vectors = self._vectors([prefix + texts[place] for place in places], waiting=False)
             return EmbeddedBatch(tuple(places), vectors)
 
         yield from run_parallel(embed, jobs, self._options.endpoint_parallel)
 
     def query(self, text: str) -> Vector:
         """Embeds a text to search with."""
-        vector: Vector = self._vectors([self._options.endpoint_query_prefix + text])[0]
+        asked = self._options.endpoint_query_prefix + text
+        vector: Vector = self._vectors([asked], waiting=True)[0]
         return vector
 
-    def _vectors(self, texts: Sequence[str]) -> Matrix:
-        vectors = self._client.embed(texts)
+    def _vectors(self, texts: Sequence[str], *, waiting: bool) -> Matrix:
+        vectors = self._client.embed(texts, waiting=waiting)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.all(np.isfinite(lengths)) or not np.all(lengths > 0):
             raise self._client.failed(

@@ -36,6 +36,7 @@ from dowse.flow.refining import (
 )
 from dowse.flow.stages import Clock, Stage
 from dowse.types import Response
+from dowse.wanted import check_wanted
 
 SEARCH_FLOW: tuple[Stage[Searching], ...] = (
     Stage("understand", understand_query),
@@ -86,6 +87,7 @@ def run_stages(search: Searching, clock: Clock) -> dict[str, int]:
     """Runs the stages, timing each; gives how many candidates each has left."""
     counts = {}
     for stage in SEARCH_FLOW:
+        check_wanted()
         if stage.wanted is None or stage.wanted(search):
             with clock.timing(stage.name):
                 stage.run(search)

@@ -9,6 +9,9 @@ from dowse.errors import UsageError
 from dowse.retrieve.dates import first_moment
 from dowse.types import Condition, ConditionKind
 
+MOST_VALUES = 100
+"""The most values of one filter; more belong into a folder, a tag or a project of their own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
@@ -24,7 +27,10 @@ class Filters:
     before: str = ""  # a date: modified before it
 
     def conditions(self) -> tuple[Condition, ...]:
-        """The same, as every store understands it; raises `UsageError` for what is no date."""
+        """The same, as every store understands it.
+
+        Raises `UsageError` for what is no date, and for more values than `MOST_VALUES`.
+        """
         return tuple(self._conditions())
 
     def _conditions(self) -> Iterator[Condition]:
@@ -36,7 +42,9 @@ class Filters:
             ("language", "language", self.language),
             *(("tag", "tag", (tag.removeprefix("#"),)) for tag in self.tag),
         )
+        _check_count("tag", self.tag)
         for name, kind, values in any_of:
+            _check_count(name, values)
             if values:
                 written = " ".join(f"--{name} {value}" for value in values)
                 yield Condition(kind, values, written=written)
@@ -44,6 +52,14 @@ class Filters:
             yield Condition("after", bound=_time(self.after), written=f"--after {self.after}")
         if self.before:
             yield Condition("before", bound=_time(self.before), written=f"--before {self.before}")
+
+
+def _check_count(name: str, values: tuple[str, ...]) -> None:
+    if len(values) > MOST_VALUES:
+        raise UsageError(
+            f"The filter {name} has {len(values):,} values.",
+            f"Give it {MOST_VALUES} at most, or search without it.",
+        )
 
 
 def _time(text: str) -> float:

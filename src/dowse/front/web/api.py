@@ -44,6 +44,7 @@ from dowse.front.web.records import (
 from dowse.front.web.watching import Watchers
 from dowse.service import Service
 from dowse.types import Response, Trace
+from dowse.wanted import until_given_up
 
 ROOT = "/api/v1"
 """Where the API begins."""
@@ -229,8 +230,9 @@ def _endpoint(shared: Shared, routes: dict[str, Route]) -> Callable[[Request], A
     async def endpoint(request: Request) -> HttpResponse:
         route = routes["GET" if request.method == "HEAD" else request.method]
         asked = await _asked(route, request)
-        # What takes too long is left to itself: the client is told so at once.
-        record = await to_thread.run_sync(route.run, shared, asked, abandon_on_cancel=True)
+        # What takes too long is given up: the client is told so at once, and the thread stops.
+        with until_given_up():
+            record = await to_thread.run_sync(route.run, shared, asked, abandon_on_cancel=True)
         return answer(record, route.status)
 
     return endpoint

@@ -6,7 +6,6 @@ one, and it carries a checksum of its own.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
