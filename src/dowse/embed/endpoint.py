@@ -14,6 +14,7 @@ import numpy as np
 from dowse.embed.endpoint_client import EndpointClient, Wait
 from dowse.embed.options import EmbedOptions
 from dowse.embed.parallel import run_parallel
+from dowse.files import make_private_folder
 from dowse.types import EmbeddedBatch, Matrix, Model, Vector
 
 _QUESTION = "How long are your vectors?"  # any text would do
@@ -94,7 +95,7 @@ class EndpointEmbedder:
     def _learn(self, dimensions: int) -> None:
         self._dimensions = dimensions
         with contextlib.suppress(OSError, msgspec.DecodeError):  # then it is asked again
-            self._notes.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._notes.parent)
             known = {}
             if self._notes.is_file():
                 known = msgspec.json.decode(self._notes.read_bytes(), type=dict[str, int])

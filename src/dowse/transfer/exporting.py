@@ -12,6 +12,7 @@ from typing import IO
 from dowse.embed import EmbedOptions, known_models
 from dowse.embed.models import full_name
 from dowse.errors import NotFound, Refused, UsageError
+from dowse.files import create_private_file
 from dowse.projects import Project
 from dowse.stamp import takes_vectors
 from dowse.transfer.pack import About, pack
@@ -96,7 +97,8 @@ def _written(file: Path) -> Iterator[IO[bytes]]:
     """A file that appears under its name only once it is complete."""
     partial = file.with_name(f".{uuid.uuid4().hex}.partial")
     try:
-        target = partial.open("xb")
+        create_private_file(partial)
+        target = partial.open("wb")
     except OSError as error:
         raise UsageError(
             f"{file} cannot be written: {error.strerror}.", "Name a file in a folder that you own."

@@ -12,6 +12,7 @@ from pathlib import Path
 from queue import Empty, LifoQueue
 
 from dowse.errors import StampMismatch
+from dowse.files import create_private_file, make_private_folder
 from dowse.store.embedded.failures import content_errors, disk_errors, error_code
 
 FORMAT = 1
@@ -55,7 +56,8 @@ class Connections:
                     return connection, file_id
                 connection.close()  # somebody has replaced the database since
         with disk_errors(self._path):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._path.parent)
+            create_private_file(self._path)  # its log and its index take the rights of this file
         with content_errors():
             create(self._path)
             return connect(self._path), _file_id(self._path)

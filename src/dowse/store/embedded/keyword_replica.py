@@ -16,6 +16,7 @@ from pathlib import Path
 import tantivy
 
 from dowse.errors import Damaged
+from dowse.files import make_private_folder
 from dowse.ports import Analyzer
 from dowse.store.embedded.failures import replica_damaged, tantivy_errors
 from dowse.store.embedded.keyword_index import KeywordIndex
@@ -40,7 +41,7 @@ class KeywordReplica:
     def create(self, truth: Truth) -> Manifest:
         """An empty index, in a folder of its own."""
         folder = self._base / f"{self.name}-{uuid.uuid4().hex[:12]}"
-        folder.mkdir(parents=True)
+        make_private_folder(folder)
         with tantivy_errors(folder):
             tantivy.Index(_schema(), path=str(folder))
         return Manifest(truth.identity, -1, folder.name)

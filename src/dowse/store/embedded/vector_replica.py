@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dowse.files import make_private_folder
 from dowse.store.embedded.manifest import FileSum, Manifest, sum_files
 from dowse.store.embedded.segments import (
     ROTATION,
@@ -41,7 +42,7 @@ class VectorReplica:
     def create(self, truth: Truth) -> Manifest:
         """An empty index, in a folder of its own."""
         folder = self._base / f"{self.name}-{uuid.uuid4().hex[:12]}"
-        folder.mkdir(parents=True)
+        make_private_folder(folder)
         save_array(folder / ROTATION, random_rotation(truth.dimensions))
         return Manifest(truth.identity, -1, folder.name)
 
