@@ -15,8 +15,8 @@ from dowse.errors import NotFound, Refused, UsageError
 from dowse.flow import IndexReport
 from dowse.local import LocalFile, Trust, read_local
 from dowse.locations import Locations, locations
-from dowse.projects import LOCAL_FILE, Project, Projects, find_local_file, update_toml
 from dowse.privacy import secure
+from dowse.projects import LOCAL_FILE, Project, Projects, find_local_file, update_toml
 from dowse.settings import (
     Layer,
     Settings,
