@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from filelock import FileLock
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
+_OTHERS = 0o077  # the rights of the group and of everybody
 
 
 def make_private_folder(path: Path) -> None:
@@ -22,6 +24,60 @@ def make_private_folder(path: Path) -> None:
             folder.mkdir(PRIVATE_FOLDER)
             folder.chmod(PRIVATE_FOLDER)  # a strict umask may have taken the user's own rights
             sync_folder(folder.parent)
+
+
+def create_private_file(path: Path) -> None:
+    """Creates an empty file that only the user can read, whatever the umask, unless it exists."""
+    with suppress(FileExistsError):
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE)
+        os.close(descriptor)
+        path.chmod(PRIVATE_FILE)  # a strict umask may have taken the user's own rights
+
+
+def close_tree(folder: Path) -> None:
+    """Makes a folder and everything in it private, as far as it belongs to the user.
+
+    For files that libraries create with the rights of the umask, and for those of older versions.
+    """
+    for path in _entries(folder):
+        close_to_others(path)
+
+
+def close_to_others(path: Path) -> None:
+    """Takes the rights of all others from a file or a folder; a link stays as it is."""
+    with suppress(OSError):  # somebody else's file, a read-only disk, or removed meanwhile
+        mode = path.lstat().st_mode
+        if mode & _OTHERS and not stat.S_ISLNK(mode):
+            path.chmod(PRIVATE_FOLDER if stat.S_ISDIR(mode) else PRIVATE_FILE)
+
+
+def open_paths(folder: Path) -> list[Path]:
+    """What others can read or write in a folder, the folder itself included.
+
+    What is in a folder that others cannot enter is safe, whatever its own rights.
+    """
+    return [path for path in _entries(folder, entered_by=_OTHERS) if _rights(path) & _OTHERS]
+
+
+def _entries(folder: Path, entered_by: int = 0o777) -> Iterator[Path]:
+    """A folder and all in it, links not followed; folders that these rights do not open end it."""
+    yield folder
+    if _rights(folder) & entered_by & 0o111:
+        with suppress(OSError):
+            for entry in sorted(os.scandir(folder), key=lambda one: one.name):
+                if entry.is_dir(follow_symlinks=False):
+                    yield from _entries(Path(entry.path), entered_by)
+                elif not entry.is_symlink():
+                    yield Path(entry.path)
+
+
+def _rights(path: Path) -> int:
+    """The permission bits of a path; none for a link, or where there is nothing."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return 0
+    return 0 if stat.S_ISLNK(mode) else stat.S_IMODE(mode)
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:

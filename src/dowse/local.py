@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dowse.errors import BadSettings
+from dowse.files import make_private_folder, replace_file
 from dowse.masking import hide_secrets
 from dowse.settings import Layer, layer_of, parse_toml
 
@@ -107,10 +108,8 @@ class Trust:
         return known if isinstance(known, dict) else {}
 
     def _save(self, known: dict[str, str]) -> None:
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self._file.with_suffix(".new")
-        temporary.write_text(json.dumps(known, indent=1, sort_keys=True), "utf-8")
-        temporary.replace(self._file)
+        make_private_folder(self._file.parent)
+        replace_file(self._file, json.dumps(known, indent=1, sort_keys=True).encode())
 
 
 def _digest(data: bytes, outside: Sequence[Path]) -> str:

@@ -14,7 +14,9 @@ from typing import Annotated
 import msgspec
 
 from dowse.errors import BadSettings, NotFound, UsageError
+from dowse.files import make_private_folder, replace_file
 from dowse.locations import Locations
+from dowse.privacy import secure
 from dowse.read import Root
 from dowse.store.embedded.lock import writer_lock
 from dowse.types import Finding
@@ -81,6 +83,7 @@ class Projects:
     """All projects of a user."""
 
     def __init__(self, locations: Locations) -> None:
+        self._locations = locations
         self._folder = locations.projects
 
     def all(self) -> list[Project]:
@@ -130,7 +133,7 @@ class Projects:
     def adopt(self, folder: Path, name: str) -> Project:
         """Takes in a project that was made in a folder beside the others, whole and at once."""
         target = self._folder / self.check_new(name)
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         try:
             folder.rename(target)
         except OSError as error:
@@ -200,7 +203,8 @@ class Projects:
         return Project(name, folder, tuple(Path(root) for root in table.roots))
 
     def _save(self, project: Project) -> None:
-        project.folder.mkdir(parents=True, exist_ok=True)
+        secure(self._locations)
+        make_private_folder(project.folder)
         update_toml(project.settings_file, "project.roots", [str(root) for root in project.roots])
 
 
@@ -219,10 +223,8 @@ def update_toml(path: Path, name: str, value: object | None) -> None:
         table.pop(option, None)
     else:
         table[option] = value
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".new")
-    temporary.write_text(tomlkit.dumps(document), "utf-8")
-    temporary.replace(path)
+    make_private_folder(path.parent)
+    replace_file(path, tomlkit.dumps(document).encode())
 
 
 def _undisturbed(folder: Path) -> AbstractContextManager[None]:

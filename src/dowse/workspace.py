@@ -15,6 +15,7 @@ from dowse.errors import NotFound, Refused, UsageError
 from dowse.flow import IndexReport
 from dowse.local import LocalFile, Trust, read_local
 from dowse.locations import Locations, locations
+from dowse.privacy import secure
 from dowse.projects import LOCAL_FILE, Project, Projects, find_local_file, update_toml
 from dowse.settings import (
     Layer,
@@ -59,6 +60,8 @@ class Workspace:
 
         With `fetch`, weights that are missing are fetched on first use.
         """
+        if fetch:  # it is opened to be written
+            secure(self.locations)
         settings = self.settings(project, overrides).settings
         project = self._with_agreed_roots(project)
         parts = assemble(project, settings, self.locations, announce, fetch=fetch)
@@ -96,6 +99,7 @@ class Workspace:
 
         Raises `BadSettings` when the value does not fit, also together with the others.
         """
+        secure(self.locations)
         file = project.settings_file if project else self.locations.settings_file
         if text is None:
             if name not in read_file(file, ignored=("project",)).values:

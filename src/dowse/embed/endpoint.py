@@ -15,6 +15,7 @@ from dowse.embed.endpoint_client import EmbeddingClient
 from dowse.embed.options import EmbedOptions
 from dowse.embed.parallel import run_parallel
 from dowse.endpoints import Wait
+from dowse.files import make_private_folder
 from dowse.masking import hide_secrets
 from dowse.types import EmbeddedBatch, Matrix, Model, Vector
 
@@ -110,7 +111,7 @@ class EndpointEmbedder:
     def _learn(self, dimensions: int) -> None:
         self._dimensions = dimensions
         with contextlib.suppress(OSError, msgspec.DecodeError):  # then it is asked again
-            self._notes.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._notes.parent)
             known = {}
             if self._notes.is_file():
                 known = msgspec.json.decode(self._notes.read_bytes(), type=dict[str, int])

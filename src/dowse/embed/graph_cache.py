@@ -10,6 +10,8 @@ from pathlib import Path
 
 import xxhash
 
+from dowse.files import make_private_folder
+
 
 def load_graph(folder: Path, kind: str, version: str, build: Callable[[], bytes]) -> bytes:
     """The graph of a kind and version, built and kept when it is not there or not intact.
@@ -35,7 +37,7 @@ def _read_intact(path: Path) -> bytes | None:
 
 
 def _keep(folder: Path, kind: str, version: str, content: bytes) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     path = folder / f"{kind}-{version}-{_digest(content)}.onnx"
     scratch = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
     try:

@@ -24,6 +24,7 @@ import msgspec
 from dowse.embed.folder import WEIGHTS, missing_files
 from dowse.embed.missing import weights_missing
 from dowse.errors import BadSettings
+from dowse.files import make_private_folder
 from dowse.types import Announce, Event
 
 _MANIFEST = "dowse.json"
@@ -91,7 +92,7 @@ class Shelf:
         """
         folder = self.folder(name)
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.root)
             with self._sole(name, announce):
                 if not self.damage(name, weights=True):
                     return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dowse.errors import BadSettings, Damaged, Refused, UsageError
+from dowse.files import replace_file
 from dowse.projects import ELSEWHERE, Project, update_toml
 from dowse.settings import Settings
 from dowse.stamp import takes_vectors, wanted_stamp
@@ -56,7 +56,7 @@ def import_project(
         former = _former(workspace, name) if replace else None
         home = workspace.locations.projects / (former.name if former else _new(workspace, name))
         if former:
-            shutil.copyfile(former.settings_file, folder / former.settings_file.name)
+            replace_file(folder / former.settings_file.name, former.settings_file.read_bytes())
             roots = roots or _same_roots(former, archive.manifest)
         project = Project(home.name, folder, _roots(archive.manifest, home, roots))
         update_toml(project.settings_file, "project.roots", [str(root) for root in project.roots])

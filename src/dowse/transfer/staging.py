@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 from dowse.errors import Locked
 from dowse.files import PRIVATE_FILE, make_private_folder
 from dowse.locations import Locations
+from dowse.privacy import secure
 from dowse.transfer.exchange import put_back
 
 _PREFIX = "import-"
@@ -30,6 +31,7 @@ _HOUR = 3600  # seconds; a folder without a lock is being made now, or is of an 
 def staging(where: Locations) -> Iterator[Path]:
     """A folder for a project in the making; whatever is still there at the end is removed."""
     make_private_folder(where.data)
+    secure(where)
     clear_abandoned(where)
     folder, lock = _own_folder(where.data)
     try:

@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import platform
 import re
+import shlex
 import shutil
 import sqlite3
 import sys
@@ -19,7 +20,9 @@ from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.front.cli.call import Call
 from dowse.front.cli.lines import counted, short_path, size
+from dowse.locations import Locations
 from dowse.masking import hide_secrets
+from dowse.privacy import open_to_others, secure
 from dowse.projects import Project
 from dowse.transfer.staging import abandoned, clear_abandoned
 from dowse.types import Finding
@@ -49,11 +52,12 @@ def check_machine() -> Iterator[Check]:
     yield _check_terminal()
 
 
-def check_folders(call: Call) -> Iterator[Check]:
+def check_folders(call: Call, *, repair: bool) -> Iterator[Check]:
     """Where dowse keeps its files, and the user's settings in them."""
     where = call.workspace.locations
     for about, folder in (("Config", where.config), ("Data", where.data), ("Cache", where.cache)):
         yield _check_folder(about, folder)
+    yield _check_privacy(where, repair=repair)
     try:
         origins = call.workspace.settings(None).origins
         yield Check("Settings", f"{counted(len(origins), 'value')} set for all projects")
@@ -72,6 +76,21 @@ def check_imports(call: Call, *, repair: bool) -> Iterator[Check]:
     else:
         what = f"{found}, such as {short_path(left[0])}."
         yield Check("Imports", found, (Finding(what, "dowse doctor --repair"),))
+
+
+def _check_privacy(where: Locations, *, repair: bool) -> Check:
+    found = open_to_others(where)
+    if found and repair:
+        secure(where)
+        if not (found := open_to_others(where)):
+            return Check("Privacy", "others on this machine could read dowse's files, repaired")
+    if not found:
+        return Check("Privacy", "nobody else on this machine can read dowse's files")
+    count = f" and {counted(len(found) - 1, 'more path')}" if len(found) > 1 else ""
+    # What is left after a repair belongs to another user: only the owner can close it.
+    advice = f"chown -R $USER {shlex.quote(str(found[0]))}" if repair else "dowse doctor --repair"
+    finding = Finding(f"Others on this machine can read {short_path(found[0])}{count}.", advice)
+    return Check("Privacy", "dowse's files are open to others", (finding,))
 
 
 def check_models(call: Call, projects: Iterable[Project]) -> Iterator[Check]:

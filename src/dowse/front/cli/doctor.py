@@ -55,7 +55,7 @@ def command(call: Call, repair: bool) -> int:
 
 def _checks(call: Call, repair: bool) -> Iterator[Check]:
     yield from check_machine()
-    yield from check_folders(call)
+    yield from check_folders(call, repair=repair)
     yield from check_imports(call, repair=repair)
     projects = call.workspace.projects
     chosen = [projects.get(call.project)] if call.project else projects.all()

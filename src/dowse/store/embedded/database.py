@@ -14,7 +14,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from dowse.errors import DowseError, IndexUnusable, StampMismatch
-from dowse.files import make_private_folder, sync_folder
+from dowse.files import create_private_file, make_private_folder, sync_folder
 from dowse.store.embedded.failures import content_errors, disk_errors, error_code, truth_damaged
 from dowse.store.embedded.frozen import State, check_unchanged, may_be_read, state_of
 
@@ -90,6 +90,7 @@ class Connections:
         if not self._path.exists():
             with disk_errors(self._path):
                 make_private_folder(self._path.parent)
+                create_private_file(self._path)  # its log and its index take this file's rights
         if self._path.is_dir():
             raise truth_damaged(f"{self._path} is a folder.")
         create(self._path)

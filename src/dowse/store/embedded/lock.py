@@ -20,7 +20,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from dowse.errors import Locked
-from dowse.files import make_private_folder
+from dowse.files import PRIVATE_FILE, close_tree, create_private_file, make_private_folder
 from dowse.process import UNNAMED, command_name
 from dowse.store.embedded.failures import disk_errors
 
@@ -40,12 +40,14 @@ class _Writer:
 def writer_lock(folder: Path, wait: float) -> Iterator[None]:
     """Holds the writer's lock of an index; raises `Locked` when it is not free in time."""
     note = folder / "writer.json"
-    lock = FileLock(folder / "writer.lock")
+    lock = FileLock(folder / "writer.lock", mode=PRIVATE_FILE)
     with disk_errors(folder):
         make_private_folder(folder)
         _acquire(lock, max(0.0, wait), note)
     try:
+        close_tree(folder)  # an older version may have written it
         with suppress(OSError):  # a full disk is noticed where it matters
+            create_private_file(note)
             note.write_bytes(msgspec.json.encode(_me()))
         yield
     finally:

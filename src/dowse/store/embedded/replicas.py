@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dowse.errors import Damaged
+from dowse.files import close_tree
 from dowse.ports import Analyzer
 from dowse.store.embedded.failures import disk_errors
 from dowse.store.embedded.keyword_index import KeywordIndex
@@ -146,6 +147,7 @@ class Replicas:
 
     def _publish(self, replica: Replica, manifest: Manifest) -> None:
         write_manifest(self._path(replica), manifest)
+        close_tree(self._folder)  # tantivy creates files with the rights of the umask
         self._trusted[replica.name] = manifest
         self._sweep(replica, manifest)
 
