@@ -21,7 +21,7 @@ from dowse.ports import Analyzer
 from dowse.store.embedded.failures import replica_damaged, tantivy_errors
 from dowse.store.embedded.keyword_index import KeywordIndex
 from dowse.store.embedded.manifest import FileSum, Manifest, sum_files
-from dowse.store.embedded.truth import Terms, Truth
+from dowse.store.embedded.truth import Terms, Truth, describe
 from dowse.types import ChunkKey
 
 _META = "meta.json"  # the one file of those below that is ever replaced
@@ -61,7 +61,7 @@ class KeywordReplica:
         known = {name: known for name, known in manifest.files.items() if name != _META}
         files = sum_files(folder, [path.name for path in _files(folder)], known)
         detail = {"commit": _commit_stamp(folder)}
-        taken = truth.manifest(manifest.folder, files, detail)
+        taken = describe(truth, manifest.folder, files, detail)
         if ahead and KeywordIndex(folder).keys() != truth.chunk_keys():
             raise replica_damaged(f"{folder} holds chunks that the database does not know.")
         return taken
