@@ -18,6 +18,7 @@ from dowse.asking import NO_FILTERS
 from dowse.engine import Engine
 from dowse.errors import Locked, NotFound, UsageError
 from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
+from dowse.files import replace_file
 from dowse.retrieve import Filters
 from dowse.settings import change_recipe
 from dowse.types import Announce, Event, silent
@@ -104,7 +105,7 @@ def write_trec(run: Run, path: Path) -> None:
         scores = _falling([one.score for one in ranking])
         rows = enumerate(zip(ranking, scores, strict=True), start=1)
         lines += [f"{query} Q0 {one.document} {rank} {score} {tag}" for rank, (one, score) in rows]
-    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    replace_file(path, "".join(f"{line}\n" for line in lines).encode("utf-8"))
 
 
 def read_trec(path: Path, name: str = "") -> Run:

@@ -6,6 +6,7 @@ import ctypes
 import os
 from pathlib import Path
 
+from dowse.files import move_folder, sync_folder
 from dowse.projects import Project
 from dowse.store.embedded.lock import writer_lock
 
@@ -21,6 +22,8 @@ def put_in_place(folder: Path, former: Project) -> None:
     with writer_lock(former.index_folder, wait=0):
         if not _exchange(folder, former.folder):
             _exchange_in_steps(folder, former.folder)
+        sync_folder(former.folder.parent)
+        sync_folder(folder.parent)
 
 
 def _exchange(one: Path, other: Path) -> bool:
@@ -37,10 +40,10 @@ def _exchange(one: Path, other: Path) -> bool:
 def _exchange_in_steps(one: Path, other: Path) -> None:
     """The same with a moment in which the former lies beside: there it is found after a crash."""
     aside = one.with_name(f"{one.name}-former")
-    other.rename(aside)
+    move_folder(other, aside)
     try:
-        one.rename(other)
+        move_folder(one, other)
     except OSError:
-        aside.rename(other)
+        move_folder(aside, other)
         raise
-    aside.rename(one)
+    move_folder(aside, one)

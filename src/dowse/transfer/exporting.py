@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import IO
 from dowse.embed import EmbedOptions, known_models
 from dowse.embed.models import full_name
 from dowse.errors import NotFound, Refused, UsageError
+from dowse.files import sync_folder
 from dowse.projects import Project
 from dowse.stamp import takes_vectors
 from dowse.transfer.pack import About, pack
@@ -104,7 +106,10 @@ def _written(file: Path) -> Iterator[IO[bytes]]:
     try:
         with target:
             yield target
+            target.flush()
+            os.fsync(target.fileno())
         partial.replace(file)
+        sync_folder(file.parent)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise

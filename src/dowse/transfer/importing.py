@@ -14,6 +14,7 @@ from typing import Any
 
 from dowse.embed import known_models
 from dowse.errors import BadSettings, Damaged, UsageError
+from dowse.files import make_private_folder, replace_file
 from dowse.projects import ELSEWHERE, Project, update_toml
 from dowse.settings import Settings, known_settings
 from dowse.stamp import takes_vectors, wanted_stamp
@@ -60,7 +61,7 @@ def import_project(
         former = _former(workspace, name) if replace else None
         home = workspace.locations.projects / (former.name if former else _new(workspace, name))
         if former:
-            shutil.copyfile(former.settings_file, folder / former.settings_file.name)
+            replace_file(folder / former.settings_file.name, former.settings_file.read_bytes())
             roots = roots or _same_roots(former, archive.manifest)
         project = Project(home.name, folder, _roots(archive.manifest, home, roots))
         update_toml(project.settings_file, "project.roots", [str(root) for root in project.roots])
@@ -101,6 +102,7 @@ def _fill(
     try:
         with parts.store.write() as writing:
             fill(writing, archive, stamp, settings.chunk, announce, keep_vectors=their_vectors)
+            writing.note_roots([str(root) for root in project.roots])
             counts = writing.counts()
     finally:
         parts.store.close()
@@ -204,7 +206,7 @@ def _roots(manifest: Manifest, home: Path, given: Sequence[Path]) -> tuple[Path,
 def _staging(workspace: Workspace) -> Iterator[Path]:
     """A folder beside the projects, gone at the end unless it has been moved among them."""
     data = workspace.locations.data
-    data.mkdir(parents=True, exist_ok=True)
+    make_private_folder(data)
     for left in data.glob(f"{_STAGING}*"):  # by a process that was killed
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > _DAY:

@@ -23,6 +23,7 @@ import click
 from dowse import __version__
 from dowse.engine import Engine
 from dowse.errors import DowseError
+from dowse.files import make_private_folder
 from dowse.front.cli.call import Call
 from dowse.front.cli.commands import cli
 from dowse.front.cli.remote import (
@@ -67,7 +68,7 @@ class LineServer:
         return self
 
     def _listen(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         if path.is_socket():
             path.unlink(missing_ok=True)
         former = os.umask(0o177)  # so that there is no moment in which others could open it

@@ -39,6 +39,7 @@ class State:
     vectors: dict[tuple[str, bytes], Vector] = field(default_factory=dict)
     communities: dict[str, int] = field(default_factory=dict)
     next_key: ChunkKey = 1
+    roots: tuple[str, ...] = ()
 
 
 class MemorySearching:
