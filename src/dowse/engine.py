@@ -95,6 +95,7 @@ class Engine(Asking):
                 stamp = wanted.whole
                 writing.start(stamp)
             self._check_stamp(stamp, wanted)
+            writing.note_roots([str(root) for root in self.project.own_roots])
             report = run_indexing(
                 self.project.named_roots,
                 paths,

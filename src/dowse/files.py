@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
+
+from dowse.errors import Locked
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
 _OTHERS = 0o077  # the rights of the group and of everybody
+_PATIENCE = 30.0  # seconds that a change waits for those of other processes
+_POLL = 0.01  # seconds between two looks at a lock: a change takes about as long
 
 
 def make_private_folder(path: Path) -> None:
@@ -105,15 +111,56 @@ def replace_file(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
 def update_file(path: Path, change: Callable[[bytes | None], bytes]) -> None:
     """Replaces a file with what `change` makes of its content (None: there is no file yet).
 
-    A lock beside the file makes concurrent updates wait for each other, so none is lost.
+    A lock next to the file makes concurrent updates wait for each other, so none is lost.
     """
     make_private_folder(path.parent)
-    with FileLock(path.with_name(f".{path.name}.lock"), timeout=10, mode=PRIVATE_FILE):
+    with locked(path):
+        for left in path.parent.glob(f".{glob.escape(path.name)}-*"):  # by a killed process
+            left.unlink(missing_ok=True)
         try:
             before = path.read_bytes()
         except FileNotFoundError:
             before = None
         replace_file(path, change(before))
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keeps other processes away from a path; raises `Locked` when one does not end."""
+    lock = FileLock(path.with_name(f".{path.name}.lock"), mode=PRIVATE_FILE)
+    try:
+        lock.acquire(timeout=_PATIENCE, poll_interval=_POLL)
+    except Timeout:
+        raise Locked(
+            f"{path} is being changed by another process.", "Wait for it to end, or stop it."
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def move_folder(old: Path, new: Path) -> None:
+    """Gives a folder another place; afterwards, it survives a power cut."""
+    old.rename(new)
+    for parent in {new.parent, old.parent}:
+        sync_folder(parent)
+
+
+def remove_folder(folder: Path) -> None:
+    """Removes a folder and what is in it, as far as that is possible."""
+    shutil.rmtree(folder, ignore_errors=True)
+    sync_folder(folder.parent)
+
+
+def sync_tree(folder: Path) -> None:
+    """Makes all the files and folders below a folder survive a power cut."""
+    for path in (*folder.rglob("*"), folder):
+        if path.is_dir():
+            sync_folder(path)
+        else:
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dowse.errors import BadSettings
-from dowse.files import make_private_folder, replace_file
+from dowse.files import update_file
 from dowse.masking import hide_secrets
 from dowse.settings import Layer, layer_of, parse_toml
 
@@ -92,24 +92,32 @@ class Trust:
 
     def grant(self, path: Path, digest: str) -> None:
         """Notes the user's consent to this file for as long as it has this digest."""
-        self._save({**self._known(), str(path.resolve()): digest})
+        self._change(lambda known: known | {str(path.resolve()): digest})
 
     def revoke(self, path: Path) -> None:
         """Takes the consent back."""
-        known = self._known()
-        known.pop(str(path.resolve()), None)
-        self._save(known)
+        own = str(path.resolve())
+        self._change(lambda known: {name: value for name, value in known.items() if name != own})
 
     def _known(self) -> dict[str, str]:
         try:
-            known = json.loads(self._file.read_text("utf-8"))
-        except (OSError, ValueError):
+            return _consents(self._file.read_bytes())
+        except OSError:
             return {}
-        return known if isinstance(known, dict) else {}
 
-    def _save(self, known: dict[str, str]) -> None:
-        make_private_folder(self._file.parent)
-        replace_file(self._file, json.dumps(known, indent=1, sort_keys=True).encode())
+    def _change(self, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
+        def changed(before: bytes | None) -> bytes:
+            return json.dumps(change(_consents(before or b"")), indent=1, sort_keys=True).encode()
+
+        update_file(self._file, changed)
+
+
+def _consents(data: bytes) -> dict[str, str]:
+    try:
+        known = json.loads(data)
+    except ValueError:
+        return {}
+    return known if isinstance(known, dict) else {}
 
 
 def _digest(data: bytes, outside: Sequence[Path]) -> str:

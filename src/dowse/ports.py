@@ -121,6 +121,10 @@ class Reading(Protocol):
         """What the index was built with; None while it is new."""
         ...
 
+    def roots(self) -> list[str]:
+        """The folders that the index was made of, as far as it knows."""
+        ...
+
     def files(self) -> dict[str, FileState]:
         """What is known of every file, by document id."""
         ...
@@ -233,6 +237,10 @@ class Writing(Reading, Protocol):
         """Empties the index and stamps it; known vectors are kept."""
         ...
 
+    def note_roots(self, roots: Sequence[str]) -> None:
+        """Notes which folders the index is made of, so that its project can be restored."""
+        ...
+
     def apply(self, batch: Batch) -> None:
         """Takes a batch in one transaction: after a crash all of it is there, or nothing."""
         ...
@@ -266,8 +274,8 @@ class Store(Protocol):
     """Keeps an index.
 
     Promises: a reader sees one whole generation while a writer works, in this process or another;
-    there is one writer at a time, and it is named to a second one; after a crash at any moment the
-    index is as it was after the last batch. Several threads may read at once.
+    there is one writer at a time, and it is named to a second one; after a crash or a power cut at
+    any moment the index is as it was after the last batch. Several threads may read at once.
     Does not promise: that a batch is seen by readings that began before it ended.
     """
 

@@ -202,7 +202,7 @@ class Workspace:
         if local is None or not set(local.roots) & set(project.roots):
             return project
         agreed = [root for root in local.outside if root not in project.roots]
-        return replace(project, roots=(*project.roots, *agreed))
+        return replace(project, roots=(*project.roots, *agreed), agreed=tuple(agreed))
 
     def _check_stays(self, root: Path) -> None:
         """Raises `Refused` when a link leads a root out of the tree of a dowse.toml above it.

@@ -55,7 +55,9 @@ def traced(program: Path, arguments: Sequence[str], log: Path) -> list[Call]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     with log.open(encoding="ascii") as lines:
         return list(_calls(lines))

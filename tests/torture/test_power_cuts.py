@@ -1,4 +1,4 @@
-"""The power goes while dowse writes: every state that a disk may then be in is opened and healed."""
+"""The power goes while dowse writes: each state that a disk may then be in is opened."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ import pytest
 
 from dowse.engine import Engine
 from dowse.errors import DowseError, NotFound
-from dowse.projects import Project
 from dowse.transfer import export_project
 from dowse.workspace import Workspace
 from index_content import content
 from powerloss import programs
 from powerloss.folders import VERSIONS, digests, make_versions
 from powerloss.history import History
+from powerloss.model import disk_after, everything
 from powerloss.programs import EMPTY, INDEX, workspace_in
 from powerloss.promises import ABSENT, allowed, assert_kept
-from powerloss.model import disk_after, everything
 from powerloss.record import record
 from powerloss.replay import State, put, read, states
 from powerloss.trace import require_strace

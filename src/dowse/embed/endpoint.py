@@ -15,7 +15,8 @@ from dowse.embed.endpoint_client import EmbeddingClient
 from dowse.embed.options import EmbedOptions
 from dowse.embed.parallel import run_parallel
 from dowse.endpoints import Wait
-from dowse.files import make_private_folder
+from dowse.errors import Locked
+from dowse.files import update_file
 from dowse.masking import hide_secrets
 from dowse.types import EmbeddedBatch, Matrix, Model, Vector
 
@@ -110,14 +111,13 @@ class EndpointEmbedder:
 
     def _learn(self, dimensions: int) -> None:
         self._dimensions = dimensions
-        with contextlib.suppress(OSError, msgspec.DecodeError):  # then it is asked again
-            make_private_folder(self._notes.parent)
-            known = {}
-            if self._notes.is_file():
-                known = msgspec.json.decode(self._notes.read_bytes(), type=dict[str, int])
-            scratch = self._notes.with_suffix(".partial")
-            scratch.write_bytes(msgspec.json.encode(known | {self._digest(): dimensions}))
-            scratch.replace(self._notes)
+
+        def learned(before: bytes | None) -> bytes:
+            known = msgspec.json.decode(before or b"{}", type=dict[str, int])
+            return msgspec.json.encode(known | {self._digest(): dimensions})
+
+        with contextlib.suppress(OSError, msgspec.DecodeError, Locked):  # then it is asked again
+            update_file(self._notes, learned)
 
     def _digest(self) -> str:
         options = self._options

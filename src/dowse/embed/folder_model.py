@@ -14,7 +14,7 @@ from dowse.embed.missing import weights_missing
 from dowse.embed.models import full_name
 from dowse.embed.shelf import Shelf, file_record
 from dowse.errors import EmbedError
-from dowse.files import make_private_folder
+from dowse.files import make_private_folder, replace_file
 
 _SHA256_DIGITS = 64
 
@@ -72,5 +72,5 @@ class FolderModel:
         digest = file_record(path).sha256
         with contextlib.suppress(OSError):  # then it is read again next time
             make_private_folder(self._graphs)
-            note.write_text(f"{seen} {digest}", "ascii")
+            replace_file(note, f"{seen} {digest}".encode("ascii"))
         return digest

@@ -24,7 +24,7 @@ import msgspec
 from dowse.embed.folder import WEIGHTS, missing_files
 from dowse.embed.missing import weights_missing
 from dowse.errors import BadSettings
-from dowse.files import make_private_folder
+from dowse.files import make_private_folder, move_folder, sync_tree
 from dowse.types import Announce, Event
 
 _MANIFEST = "dowse.json"
@@ -112,7 +112,7 @@ class Shelf:
         if not folder.is_dir():
             return False
         with self._sole(name, lambda _: None), self._scratch(name) as scratch:
-            folder.rename(scratch / "removed")
+            move_folder(folder, scratch / "removed")
         return True
 
     @contextlib.contextmanager
@@ -143,9 +143,10 @@ class Shelf:
 
     @staticmethod
     def _swap_in(scratch: Path, folder: Path) -> None:
+        sync_tree(scratch)  # a model is whole, also after a power cut
         if folder.exists():
-            folder.rename(scratch.parent / "replaced")
-        scratch.rename(folder)
+            move_folder(folder, scratch.parent / "replaced")
+        move_folder(scratch, folder)
 
 
 def read_manifest(folder: Path) -> Manifest | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from dowse.errors import NotFound, UsageError
 from dowse.evaluate.reading import json_lines
-from dowse.files import create_private_file, make_private_folder
+from dowse.files import make_private_folder, replace_file, sync_tree
 
 _MARKER = "corpus.sha256"  # beside the folder: what its files were written from
 
@@ -43,8 +43,8 @@ def lay_out(corpus: Path, folder: Path) -> dict[str, str]:
             _write(folder / name, _markdown(row))
     if fresh:
         _remove_others(folder, names)
-        create_private_file(marker)
-        marker.write_text(digest, "utf-8")
+        sync_tree(folder)
+        replace_file(marker, digest.encode())
     return names
 
 

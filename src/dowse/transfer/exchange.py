@@ -10,7 +10,7 @@ import ctypes
 import os
 from pathlib import Path
 
-from dowse.files import sync_folder
+from dowse.files import move_folder, sync_folder
 from dowse.projects import Project
 from dowse.store.embedded.lock import writer_lock
 
@@ -27,6 +27,8 @@ def put_in_place(folder: Path, former: Project) -> None:
     with writer_lock(former.index_folder, wait=0):
         if not _exchange(folder, former.folder):
             _exchange_in_steps(folder, former.folder)
+        sync_folder(former.folder.parent)
+        sync_folder(folder.parent)
 
 
 def _exchange(one: Path, other: Path) -> bool:
@@ -45,17 +47,16 @@ def put_back(folder: Path, projects: Path) -> None:
     for aside in folder.glob(f"{_FORMER}*"):
         home = projects / aside.name.removeprefix(_FORMER)
         if not home.exists():
-            aside.rename(home)
-            sync_folder(projects)
+            move_folder(aside, home)
 
 
 def _exchange_in_steps(one: Path, other: Path) -> None:
     """Exchanges two folders with a moment in which the former is moved aside."""
     aside = one.with_name(f"{_FORMER}{other.name}")
-    other.rename(aside)
+    move_folder(other, aside)
     try:
-        one.rename(other)
+        move_folder(one, other)
     except OSError:
-        aside.rename(other)
+        move_folder(aside, other)
         raise
-    aside.rename(one)
+    move_folder(aside, one)

@@ -97,6 +97,7 @@ def _fill(
     try:
         with parts.store.write() as writing:
             fill(writing, archive, stamp, settings, announce, keep_vectors=their_vectors)
+            writing.note_roots([str(root) for root in project.roots])
             counts = writing.counts()
     finally:
         parts.store.close()

@@ -21,7 +21,7 @@ from dowse.ports import Analyzer
 from dowse.store.embedded.failures import replica_damaged, tantivy_errors
 from dowse.store.embedded.keyword_index import KeywordIndex
 from dowse.store.embedded.manifest import FileSum, Manifest, sum_files
-from dowse.store.embedded.truth import Terms, Truth
+from dowse.store.embedded.truth import Terms, Truth, describe
 from dowse.types import ChunkKey
 
 _META = "meta.json"  # the one file of those below that is ever replaced
@@ -68,7 +68,7 @@ class KeywordReplica:
         detail = {"commit": _commit_stamp(folder), "deleted": deleted}
         if ahead and KeywordIndex(folder).keys() != truth.chunk_keys():
             raise replica_damaged(f"{folder} holds chunks that the database does not know.")
-        return truth.manifest(manifest.folder, files, detail)
+        return describe(truth, manifest.folder, files, detail)
 
     def is_current(self, manifest: Manifest) -> bool:
         """Whether no commit has been made since the manifest was written; raises `Damaged`."""

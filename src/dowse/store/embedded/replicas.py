@@ -16,7 +16,7 @@ from dowse.store.embedded.keyword_index import KeywordIndex
 from dowse.store.embedded.keyword_replica import KeywordReplica
 from dowse.store.embedded.manifest import Manifest, read_manifest, verify, write_manifest
 from dowse.store.embedded.owners import Owners
-from dowse.store.embedded.truth import Truth
+from dowse.store.embedded.truth import Truth, describe
 from dowse.store.embedded.vector_index import VectorIndex
 from dowse.store.embedded.vector_replica import VectorReplica
 from dowse.types import Announce, Event
@@ -121,7 +121,7 @@ class Replicas:
         if changed:
             self._publish(replica, replica.take(manifest, truth, changed))
         elif not truth.reached_by(manifest):
-            taken = truth.manifest(manifest.folder, manifest.files, manifest.detail)
+            taken = describe(truth, manifest.folder, manifest.files, manifest.detail)
             self._publish(replica, taken)
 
     def _build(self, replica: Replica, truth: Truth) -> None:

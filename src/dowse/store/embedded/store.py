@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dowse.errors import Damaged, Locked
+from dowse.files import sync_folder
 from dowse.ports import Analyzer
 from dowse.store.embedded import checks
 from dowse.store.embedded.database import Connections
@@ -81,6 +82,9 @@ class EmbeddedStore:
         """Removes the index, known vectors included: the way out when the truth is damaged."""
         with writer_lock(self._folder, wait), disk_errors(self._folder):
             self.close()
+            # First the database: without its log it could be half of one.
+            self._database.unlink(missing_ok=True)
+            sync_folder(self._folder)
             for path in [path for names in _FILES for path in self._folder.glob(names)]:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 

@@ -63,12 +63,6 @@ class Truth:
             and (manifest.generation, manifest.generation_id) in self._extendable
         )
 
-    def manifest(
-        self, folder: str, files: Mapping[str, FileSum], detail: Mapping[str, int]
-    ) -> Manifest:
-        """The manifest of a replica that has reached this generation."""
-        return Manifest(self.identity, self.generation, folder, files, detail, self.generation_id)
-
     def changed_since(self, generation: int, *, terms_only: bool) -> list[ChunkKey]:
         """The chunks that came or went after a generation, or only got another vector."""
         condition = "AND terms" if terms_only else ""
@@ -131,3 +125,11 @@ class Truth:
         ).fetchone()
         with content_errors():
             return row[0], msgspec.json.decode(row[1], type=Fields)
+
+
+def describe(
+    truth: Truth, folder: str, files: Mapping[str, FileSum], detail: Mapping[str, int]
+) -> Manifest:
+    """The manifest of a replica that has reached the truth's generation."""
+    identity, generation = truth.identity, truth.generation
+    return Manifest(identity, generation, folder, files, detail, truth.generation_id)

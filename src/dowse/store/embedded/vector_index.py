@@ -91,7 +91,8 @@ class VectorIndex:
 
     @cached_property
     def _matrix(self) -> Matrix:
-        return np.concatenate([vectors.all() for _, vectors, _ in self._segments]).astype(np.float32)
+        vectors = [vectors.all() for _, vectors, _ in self._segments]
+        return np.concatenate(vectors).astype(np.float32)
 
     @cached_property
     def _codes(self) -> NDArray[np.uint64]:

@@ -25,7 +25,7 @@ from dowse.store.embedded.segments import (
     stack,
     without,
 )
-from dowse.store.embedded.truth import Truth
+from dowse.store.embedded.truth import Truth, describe
 from dowse.store.embedded.vector_index import EXACT_ROWS, VectorIndex
 from dowse.types import ChunkKey, Keys
 
@@ -70,7 +70,7 @@ class VectorReplica:
         detail[str(number)] = sum(len(keys) for keys, _, _ in parts)
         names = [name for segment in detail for name in file_names(int(segment))]
         files = sum_files(folder, [*names, ROTATION, dead_name(number)], manifest.files)
-        return truth.manifest(manifest.folder, files, detail)
+        return describe(truth, manifest.folder, files, detail)
 
     def is_current(self, manifest: Manifest) -> bool:  # noqa: ARG002  (segments are never rewritten)
         """Whether the files are those that the manifest lists."""

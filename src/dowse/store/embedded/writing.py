@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import get_args
@@ -15,6 +15,7 @@ from dowse.store.embedded.change import Change
 from dowse.store.embedded.failures import database_errors, replica_damaged
 from dowse.store.embedded.reading import SqliteReading
 from dowse.store.embedded.replicas import Indexes, Replicas
+from dowse.store.embedded.roots import ROOTS
 from dowse.types import Batch, Debt, Stamp, Vector, text_key
 
 
@@ -39,6 +40,12 @@ class SqliteWriting(SqliteReading):
         with self._change() as change:
             change.clear()
             self._set_meta("stamp", json.dumps(stamp, sort_keys=True))
+
+    def note_roots(self, roots: Sequence[str]) -> None:
+        """Notes which folders the index is made of."""
+        if self.roots() != list(roots):
+            with database_errors(self._database):
+                self._set_meta(ROOTS, json.dumps(list(roots)))
 
     def apply(self, batch: Batch) -> None:
         """Takes a batch in one transaction: after a crash all of it is there, or nothing."""

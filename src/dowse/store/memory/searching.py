@@ -41,6 +41,7 @@ class State:
     communities: dict[str, int] = field(default_factory=dict)
     next_key: ChunkKey = 1
     owed: frozenset[Debt] = frozenset()
+    roots: tuple[str, ...] = ()
 
 
 class MemorySearching:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -31,6 +31,10 @@ class MemoryWriting(MemoryReading):
             state.keys.clear()
             state.communities.clear()
             state.owed = frozenset({"tidy"})
+
+    def note_roots(self, roots: Sequence[str]) -> None:
+        """Notes which folders the index is made of."""
+        self._state = self._store.state = replace(self._state, roots=tuple(roots))
 
     def apply(self, batch: Batch) -> None:
         """Takes a batch in one transaction: after a crash all of it is there, or nothing."""
