@@ -7,6 +7,7 @@ held by a living process. The note beside it only tells people who that is.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -27,6 +28,8 @@ def writer_lock(folder: Path, wait: float) -> Iterator[None]:
     lock = FileLock(folder / "writer.lock")
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
+        if Path(lock.lock_file).is_dir():  # nothing of dowse's: nobody could ever write again
+            shutil.rmtree(lock.lock_file)
         _acquire(lock, max(0.0, wait), note)
     try:
         with suppress(OSError):  # a full disk is noticed where it matters

@@ -7,6 +7,7 @@ after a crash, and it carries a checksum of its own.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,6 +46,8 @@ def read_manifest(path: Path) -> Manifest | None:
             checksum, _, body = path.read_bytes().partition(b"\n")
         except FileNotFoundError:
             return None
+        except IsADirectoryError as error:
+            raise replica_damaged(f"{path} is a folder.") from error
     if xxhash.xxh3_64_hexdigest(body).encode() != checksum:
         raise replica_damaged(f"{path} is not as it was written.")
     return msgspec.json.decode(body, type=Manifest)
@@ -53,6 +56,8 @@ def read_manifest(path: Path) -> Manifest | None:
 def write_manifest(path: Path, manifest: Manifest) -> None:
     """Replaces the manifest at a path, so that it survives a crash whole."""
     body = msgspec.json.encode(manifest)
+    if path.is_dir():
+        shutil.rmtree(path)
     temporary = path.with_suffix(".new")
     with temporary.open("wb") as file:
         file.write(xxhash.xxh3_64_hexdigest(body).encode() + b"\n" + body)
