@@ -139,7 +139,7 @@ def test_an_index_of_another_format_is_refused(
         if version is not None:
             connection.execute("INSERT INTO meta VALUES ('format', ?)", (version,))
     connection.close()
-    with pytest.raises(StampMismatch, match="this version of dowse reads format 1") as caught:
+    with pytest.raises(StampMismatch, match="this version of dowse reads format 2") as caught:
         use(store)
     assert caught.value.hint == "Rebuild it with: dowse index --rebuild"
     with pytest.raises(StampMismatch), store.write():
@@ -269,7 +269,7 @@ def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
 
 def test_a_folder_where_the_database_should_be(tmp_path: Path) -> None:
     (tmp_path / "index" / "index.db").mkdir(parents=True)
-    assert_told(EmbeddedStore(tmp_path / "index", PlainAnalyzer()))
+    assert_damaged(EmbeddedStore(tmp_path / "index", PlainAnalyzer()))
 
 
 def test_a_database_that_another_program_holds(folder: Path) -> None:

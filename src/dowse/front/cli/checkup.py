@@ -99,6 +99,8 @@ def check_models(call: Call, projects: Iterable[Project]) -> Iterator[Check]:
     for project in (None, *projects):
         try:
             options = call.workspace.settings(project).settings.embed
+        except OSError:  # said with the project
+            continue
         except DowseError as error:
             if project is None:  # that of a project is told with the project
                 yield Check("Model", f"unknown: {error.message}")
@@ -141,6 +143,8 @@ def check_project(call: Call, project: Project, *, repair: bool) -> Check:
                 found += ", repaired"
     except DowseError as error:
         return Check(about, "cannot be used", (Finding(error.message, error.hint),))
+    except OSError as error:  # of a folder that cannot be entered
+        return Check(about, "cannot be used", (Finding(f"{error}.", "Check its permissions."),))
     return Check(about, found, tuple(findings))
 
 

@@ -13,6 +13,7 @@ import msgspec
 from dowse.ports import Analyzer
 from dowse.store.embedded.facets import facets_of
 from dowse.store.embedded.links import resolve_links
+from dowse.store.embedded.sums import keep_document_sums, sum_of
 from dowse.store.fold import fold
 from dowse.store.resolve import names_of, names_of_target
 from dowse.store.vectors import encode_vector
@@ -91,6 +92,7 @@ class Change:
             "INSERT INTO names VALUES (?, ?, ?, ?)",
             [(key, *spelling) for spelling in sorted(after)],
         )
+        keep_document_sums(self._connection, [key])
         self._names |= {name for name, *_ in before ^ after}
         self._put.append(document.id)
 
@@ -106,10 +108,12 @@ class Change:
     def keep(self, model: str, dimensions: int, vectors: Mapping[bytes, Vector]) -> None:
         """Keeps vectors by text key, and tells the chunks that have such a text."""
         for key, vector in vectors.items():
+            kept = encode_vector(vector, dimensions)
             changed = self._connection.execute(
-                "INSERT INTO embeddings VALUES (?, ?, ?) ON CONFLICT (model, text_key)"
-                " DO UPDATE SET vector = excluded.vector WHERE vector != excluded.vector",
-                (model, key, encode_vector(vector, dimensions)),
+                "INSERT INTO embeddings (model, text_key, vector, checksum) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (model, text_key) DO UPDATE SET vector = excluded.vector,"
+                " checksum = excluded.checksum WHERE vector != excluded.vector",
+                (model, key, kept, sum_of(kept)),
             ).rowcount
             if changed:
                 chunks = self._column("SELECT key FROM chunks WHERE text_key = ?", key)

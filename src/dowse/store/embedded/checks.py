@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dowse.errors import DowseError, IndexUnusable
-from dowse.store.embedded.database import Connections
+from dowse.store.embedded.database import FORMAT, Connections, format_of
 from dowse.store.embedded.failures import database_errors
 from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.replicas import Replicas
+from dowse.store.embedded.structure import complaints
+from dowse.store.embedded.sums import communities_sum, document_sum, is_sound
 from dowse.store.embedded.truth import Truth
 from dowse.types import Finding
 
@@ -60,6 +62,8 @@ def check(folder: Path, database: Path, replicas: Replicas) -> list[Finding]:
     except DowseError as error:
         repair = _REBUILD if isinstance(error, IndexUnusable) else error.hint
         findings.append(Finding(error.message, repair))
+    except (TypeError, ValueError, KeyError, OverflowError) as error:  # a value of another kind
+        findings.append(Finding(f"The database holds what cannot be read: {error}.", _REBUILD))
     finally:
         connections.close()
     return findings
@@ -67,11 +71,8 @@ def check(folder: Path, database: Path, replicas: Replicas) -> list[Finding]:
 
 def _check_database(connection: sqlite3.Connection) -> Iterator[Finding]:
     connection.execute("BEGIN")  # so that all questions are about one generation
-    for (complaint,) in connection.execute("PRAGMA integrity_check(3)"):
-        if complaint != "ok":
-            yield Finding(f"The database is damaged: {complaint}.", _REBUILD)
-    for table, *_ in connection.execute("PRAGMA foreign_key_check"):
-        yield Finding(f"The table {table} refers to rows that are gone.", _REBUILD)
+    for complaint in complaints(connection):
+        yield Finding(complaint, _REBUILD)
     for what, query in _HOLES.items():
         count = connection.execute(query).fetchone()[0]
         if count:
@@ -82,7 +83,30 @@ def _check_database(connection: sqlite3.Connection) -> Iterator[Finding]:
     ):
         if body.strip():
             yield Finding(f"{document_id} has text but no chunks.", _REBUILD)
+    if format_of(connection) == str(FORMAT):
+        for complaint in _wrong_sums(connection):
+            yield Finding(complaint, _REBUILD)
     connection.rollback()
+
+
+def _wrong_sums(connection: sqlite3.Connection) -> Iterator[str]:
+    """What is not as it was written, although SQLite finds no fault with it."""
+    for key, name, checksum in connection.execute("SELECT key, id, checksum FROM documents"):
+        if checksum != document_sum(connection, key):
+            yield f"{name} is not as it was written."
+    rows = connection.execute("SELECT vector, checksum FROM embeddings")
+    wrong = sum(not is_sound(vector, checksum) for vector, checksum in rows)
+    if wrong:
+        yield f"{wrong} vectors are not as they were written."
+    meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+    communities = dict(
+        connection.execute(
+            "SELECT d.id, c.community FROM communities c JOIN documents d ON d.key = c.document"
+        ).fetchall()
+    )
+    settled = "communities" in meta and "communities" not in str(meta.get("owed"))
+    if settled and str(meta["communities"]) != communities_sum(communities):
+        yield "The communities are not as they were written."
 
 
 def _check_replicas(

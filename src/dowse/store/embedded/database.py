@@ -17,9 +17,12 @@ from dowse.errors import DowseError, IndexUnusable, StampMismatch
 from dowse.files import create_private_file, make_private_folder, sync_folder
 from dowse.store.embedded.failures import content_errors, disk_errors, error_code, truth_damaged
 from dowse.store.embedded.frozen import State, check_unchanged, may_be_read, state_of
+from dowse.store.embedded.sums import keep_document_sums, sum_of
 
-FORMAT = 1
-"""The version of the schema; an index of another version is refused, never migrated silently."""
+FORMAT = 2
+"""The version of the schema."""
+
+_OLDER = (1,)  # what can still be read, and is upgraded by the next writer
 
 _PATIENCE = 30.0  # seconds that a statement waits for another process
 _FileId = tuple[int, int]
@@ -160,22 +163,62 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def _fill(connection: sqlite3.Connection) -> None:
-    schema = files("dowse.store.embedded").joinpath("schema.sql").read_text("utf-8")
-    for statement in schema.split(";"):
-        connection.execute(statement)
+    for name in ("schema.sql", "schema-2.sql"):
+        _run(connection, name)
     connection.executemany(
         "INSERT INTO meta VALUES (?, ?)",
         [("format", str(FORMAT)), ("index", uuid.uuid4().hex), ("generation", "0")],
     )
 
 
+def _run(connection: sqlite3.Connection, name: str) -> None:
+    for statement in files("dowse.store.embedded").joinpath(name).read_text("utf-8").split(";"):
+        connection.execute(statement)
+
+
+def expected_schema() -> set[tuple[str, str]]:
+    """What a sound database says about its tables: name and definition."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        _fill(connection)
+        return schema_of(connection)
+
+
+def schema_of(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    """What a database says about its tables."""
+    query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+    return {row for row in connection.execute(query) if not row[0].startswith("sqlite_")}
+
+
+def format_of(connection: sqlite3.Connection) -> str | None:
+    """The version of a database's schema, as it says itself."""
+    found = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
+    return None if found is None else str(found[0])
+
+
+def upgrade(connection: sqlite3.Connection) -> None:
+    """Brings a database of an older format to this one, whole or not at all."""
+    if format_of(connection) == str(FORMAT):
+        return
+    connection.create_function("sum_of", 1, sum_of, deterministic=True)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        _run(connection, "schema-2.sql")
+        connection.execute("UPDATE embeddings SET checksum = sum_of(vector)")
+        keys = [key for (key,) in connection.execute("SELECT key FROM documents")]
+        keep_document_sums(connection, keys)
+        connection.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(FORMAT),))
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
 def _check_format(connection: sqlite3.Connection) -> None:
     """Refuses a database that another version of dowse has written."""
-    found = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
-    if found is None or found[0] != str(FORMAT):
-        version = "unknown" if found is None else found[0]
+    found = format_of(connection)
+    if found not in {str(known) for known in (*_OLDER, FORMAT)}:
         raise StampMismatch(
-            f"The index has format {version}, this version of dowse reads format {FORMAT}.",
+            f"The index has format {found or 'unknown'}, this version of dowse reads format {FORMAT}.",
             "Rebuild it with: dowse index --rebuild",
         )
 

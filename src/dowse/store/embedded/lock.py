@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -43,6 +44,8 @@ def writer_lock(folder: Path, wait: float) -> Iterator[None]:
     lock = FileLock(folder / "writer.lock", mode=PRIVATE_FILE)
     with disk_errors(folder):
         make_private_folder(folder)
+        if Path(lock.lock_file).is_dir():  # nothing of dowse's: nobody could ever write again
+            shutil.rmtree(lock.lock_file)
         _acquire(lock, max(0.0, wait), note)
     try:
         close_tree(folder)  # an older version may have written it

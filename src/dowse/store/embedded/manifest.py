@@ -6,6 +6,7 @@ one, and it carries a checksum of its own.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,6 +47,8 @@ def read_manifest(path: Path) -> Manifest | None:
             checksum, _, body = path.read_bytes().partition(b"\n")
         except FileNotFoundError:
             return None
+        except IsADirectoryError as error:
+            raise replica_damaged(f"{path} is a folder.") from error
     if xxhash.xxh3_64_hexdigest(body).encode() != checksum:
         raise replica_damaged(f"{path} is not as it was written.")
     return msgspec.json.decode(body, type=Manifest)
@@ -55,6 +58,8 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
     """Replaces the manifest at a path, once the files that it names are on the disk."""
     sync_folder(path.parent / manifest.folder)
     body = msgspec.json.encode(manifest)
+    if path.is_dir():
+        shutil.rmtree(path)
     replace_file(path, xxhash.xxh3_64_hexdigest(body).encode() + b"\n" + body)
 
 

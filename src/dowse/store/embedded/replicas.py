@@ -158,6 +158,8 @@ class Replicas:
         for folder in self._folder.glob(f"{replica.name}-*"):
             if folder.name != manifest.folder:
                 shutil.rmtree(folder, ignore_errors=True)
+                with suppress(OSError):  # it may be a file, which rmtree leaves
+                    folder.unlink(missing_ok=True)
         for path in (self._folder / manifest.folder).iterdir():
             if path.name not in manifest.files and not path.name.startswith("."):
                 with suppress(OSError):

@@ -12,10 +12,13 @@ from typing import get_args
 
 from dowse.ports import Analyzer
 from dowse.store.embedded.change import Change
+from dowse.store.embedded.database import upgrade
 from dowse.store.embedded.failures import database_errors, replica_damaged
 from dowse.store.embedded.reading import SqliteReading
 from dowse.store.embedded.replicas import Indexes, Replicas
 from dowse.store.embedded.roots import ROOTS
+from dowse.store.embedded.structure import check_structure
+from dowse.store.embedded.sums import communities_sum, is_sound
 from dowse.types import Batch, Debt, Stamp, Vector, text_key
 
 
@@ -33,10 +36,17 @@ class SqliteWriting(SqliteReading):
         self._analyzer = analyzer
         self._replicas = replicas
         self._opened: Indexes | None = None
+        with database_errors(database):
+            upgrade(connection)
         replicas.catch_up(connection, mend=True)
 
     def start(self, stamp: Stamp) -> None:
-        """Empties the index and stamps it; known vectors are kept."""
+        """Empties the index and stamps it; known vectors are kept.
+
+        Raises `Damaged` when the database cannot be relied on, even emptied.
+        """
+        with database_errors(self._database):
+            check_structure(self._connection)
         with self._change() as change:
             change.clear()
             self._set_meta("stamp", json.dumps(stamp, sort_keys=True))
@@ -63,6 +73,13 @@ class SqliteWriting(SqliteReading):
         with self._change() as change:
             change.keep(*self._model, vectors)
 
+    def without_vector(self, keys: Sequence[bytes]) -> list[bytes]:
+        """Those of these text keys that have no vector, or a damaged one, in their order."""
+        unknown = set(super().without_vector(keys))
+        query = "SELECT vector, checksum FROM embeddings WHERE model = ? AND text_key = ?"
+        model, _ = self._model
+        return [key for key in keys if key in unknown or not is_sound(*self._row(query, model, key))]
+
     def owed(self) -> frozenset[Debt]:
         """What has not been done since documents last changed, also when that run was killed."""
         found = self._meta("owed")
@@ -77,6 +94,7 @@ class SqliteWriting(SqliteReading):
             return
         with self._change():
             self._set_owed(self.owed() - {"communities"})
+            self._set_meta("communities", communities_sum(communities))
             self._connection.execute("DELETE FROM communities")
             self._connection.executemany(
                 "INSERT INTO communities SELECT key, ? FROM documents WHERE id = ?",
