@@ -13,6 +13,7 @@ from typing import Annotated
 
 import msgspec
 
+from dowse.decoding import UNREADABLE, read_small, why_unreadable
 from dowse.errors import BadSettings, NotFound, UsageError
 from dowse.files import make_private_folder, replace_file
 from dowse.locations import Locations
@@ -64,12 +65,14 @@ class Project:
         return named
 
 
-_AbsolutePath = Annotated[str, msgspec.Meta(pattern=r"^(/|[A-Za-z]:[/\\])")]
+_AbsolutePath = Annotated[
+    str, msgspec.Meta(pattern=r"^(/|[A-Za-z]:[/\\])[^\x00]*$", max_length=4096)
+]
 
 
 @dataclass(frozen=True, slots=True)
 class _ProjectTable:
-    roots: Annotated[list[_AbsolutePath], msgspec.Meta(min_length=1)]
+    roots: Annotated[list[_AbsolutePath], msgspec.Meta(min_length=1, max_length=1000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +197,11 @@ class Projects:
         folder = self._folder / name
         file = folder / "project.toml"
         try:
-            table = msgspec.toml.decode(file.read_bytes(), type=_ProjectFile).project
-        except (OSError, ValueError) as error:
+            table = msgspec.toml.decode(read_small(file), type=_ProjectFile).project
+        except UNREADABLE as error:
             raise BadSettings(
-                f"{file} cannot be read: {error}.",
-                f"Mend it, or remove the project with: dowse project remove {name}",
+                f"{file} cannot be read: {why_unreadable(error)}.",
+                f"Fix it, or remove the project with: dowse project remove {name}",
             ) from error
         return Project(name, folder, tuple(Path(root) for root in table.roots))
 
@@ -215,9 +218,12 @@ def update_toml(path: Path, name: str, value: object | None) -> None:
 
     section, _, option = name.partition(".")
     try:
-        document = tomlkit.parse(path.read_text("utf-8")) if path.exists() else tomlkit.document()
-    except (OSError, UnicodeDecodeError, TOMLKitError) as error:
-        raise BadSettings(f"{path} cannot be read: {error}.", "Mend or remove it.") from error
+        written = read_small(path).decode() if path.exists() else ""
+        document = tomlkit.parse(written)
+    except (TOMLKitError, *UNREADABLE) as error:
+        raise BadSettings(
+            f"{path} cannot be read: {why_unreadable(error)}.", "Fix or remove it."
+        ) from error
     table = document.setdefault(section, tomlkit.table())
     if value is None:
         table.pop(option, None)

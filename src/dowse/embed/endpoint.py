@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from dowse.decoding import UNREADABLE, read_small
 from dowse.embed.endpoint_client import EndpointClient, Wait
 from dowse.embed.options import EmbedOptions
 from dowse.embed.parallel import run_parallel
@@ -87,18 +88,18 @@ class EndpointEmbedder:
         return self._dimensions
 
     def _remembered(self) -> int:
-        with contextlib.suppress(OSError, msgspec.DecodeError):
-            known = msgspec.json.decode(self._notes.read_bytes(), type=dict[str, int])
+        with contextlib.suppress(*UNREADABLE):
+            known = msgspec.json.decode(read_small(self._notes), type=dict[str, int])
             return known.get(self._digest(), 0)
         return 0
 
     def _learn(self, dimensions: int) -> None:
         self._dimensions = dimensions
-        with contextlib.suppress(OSError, msgspec.DecodeError):  # then it is asked again
+        with contextlib.suppress(*UNREADABLE):  # then it is asked again
             make_private_folder(self._notes.parent)
             known = {}
             if self._notes.is_file():
-                known = msgspec.json.decode(self._notes.read_bytes(), type=dict[str, int])
+                known = msgspec.json.decode(read_small(self._notes), type=dict[str, int])
             scratch = self._notes.with_suffix(".partial")
             scratch.write_bytes(msgspec.json.encode(known | {self._digest(): dimensions}))
             scratch.replace(self._notes)
