@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -220,11 +220,13 @@ def update_toml(path: Path, name: str, value: object | None) -> None:
     try:
         written = read_small(path).decode() if path.exists() else ""
         document = tomlkit.parse(written)
+        table = document.setdefault(section, tomlkit.table())
+        if not isinstance(table, MutableMapping):
+            raise ValueError(f"{section} is no table")
     except (TOMLKitError, *UNREADABLE) as error:
         raise BadSettings(
             f"{path} cannot be read: {why_unreadable(error)}.", "Fix or remove it."
         ) from error
-    table = document.setdefault(section, tomlkit.table())
     if value is None:
         table.pop(option, None)
     else:

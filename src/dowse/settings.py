@@ -159,6 +159,7 @@ def _with_preset(layer: Layer) -> dict[str, tuple[Any, str]]:
     preset, own = layer.values.get(_PRESET), {n: (v, layer.origin) for n, v in layer.values.items()}
     if not preset:
         return own
+    preset = check_value(_PRESET, preset, layer.origin)
     origin = f"{layer.origin} (preset {preset})"
     return {name: (value, origin) for name, value in preset_values(str(preset)).items()} | own
 
