@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from dowse.decoding import UNREADABLE, read_small, why_unreadable
 from dowse.errors import BadSettings, NotFound, UsageError
 from dowse.files import (
     locked,
@@ -22,6 +23,7 @@ from dowse.files import (
     update_file,
 )
 from dowse.locations import Locations
+from dowse.privacy import secure
 from dowse.read import Root
 from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.roots import noted_roots
@@ -77,12 +79,14 @@ class Project:
         return named
 
 
-_AbsolutePath = Annotated[str, msgspec.Meta(pattern=r"^(/|[A-Za-z]:[/\\])")]
+_AbsolutePath = Annotated[
+    str, msgspec.Meta(pattern=r"^(/|[A-Za-z]:[/\\])[^\x00]*$", max_length=4096)
+]
 
 
 @dataclass(frozen=True, slots=True)
 class _ProjectTable:
-    roots: Annotated[list[_AbsolutePath], msgspec.Meta(min_length=1)]
+    roots: Annotated[list[_AbsolutePath], msgspec.Meta(min_length=1, max_length=1000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,10 +260,10 @@ class Projects:
         folder = self._folder / name
         file = folder / "project.toml"
         try:
-            table = msgspec.toml.decode(file.read_bytes(), type=_ProjectFile).project
-        except (OSError, ValueError) as error:
+            table = msgspec.toml.decode(read_small(file), type=_ProjectFile).project
+        except UNREADABLE as error:
             raise BadSettings(
-                f"{file} cannot be read: {error}.",
+                f"{file} cannot be read: {why_unreadable(error)}.",
                 _advice(name, known=bool(noted_roots(folder / _INDEX))),
             ) from error
         return Project(name, folder, tuple(Path(root) for root in table.roots))
@@ -293,11 +297,11 @@ def _with_value(data: bytes, name: str, change: Callable[[Any], object | None]) 
     section, _, option = name.partition(".")
     try:
         document = tomlkit.parse(data.decode("utf-8"))
-    except TOMLKitError as error:
-        raise ValueError(str(error)) from error
-    table = document.setdefault(section, tomlkit.table())
-    if not isinstance(table, dict):
-        raise ValueError(f"{section} is no table")
+        table = document.setdefault(section, tomlkit.table())
+        if not isinstance(table, MutableMapping):
+            raise ValueError(f"{section} is no table")
+    except (TOMLKitError, *UNREADABLE) as error:
+        raise ValueError(why_unreadable(error)) from error
     value = change(table.get(option))
     if value is None:
         table.pop(option, None)

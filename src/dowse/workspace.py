@@ -129,7 +129,10 @@ class Workspace:
     def local_file(self, start: Path) -> LocalFile | None:
         """The dowse.toml that lies nearest above a path."""
         path = find_local_file(start)
-        return read_local(path, self.trust) if path else None
+        return self._read_local(path) if path else None
+
+    def _read_local(self, path: Path) -> LocalFile:
+        return read_local(path, self.trust, read_file(self.locations.settings_file).values)
 
     def select(self, name: str | None, start: Path) -> Project:
         """The project that a call means, by name or by the folder it is made in."""
@@ -214,7 +217,7 @@ class Workspace:
             file = folder / LOCAL_FILE
             if real.is_relative_to(os.path.realpath(folder)) or not file.is_file():
                 continue
-            if real not in read_local(file, self.trust).outside:
+            if real not in self._read_local(file).outside:
                 raise Refused(
                     f"{root} has become a link that leads out of {folder}, to {real}.",
                     f"Agree with: dowse project trust {folder}. Or make it a folder again.",

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from dowse.decoding import UNREADABLE, read_small
 from dowse.embed.endpoint_client import EmbeddingClient
 from dowse.embed.options import EmbedOptions
 from dowse.embed.parallel import run_parallel
@@ -104,8 +105,8 @@ class EndpointEmbedder:
         return self._dimensions
 
     def _remembered(self) -> int:
-        with contextlib.suppress(OSError, msgspec.DecodeError):
-            known = msgspec.json.decode(self._notes.read_bytes(), type=dict[str, int])
+        with contextlib.suppress(*UNREADABLE):
+            known = msgspec.json.decode(read_small(self._notes), type=dict[str, int])
             return known.get(self._digest(), 0)
         return 0
 
@@ -116,7 +117,7 @@ class EndpointEmbedder:
             known = msgspec.json.decode(before or b"{}", type=dict[str, int])
             return msgspec.json.encode(known | {self._digest(): dimensions})
 
-        with contextlib.suppress(OSError, msgspec.DecodeError, Locked):  # then it is asked again
+        with contextlib.suppress(*UNREADABLE, Locked):  # then it is asked again
             update_file(self._notes, learned)
 
     def _digest(self) -> str:

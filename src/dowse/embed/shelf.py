@@ -21,6 +21,7 @@ from pathlib import Path
 import filelock
 import msgspec
 
+from dowse.decoding import UNREADABLE, read_small
 from dowse.embed.folder import WEIGHTS, missing_files
 from dowse.embed.missing import weights_missing
 from dowse.errors import BadSettings
@@ -152,8 +153,8 @@ class Shelf:
 def read_manifest(folder: Path) -> Manifest | None:
     """What a model folder says about itself; None when it says nothing sensible."""
     try:
-        manifest = msgspec.json.decode((folder / _MANIFEST).read_bytes(), type=Manifest)
-    except (OSError, msgspec.DecodeError):
+        manifest = msgspec.json.decode(read_small(folder / _MANIFEST), type=Manifest)
+    except UNREADABLE:
         return None
     return manifest if WEIGHTS in manifest.files else None
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from dowse.errors import BadSettings
+from msgspec import Meta
+
+from dowse.bounds import NAME, check_bounds
 from dowse.fuse.options import (
     CalibrateOptions,
     CommunityOptions,
@@ -44,19 +46,21 @@ class SearchOptions:
     ] = "hybrid"
     preset: Annotated[
         str,
+        NAME,
         "A named set of settings: general, api-reference, personal-notes, research-papers,"
         " seed-a or seed-b; empty: none.",
     ] = ""
-    top_n: Annotated[int, "How many results at most, from 1."] = 5
-    top_k: Annotated[int, "Candidates per strategy, at least 10; 0 means max(10, 2 × top_n)."] = 0
+    top_n: Annotated[int, Meta(ge=1, le=10_000), "How many results at most, from 1."] = 5
+    top_k: Annotated[
+        int,
+        Meta(ge=0, le=100_000),
+        "Candidates per strategy, at least 10; 0 means max(10, 2 × top_n).",
+    ] = 0
     fresh: Annotated[bool, "Leave out results whose file has been deleted since."] = True
 
     def __post_init__(self) -> None:
         """Rejects what no search could be run with."""
-        if self.top_n < 1:
-            raise BadSettings("search.top_n must be at least 1.")
-        if self.top_k < 0:
-            raise BadSettings("search.top_k must not be negative.")
+        check_bounds(self, "search")
 
     @property
     def candidates(self) -> int:

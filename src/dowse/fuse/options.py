@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from dowse.errors import BadSettings
+from msgspec import Meta
+
+from dowse.bounds import SHARE, check_bounds
 
 Normalisation = Literal["ceiling", "minmax", "zscore"]
 """How the scores of a ranking are brought to a common scale."""
 
 
+_WEIGHT = Meta(ge=0, le=100)
 _CONVEX_SIGMOID = (0.5, 8.0)  # spreads scores over the scale, and claims no more
 
 
@@ -26,19 +29,17 @@ class FuseOptions:
         Normalisation,
         "How convex fusion scales scores: by their ceiling, by the extremes, or by deviation.",
     ] = "ceiling"
-    rrf_k: Annotated[float, "Smoothing of reciprocal rank fusion, above 0."] = 60.0
-    semantic: Annotated[float, "Weight of the semantic ranking."] = 1.0
-    keyword: Annotated[float, "Weight of the keyword ranking."] = 1.0
-    code: Annotated[float, "Weight of the code ranking."] = 1.0
-    graph: Annotated[float, "Weight of the graph ranking."] = 0.5
+    rrf_k: Annotated[
+        float, Meta(gt=0, le=10_000), "Smoothing of reciprocal rank fusion, above 0."
+    ] = 60.0
+    semantic: Annotated[float, _WEIGHT, "Weight of the semantic ranking."] = 1.0
+    keyword: Annotated[float, _WEIGHT, "Weight of the keyword ranking."] = 1.0
+    code: Annotated[float, _WEIGHT, "Weight of the code ranking."] = 1.0
+    graph: Annotated[float, _WEIGHT, "Weight of the graph ranking."] = 0.5
 
     def __post_init__(self) -> None:
         """Rejects what nothing could be fused with."""
-        if self.rrf_k <= 0:
-            raise BadSettings("fuse.rrf_k must be above 0.")
-        for name, weight in self.weights.items():
-            if not 0 <= weight <= 100:
-                raise BadSettings(f"fuse.{name} must lie between 0 and 100.")
+        check_bounds(self, "fuse")
 
     @property
     def sigmoid(self) -> tuple[float, float]:
@@ -65,13 +66,12 @@ class GatherOptions:
     """How much a chunk gains from the rest of its document."""
 
     share: Annotated[
-        float, "Share of the score that the best chunks of the document decide, 0 to 1."
+        float, SHARE, "Share of the score that the best chunks of the document decide, 0 to 1."
     ] = 0.5
 
     def __post_init__(self) -> None:
         """Rejects a share that is none."""
-        if not 0 <= self.share <= 1:
-            raise BadSettings("gather.share must lie between 0 and 1.")
+        check_bounds(self, "gather")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +79,14 @@ class DynamicWeightsOptions:
     """Whether a strategy whose scores hardly differ loses weight."""
 
     enabled: Annotated[bool, "Lower the weight of strategies whose scores hardly differ."] = False
-    min_factor: Annotated[float, "The most that a weight is lowered to, 0 to 1."] = 0.5
-    variance_threshold: Annotated[float, "Variance of scaled scores that keeps a weight whole."] = (
-        0.1
-    )
+    min_factor: Annotated[float, SHARE, "The most that a weight is lowered to, 0 to 1."] = 0.5
+    variance_threshold: Annotated[
+        float, Meta(gt=0, le=1), "Variance of scaled scores that keeps a weight whole."
+    ] = 0.1
 
     def __post_init__(self) -> None:
         """Rejects what no weight could be computed with."""
-        if not 0 <= self.min_factor <= 1:
-            raise BadSettings("dynamic_weights.min_factor must lie between 0 and 1.")
-        if self.variance_threshold <= 0:
-            raise BadSettings("dynamic_weights.variance_threshold must be above 0.")
+        check_bounds(self, "dynamic_weights")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +94,11 @@ class CommunityOptions:
     """Whether documents that belong together by their links help each other."""
 
     enabled: Annotated[bool, "Raise results in the community of a top-ranked document."] = False
-    boost: Annotated[float, "What their score is multiplied by, 1 to 10."] = 1.1
+    boost: Annotated[float, Meta(ge=1, le=10), "What their score is multiplied by, 1 to 10."] = 1.1
 
     def __post_init__(self) -> None:
         """Rejects a boost that is none."""
-        if not 1 <= self.boost <= 10:
-            raise BadSettings("community.boost must lie between 1 and 10.")
+        check_bounds(self, "community")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +106,14 @@ class RecencyOptions:
     """How much newer documents are preferred."""
 
     bias: Annotated[
-        float, "0 turns it off; 0.5 means ×1.2 up to 7 days, ×1.1 up to 30; 1 doubles the boost."
+        float,
+        SHARE,
+        "0 turns it off; 0.5 means ×1.2 up to 7 days, ×1.1 up to 30; 1 doubles the boost.",
     ] = 0.0
 
     def __post_init__(self) -> None:
         """Rejects a bias outside its range."""
-        if not 0 <= self.bias <= 1:
-            raise BadSettings("recency.bias must lie between 0 and 1.")
+        check_bounds(self, "recency")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +126,16 @@ class CalibrateOptions:
         "Fitted on judged collections, where that was done for the model, or a plain sigmoid.",
     ] = "fitted"
     midpoint: Annotated[
-        float, "Of the sigmoid: the fused score that means one half; 0: the fusion's own."
+        float,
+        Meta(ge=0, le=1000),
+        "Of the sigmoid: the fused score that means one half; 0: the fusion's own.",
     ] = 0.0
     steepness: Annotated[
-        float, "Of the sigmoid: how sharply confidence rises there; 0: the fusion's own."
+        float,
+        Meta(ge=0, le=1_000_000),
+        "Of the sigmoid: how sharply confidence rises there; 0: the fusion's own.",
     ] = 0.0
 
     def __post_init__(self) -> None:
         """Rejects a sigmoid that would fall."""
-        if self.steepness < 0 or self.midpoint < 0:
-            raise BadSettings("calibrate.midpoint and calibrate.steepness must not be negative.")
+        check_bounds(self, "calibrate")

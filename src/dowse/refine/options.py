@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from msgspec import Meta
+
+from dowse.bounds import ALWAYS, NAME, SHARE, check_bounds
 from dowse.errors import BadSettings
 
 
@@ -14,13 +17,15 @@ class ThresholdOptions:
 
     min_confidence: Annotated[
         float,
+        Meta(ge=-1, le=1),
         "Results below are dropped, 0 to 1; -1: answers whose best is most unsure, as a whole.",
     ] = -1.0
 
     def __post_init__(self) -> None:
         """Rejects a confidence that cannot be."""
-        if self.min_confidence != -1:
-            _check_share("threshold.min_confidence", self.min_confidence)
+        check_bounds(self, "threshold")
+        if -1 < self.min_confidence < 0:
+            raise BadSettings("threshold.min_confidence must lie between 0 and 1, or be -1.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +40,13 @@ class NearDedupOptions:
     """Whether nearly the same text is shown once only."""
 
     enabled: Annotated[bool, "Drop results that say nearly the same as a better one."] = True
-    similarity: Annotated[float, "Share of common character trigrams from which on, 0 to 1."] = 0.9
+    similarity: Annotated[
+        float, SHARE, "Share of common character trigrams from which on, 0 to 1."
+    ] = 0.9
 
     def __post_init__(self) -> None:
         """Rejects a share that cannot be."""
-        _check_share("near_dedup.similarity", self.similarity)
+        check_bounds(self, "near_dedup")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +54,11 @@ class SemanticDedupOptions:
     """Whether what means the same is shown once only."""
 
     enabled: Annotated[bool, "Drop results that mean the same as a better one."] = False
-    similarity: Annotated[float, "Cosine of their vectors from which on, 0 to 1."] = 0.85
+    similarity: Annotated[float, SHARE, "Cosine of their vectors from which on, 0 to 1."] = 0.85
 
     def __post_init__(self) -> None:
         """Rejects a cosine out of range."""
-        _check_share("semantic_dedup.similarity", self.similarity)
+        check_bounds(self, "semantic_dedup")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +66,16 @@ class DiversityOptions:
     """Whether results are chosen to differ from each other."""
 
     mmr: Annotated[bool, "Choose results by maximal marginal relevance."] = False
-    balance: Annotated[float, "1 is relevance alone, 0 difference alone."] = 0.7
+    balance: Annotated[float, SHARE, "1 is relevance alone, 0 difference alone."] = 0.7
     max_chunks_per_doc: Annotated[
-        int, "Results of one document at most; 0 is no limit. MMR takes its place."
+        int,
+        Meta(ge=0, le=10_000),
+        "Results of one document at most; 0 is no limit. MMR takes its place.",
     ] = 0
 
     def __post_init__(self) -> None:
         """Rejects what nothing could be chosen by."""
-        _check_share("diversity.balance", self.balance)
-        if self.max_chunks_per_doc < 0:
-            raise BadSettings("diversity.max_chunks_per_doc must not be negative.")
+        check_bounds(self, "diversity")
 
     @property
     def wanted(self) -> bool:
@@ -83,18 +90,20 @@ class RerankOptions:
     enabled: Annotated[bool, "Read the first results together with the query."] = False
     model: Annotated[
         str,
+        NAME,
+        ALWAYS,
         "A cross-encoder, by name or folder; empty: the embedding model's own tokens.",
     ] = ""
-    top_n: Annotated[int, "How many of the first results, 1 to 1000."] = 10
+    top_n: Annotated[int, Meta(ge=1, le=1000), "How many of the first results, 1 to 1000."] = 10
     mix: Annotated[
-        float, "Share of the reranker in the score, 0 to 1; 0: 0.2 without a model, 1 with one."
+        float,
+        SHARE,
+        "Share of the reranker in the score, 0 to 1; 0: 0.2 without a model, 1 with one.",
     ] = 0.0
 
     def __post_init__(self) -> None:
         """Rejects what nothing could be reranked with."""
-        _check_share("rerank.mix", self.mix)
-        if not 1 <= self.top_n <= 1000:
-            raise BadSettings("rerank.top_n must lie between 1 and 1000.")
+        check_bounds(self, "rerank")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +111,3 @@ class ParentsOptions:
     """Whether whole sections are returned."""
 
     enabled: Annotated[bool, "Return the section around each chunk, once."] = False
-
-
-def _check_share(name: str, value: float) -> None:
-    if not 0 <= value <= 1:
-        raise BadSettings(f"{name} must lie between 0 and 1.")

@@ -6,12 +6,15 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from dowse.errors import BadSettings
+from msgspec import Meta
+
+from dowse.bounds import check_bounds
 from dowse.retrieve.lexing import lex
 
 QueryType = Literal["factual", "navigational", "exploratory"]
 """What a query asks for: a thing by its exact name, a place in the documents, or an explanation."""
 
+_FACTOR = Meta(ge=0, le=10)
 _FAVOURED = {"factual": "keyword", "navigational": "graph", "exploratory": "semantic"}
 _STRATEGIES = ("semantic", "keyword", "code", "graph")
 
@@ -40,15 +43,17 @@ class ClassifyOptions:
     """Whether the kind of a query changes the weights, and by how much."""
 
     enabled: Annotated[bool, "Weigh strategies by the kind of the query."] = False
-    factual: Annotated[float, "Factor for keyword search when a name is asked for, 0 to 10."] = 1.5
-    navigational: Annotated[float, "Factor for the graph when a place is asked for, 0 to 10."] = 1.5
-    exploratory: Annotated[float, "Factor for semantic search on all else, 0 to 10."] = 1.3
+    factual: Annotated[
+        float, _FACTOR, "Factor for keyword search when a name is asked for, 0 to 10."
+    ] = 1.5
+    navigational: Annotated[
+        float, _FACTOR, "Factor for the graph when a place is asked for, 0 to 10."
+    ] = 1.5
+    exploratory: Annotated[float, _FACTOR, "Factor for semantic search on all else, 0 to 10."] = 1.3
 
     def __post_init__(self) -> None:
         """Rejects factors that no weight could be multiplied by."""
-        for name in _FAVOURED:
-            if not 0 <= getattr(self, name) <= 10:
-                raise BadSettings(f"classify.{name} must lie between 0 and 10.")
+        check_bounds(self, "classify")
 
     def multipliers(self, kind: QueryType) -> dict[str, float]:
         """The factor for the weight of each strategy."""

@@ -6,7 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.errors import BadSettings
+from msgspec import Meta
+
+from dowse.bounds import SHARE, check_bounds
 from dowse.types import Matrix, Vector
 
 
@@ -15,15 +17,12 @@ class ExpandOptions:
     """Whether words near the query are appended to it for the semantic search."""
 
     enabled: Annotated[bool, "Append near words of the vocabulary to the query."] = False
-    terms: Annotated[int, "How many words at most, 1 to 50."] = 3
-    similarity: Annotated[float, "Least cosine between a word and the query, 0 to 1."] = 0.5
+    terms: Annotated[int, Meta(ge=1, le=50), "How many words at most, 1 to 50."] = 3
+    similarity: Annotated[float, SHARE, "Least cosine between a word and the query, 0 to 1."] = 0.5
 
     def __post_init__(self) -> None:
         """Rejects what no query could be expanded by."""
-        if not 1 <= self.terms <= 50:
-            raise BadSettings("expand.terms must lie between 1 and 50.")
-        if not 0 <= self.similarity <= 1:
-            raise BadSettings("expand.similarity must lie between 0 and 1.")
+        check_bounds(self, "expand")
 
 
 def nearest_words(

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 
-from dowse.errors import BadSettings
+from dowse.bounds import check_bounds
 from dowse.ports import Reading
 from dowse.types import Keys, Ranking, Scores
 
@@ -20,12 +21,11 @@ class GraphOptions:
     """Whether links between documents are a strategy of their own."""
 
     enabled: Annotated[bool, "Rank documents that are linked with what was found."] = False
-    depth: Annotated[int, "How many links away a document may be, 1 to 5."] = 1
+    depth: Annotated[int, Meta(ge=1, le=5), "How many links away a document may be, 1 to 5."] = 1
 
     def __post_init__(self) -> None:
         """Rejects a depth that finds nothing, or everything."""
-        if not 1 <= self.depth <= 5:
-            raise BadSettings("graph.depth must lie between 1 and 5.")
+        check_bounds(self, "graph")
 
 
 def rank_by_links(
