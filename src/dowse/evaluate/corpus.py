@@ -9,7 +9,7 @@ from typing import Any
 
 from dowse.errors import NotFound, UsageError
 from dowse.evaluate.reading import json_lines
-from dowse.files import make_private_folder, replace_file, sync_tree
+from dowse.files import create_private_file, make_private_folder, replace_file, sync_tree
 
 _MARKER = "corpus.sha256"  # beside the folder: what its files were written from
 
