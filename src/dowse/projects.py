@@ -240,7 +240,7 @@ class Projects:
     def _alone(self) -> Iterator[None]:
         """Keeps other processes from adding, renaming and removing projects meanwhile."""
         make_private_folder(self._folder)
-        with locked(self._folder):
+        with locked(self._folder / "projects"):  # a lock that no project can be called
             yield
 
     def _found(self) -> Iterator[Project | BadSettings]:
