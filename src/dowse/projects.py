@@ -246,7 +246,7 @@ class Projects:
         """Keeps other processes from adding, renaming and removing projects meanwhile."""
         make_private_folder(self._folder)
         secure(self._locations)
-        with locked(self._folder):
+        with locked(self._folder / "projects"):  # a lock that no project can be called
             yield
 
     def _found(self) -> Iterator[Project | BadSettings]:

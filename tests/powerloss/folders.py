@@ -6,6 +6,7 @@ import hashlib
 import os
 import random
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 from vaults import note, write_vault
@@ -21,7 +22,7 @@ def make_versions(base: Path) -> None:
     write_vault(base / "v1", NOTES)
     for path in sorted((base / "v1").rglob("*.md")):
         os.utime(path, ns=(_START_NS, _START_NS))
-    for number, (before, name) in enumerate(zip(VERSIONS, VERSIONS[1:], strict=False), 1):
+    for number, (before, name) in enumerate(pairwise(VERSIONS), 1):
         shutil.copytree(base / before, base / name)
         _change(base / name, number)
 
