@@ -92,7 +92,7 @@ def test_a_wrong_value_can_be_mended_by_setting_it(home: Path, dowse: Dowse) -> 
     assert file.read_text("utf-8") == "# mine\n[search]\ntop_n = 6\n"
 
 
-_ADDRESS = "https://ada:hunter2@127.0.0.1:9/v1?key=s3cret"
+_ADDRESS = "https://u5er:hunter2@127.0.0.1:9/v1?key=s3cret"
 
 
 @pytest.mark.usefixtures("indexed")
@@ -101,7 +101,7 @@ def test_secrets_in_addresses_are_hidden_wherever_settings_are_shown(
 ) -> None:
     local = f'[embed]\nendpoint_url = "{_ADDRESS}"\n[answer]\nendpoint_url = "{_ADDRESS}"\n'
     (vault / "dowse.toml").write_text(local, "utf-8")
-    lines = [
+    lines: list[list[object]] = [
         ["config", "show", "-p", "vault"],
         ["config", "show", "-p", "vault", "--json"],
         ["config", "get", "embed.endpoint_url", "-p", "vault", "--json"],
@@ -122,5 +122,5 @@ def test_secrets_in_addresses_are_hidden_wherever_settings_are_shown(
         monkeypatch.setenv("DOWSE_EMBED_ENDPOINT_MODEL", "m")
         for line in lines:
             shown = dowse(*line)
-            for secret in ("hunter2", "s3cret", "ada"):
+            for secret in ("hunter2", "s3cret", "u5er"):
                 assert secret not in shown.out + shown.err, (line, shown)
