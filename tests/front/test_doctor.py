@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from command_line import Dowse
 from dowse.store.embedded.lock import writer_lock
@@ -106,3 +107,20 @@ def test_the_model_of_each_project_is_looked_at(
     ]
     repairs = [finding["repair"] for finding in shape["findings"]]
     assert "dowse models pull somebody/some-model" in repairs
+
+
+@pytest.mark.usefixtures("indexed")
+def test_what_a_killed_import_left_is_found_and_removed(home: Path, dowse: Dowse) -> None:
+    left = home / "own" / "data" / "import-killed"
+    left.mkdir()
+    (left / "lock").touch()
+    found = dowse("doctor", "--json")
+    assert found.code == 1
+    assert found.json["findings"][0]["repair"] == "dowse doctor --repair"
+    with FileLock(left / "lock"):
+        assert dowse("doctor", "--repair").code == 0  # somebody is importing
+        assert left.exists()
+    repaired = dowse("doctor", "--repair")
+    assert repaired.code == 0
+    assert "removed" in repaired.out
+    assert not left.exists()

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +16,9 @@ from typing import Any
 import pytest
 
 from dowse.embed import EmbedOptions
-from dowse.errors import DowseError
+from dowse.errors import DowseError, UsageError
 from dowse.locations import Locations
+from dowse.projects import Project
 from dowse.testing import HashEmbedder
 from dowse.transfer import export_project, import_project
 from dowse.transfer.carrying import MAY_SET
@@ -217,25 +219,31 @@ def _state(workspace: Workspace) -> set[str]:
     return {str(path) for path in workspace.locations.data.rglob("*")}
 
 
+def _imported(workspace: Workspace, file: Path) -> Project | DowseError:
+    try:
+        return import_project(workspace, file).project
+    except DowseError as error:
+        return error
+
+
 def check_import(workspace: Workspace, file: Path) -> bool:
     """Imports a file; gives whether that worked. Anything but a clear error is a failure."""
     before = _state(workspace)
-    try:
-        done = import_project(workspace, file)
-    except DowseError as error:
-        assert error.message
-        assert error.hint
-        assert len(str(error)) < 5000 + len(str(file))
+    done = _imported(workspace, file)
+    if isinstance(done, DowseError):
+        assert done.message
+        assert done.hint
+        assert len(str(done)) < 5000 + len(str(file))
         assert _state(workspace) == before
         return False
-    chosen = workspace.settings(done.project)
+    chosen = workspace.settings(done)
     assert chosen.origins.keys() <= MAY_SET.keys()
     assert chosen.settings.embed.endpoint_url == EmbedOptions().endpoint_url
-    with workspace.open(done.project) as engine:
+    with workspace.open(done) as engine:
         engine.search("words")
         engine.status()
         assert engine.check() == []
-    workspace.projects.remove(done.project.name)
+    workspace.projects.remove(done.name)
     return True
 
 
@@ -246,7 +254,7 @@ def test_fuzzed_import_files_give_a_clear_error_or_a_project(
     rounds: Callable[[int, int], int],
     tally: Callable[[str, object], None],
 ) -> None:
-    file, taken, count = tmp_path / "fuzzed", 0, rounds(150, 6000)
+    file, taken, count = tmp_path / "fuzzed", 0, rounds(40, 5000)
     for seed in range(count):
         file.write_bytes(fuzzed(honest, seed))
         try:
@@ -264,3 +272,60 @@ def test_files_of_the_corpus_give_a_clear_error_or_a_project(
 ) -> None:
     taken = check_import(workspace, CORPUS / name)
     assert taken == name.startswith("fine-")
+
+
+# ── Files that would take all memory ─────────────────────────────────────────
+
+
+def _many_chunks(parts: Parts, count: int) -> Parts:
+    """A document with far more chunks than its text could have."""
+    first, *rest = parts["chunks.jsonl"].splitlines()
+    pattern = json.dumps(json.loads(first) | {"text": "@"}).encode()
+    lines = [pattern.replace(b"@", b"%d" % number) for number in range(count)]
+    return _sealed(parts | {"chunks.jsonl": b"\n".join([first, *lines, *rest]) + b"\n"})
+
+
+def _many_tags(parts: Parts, count: int) -> Parts:
+    """A document that claims very many tags."""
+    first, *rest = parts["documents.jsonl"].splitlines()
+    line = json.loads(first)
+    line["fields"]["tags"] = [f"{number:x}" for number in range(count)]
+    return _sealed(parts | {"documents.jsonl": b"\n".join([json.dumps(line).encode(), *rest])})
+
+
+def _most_memory(workspace: Workspace, file: Path, parts: Parts) -> int:
+    """Bytes that an import of a file takes at most, as far as Python knows."""
+    file.write_bytes(_zipped(parts))
+    tracemalloc.start()
+    try:
+        import_project(workspace, file, replace=True)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_chunks_that_no_text_has_take_no_memory(
+    workspace: Workspace, honest: bytes, tmp_path: Path
+) -> None:
+    parts, file = _unzipped(honest), tmp_path / "bomb"
+    few, many = (
+        _most_memory(workspace, file, _many_chunks(parts, count)) for count in (2_000, 20_000)
+    )
+    assert many < 2 * few
+
+
+def test_fields_that_are_not_read_take_no_memory(
+    workspace: Workspace, honest: bytes, tmp_path: Path
+) -> None:
+    parts = _many_tags(_unzipped(honest), 200_000)
+    most = _most_memory(workspace, tmp_path / "bomb", parts)
+    assert most < 4 * len(parts["documents.jsonl"]) + 2_000_000
+
+
+def test_a_list_of_files_without_end_is_not_read(
+    workspace: Workspace, honest: bytes, tmp_path: Path
+) -> None:
+    many = {f"{number:x}": b"" for number in range(25_000)}
+    (tmp_path / "bomb").write_bytes(_zipped(_unzipped(honest) | many))
+    with pytest.raises(UsageError, match="list of files is too long"):
+        import_project(workspace, tmp_path / "bomb")

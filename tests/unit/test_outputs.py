@@ -119,8 +119,11 @@ def test_a_place_that_cannot_hold_a_file_is_refused(workspace: Workspace, tmp_pa
 
 
 def test_a_file_that_is_not_finished_does_not_appear(workspace: Workspace, tmp_path: Path) -> None:
-    target = tmp_path / "free" / "x"
-    with pytest.raises(KeyboardInterrupt), output_file(workspace, target, force=False) as file:
-        file.write(b"half")
-        raise KeyboardInterrupt
+    def write_half() -> None:
+        with output_file(workspace, tmp_path / "free" / "x", force=False) as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_half()
     assert [path.name for path in (tmp_path / "free").iterdir()] == ["single.md"]

@@ -976,7 +976,8 @@ def test_an_export_that_fails_leaves_nothing(ours: Workspace, tmp_path: Path) ->
     with pytest.raises(KeyboardInterrupt):
         export_project(ours, project, tmp_path / "out" / "x", announce=stop)
     assert list((tmp_path / "out").iterdir()) == []
-    empty = ours.projects.add([tmp_path / "out"], "empty")
+    (tmp_path / "new").mkdir()
+    empty = ours.projects.add([tmp_path / "new"], "empty")
     with pytest.raises(NotFound, match="not been indexed"):
         export_project(ours, empty, tmp_path / "out" / "x")
     assert list((tmp_path / "out").iterdir()) == []

@@ -32,6 +32,7 @@ from dowse.transfer.records import (
 _PARTS = {DOCUMENTS, CHUNKS, WORDS}
 _MOST_OF_MANIFEST = 1_000_000  # bytes
 _MOST_OF_LIST = 1_000_000  # bytes of the list of files: an export has four
+_PIECE = 1 << 18  # bytes that are read at once, fewer than that
 # Bytes of a line. JSON takes up to six bytes for a character, and a document repeats its fields.
 _LONGEST_LINES = {DOCUMENTS: 128_000_000, CHUNKS: 16_000_000, WORDS: 1_000_000}
 # Text shrinks to a third or a tenth, vectors hardly at all; a bomb shrinks to a thousandth.
@@ -90,7 +91,7 @@ class Archive:
             # Closed with the archive, also when nobody reads on.
             member = self._opened.enter_context(self._file.open(name))
             # By itself a member reads lines of a given length byte by byte.
-            lines = io.BufferedReader(cast("io.RawIOBase", member), 1 << 18)
+            lines = io.BufferedReader(cast("io.RawIOBase", member), _PIECE)
             number = 0
             while line := lines.readline(_LONGEST_LINES[name]):
                 number += 1
@@ -105,7 +106,7 @@ class Archive:
                 raise self._damaged(f"{name} has not the size that it should have")
             digest = hashlib.sha256()
             with _damage(self._path), self._file.open(name) as file:
-                while piece := file.read(1 << 20):
+                while piece := file.read(_PIECE):
                     digest.update(piece)
             if digest.hexdigest() != part.sha256:
                 raise self._damaged(f"{name} is not what was written")

@@ -52,7 +52,7 @@ def import_project(
     called the same. Whatever is wrong with the file, nothing is changed.
     """
     with open_archive(file) as archive, staging(workspace.locations) as folder:
-        name = name or archive.manifest.project
+        name = _short_name(name or archive.manifest.project)
         former = _former(workspace, name) if replace else None
         home = workspace.locations.projects / (former.name if former else _new(workspace, name))
         if former:
@@ -66,6 +66,12 @@ def import_project(
             return Imported(workspace.projects.adopt(folder, name), counts, notices)
         put_in_place(folder, former)
         return Imported(workspace.projects.get(former.name), counts, notices)
+
+
+def _short_name(name: str) -> str:
+    if len(name.encode("utf-8", "replace")) > _LONGEST_NAME:
+        raise UsageError("The name of the project is too long.", "Give it another one with -p.")
+    return name
 
 
 def _new(workspace: Workspace, name: str) -> str:

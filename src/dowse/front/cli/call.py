@@ -15,6 +15,7 @@ import click
 
 from dowse.errors import UsageError
 from dowse.front.cli.screen import Screen
+from dowse.front.cli.unseen import escaped
 from dowse.process import name_command
 
 if TYPE_CHECKING:
@@ -145,14 +146,14 @@ def as_json(shape: object) -> bytes:
     """A shape as a JSON document."""
     import msgspec  # noqa: PLC0415  most calls write none
 
-    return msgspec.json.format(msgspec.json.encode(shape), indent=2) + b"\n"
+    return escaped(msgspec.json.format(msgspec.json.encode(shape), indent=2)) + b"\n"
 
 
 def as_json_line(shape: object) -> bytes:
     """A shape as a JSON document on one line."""
     import msgspec  # noqa: PLC0415  as above
 
-    return msgspec.json.encode(shape) + b"\n"
+    return escaped(msgspec.json.encode(shape)) + b"\n"
 
 
 def real_path(path: Path) -> Path:

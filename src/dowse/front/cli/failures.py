@@ -33,13 +33,19 @@ def report(error: BaseException, call: Call) -> int:
     if (call.verbose or os.environ.get("DOWSE_DEBUG")) and not isinstance(
         error, click.ClickException
     ):
-        call.aside.write(hide_secrets("".join(traceback.format_exception(error))))
+        _show_traceback(error, call)
     failure = _as_failure(error)
     if call.json:
         call.write_json({"error": failure.message, "hint": failure.hint})
     else:
         _draw(failure, call)
     return failure.exit_code
+
+
+def _show_traceback(error: BaseException, call: Call) -> None:
+    from dowse.front.cli.lines import safe  # noqa: PLC0415  most calls do not fail
+
+    call.aside.write(safe(hide_secrets("".join(traceback.format_exception(error)))))
 
 
 def _draw(failure: DowseError, call: Call) -> None:

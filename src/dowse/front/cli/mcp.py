@@ -15,6 +15,7 @@ import click
 from dowse.errors import Refused
 from dowse.front.cli.call import Call, Command, pass_call, real_path
 from dowse.front.cli.lazy import Group
+from dowse.front.cli.unseen import escaped
 from dowse.front.mcp.clients import CLIENTS, NAME, Client, find_client, start_command
 
 if TYPE_CHECKING:
@@ -125,7 +126,8 @@ def install_command(call: Call, name: str, write: bool, file: Path | None) -> No
     if call.project:
         call.select()  # a name that is none would only be noticed by the client
     entry = client.entry(start_command(call.project))
-    snippet = json.dumps({client.key: {NAME: entry}}, indent=2, ensure_ascii=False)
+    whole = json.dumps({client.key: {NAME: entry}}, indent=2, ensure_ascii=False)
+    snippet = escaped(whole.encode()).decode()
     path, backup, written = real_path(file) if file else client.path, None, False
     if write:
         change = install.plan(path, client.key, entry)
