@@ -18,7 +18,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from dowse.errors import Locked
-from dowse.store.embedded.failures import disk_errors
+from dowse.store.embedded.failures import check_kind, disk_errors
 
 
 @contextmanager
@@ -27,6 +27,7 @@ def writer_lock(folder: Path, wait: float) -> Iterator[None]:
     note = folder / "writer.json"
     lock = FileLock(folder / "writer.lock")
     with disk_errors(folder):
+        check_kind(folder, folder=True)
         folder.mkdir(parents=True, exist_ok=True)
         if Path(lock.lock_file).is_dir():  # nothing of dowse's: nobody could ever write again
             shutil.rmtree(lock.lock_file)

@@ -91,7 +91,9 @@ class VectorIndex:
 
     @cached_property
     def _matrix(self) -> Matrix:
-        return np.concatenate([vectors.all() for _, vectors, _ in self._segments]).astype(np.float32)
+        return np.concatenate([vectors.all() for _, vectors, _ in self._segments]).astype(
+            np.float32
+        )
 
     @cached_property
     def _codes(self) -> NDArray[np.uint64]:
