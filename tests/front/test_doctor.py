@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from filelock import FileLock
 
 from command_line import Dowse
 from dowse.store.embedded.lock import writer_lock
+from dowse.store.embedded.store import EmbeddedStore
+from dowse.types import Finding
 
 
 def _index(home: Path) -> Path:
@@ -66,6 +69,50 @@ def test_a_folder_that_is_gone_is_found(indexed: Path, dowse: Dowse) -> None:
     result = dowse("doctor")
     assert result.code == 1
     assert f"{indexed} is not there." in result.out
+
+
+def test_a_project_that_cannot_be_entered_does_not_hide_the_others(
+    indexed: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert dowse("index", indexed / "guides", "-p", "closed").code == 0
+    check = EmbeddedStore.check
+
+    def refuse(store: EmbeddedStore) -> list[Finding]:
+        if "closed" in str(store._folder):
+            raise PermissionError(errno.EACCES, "Permission denied", str(store._folder))
+        return check(store)
+
+    monkeypatch.setattr(EmbeddedStore, "check", refuse)
+    result = dowse("doctor", "--json")
+    assert result.code == 1
+    found = {one["about"]: one for one in result.json["checks"]}
+    assert found["Project vault"]["findings"] == []
+    (finding,) = found["Project closed"]["findings"]
+    assert "Permission denied" in finding["what"]
+    assert finding["repair"] == "Check its permissions."
+
+
+@pytest.mark.parametrize("kind", ["folder", "loop", "file"])
+def test_a_project_of_which_nothing_can_be_read_does_not_hide_the_others(
+    home: Path, indexed: Path, dowse: Dowse, kind: str
+) -> None:
+    assert dowse("index", indexed / "guides", "-p", "closed").code == 0
+    file = home / "own/data/projects/closed/project.toml"
+    file.unlink()
+    if kind == "folder":
+        file.mkdir()
+    elif kind == "loop":
+        file.symlink_to(file)
+    else:
+        file.write_bytes(b"\xff\x00" * 50)
+    shape = dowse("doctor", "--json").json
+    found = {one["about"]: one for one in shape["checks"]}
+    assert found["Project vault"]["findings"] == []
+    (finding,) = shape["findings"]
+    assert str(file) in finding["what"]
+    advice = finding["repair"].rpartition("with: dowse ")[2].split()
+    assert dowse(*advice, "--yes").code == 0
+    assert dowse("doctor").code == 0
 
 
 @pytest.mark.usefixtures("indexed")

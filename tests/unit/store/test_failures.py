@@ -264,7 +264,7 @@ def test_an_index_that_may_not_be_written(folder: Path, ordinary_user: Path) -> 
 
 def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
     (tmp_path / "index").write_text("in the way")
-    assert_told(EmbeddedStore(tmp_path / "index", PlainAnalyzer()))
+    assert_damaged(EmbeddedStore(tmp_path / "index", PlainAnalyzer()))
 
 
 def test_a_folder_where_the_database_should_be(tmp_path: Path) -> None:

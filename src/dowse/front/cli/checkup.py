@@ -224,9 +224,15 @@ def _check_folder(about: str, folder: Path) -> Check:
     )
     findings = []
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        findings.append(Finding(f"{there} cannot be written to.", f"chmod u+rwx {there}"))
+        findings.append(Finding(f"{there} cannot be written to.", _how_to_write(about, there)))
     if free < _LITTLE_SPACE:
         findings.append(
             Finding(f"Only {size(free)} are free.", f"Make room, or set DOWSE_{about.upper()}_DIR.")
         )
     return Check(about, found, tuple(findings))
+
+
+def _how_to_write(about: str, folder: Path) -> str:
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:  # no permission would help
+        return f"Searching works all the same. To index, set DOWSE_{about.upper()}_DIR."
+    return f"chmod u+rwx {folder}"

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from dowse.errors import DowseError, IndexUnusable, StampMismatch
 from dowse.files import create_private_file, make_private_folder, sync_folder
-from dowse.store.embedded.failures import content_errors, disk_errors, error_code, truth_damaged
+from dowse.store.embedded.failures import check_kind, content_errors, disk_errors, error_code
 from dowse.store.embedded.frozen import State, check_unchanged, may_be_read, state_of
 from dowse.store.embedded.sums import keep_document_sums, sum_of
 
@@ -90,12 +90,12 @@ class Connections:
         return not writable and idle.frozen == state_of(self._path)
 
     def _open(self) -> _Open:
-        if not self._path.exists():
-            with disk_errors(self._path):
+        with disk_errors(self._path):
+            check_kind(self._path.parent, folder=True)
+            check_kind(self._path, folder=False)
+            if not self._path.exists():
                 make_private_folder(self._path.parent)
                 create_private_file(self._path)  # its log and its index take this file's rights
-        if self._path.is_dir():
-            raise truth_damaged(f"{self._path} is a folder.")
         create(self._path)
         return _Open(connect(self._path), _file_id(self._path))
 

@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from dowse.errors import Locked
 from dowse.files import PRIVATE_FILE, close_tree, create_private_file, make_private_folder
 from dowse.process import UNNAMED, command_name
-from dowse.store.embedded.failures import disk_errors
+from dowse.store.embedded.failures import check_kind, disk_errors
 
 _NAME = re.compile(r"dowse [a-z]+")
 
@@ -43,6 +43,7 @@ def writer_lock(folder: Path, wait: float) -> Iterator[None]:
     note = folder / "writer.json"
     lock = FileLock(folder / "writer.lock", mode=PRIVATE_FILE)
     with disk_errors(folder):
+        check_kind(folder, folder=True)
         make_private_folder(folder)
         if Path(lock.lock_file).is_dir():  # nothing of dowse's: nobody could ever write again
             shutil.rmtree(lock.lock_file)

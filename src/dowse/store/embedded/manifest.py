@@ -47,8 +47,10 @@ def read_manifest(path: Path) -> Manifest | None:
             checksum, _, body = path.read_bytes().partition(b"\n")
         except FileNotFoundError:
             return None
-        except IsADirectoryError as error:
-            raise replica_damaged(f"{path} is a folder.") from error
+        except OSError as error:
+            if path.is_dir() or path.is_symlink():
+                raise replica_damaged(f"{path} is not a file.") from error
+            raise
     if xxhash.xxh3_64_hexdigest(body).encode() != checksum:
         raise replica_damaged(f"{path} is not as it was written.")
     return msgspec.json.decode(body, type=Manifest)

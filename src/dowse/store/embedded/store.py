@@ -20,7 +20,12 @@ from dowse.files import sync_folder
 from dowse.ports import Analyzer
 from dowse.store.embedded import checks
 from dowse.store.embedded.database import Connections
-from dowse.store.embedded.failures import database_errors, disk_errors, replica_damaged
+from dowse.store.embedded.failures import (
+    check_kind,
+    database_errors,
+    disk_errors,
+    replica_damaged,
+)
 from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.reading import SqliteReading
 from dowse.store.embedded.replicas import Indexes, Replicas
@@ -63,7 +68,11 @@ class EmbeddedStore:
 
     def check(self) -> list[Finding]:
         """Looks at every part; an empty list means that the index is whole."""
-        if not self._database.exists():
+        if not self._database.exists() and not self._database.is_symlink():
+            try:
+                check_kind(self._folder, folder=True)
+            except Damaged as error:
+                return [Finding(error.message, checks.REBUILD)]
             return []
         replicas = Replicas(self._folder, self._analyzer, silent)
         return checks.check(self._folder, self._database, replicas)
@@ -80,6 +89,9 @@ class EmbeddedStore:
 
     def discard(self, wait: float = 0.0) -> None:
         """Removes the index, known vectors included: the way out when the truth is damaged."""
+        with disk_errors(self._folder):
+            if not self._folder.is_dir():  # a file, or a link that leads nowhere
+                self._folder.unlink(missing_ok=True)
         with writer_lock(self._folder, wait), disk_errors(self._folder):
             self.close()
             # First the database: without its log it could be half of one.

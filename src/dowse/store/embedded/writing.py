@@ -18,7 +18,7 @@ from dowse.store.embedded.reading import SqliteReading
 from dowse.store.embedded.replicas import Indexes, Replicas
 from dowse.store.embedded.roots import ROOTS
 from dowse.store.embedded.structure import check_structure
-from dowse.store.embedded.sums import communities_sum, is_sound
+from dowse.store.embedded.sums import communities_sum, is_sound, sum_of
 from dowse.types import Batch, Debt, Stamp, Vector, text_key
 
 
@@ -49,7 +49,9 @@ class SqliteWriting(SqliteReading):
             check_structure(self._connection)
         with self._change() as change:
             change.clear()
-            self._set_meta("stamp", json.dumps(stamp, sort_keys=True))
+            text = json.dumps(stamp, sort_keys=True)
+            self._set_meta("stamp", text)
+            self._set_meta("stamp_sum", str(sum_of(text.encode())))
 
     def note_roots(self, roots: Sequence[str]) -> None:
         """Notes which folders the index is made of."""
@@ -78,7 +80,9 @@ class SqliteWriting(SqliteReading):
         unknown = set(super().without_vector(keys))
         query = "SELECT vector, checksum FROM embeddings WHERE model = ? AND text_key = ?"
         model, _ = self._model
-        return [key for key in keys if key in unknown or not is_sound(*self._row(query, model, key))]
+        return [
+            key for key in keys if key in unknown or not is_sound(*self._row(query, model, key))
+        ]
 
     def owed(self) -> frozenset[Debt]:
         """What has not been done since documents last changed, also when that run was killed."""
