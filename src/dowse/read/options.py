@@ -31,6 +31,11 @@ class ReadOptions:
     convert_seconds: Annotated[
         float, "How long the conversion of one file may take, in seconds, above 0."
     ] = 300.0
+    file_seconds: Annotated[
+        float,
+        "How long dowse may compute on one file to parse and cut it, in seconds, above 0; files "
+        "that take longer are reported.",
+    ] = 60.0
     convert: Annotated[
         tuple[str, ...],
         "The formats that are converted to Markdown, of pdf, docx, pptx, xlsx, xls, csv and html; "
@@ -47,7 +52,7 @@ class ReadOptions:
     ] = True
 
     def __post_init__(self) -> None:
-        for name in ("max_bytes", "max_convert_bytes", "convert_seconds"):
+        for name in ("max_bytes", "max_convert_bytes", "convert_seconds", "file_seconds"):
             if getattr(self, name) <= 0:
                 raise BadSettings(f"{name} must be above 0.", f"Leave {name} out for its default.")
         if unknown := sorted(set(self.convert) - set(CONVERTED)):
