@@ -60,7 +60,6 @@ TAG_DEPTH = 10
 """Levels of a nested tag, each of which can be filtered by."""
 
 
-
 def most_links(length: int) -> int:
     """Links of a document of so many characters: a row of the index costs as much as forty."""
     return min(50_000, 10_000 + length // 40)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sized
 from dataclasses import dataclass, field
@@ -40,6 +41,9 @@ _LEAVES = _HEADINGS | _FENCE | _TABLE | _PARAGRAPH | _DEFINITION | _OTHER
 _CELL = _ids("pipe_table_cell")
 _LABEL = _ids("link_label")
 _DESTINATION = _ids("link_destination")
+
+
+_BLANK_LINES = re.compile(r"(?:[ \t]*+\n)*+")
 
 
 class Stretch(NamedTuple):
@@ -84,7 +88,7 @@ class _BlockReader:
 
     def read(self, deadline: Deadline) -> Outline:
         start = self._body
-        while start < len(self._text):
+        while (start := self._after_blank_lines(start)) < len(self._text):
             deadline.check()
             start = self._read_window(start)
         self._join_blocks()
@@ -110,6 +114,11 @@ class _BlockReader:
             edge = end
         self._take_leaves(tree, edge)
         return edge
+
+    def _after_blank_lines(self, start: int) -> int:
+        """The start of the next line that says something: the grammar is slow at empty lines."""
+        blank = _BLANK_LINES.match(self._text, start)
+        return blank.end() if blank else start
 
     def _window_end(self, start: int) -> int | None:
         """The end of a window, which is the end of a line; None for a line that is too long."""
@@ -168,8 +177,8 @@ class _BlockReader:
 
     def _take_inline(self, place: Stretch) -> None:
         """Keeps a stretch of prose if a link, a tag or a comment can stand in it."""
-        text = self._text
-        if not any(text.find(mark, place.start, place.end) >= 0 for mark in ("[", "#", "%%")):
+        prose = self._text[place.start : place.end]
+        if "[" not in prose and "#" not in prose and "%%" not in prose:
             return
         if self._fits("paragraphs", self._outline.inlines, limits.PARAGRAPHS, place.start):
             self._outline.inlines.append(place)

@@ -65,7 +65,7 @@ def _usable(
     """The entries of a list, without those that are too long, or too many."""
     kept = tuple(filter(usable, names))[:most]
     if len(kept) < len(names):
-        what = f"{keys[0]} has {len(names) - len(kept)} entries too long or too many; shorten it"
+        what = f"{keys[0]} has more than {most:,} entries, or one that is too long; the others are used"
         _note(front, _key_of(front, keys), what)
     return kept
 
@@ -110,7 +110,9 @@ def _text(scalar: object) -> str:
 def _one(front: Frontmatter, keys: Sequence[str], most: int) -> str:
     found = next((text for key in keys for text in texts(front.values.get(key))), "")
     if len(found) > most:
-        _note(front, _key_of(front, keys), f"{keys[0]} has more than {most:,} characters; shorten it")
+        _note(
+            front, _key_of(front, keys), f"{keys[0]} has more than {most:,} characters; shorten it"
+        )
     return found[:most].rstrip()
 
 

@@ -57,14 +57,14 @@ class Found:
         size = len(link.target) + len(link.anchor) + len(link.label)
         if len(link.target) > limits.LINK or len(link.anchor) > limits.LINK:
             self.note("link", lines.at(offset))
-        elif (
-            self._links >= self._most_links or self._characters + size > self._most_characters
-        ):
+        elif self._links >= self._most_links or self._characters + size > self._most_characters:
             self.note("links", lines.at(offset))
         else:
             self._links += 1
             self._characters += size
-            self._current.links.append(replace(link, label=link.label[: limits.LINK], line=lines.at(offset)))
+            self._current.links.append(
+                replace(link, label=link.label[: limits.LINK], line=lines.at(offset))
+            )
 
     def _take_tag(self, offset: int, name: str, lines: LineNumbers) -> None:
         folded = name.casefold()

@@ -120,7 +120,9 @@ def _read_toml(front: Frontmatter) -> None:
     except RecursionError:
         front.problems.append(Problem(1, _TOO_DEEP))
     except ValueError:  # a number of thousands of digits
-        what = "the frontmatter holds a number that is too long; shorten it to have its fields found"
+        what = (
+            "the frontmatter holds a number that is too long; shorten it to have its fields found"
+        )
         front.problems.append(Problem(1, what))
 
 

@@ -24,9 +24,7 @@ def read_headings(
     return tuple(found)
 
 
-def _read_heading(
-    text: str, place: Stretch, outline: Outline, definitions: Definitions
-) -> Heading:
+def _read_heading(text: str, place: Stretch, outline: Outline, definitions: Definitions) -> Heading:
     start = text.rfind("\n", 0, place.start) + 1
     level, content = _split(text[place.start : place.end].removesuffix("\n"))
     content = _without_attributes(content)

@@ -57,6 +57,13 @@ class ReadOptions:
         WHEN_HIGHER,
         "How long the conversion of one file may take, in seconds, above 0.",
     ] = 300.0
+    file_seconds: Annotated[
+        float,
+        Meta(gt=0, le=3600),
+        WHEN_HIGHER,
+        "How long dowse may compute on one file to parse and cut it, in seconds, above 0; files "
+        "that take longer are reported.",
+    ] = 60.0
     convert: Annotated[
         tuple[Entry, ...],
         ENTRIES,

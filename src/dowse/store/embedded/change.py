@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -21,7 +22,6 @@ from dowse.types import (
     Chunk,
     ChunkedDocument,
     ChunkKey,
-    CodeBlock,
     Debt,
     Fields,
     FileState,
@@ -125,7 +125,7 @@ class Change:
         self._connection.executemany(
             "INSERT INTO terms VALUES (?, ?)"
             " ON CONFLICT (term) DO UPDATE SET count = count + excluded.count",
-            [(term, count) for term, count in self._words.items() if count],
+            ((term, count) for term, count in self._words.items() if count),
         )
         self._connection.execute("DELETE FROM terms WHERE count <= 0")
 
@@ -173,11 +173,13 @@ class Change:
         )
         keys = [self._put_chunk(key, chunked, chunk) for chunk in chunked.chunks]
         self._journal(keys)
-        blocks = [
+        ends = [chunk.end for chunk in chunked.chunks]
+        blocks = (
             (key, keys[place], fold(b.language), b.text, b.start, b.end, b.first_line, b.last_line)
             for b in document.code_blocks
-            if (place := _place_of(chunked, b)) is not None
-        ]
+            # The chunk in which a code block begins; what is left out at the end has none.
+            if (place := bisect_right(ends, b.start)) < len(keys)
+        )
         self._connection.executemany(
             "INSERT INTO code_blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", blocks
         )
@@ -244,9 +246,3 @@ def _modified(fields: Fields, state: FileState) -> float:
 
 def _mtime_ns(state: FileState) -> int:
     return max(-_LATEST, min(_LATEST, state.mtime_ns))
-
-
-def _place_of(chunked: ChunkedDocument, block: CodeBlock) -> int | None:
-    """The place of the chunk in which a code block begins."""
-    places = (place for place, chunk in enumerate(chunked.chunks) if block.start < chunk.end)
-    return next(places, None)
