@@ -273,7 +273,7 @@ def test_work_stops_when_its_answer_is_given_up(service: Service) -> None:
     def search(*_: object, **__: object) -> None:
         begun.set()
         try:
-            for _ in range(1_000):
+            for _step in range(1_000):
                 check_wanted()
                 time.sleep(0.01)
         except GivenUp:

@@ -15,6 +15,7 @@ import click
 from dowse.errors import Refused
 from dowse.front.cli.call import Call, Command, pass_call, real_path
 from dowse.front.cli.lazy import Group
+from dowse.front.cli.logs import start_logging, takes_logging
 from dowse.front.cli.unseen import escaped
 from dowse.front.mcp.clients import CLIENTS, NAME, Client, find_client, start_command
 
@@ -49,14 +50,16 @@ class InstallShape:
 @click.option(
     "--compat", is_flag=True, help="Offer the names search, get and get_project_info as well."
 )
+@takes_logging
 @click.pass_context
-def command(context: click.Context, compat: bool) -> None:
+def command(context: click.Context, compat: bool, log_format: str, log_level: str) -> None:
     """Serve agents over the Model Context Protocol.
 
     A client starts this and speaks with it over stdin and stdout. With -p the agent sees that
     project alone; else it sees all of them.
     """
     if context.invoked_subcommand is None:
+        start_logging(log_format, log_level)
         _serve(context.find_root().ensure_object(Call), compat=compat)
 
 

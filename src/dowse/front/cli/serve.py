@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import socket
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from click.core import ParameterSource
 
 from dowse.errors import UsageError
 from dowse.front.cli.call import Call, Command, pass_call, real_path
+from dowse.front.cli.logs import start_logging, takes_logging
 from dowse.front.cli.token import read_token
 
 _EXAMPLES = """\
@@ -79,6 +79,7 @@ class ServeShape:
 @click.option(
     "--compat", is_flag=True, help="Offer MCP tools as search, get and get_project_info as well."
 )
+@takes_logging
 @pass_call
 def command(  # noqa: PLR0917  click passes them by name
     call: Call,
@@ -89,6 +90,8 @@ def command(  # noqa: PLR0917  click passes them by name
     names: tuple[str, ...],
     no_watch: bool,
     compat: bool,
+    log_format: str,
+    log_level: str,
 ) -> None:
     """Serve the web page, the JSON API and MCP from one warm process.
 
@@ -100,7 +103,7 @@ def command(  # noqa: PLR0917  click passes them by name
     from dowse.front.web.server import Server, application, bind, door_for  # noqa: PLC0415  as above
     from dowse.service import Service  # noqa: PLC0415  as above
 
-    logging.basicConfig(format="%(message)s", level=logging.WARNING)
+    start_logging(log_format, log_level)
     token = _chosen_token(token, token_file)
     door = door_for(host, token, names)
     start = call.workspace.projects.get(call.project).roots[0] if call.project else call.here

@@ -22,6 +22,7 @@ from dowse.front.cli.search_shapes import ExplanationShape, ResponseShape
 from dowse.front.cli.shapes import ProjectShape, StatusShape
 from dowse.front.cli.why import why
 from dowse.front.web.answers import answer
+from dowse.front.web.observing import AliveShape, ReadyShape, readiness
 from dowse.front.web.parameters import (
     DocumentParameters,
     ExplainParameters,
@@ -69,13 +70,25 @@ class Route:
     """One thing that can be asked."""
 
     method: Literal["GET", "POST"]
-    path: str  # below ROOT
+    path: str  # below `root`
     takes: type[Struct]
     gives: type
     summary: str
     run: Callable[[Shared, Any], object]
     body: bool = False  # the parameters come as JSON, not in the address
     status: int = 200  # when all went well
+    root: str = ROOT
+    unready: int | None = None  # the status of a record that is not `ready`
+
+    @property
+    def address(self) -> str:
+        """The whole path."""
+        return self.root + self.path
+
+    def status_of(self, record: object) -> int:
+        """The status of an answer."""
+        is_unready = self.unready is not None and not getattr(record, "ready", True)
+        return self.unready if is_unready and self.unready else self.status
 
 
 def named(asked: ProjectParameters) -> str | None:
@@ -86,12 +99,14 @@ def named(asked: ProjectParameters) -> str | None:
 def _search(shared: Shared, asked: SearchParameters) -> ResponseShape:
     engine = shared.engine(asked)
     found = engine.search(asked.q, filters=asked.filters, changes=asked.changes)
+    shared.service.metrics.searched(engine.project.name, found.seconds)
     return ResponseShape.of(_as_asked(found, asked), engine)
 
 
 def _answer(shared: Shared, asked: SearchParameters) -> ResponseShape:
     engine = shared.engine(asked)
     found = engine.answer(asked.q, filters=asked.filters, changes=asked.changes)
+    shared.service.metrics.searched(engine.project.name, found.seconds)
     return ResponseShape.of(_as_asked(found, asked), engine)
 
 
@@ -179,6 +194,14 @@ def _settings(shared: Shared, asked: ProjectParameters) -> SwitchesShape:
     return SwitchesShape.of(engine, shared.service.workspace.settings(engine.project))
 
 
+def _alive(_: Shared, __: NoParameters) -> AliveShape:
+    return AliveShape("ok")
+
+
+def _ready(shared: Shared, _: NoParameters) -> ReadyShape:
+    return readiness(shared.service)
+
+
 def _health(_: Shared, __: NoParameters) -> HealthShape:
     return HealthShape("ok", __version__)
 
@@ -211,14 +234,25 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route("GET", "/settings", ProjectParameters, SwitchesShape, "What `set` takes.", _settings),
     Route("GET", "/healthz", NoParameters, HealthShape, "Whether the server is there.", _health),
+    Route("GET", "/health", NoParameters, AliveShape, "Whether it answers.", _alive, root=""),
+    Route(
+        "GET",
+        "/ready",
+        NoParameters,
+        ReadyShape,
+        "Whether every project can be searched.",
+        _ready,
+        root="",
+        unready=503,
+    ),
 )
 """Everything that can be asked."""
 
 
-def http_routes(shared: Shared) -> list[HttpRoute]:
-    """The routes, as Starlette takes them: one per address, whatever its methods."""
+def http_routes(shared: Shared, root: str = ROOT) -> list[HttpRoute]:
+    """The routes below an address, as Starlette takes them: one per path, whatever its methods."""
     by_path: dict[str, dict[str, Route]] = {}
-    for route in ROUTES:
+    for route in (one for one in ROUTES if one.root == root):
         by_path.setdefault(route.path, {})[route.method] = route
     return [
         HttpRoute(path, _endpoint(shared, routes), methods=list(routes))
@@ -233,7 +267,7 @@ def _endpoint(shared: Shared, routes: dict[str, Route]) -> Callable[[Request], A
         # What takes too long is given up: the client is told so at once, and the thread stops.
         with until_given_up():
             record = await to_thread.run_sync(route.run, shared, asked, abandon_on_cancel=True)
-        return answer(record, route.status)
+        return answer(record, route.status_of(record))
 
     return endpoint
 
