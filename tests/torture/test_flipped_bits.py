@@ -16,7 +16,7 @@ __all__ = ["by_meaning", "dowse", "home", "notes"]  # fixtures
 
 
 @pytest.fixture
-def patient(home: Path, notes: Path, dowse: Dowse) -> Patient:  # noqa: ARG001, F811  (fixtures)
+def patient(home: Path, notes: Path, dowse: Dowse) -> Patient:  # noqa: ARG001  (fixtures)
     return Patient(home, dowse)
 
 
