@@ -1,4 +1,4 @@
-"""Bits of the database are flipped: doctor finds each and its advice works, or it does not matter."""
+"""Bits of the database are flipped: doctor finds each and repairs it, or it does not matter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["by_meaning", "dowse", "home", "notes"]  # fixtures
 
 
 @pytest.fixture
-def patient(home: Path, notes: Path, dowse: Dowse) -> Patient:  # noqa: ARG001, F811  (fixtures)
+def patient(home: Path, notes: Path, dowse: Dowse) -> Patient:  # noqa: ARG001  (fixtures)
     return Patient(home, dowse)
 
 
