@@ -73,7 +73,7 @@ _FILES = {
     "vector keys": "index/vectors-*/keys-*.npy",
 }
 
-_HARMS = {
+_HARMS: dict[str, Callable[[Path], None]] = {
     "truncated": _truncate,
     "zeroed": _zero,
     "flipped": _flip,
@@ -83,14 +83,29 @@ _HARMS = {
     "another text": lambda path: _replace(path, "text"),
 }
 
-DAMAGES: dict[str, Damage] = {
-    f"{file} {harm}": lambda folder, pattern=pattern, how=how: how(_one(folder, pattern))
+
+def _remove_replicas(folder: Path) -> None:
+    for path in list(folder.glob("index/[kv]*-*")):
+        shutil.rmtree(path)
+
+
+def _use_a_foreign_database(folder: Path) -> None:
+    (folder / "index/index.db").unlink()
+    _sql("CREATE TABLE recipes (name)")(folder)
+
+
+def _in_file(pattern: str, how: Callable[[Path], None]) -> Damage:
+    return lambda folder: how(_one(folder, pattern))
+
+
+_TO_FILES: dict[str, Damage] = {
+    f"{file} {harm}": _in_file(pattern, how)
     for file, pattern in _FILES.items()
     for harm, how in _HARMS.items()
-} | {
-    "replicas missing": lambda folder: [
-        shutil.rmtree(path) for path in [*folder.glob("index/[kv]*-*")]
-    ],
+}
+
+_TO_PROJECTS: dict[str, Damage] = {
+    "replicas missing": _remove_replicas,
     "keyword folder a file": lambda folder: _replace(_one(folder, "index/keyword-*"), "text"),
     "vector folder a loop": lambda folder: _replace(_one(folder, "index/vectors-*"), "loop"),
     "index missing": lambda folder: shutil.rmtree(folder / "index"),
@@ -114,11 +129,10 @@ DAMAGES: dict[str, Damage] = {
     "shifted chunks": _sql("UPDATE chunks SET start = start + 1"),
     "missing chunks": _sql("DELETE FROM chunks WHERE key > 5"),
     "other communities": _sql("UPDATE communities SET community = community + 1"),
-    "foreign database": lambda folder: (
-        (folder / "index/index.db").unlink(),
-        _sql("CREATE TABLE recipes (name)")(folder),
-    ),
+    "foreign database": _use_a_foreign_database,
 }
+
+DAMAGES = {**_TO_FILES, **_TO_PROJECTS}
 
 
 class Patient:

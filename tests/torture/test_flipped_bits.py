@@ -1,4 +1,4 @@
-"""Bits of the database are flipped: doctor finds each and its advice works, or it does not matter."""
+"""Bits of the database are flipped: doctor finds each and repairs it, or it does not matter."""
 
 from __future__ import annotations
 

@@ -218,7 +218,8 @@ def _check_format(connection: sqlite3.Connection) -> None:
     found = format_of(connection)
     if found not in {str(known) for known in (*_OLDER, FORMAT)}:
         raise StampMismatch(
-            f"The index has format {found or 'unknown'}, this version of dowse reads format {FORMAT}.",
+            f"The index has format {found or 'unknown'},"
+            f" this version of dowse reads format {FORMAT}.",
             "Rebuild it with: dowse index --rebuild",
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ class KeywordIndex:
     """One generation of the keyword index, open for reading."""
 
     def __init__(self, folder: Path, sizes: Mapping[str, int] | None = None) -> None:
-        self._sizes = {str(folder / name): size for name, size in (sizes or {}).items()}
+        self._sizes = {folder / name: size for name, size in (sizes or {}).items()}
         with tantivy_errors(folder):
             self._schema, self._searcher = open_searcher(folder)
 
@@ -40,7 +39,7 @@ class KeywordIndex:
         To touch a part of a mapped file that somebody has cut off kills the process.
         """
         try:
-            return all(os.stat(path).st_size == size for path, size in self._sizes.items())
+            return all(path.stat().st_size == size for path, size in self._sizes.items())
         except OSError:
             return False
 

@@ -14,12 +14,18 @@ import xxhash
 
 _DOCUMENT = (
     "SELECT id, short, fields, body, text FROM documents WHERE key = ?",
-    'SELECT id, header_path, start, "end", first_line, last_line FROM sections'
-    " WHERE document = ? ORDER BY key",
-    'SELECT key, id, section, header_path, start, "end", overlap, first_line, last_line, text_key'
-    " FROM chunks WHERE document = ? ORDER BY key",
-    'SELECT chunk, language, text, start, "end", first_line, last_line FROM code_blocks'
-    " WHERE document = ? ORDER BY rowid",
+    (
+        'SELECT id, header_path, start, "end", first_line, last_line FROM sections'
+        " WHERE document = ? ORDER BY key"
+    ),
+    (
+        'SELECT key, id, section, header_path, start, "end", overlap, first_line, last_line,'
+        " text_key FROM chunks WHERE document = ? ORDER BY key"
+    ),
+    (
+        'SELECT chunk, language, text, start, "end", first_line, last_line FROM code_blocks'
+        " WHERE document = ? ORDER BY rowid"
+    ),
     "SELECT kind, value FROM facets WHERE document = ? ORDER BY rowid",
     "SELECT key, kind, target, anchor, label, line FROM links WHERE source = ? ORDER BY key",
     "SELECT name, kind, spelled FROM names WHERE document = ? ORDER BY rowid",

@@ -70,7 +70,7 @@ class MemoryWriting(MemoryReading):
         """What has not been done since documents last changed."""
         return self._state.owed
 
-    def tidy(self, vocabulary: int, *, thorough: bool = False) -> None:
+    def tidy(self, vocabulary: int, *, thorough: bool = False) -> None:  # noqa: ARG002  (of the port)
         """Gives back what nothing needs any more: here, nothing."""
         with self._change() as state:
             state.owed -= {"tidy"}
