@@ -9,7 +9,6 @@ from dowse.chunk import ChunkOptions, chunk
 from dowse.front.mcp.visible import visible
 from dowse.parse import parse
 from dowse.present.budget import count_tokens
-from dowse.present.formats import as_markdown
 from dowse.present.sentences import sentences
 from dowse.present.shorten import shorten
 from dowse.present.snippet import snippet
