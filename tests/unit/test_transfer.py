@@ -223,7 +223,15 @@ def test_every_store_can_export_and_import(
     with open_archive(exported) as archive:
         stamp, manifest = archive.manifest.stamp, archive.manifest
         with store.write() as writing:
-            fill(writing, archive, stamp, settings.chunk, silent, keep_vectors=True)
+            fill(
+                writing,
+                archive,
+                stamp,
+                silent,
+                read=settings.read,
+                options=settings.chunk,
+                keep_vectors=True,
+            )
     again = io.BytesIO()
     with store.read() as reading:
         about = About(manifest.project, manifest.roots, manifest.embed, settings.vocabulary.size)

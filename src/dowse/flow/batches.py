@@ -40,6 +40,7 @@ class Done:
     batch: Batch
     added: int = 0  # of the documents put, how many are new
     left_out: list[LeftOut] = field(default_factory=list)
+    secrets: int = 0  # that were replaced in the documents put
 
 
 class Batches:
@@ -96,6 +97,9 @@ class Batches:
                 touched.append((source.id, state))
                 continue
             document = self._cut(source, text)
+            if text.secrets:
+                done.secrets += text.secrets
+                done.left_out.append(_without_secrets(source, text.secrets))
             done.left_out += document.document.problems
             done.added += known is None
             put.append(IndexedDocument(document, state))
@@ -128,6 +132,11 @@ class Batches:
     def _progress(self, part: float, files: int) -> None:
         done = self._files_done + int(part * files)
         self._announce(Event("index", done, len(self._changes.pending)))
+
+
+def _without_secrets(source: SourceFile, count: int) -> LeftOut:
+    secrets = "1 secret was" if count == 1 else f"{count} secrets were"
+    return LeftOut(source.id, f"{secrets} left out (read.redact).", whole=False)
 
 
 def _groups(sources: list[SourceFile]) -> Iterator[list[SourceFile]]:

@@ -102,7 +102,15 @@ def _fill(
     their_vectors = stamp["model"] == archive.manifest.stamp["model"] and not notice
     try:
         with parts.store.write() as writing:
-            fill(writing, archive, stamp, settings.chunk, announce, keep_vectors=their_vectors)
+            fill(
+                writing,
+                archive,
+                stamp,
+                announce,
+                read=settings.read,
+                options=settings.chunk,
+                keep_vectors=their_vectors,
+            )
             counts = writing.counts()
     finally:
         parts.store.close()
@@ -120,7 +128,7 @@ def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]
     model than the user's could never be compared with a query.
     """
     model = {"model": theirs["model"], "dimensions": theirs["dimensions"]}
-    wanted = wanted_stamp(settings.chunk, parts.analyzer, parts.embedder)
+    wanted = wanted_stamp(settings.read, settings.chunk, parts.analyzer, parts.embedder)
     if not takes_vectors(theirs):
         return wanted.whole, ""
     if wanted.model and wanted.model != model:

@@ -15,6 +15,7 @@ from dowse.chunk import ChunkOptions, chunk
 from dowse.errors import Damaged
 from dowse.parse import parse
 from dowse.ports import Writing
+from dowse.read import ReadOptions, Unreadable, redact
 from dowse.transfer.archive import Archive
 from dowse.transfer.records import ChunkLine, DocumentLine
 from dowse.types import (
@@ -53,9 +54,10 @@ def fill(
     writing: Writing,
     archive: Archive,
     stamp: Stamp,
-    options: ChunkOptions,
     announce: Announce,
     *,
+    read: ReadOptions,
+    options: ChunkOptions,
     keep_vectors: bool,
 ) -> None:
     """Starts an index and fills it, with the vectors of the export or without them."""
@@ -63,7 +65,7 @@ def fill(
     dimensions = int(archive.manifest.stamp["dimensions"])
     communities: dict[str, int] = {}
     done = 0
-    for batch in _batches(archive, options, communities, dimensions):
+    for batch in _batches(archive, read, options, communities, dimensions):
         vectors = batch.vectors if keep_vectors else {}
         writing.apply(Batch(put=tuple(batch.put), vectors=vectors))
         done += len(batch.put)
@@ -75,12 +77,17 @@ def fill(
 
 
 def _batches(
-    archive: Archive, options: ChunkOptions, communities: dict[str, int], dimensions: int
+    archive: Archive,
+    read: ReadOptions,
+    options: ChunkOptions,
+    communities: dict[str, int],
+    dimensions: int,
 ) -> Iterator[_Batch]:
     batch, seen = _Batch(), set[str]()
     for line, chunks in archive.documents():
         _check(line, seen)
-        batch.put.append(IndexedDocument(chunk(parse(line.id, line.text), options), line.file))
+        document = parse(line.id, _without_secrets(line, read))
+        batch.put.append(IndexedDocument(chunk(document, options), line.file))
         batch.characters += len(line.text)
         batch.vectors |= _vectors(chunks, dimensions)
         if line.community is not None:
@@ -90,6 +97,14 @@ def _batches(
             batch = _Batch()
     if batch.put:
         yield batch
+
+
+def _without_secrets(line: DocumentLine, read: ReadOptions) -> str:
+    """The text of a document as it would be read here from its file."""
+    try:
+        return redact(line.text, read.redact)[0]
+    except Unreadable as error:
+        raise _wrong(f"{line.id!r} cannot be used: {error.reason}") from error
 
 
 def _words(archive: Archive, dimensions: int) -> Iterator[Mapping[bytes, Vector]]:
