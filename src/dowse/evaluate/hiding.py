@@ -118,7 +118,9 @@ def _fill(
     announce: Announce,
 ) -> IndexReport:
     with engine.read() as reading:
-        understood = wanted_stamp(settings.chunk, parts.analyzer, parts.embedder).text
+        understood = wanted_stamp(
+            settings.read, settings.chunk, parts.analyzer, parts.embedder
+        ).text
         stamp = {**(reading.stamp() or {}), **understood}
         _empty(parts.store, stamp)
         with parts.store.write(_WAIT) as writing:

@@ -41,6 +41,7 @@ class Done:
     batch: Batch
     added: int = 0  # of the documents put, how many are new
     left_out: list[LeftOut] = field(default_factory=list)
+    secrets: int = 0  # that were replaced in the documents put
 
 
 class Batches:
@@ -97,6 +98,9 @@ class Batches:
                 done.left_out.append(LeftOut(source.id, error.reason))
                 gone += [source.id] if known else []
                 continue
+            if text.secrets:
+                done.secrets += text.secrets
+                done.left_out.append(_without_secrets(source, text.secrets))
             done.left_out += document.document.problems
             done.added += known is None
             put.append(IndexedDocument(document, state))
@@ -140,6 +144,11 @@ def _too_slow(error: TookTooLong) -> str:
         f"It takes longer than {error.seconds:g} seconds to parse and cut; split it, or raise "
         "read.file_seconds in the settings."
     )
+
+
+def _without_secrets(source: SourceFile, count: int) -> LeftOut:
+    secrets = "1 secret was" if count == 1 else f"{count} secrets were"
+    return LeftOut(source.id, f"{secrets} left out (read.redact).", whole=False)
 
 
 def _groups(sources: list[SourceFile]) -> Iterator[list[SourceFile]]:

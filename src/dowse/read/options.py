@@ -20,6 +20,7 @@ from dowse.bounds import (
 )
 from dowse.errors import BadSettings
 from dowse.read.formats import CONVERTED, TEXT
+from dowse.read.secrets import compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,21 @@ class ReadOptions:
     hidden: Annotated[
         bool, WHEN_TRUE, "Whether files and folders whose name starts with a dot are read."
     ] = False
+    redact: Annotated[
+        tuple[Entry, ...],
+        ENTRIES,
+        WHEN_LESS,
+        "Secrets that are replaced by [redacted] before anything is indexed, shown or sent: known "
+        "(tokens and private keys that can be recognised for sure), jwt, the name of one kind, or "
+        "re: and a regular expression whose repeats have an end. Empty: none.",
+    ] = ("known",)
     follow_symlinks: Annotated[
         bool, WHEN_TRUE, "Whether links are followed; only ever to targets inside the same root."
     ] = True
 
     def __post_init__(self) -> None:
         check_bounds(self, "read")
+        compiled(self.redact)
         if unknown := sorted(set(self.convert) - set(CONVERTED)):
             raise BadSettings(
                 f"dowse cannot convert {', '.join(unknown)}.",

@@ -124,7 +124,7 @@ def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]
     model than the user's could never be compared with a query.
     """
     model = {"model": theirs["model"], "dimensions": theirs["dimensions"]}
-    wanted = wanted_stamp(settings.chunk, parts.analyzer, parts.embedder)
+    wanted = wanted_stamp(settings.read, settings.chunk, parts.analyzer, parts.embedder)
     if not wanted.model and settings.embed.provider == "endpoint":
         raise Refused(
             "How long the vectors of your endpoint are is not known, and an import asks nobody.",

@@ -15,6 +15,7 @@ from dowse.chunk import chunk
 from dowse.errors import Damaged, Refused
 from dowse.parse import parse
 from dowse.ports import Writing
+from dowse.read import ReadOptions, Unreadable, redact
 from dowse.settings import Settings
 from dowse.transfer.archive import Archive
 from dowse.transfer.records import ImportedChunk, ImportedDocument
@@ -97,7 +98,8 @@ def _batches(
     batch, seen = _Batch(), set[str]()
     for line, chunks in archive.documents():
         _check(line, seen, settings.read.max_bytes)
-        chunked = chunk(parse(line.id, line.text), settings.chunk)
+        document = parse(line.id, _without_secrets(line, settings.read))
+        chunked = chunk(document, settings.chunk)
         batch.put.append(IndexedDocument(chunked, line.file))
         batch.characters += len(line.text)
         batch.take(_vectors(chunks, chunked, dimensions), dimensions)
@@ -108,6 +110,14 @@ def _batches(
             batch = _Batch()
     if batch.put:
         yield batch
+
+
+def _without_secrets(line: ImportedDocument, read: ReadOptions) -> str:
+    """The text of a document as it would be read here from its file."""
+    try:
+        return redact(line.text, read.redact)[0]
+    except Unreadable as error:
+        raise _wrong(f"{line.id!r} cannot be used: {error.reason}") from error
 
 
 def _words(archive: Archive, dimensions: int) -> Iterator[Mapping[bytes, Vector]]:

@@ -30,6 +30,7 @@ class SourceText:
 
     text: str
     digest: str  # sha256 of the file's bytes, hex
+    secrets: int = 0  # how many were replaced
 
 
 @dataclass(frozen=True, slots=True)

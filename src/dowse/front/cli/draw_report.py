@@ -46,6 +46,8 @@ def _summary(report: IndexReport) -> str:
     ]
     if report.chunks:
         parts.append(f"{counted(report.chunks, 'chunk')} written")
+    if report.secrets:
+        parts.append(f"{counted(report.secrets, 'secret')} left out")
     return ", ".join(parts) or "no documents found"
 
 
