@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.requests import ClientDisconnect
 from starlette.testclient import TestClient
 
 from command_line import Dowse
@@ -22,14 +23,16 @@ from dowse.service import Service
 
 HERE = "http://127.0.0.1:7333"
 _LINE = re.compile(
-    r'(?P<name>[a-z_]+)(?:\{[a-z]+="(?:[^"\\\n]|\\.)*"(?:,[a-z]+="(?:[^"\\\n]|\\.)*")*\})? [-+0-9.einf]+'
+    r"[a-z_]+"
+    r'(?:\{[a-z]+="(?:[^"\\\n]|\\.)*"(?:,[a-z]+="(?:[^"\\\n]|\\.)*")*\})?'
+    r" [-+0-9.einf]+"
 )
 
 
 @pytest.fixture
 def guarded(service: Service) -> Iterator[TestClient]:
     """The server, with a token."""
-    app = application(service, Door(token="secret"), watch=False)
+    app = application(service, Door(token="secret"), watch=False)  # noqa: S106  it opens nothing
     with TestClient(app, base_url=HERE) as client:
         yield client
 
@@ -177,6 +180,10 @@ def test_the_log_as_text_keeps_one_line_per_message(capsys: pytest.CaptureFixtur
     start_logging("text", "warning")
     logging.getLogger("dowse.web").warning("two\nlines")
     logging.getLogger("dowse.web").info("too detailed")
+    try:
+        raise ClientDisconnect
+    except ClientDisconnect:
+        logging.getLogger("mcp.server").exception("a client has gone away")
     (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith("warning two lines")
 

@@ -37,6 +37,7 @@ def takes_logging(command: _Decorated) -> _Decorated:
 def start_logging(form: str, level: str) -> None:
     """Logs what dowse says of itself to stderr."""
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(_is_worth_a_line)
     handler.setFormatter(_AsJson() if form == "json" else _AsText())
     own = logging.getLogger("dowse")
     own.handlers[:] = [handler]
@@ -46,6 +47,12 @@ def start_logging(form: str, level: str) -> None:
     others = logging.getLogger()
     others.handlers[:] = [handler]
     others.setLevel(logging.ERROR if level == "error" else logging.WARNING)
+
+
+def _is_worth_a_line(record: logging.LogRecord) -> bool:
+    """Whether it is about the server: a client that goes away in the middle is not."""
+    kind = record.exc_info[0] if record.exc_info else None
+    return kind is None or kind.__name__ != "ClientDisconnect"
 
 
 class _AsText(logging.Formatter):

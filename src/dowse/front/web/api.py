@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
-from anyio import to_thread
+from anyio import CancelScope, CapacityLimiter, create_task_group, to_thread
+from anyio.lowlevel import RunVar
 from msgspec import UNSET, Struct
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Route as HttpRoute
 
@@ -50,6 +52,9 @@ from dowse.wanted import until_given_up
 ROOT = "/api/v1"
 """Where the API begins."""
 
+# More threads would only take turns, and leave none to the loop that reads requests.
+_AT_ONCE = 8
+_working: RunVar[CapacityLimiter] = RunVar("working")
 _UNTRACED = Trace((), ())
 
 
@@ -78,6 +83,7 @@ class Route:
     body: bool = False  # the parameters come as JSON, not in the address
     status: int = 200  # when all went well
     root: str = ROOT
+    instant: bool = False  # it is answered also while all threads are at work
     unready: int | None = None  # the status of a record that is not `ready`
 
     @property
@@ -234,7 +240,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route("GET", "/settings", ProjectParameters, SwitchesShape, "What `set` takes.", _settings),
     Route("GET", "/healthz", NoParameters, HealthShape, "Whether the server is there.", _health),
-    Route("GET", "/health", NoParameters, AliveShape, "Whether it answers.", _alive, root=""),
+    Route("GET", "/health", NoParameters, AliveShape, "It answers.", _alive, root="", instant=True),
     Route(
         "GET",
         "/ready",
@@ -264,12 +270,47 @@ def _endpoint(shared: Shared, routes: dict[str, Route]) -> Callable[[Request], A
     async def endpoint(request: Request) -> HttpResponse:
         route = routes["GET" if request.method == "HEAD" else request.method]
         asked = await _asked(route, request)
-        # What takes too long is given up: the client is told so at once, and the thread stops.
-        with until_given_up():
-            record = await to_thread.run_sync(route.run, shared, asked, abandon_on_cancel=True)
+        work = partial(route.run, shared, asked)
+        record = work() if route.instant else await _while_waited_for(request, work)
         return answer(record, route.status_of(record))
 
     return endpoint
+
+
+async def _while_waited_for(request: Request, work: Callable[[], object]) -> object:
+    """Does work in a thread, and gives it up when it takes too long or its client has gone."""
+    outcome: list[object] = []  # empty as long as there is none
+    async with create_task_group() as tasks:
+        tasks.start_soon(_cancel_when_left, request, tasks.cancel_scope)
+        try:
+            with until_given_up():
+                outcome.append(
+                    await to_thread.run_sync(work, abandon_on_cancel=True, limiter=_limiter())
+                )
+        except Exception as error:  # noqa: BLE001  raised again outside of the group, as it is
+            outcome.append(error)
+        tasks.cancel_scope.cancel()
+    if not outcome:
+        raise ClientDisconnect
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return outcome[0]
+
+
+def _limiter() -> CapacityLimiter:
+    """One for all requests of a server; it belongs to the loop that is running."""
+    try:
+        return _working.get()
+    except LookupError:
+        limiter = CapacityLimiter(_AT_ONCE)
+        _working.set(limiter)
+        return limiter
+
+
+async def _cancel_when_left(request: Request, work: CancelScope) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    work.cancel()
 
 
 async def _asked(route: Route, request: Request) -> Struct:
