@@ -9,7 +9,7 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -21,6 +21,9 @@ from dowse.privacy import secure
 from dowse.read import Root
 from dowse.store.embedded.lock import writer_lock
 from dowse.types import Finding
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
 
 LOCAL_FILE = "dowse.toml"
 """The settings file that may lie with the documents."""
@@ -214,16 +217,15 @@ class Projects:
 def update_toml(path: Path, name: str, value: object | None) -> None:
     """Sets one value in a TOML file, or removes it, leaving all else as it stands."""
     import tomlkit  # noqa: PLC0415  only changes need it: tomllib reads, and starts faster
-    from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415
 
     section, _, option = name.partition(".")
     try:
         written = read_small(path).decode() if path.exists() else ""
-        document = tomlkit.parse(written)
+        document = _parsed(written)
         table = document.setdefault(section, tomlkit.table())
         if not isinstance(table, MutableMapping):
             raise ValueError(f"{section} is no table")
-    except (TOMLKitError, *UNREADABLE) as error:
+    except UNREADABLE as error:
         raise BadSettings(
             f"{path} cannot be read: {why_unreadable(error)}.", "Fix or remove it."
         ) from error
@@ -233,6 +235,16 @@ def update_toml(path: Path, name: str, value: object | None) -> None:
         table[option] = value
     make_private_folder(path.parent)
     replace_file(path, tomlkit.dumps(document).encode())
+
+
+def _parsed(written: str) -> TOMLDocument:
+    import tomlkit  # noqa: PLC0415  as above
+    from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415
+
+    try:
+        return tomlkit.parse(written)
+    except TOMLKitError as error:  # not all of them are a ValueError
+        raise ValueError(str(error)) from error
 
 
 def _undisturbed(folder: Path) -> AbstractContextManager[None]:
