@@ -84,7 +84,8 @@ def complaint(hint: Any, value: object) -> str:
 
 def check_bounds(options: Any, section: str) -> None:
     """Raises `BadSettings` when an option is outside the limits that it declares."""
-    for name, hint in declared(type(options)).items():
+    kind: type = type(options)
+    for name, hint in declared(kind).items():
         if problem := complaint(hint, getattr(options, name)):
             raise BadSettings(f"{section}.{name} {problem}.", meaning(hint))
 

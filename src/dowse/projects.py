@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -28,6 +28,9 @@ from dowse.read import Root
 from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.roots import noted_roots
 from dowse.types import Finding
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
 
 LOCAL_FILE = "dowse.toml"
 """The settings file that may lie with the documents."""
@@ -292,15 +295,14 @@ def change_toml(path: Path, name: str, change: Callable[[Any], object | None]) -
 def _with_value(data: bytes, name: str, change: Callable[[Any], object | None]) -> bytes:
     """The file with a value set; raises `ValueError` when it is not fit for that."""
     import tomlkit  # noqa: PLC0415  only changes need it: tomllib reads, and starts faster
-    from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415
 
     section, _, option = name.partition(".")
     try:
-        document = tomlkit.parse(data.decode("utf-8"))
+        document = _parsed(data.decode("utf-8"))
         table = document.setdefault(section, tomlkit.table())
         if not isinstance(table, MutableMapping):
             raise ValueError(f"{section} is no table")
-    except (TOMLKitError, *UNREADABLE) as error:
+    except UNREADABLE as error:
         raise ValueError(why_unreadable(error)) from error
     value = change(table.get(option))
     if value is None:
@@ -308,6 +310,16 @@ def _with_value(data: bytes, name: str, change: Callable[[Any], object | None]) 
     else:
         table[option] = value
     return tomlkit.dumps(document).encode("utf-8")
+
+
+def _parsed(written: str) -> TOMLDocument:
+    import tomlkit  # noqa: PLC0415  as above
+    from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415
+
+    try:
+        return tomlkit.parse(written)
+    except TOMLKitError as error:  # not all of them are a ValueError
+        raise ValueError(str(error)) from error
 
 
 def _undisturbed(folder: Path) -> AbstractContextManager[None]:
