@@ -40,6 +40,8 @@ def test_four_times_the_text_takes_about_four_times_as_long(
     grown = {case: growth(WORK[step], *case) for case in tried}
     worst = max(grown, key=lambda case: grown[case])
 
-    tally(f"patterns tried on {step}; the worst growth for four times the text",
-          f"{len(tried)}; {grown[worst]:.1f}")
+    tally(
+        f"patterns tried on {step}; the worst growth for four times the text",
+        f"{len(tried)}; {grown[worst]:.1f}",
+    )
     assert grown[worst] < MOST, worst

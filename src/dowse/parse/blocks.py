@@ -14,8 +14,8 @@ from tree_sitter import Language, Node, Parser, Tree, TreeCursor
 from dowse import limits
 from dowse.deadline import Deadline
 from dowse.parse.fences import read_fence, read_long_fence
-from dowse.text.lines import LineNumbers
 from dowse.parse.skeleton import NESTED_TOO_DEEP, block_skeleton
+from dowse.text.lines import LineNumbers
 from dowse.types import Block, BlockKind, CodeBlock
 
 _LANGUAGE = Language(tree_sitter_markdown.language())
