@@ -27,7 +27,7 @@ from dowse.types import ChunkKey
 _META = "meta.json"  # the one file of those below that is ever replaced
 _FEW = 1000  # chunks that are built again in less than a second, whatever share was deleted
 _SHARE = 0.05  # so that each deleted chunk costs at most building twenty
-_HEAP = 60_000_000  # bytes that tantivy may fill before it writes a segment
+_HEAP = 30_000_000  # bytes that tantivy may fill before it writes a segment; few files need as much
 
 
 class KeywordReplica:
