@@ -1,4 +1,4 @@
-"""The worst documents known: each once filled memory or disk, took very long, or came close to it."""
+"""The worst documents known: each filled memory or disk, took very long, or came close to it."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ WORST: dict[str, Maker] = {
     "one word": _repeated("a"),
     "one line of signs": _letters("abcXYZ012_-./:"),
     "control characters": _repeated("\x01\x1f\x7f "),
-    "distinct words": lambda size: _numbered("w{:x} ")(size),
+    "distinct words": _numbered("w{:x} "),
     "distinct short words": lambda size: " ".join(
         f"{n:x}g" for n in range(70_000, 70_000 + size // 7)
     ),

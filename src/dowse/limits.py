@@ -86,8 +86,8 @@ ENTRY = 200
 
 # ── Words ────────────────────────────────────────────────────────────────────
 
-FIELD_CHARACTERS = 2_000
-"""Characters of a document's fields that weigh in each of its chunks."""
+FIELD_CHARACTERS = 1_000
+"""Characters of a document's fields that weigh in each of its chunks, however many there are."""
 
 WORDS = 50_000
 """Distinct words of a document that the vocabulary takes."""

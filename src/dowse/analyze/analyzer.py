@@ -115,15 +115,7 @@ def _plain(text: str) -> str:
 
 
 def _texts(fields: Fields, header_path: Sequence[str], text: str) -> Iterator[tuple[str, str]]:
-    joined = {
-        "title": fields.title,
-        "keywords": "\n".join(fields.keywords),
-        "description": fields.description,
-        "tags": "\n".join(fields.tags),
-        "aliases": "\n".join(fields.aliases),
-        "author": "\n".join(fields.author),
-        "category": fields.category,
-    }
+    joined = fields.texts()
     # They are repeated in every chunk of a document, however many there are.
     room = limits.FIELD_CHARACTERS
     for name, written in joined.items():

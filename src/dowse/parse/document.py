@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dowse import limits
 from dowse.deadline import Deadline
 from dowse.parse.blocks import Outline, read_blocks
 from dowse.parse.fields import read_fields
@@ -43,15 +44,18 @@ def parse(
     headings = read_headings(text, outline, definitions, deadline)
     references = read_references(text, outline, definitions, lines, deadline)
     fields = read_fields(front)
+    fields = replace(
+        fields,
+        title=fields.title or fallback_title(id, headings),
+        tags=without_repeats([*fields.tags, *references.tags.values()]),
+    )
+    if sum(map(len, fields.texts().values())) > limits.FIELD_CHARACTERS:
+        outline.cuts["fields"] = 0
     return Document(
         id=id,
         text=text,
         body=front.body,
-        fields=replace(
-            fields,
-            title=fields.title or fallback_title(id, headings),
-            tags=without_repeats([*fields.tags, *references.tags.values()]),
-        ),
+        fields=fields,
         headings=headings,
         blocks=tuple(outline.blocks),
         code_blocks=tuple(outline.code_blocks),

@@ -65,7 +65,10 @@ def _usable(
     """The entries of a list, without those that are too long, or too many."""
     kept = tuple(filter(usable, names))[:most]
     if len(kept) < len(names):
-        what = f"{keys[0]} has more than {most:,} entries, or one that is too long; the others are used"
+        what = (
+            f"{keys[0]} has more than {most:,} entries, or one that is too long, which were "
+            "ignored; shorten it"
+        )
         _note(front, _key_of(front, keys), what)
     return kept
 

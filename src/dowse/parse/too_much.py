@@ -13,6 +13,10 @@ NESTED_TOO_DEEP = (
 _SPLIT = "split the document to have all of them found"
 
 TOO_MUCH = {
+    "fields": (
+        f"title, keywords, tags and the like have more than {limits.FIELD_CHARACTERS:,} "
+        "characters, of which only the first weigh in each passage; filters use all of them"
+    ),
     "brackets": "too many brackets to look for links; break the line to have them found",
     "line": (
         f"the line has more than {limits.WINDOW:,} characters and was read as plain text; "

@@ -56,6 +56,18 @@ class Fields:
     created: float | None = None
     modified: float | None = None  # what the frontmatter says, not the file's time
 
+    def texts(self) -> dict[str, str]:
+        """The texts that can be searched for, by field."""
+        return {
+            "title": self.title,
+            "keywords": "\n".join(self.keywords),
+            "description": self.description,
+            "tags": "\n".join(self.tags),
+            "aliases": "\n".join(self.aliases),
+            "author": "\n".join(self.author),
+            "category": self.category,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Heading:

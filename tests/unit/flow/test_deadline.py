@@ -22,7 +22,7 @@ PARAGRAPHS = "# Heading\n\nSome text with a [[link]] and a #tag.\n\n" * 50
 def deadline_of(looks: int) -> Deadline:
     """A deadline whose clock goes on by a second whenever it is looked at."""
     ticks: Iterator[int] = count()
-    return Deadline(looks, clock=lambda: float(next(ticks)))
+    return Deadline(looks, clock=lambda: float(next(ticks)), pause=0.0)
 
 
 def test_a_deadline_passes_once_its_time_is_over() -> None:
@@ -32,6 +32,15 @@ def test_a_deadline_passes_once_its_time_is_over() -> None:
 
     with pytest.raises(TookTooLong, match="2 seconds"):
         deadline.check()
+
+
+def test_a_deadline_looks_at_its_clock_only_now_and_then() -> None:
+    ticks: Iterator[int] = count()
+    deadline = Deadline(1000, clock=lambda: float(next(ticks)), pause=600.0)
+    for _ in range(100):
+        deadline.check()
+
+    assert next(ticks) == 2
 
 
 def test_a_deadline_without_a_limit_never_passes() -> None:
