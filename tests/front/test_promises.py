@@ -23,14 +23,14 @@ from dowse.service import Service
 from dowse.workspace import Workspace
 from mcp_client import with_client
 
-_SECRET = "lighthouse-keeper"  # only in the file outside
+_OUTSIDE = "lighthouse-keeper"  # only in the file outside
 _DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture
 def enclosed(vault: Path, dowse: Dowse) -> Path:
     """A vault with links that lead out of it, next to a file that is none of its documents."""
-    (vault.parent / "outside.md").write_text(f"# Outside\n\n{_SECRET}\n")
+    (vault.parent / "outside.md").write_text(f"# Outside\n\n{_OUTSIDE}\n")
     (vault / "leads-out.md").symlink_to(vault.parent / "outside.md")
     (vault / "folder-out").symlink_to(vault.parent)
     (vault / "links.md").write_text("# Links\n\n[out](../outside.md) ![[../outside]] [[outside]]\n")
@@ -65,8 +65,8 @@ def test_the_command_line_reads_nothing_outside_the_roots(enclosed: Path, dowse:
     for way in _ways_out(enclosed):
         for line in (["get", way], ["related", way], ["explain", "outside", "--doc", way]):
             result = dowse(*line, "-p", "vault")
-            assert _SECRET not in result.out + result.err, line
-    assert dowse("search", _SECRET, "-p", "vault", "--json").json["hits"] == []
+            assert _OUTSIDE not in result.out + result.err, line
+    assert dowse("search", _OUTSIDE, "-p", "vault", "--json").json["hits"] == []
 
 
 def test_http_reads_nothing_outside_the_roots(enclosed: Path, service: Service) -> None:
@@ -76,8 +76,8 @@ def test_http_reads_nothing_outside_the_roots(enclosed: Path, service: Service) 
         for way in _ways_out(enclosed):
             for route in ("document", "related"):
                 answer = client.get(f"/api/v1/{route}", params={"reference": way})
-                assert _SECRET not in answer.text, (route, way)
-            assert _SECRET not in client.get(f"/{way}").text
+                assert _OUTSIDE not in answer.text, (route, way)
+            assert _OUTSIDE not in client.get(f"/{way}").text
 
 
 def test_mcp_reads_nothing_outside_the_roots(enclosed: Path, service: Service) -> None:
@@ -89,15 +89,15 @@ def test_mcp_reads_nothing_outside_the_roots(enclosed: Path, service: Service) -
             for way in _ways_out(enclosed)
         ]
 
-    assert not [answer for answer in with_client(server, work) if _SECRET in answer]
+    assert not [answer for answer in with_client(server, work) if _OUTSIDE in answer]
 
 
 def test_python_reads_nothing_outside_the_roots(enclosed: Path) -> None:
     with Library.open("vault") as notes:
-        assert all(_SECRET not in hit.text for hit in notes.search("outside", n=50).hits)
+        assert all(_OUTSIDE not in hit.text for hit in notes.search("outside", n=50).hits)
         for way in _ways_out(enclosed):
             try:
-                assert _SECRET not in notes.get(way).text
+                assert _OUTSIDE not in notes.get(way).text
             except DowseError:
                 continue
 

@@ -66,14 +66,15 @@ class Disk:
         return self._server.content(name, self.home)
 
 
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Disk]:
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disk]:
     if shutil.which("unshare") is None and not os.environ.get("CI"):
         pytest.skip("a disk of a chosen size needs unshare, of util-linux")
-    own = tmp_path / "own"
+    home = tmp_path_factory.mktemp("disk")
+    own = home / "own"
     folders = {f"DOWSE_{name.upper()}_DIR": str(own / name) for name in ("config", "data", "cache")}
-    with fork_server({**folders, "HOME": str(tmp_path)}, own_mounts=True) as server:
-        disk = Disk(tmp_path, server)
+    with fork_server({**folders, "HOME": str(home)}, own_mounts=True) as server:
+        disk = Disk(home, server)
         disk.prepare()
         yield disk
 
@@ -90,7 +91,7 @@ def test_a_full_disk_loses_nothing(
     before = disk.used()
     assert disk.run(line).code == 0
     pages = max(4, 2 * (disk.used() - before) // _PAGE)  # twice: files are copied before they go
-    tries = min(rounds(2, 40), pages)
+    tries = min(rounds(1, 40), pages)
     failed = 0
     for step in range(tries):
         disk.restore()
