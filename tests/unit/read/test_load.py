@@ -204,7 +204,7 @@ def test_files_are_opened_for_reading_only(write: Write, monkeypatch: pytest.Mon
 def test_a_file_that_is_converted_to_a_very_long_text_is_left_out(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse.read.load.convert", lambda *_: "x" * 1001)
+    monkeypatch.setitem(load.__globals__, "convert", lambda *_: "x" * 1001)
     source = write(b"small", "a.csv")
 
     with pytest.raises(Unreadable, match="Its text has 1,001 characters, the limit is 1,000"):
