@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
-from tests.front.web.test_serve import _serving
 
 from dowse.front.web.peers import is_another_user
+from front.web.test_serve import _serving
 
 _NOBODY = 65534
 _ASK = """
