@@ -83,3 +83,9 @@ class WeightsMissing(EmbedError):
 
 class EndpointFailed(EmbedError):
     """The embedding endpoint refused or did not answer."""
+
+
+def check_range(setting: str, value: float, low: float, high: float) -> None:
+    """Raises `BadSettings` when the value of a setting is not between two bounds."""
+    if not low <= value <= high:
+        raise BadSettings(f"{setting} must be between {low:g} and {high:g}.")

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 import msgspec
 
@@ -26,8 +26,9 @@ from dowse.embed import EmbedOptions
 from dowse.errors import BadSettings
 from dowse.flow.recipe import Recipe
 from dowse.present import AnswerOptions
-from dowse.presets import preset_values
+from dowse.presets import PRESETS, preset_values
 from dowse.read import ReadOptions
+from dowse.retrieve import Mode, modes_explained
 
 _PRESET = "search.preset"
 
@@ -83,6 +84,9 @@ SHORT_NAMES: Mapping[str, str] = {
 """What every door calls the settings that are chosen most often."""
 
 
+_CHOICES: Mapping[str, Any] = {"search.mode": Mode, _PRESET: Literal[("", *PRESETS)]}
+
+
 @cache
 def known_settings() -> dict[str, Setting]:
     """Every setting there is, by full name."""
@@ -90,9 +94,11 @@ def known_settings() -> dict[str, Setting]:
     for section, options in SECTIONS.items():
         hints = get_type_hints(options, include_extras=True)
         for one in dataclasses.fields(options):
-            meaning = next(iter(getattr(hints[one.name], "__metadata__", ())), "")
             name = f"{section}.{one.name}"
-            found[name] = Setting(name, get_type_hints(options)[one.name], one.default, meaning)
+            meaning = next(iter(getattr(hints[one.name], "__metadata__", ())), "")
+            meaning = f"{meaning} {modes_explained()}" if name == "search.mode" else meaning
+            kind = _CHOICES.get(name, get_type_hints(options)[one.name])
+            found[name] = Setting(name, kind, one.default, meaning)
     return found
 
 

@@ -56,9 +56,4 @@ def with_boosts(settings: Settings, changes: Changes) -> Settings:
 
 def _changed(settings: Recipe, wanted: Changes) -> Changes:
     """What of the wanted settings is not so yet."""
-    return {name: value for name, value in wanted.items() if _value(settings, name) != value}
-
-
-def _value(settings: Recipe, name: str) -> object:
-    section, _, option = name.partition(".")
-    return getattr(getattr(settings, section), option)
+    return {name: value for name, value in wanted.items() if settings.value(name) != value}

@@ -1,4 +1,4 @@
-"""Words of the documents that mean nearly what a query means."""
+"""Words of the documents that mean nearly the same as a query."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.errors import BadSettings
+from dowse.errors import check_range
+from dowse.retrieve.semantic import query_vector
+from dowse.search_state import SearchState
 from dowse.types import Matrix, Vector
 
 
@@ -14,16 +16,36 @@ from dowse.types import Matrix, Vector
 class ExpandOptions:
     """Whether words near the query are appended to it for the semantic search."""
 
-    enabled: Annotated[bool, "Append near words of the vocabulary to the query."] = False
-    terms: Annotated[int, "How many words at most, 1 to 50."] = 3
-    similarity: Annotated[float, "Least cosine between a word and the query, 0 to 1."] = 0.5
+    enabled: Annotated[
+        bool, "Add words of the documents that are close in meaning to the semantic query."
+    ] = False
+    terms: Annotated[int, "How many words to add at most (1–50)."] = 3
+    similarity: Annotated[
+        float, "Cosine to the query at or above which a word may be added (0–1)."
+    ] = 0.5
 
     def __post_init__(self) -> None:
         """Rejects what no query could be expanded by."""
-        if not 1 <= self.terms <= 50:
-            raise BadSettings("expand.terms must lie between 1 and 50.")
-        if not 0 <= self.similarity <= 1:
-            raise BadSettings("expand.similarity must lie between 0 and 1.")
+        check_range("expand.terms", self.terms, 1, 50)
+        check_range("expand.similarity", self.similarity, 0, 1)
+
+
+def expand_query(search: SearchState) -> None:
+    """Adds the words of the documents nearest to the query, for the semantic ranking."""
+    vector = query_vector(search)
+    if vector is None:
+        return
+    words, vectors = search.parts.words(search.reading)
+    known = set(search.parts.analyzer.vocabulary(search.query.text))
+    added = nearest_words(vector, words, vectors, known, search.of(ExpandOptions))
+    if added:
+        search.embedded_text = " ".join([search.query.text, *added])
+        search.vector = None  # of what was asked; the next one is of what is searched for
+
+
+def embeds_the_query(search: SearchState) -> bool:
+    """Whether a query is embedded; a hypothesis is embedded as it is."""
+    return "semantic" in search.strategies and not search.hypothesis
 
 
 def nearest_words(
@@ -33,7 +55,7 @@ def nearest_words(
     query_words: Collection[str],
     options: ExpandOptions,
 ) -> list[str]:
-    """The words nearest to the query that are not in it, nearest first; equals go by the alphabet.
+    """The words nearest to the query that are not in it, nearest first; ties in alphabetical order.
 
     `vectors` holds one row for each of `words`.
     """
