@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import Field, field, fields, make_dataclass
-from functools import cache
+from dataclasses import Field, field, make_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from dowse.flow.search_flow import SEARCH_FLOW
-from dowse.retrieve.strategies import STRATEGIES
+from dowse.flow.stages import SearchStage
+from dowse.retrieve.strategies import STRATEGIES, Strategy
 from dowse.search_state import SearchOptions
 
 Options = TypeVar("Options")
@@ -22,7 +22,7 @@ class Sections:
 
     def of(self, kind: type[Options]) -> Options:
         """The options of one class."""
-        options: Options = getattr(self, _section_of(type(self), kind))
+        options: Options = getattr(self, _SECTION_OF[kind])
         return options
 
     def value(self, setting: str) -> Any:
@@ -31,23 +31,16 @@ class Sections:
         return getattr(getattr(self, section), option)
 
 
-@cache
-def _section_of(recipe: type[Any], kind: type[Any]) -> str:
-    """The section whose options are of a class; the weights of fusion are added in a subclass."""
-    return next(one.name for one in fields(recipe) if issubclass(_class_of(one), kind))
-
-
-def _class_of(section: Field[Any]) -> type[Any]:
-    kind: type[Any] = section.default_factory  # type: ignore[assignment]  # every section has one
-    return kind
-
-
 def _sections() -> Iterator[tuple[str, type[Any]]]:
     yield "search", SearchOptions
-    for name, options in [(row.name, row.options) for row in (*STRATEGIES, *SEARCH_FLOW)]:
-        if options is not None:
-            yield name, options
+    rows: tuple[Strategy | SearchStage, ...] = (*STRATEGIES, *SEARCH_FLOW)
+    for row in rows:
+        if row.options is not None:
+            yield row.name, row.options
 
+
+# The weights of fusion are added in a subclass of its options.
+_SECTION_OF = {kind: name for name, options in _sections() for kind in options.__mro__}
 
 if TYPE_CHECKING:
 

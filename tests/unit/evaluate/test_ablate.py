@@ -17,9 +17,9 @@ from dowse.evaluate import (
     ablations,
 )
 from dowse.flow import Recipe
-from dowse.fuse.options import GatherOptions
-from dowse.refine.options import ThresholdOptions
-from dowse.retrieve import GraphOptions
+from dowse.fuse.gather import GatherOptions
+from dowse.refine.cuts import ThresholdOptions
+from dowse.retrieve.graph import GraphOptions
 from dowse.settings import Settings, change_recipe
 
 

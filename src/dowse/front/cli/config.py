@@ -145,8 +145,7 @@ def _project(call: Call) -> Project | None:
 
 def _shapes(chosen: Chosen) -> Iterator[SettingShape]:
     for name, setting in known_settings().items():
-        section, _, option = name.partition(".")
-        value = getattr(getattr(chosen.settings, section), option)
+        value = chosen.settings.value(name)
         origin = chosen.origins.get(name, "default")
         yield SettingShape(name, value, setting.default, origin, setting.meaning)
 
