@@ -14,7 +14,15 @@ from dowse.settings import Settings
 Changes = Mapping[str, Any]
 """Settings by their full names."""
 
-_MEANING = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # share of the rankings by vectors; words have the rest
+_MEANING = (
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+)  # share of the rankings by vectors; words have the rest
 _NORMALISE = ("ceiling", "minmax", "zscore")
 _GATHER = (0.0, 0.25, 0.5, 0.75)
 _BOOSTED = ("title", "headers", "keywords", "description", "tags")

@@ -190,8 +190,7 @@ def test_a_strategy_and_a_stage_take_two_files_each(library: Path) -> None:
     touched = {
         str(path)
         for path in files
-        if path not in same
-        or not filecmp.cmp(library / path, _SOURCE / path, shallow=False)
+        if path not in same or not filecmp.cmp(library / path, _SOURCE / path, shallow=False)
     }
     assert touched == {
         "retrieve/title.py",

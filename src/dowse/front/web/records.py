@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 import msgspec
 
@@ -179,7 +179,9 @@ class SwitchesShape:
 
 
 def _choices(setting: Setting) -> tuple[str, ...]:
-    return tuple(map(str, msgspec.json.schema(setting.type).get("enum", ())))
+    """All that a setting can be, in their order; empty is the choice of none."""
+    is_choice = get_origin(setting.type) is Literal
+    return tuple(str(one) for one in get_args(setting.type) if one) if is_choice else ()
 
 
 def _type(setting: Setting) -> SwitchType:
