@@ -18,6 +18,12 @@ A message says what happened; `hint` says what to do next, as a command where th
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+Options = TypeVar("Options")
+
 
 class DowseError(Exception):
     """Something went wrong that the user can understand and mend."""
@@ -85,7 +91,24 @@ class EndpointFailed(EmbedError):
     """The embedding endpoint refused or did not answer."""
 
 
-def check_range(setting: str, value: float, low: float, high: float) -> None:
+def check_range(setting: str, value: float, low: float, high: float = math.inf) -> None:
     """Raises `BadSettings` when the value of a setting is not between two bounds."""
     if not low <= value <= high:
-        raise BadSettings(f"{setting} must be between {low:g} and {high:g}.")
+        bounds = f"between {low:g} and {high:g}" if high < math.inf else f"at least {low:g}"
+        raise BadSettings(f"{setting} must be {bounds}.")
+
+
+def in_range(
+    section: str, **bounds: tuple[float, float]
+) -> Callable[[type[Options]], type[Options]]:
+    """Makes options check their bounds; it goes between `@dataclass` and the class."""
+
+    def check(options: object) -> None:
+        for name, (low, high) in bounds.items():
+            check_range(f"{section}.{name}", getattr(options, name), low, high)
+
+    def checked(kind: type[Options]) -> type[Options]:
+        kind.__post_init__ = check  # type: ignore[attr-defined]  # what `@dataclass` calls
+        return kind
+
+    return checked

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
 
-from dowse.errors import BadSettings
+from dowse.errors import in_range
 from dowse.ports import Analyzer, Embedder, Reading, Reranker
 from dowse.types import (
     ChunkKey,
@@ -43,6 +43,7 @@ class StageOptions(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+@in_range("search", top_n=(1, math.inf), top_k=(0, math.inf))
 class SearchOptions:
     """What a search returns, and where it looks."""
 
@@ -52,13 +53,6 @@ class SearchOptions:
     top_n: Annotated[int, "How many results at most, from 1."] = 5
     top_k: Annotated[int, "Candidates per strategy, at least 10; 0 means max(10, 2 × top_n)."] = 0
     fresh: Annotated[bool, "Leave out results whose file has been deleted since."] = True
-
-    def __post_init__(self) -> None:
-        """Rejects what no search could be run with."""
-        if self.top_n < 1:
-            raise BadSettings("search.top_n must be at least 1.")
-        if self.top_k < 0:
-            raise BadSettings("search.top_k must not be negative.")
 
     @property
     def candidates(self) -> int:

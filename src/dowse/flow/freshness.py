@@ -21,11 +21,6 @@ def drop_deleted(search: SearchState) -> None:
         search.drop("fresh", {n: "its file is gone" for n, one in places if one.document in gone})
 
 
-def wants_fresh(search: SearchState) -> bool:
-    """Whether results of deleted files are to be left out."""
-    return search.asked.fresh
-
-
 def is_gone(roots: Sequence[Root], document_id: str) -> bool:
     """Whether the file has been deleted; not when its whole root is out of reach."""
     root = _owner(roots, document_id)

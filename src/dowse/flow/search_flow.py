@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import field, make_dataclass
 from typing import Annotated, Any
 
-from dowse.flow.freshness import drop_deleted, wants_fresh
+from dowse.flow.freshness import drop_deleted
 from dowse.flow.stages import SearchStage
 from dowse.fuse.calibrate import CalibrateOptions, give_confidence
 from dowse.fuse.community import CommunityOptions, favour_communities
 from dowse.fuse.dynamic_weights import DynamicWeightsOptions, adjust_weights
-from dowse.fuse.fusion import FuseOptions, compares_scores, fuse
+from dowse.fuse.fusion import FuseOptions, fuse
 from dowse.fuse.gather import GatherOptions, gather
 from dowse.fuse.recency import RecencyOptions, prefer_recent
 from dowse.refine.cuts import ThresholdOptions, drop_unsure, has_threshold, keep_first
@@ -35,7 +35,6 @@ from dowse.retrieve.rankings import complete_scores, follow, followers, retrieve
 from dowse.retrieve.readable import ReadableOptions, trust_the_readable
 from dowse.retrieve.strategies import STRATEGIES
 from dowse.retrieve.understand import understand_query
-from dowse.search_state import SearchState
 
 
 def _with_weights(options: type[FuseOptions]) -> type[Any]:
@@ -51,22 +50,20 @@ def _with_weights(options: type[FuseOptions]) -> type[Any]:
     return make_dataclass(options.__name__, weights, bases=(options,), frozen=True, slots=True)
 
 
-def _reads_latin(search: SearchState) -> bool:
-    return search.reads_latin
-
+_NO_DIVERSITY = {"mmr": False, "max_chunks_per_doc": 0}
 
 SEARCH_FLOW: tuple[SearchStage, ...] = (
     SearchStage("understand", understand_query),
     SearchStage("classify", weigh_by_type, ClassifyOptions),
     SearchStage("expand", expand_query, ExpandOptions, when=embeds_the_query, needs_vectors=True),
     SearchStage("retrieve", retrieve),
-    SearchStage("graph", follow, when=lambda search: bool(followers(search))),
-    SearchStage("complete", complete_scores, when=compares_scores),
-    SearchStage("readable", trust_the_readable, ReadableOptions, when=_reads_latin),
+    SearchStage("graph", follow, when=lambda s: bool(followers(s))),
+    SearchStage("complete", complete_scores, when=lambda s: s.of(FuseOptions).method == "convex"),
+    SearchStage("readable", trust_the_readable, ReadableOptions, when=lambda s: s.reads_latin),
     SearchStage("community", favour_communities, CommunityOptions, multiplies=True),
     SearchStage("dynamic_weights", adjust_weights, DynamicWeightsOptions, replayed=True),
     SearchStage("fuse", fuse, _with_weights(FuseOptions), replayed=True),
-    SearchStage("fresh", drop_deleted, when=wants_fresh),
+    SearchStage("fresh", drop_deleted, when=lambda s: s.asked.fresh),
     SearchStage(
         "gather", gather, GatherOptions, off={"share": 0.0}, on={"share": 0.5}, replayed=True
     ),
@@ -79,30 +76,16 @@ SEARCH_FLOW: tuple[SearchStage, ...] = (
         replayed=True,
         multiplies=True,
     ),
+    # It changes no order.
+    SearchStage("calibrate", give_confidence, CalibrateOptions, always=True, ablated=False),
     SearchStage(
-        "calibrate",
-        give_confidence,
-        CalibrateOptions,
-        always=True,
-        ablated=False,  # it changes no order
-    ),
-    SearchStage(
-        "threshold",
-        drop_unsure,
-        ThresholdOptions,
-        off={"min_confidence": 0.0},
-        when=has_threshold,
+        "threshold", drop_unsure, ThresholdOptions, off={"min_confidence": 0.0}, when=has_threshold
     ),
     SearchStage("exact_dedup", drop_exact, ExactDedupOptions),
     SearchStage("near_dedup", drop_near, NearDedupOptions),
     SearchStage("semantic_dedup", drop_same_meaning, SemanticDedupOptions, needs_vectors=True),
-    SearchStage(
-        "diversity",
-        diversify,
-        DiversityOptions,
-        off={"mmr": False, "max_chunks_per_doc": 0},
-        ablated=False,  # an ablation compares its ways on short lists instead
-    ),
+    # An ablation compares its ways on short lists instead.
+    SearchStage("diversity", diversify, DiversityOptions, off=_NO_DIVERSITY, ablated=False),
     SearchStage("rerank", read_closely, RerankOptions, needs_vectors=True),
     SearchStage("parents", show_sections, ParentsOptions, ablated=False),  # it changes texts only
     SearchStage("top_n", keep_first),

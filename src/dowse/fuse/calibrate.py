@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from dowse.errors import BadSettings
+from dowse.errors import in_range
 from dowse.fuse.fusion import FuseOptions
 from dowse.search_state import SearchState
 
@@ -24,6 +24,7 @@ _FITTED_STRATEGIES = ("semantic", "keyword")
 
 
 @dataclass(frozen=True, slots=True)
+@in_range("calibrate", midpoint=(0, math.inf), steepness=(0, math.inf))
 class CalibrateOptions:
     """How a fused score becomes a confidence between 0 and 1."""
 
@@ -38,11 +39,6 @@ class CalibrateOptions:
     steepness: Annotated[
         float, "Of the sigmoid: how sharply confidence rises there; 0: the fusion's own."
     ] = 0.0
-
-    def __post_init__(self) -> None:
-        """Rejects a sigmoid that would fall."""
-        if self.steepness < 0 or self.midpoint < 0:
-            raise BadSettings("calibrate.midpoint and calibrate.steepness must not be negative.")
 
 
 @dataclass(frozen=True, slots=True)

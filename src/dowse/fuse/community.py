@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.errors import check_range
+from dowse.errors import in_range
 from dowse.search_state import SearchState
 
 
 @dataclass(frozen=True, slots=True)
+@in_range("community", boost=(1, 10))
 class CommunityOptions:
     """Whether documents that belong together by their links help each other."""
 
@@ -18,10 +19,6 @@ class CommunityOptions:
         bool, "Raise results whose document is in the link community of a top-ranked document."
     ] = False
     boost: Annotated[float, "What their score is multiplied by (1–10)."] = 1.1
-
-    def __post_init__(self) -> None:
-        """Rejects a boost that is none."""
-        check_range("community.boost", self.boost, 1, 10)
 
 
 def favour_communities(search: SearchState) -> None:

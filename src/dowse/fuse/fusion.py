@@ -67,8 +67,3 @@ def fuse(search: SearchState) -> None:
         search.candidates.append(candidate)
     search.fused = True
     search.sort()
-
-
-def compares_scores(search: SearchState) -> bool:
-    """Whether fusion compares scores, so that each ranking needs the scores of all candidates."""
-    return search.of(FuseOptions).method == "convex"

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.errors import check_range
+from dowse.errors import in_range
 from dowse.search_state import SearchState
 from dowse.types import Place
 
 
 @dataclass(frozen=True, slots=True)
+@in_range("gather", share=(0, 1))
 class GatherOptions:
     """How much a chunk gains from the rest of its document."""
 
@@ -21,10 +22,6 @@ class GatherOptions:
         float,
         "Share of a result's score that comes from the best chunks of its document (0–1); 0: off.",
     ] = 0.5
-
-    def __post_init__(self) -> None:
-        """Rejects a share that is none."""
-        check_range("gather.share", self.share, 0, 1)
 
 
 def gather(search: SearchState) -> None:

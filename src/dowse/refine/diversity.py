@@ -5,6 +5,7 @@ Maximal marginal relevance (Carbonell and Goldstein, 1998), or a limit for each 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dowse.errors import BadSettings, check_range
+from dowse.errors import in_range
 from dowse.refine.cosines import cosines, directions
 from dowse.refine.parents import ParentsOptions
 from dowse.refine.rerank import RerankOptions
@@ -21,6 +22,7 @@ from dowse.types import Vector
 
 
 @dataclass(frozen=True, slots=True)
+@in_range("diversity", balance=(0, 1), max_chunks_per_doc=(0, math.inf))
 class DiversityOptions:
     """Whether results are chosen to differ from each other."""
 
@@ -29,12 +31,6 @@ class DiversityOptions:
     max_chunks_per_doc: Annotated[
         int, "Results of one document at most; 0: no limit. Not used with MMR."
     ] = 0
-
-    def __post_init__(self) -> None:
-        """Rejects what nothing could be chosen by."""
-        check_range("diversity.balance", self.balance, 0, 1)
-        if self.max_chunks_per_doc < 0:
-            raise BadSettings("diversity.max_chunks_per_doc must not be negative.")
 
 
 def diversify(search: SearchState) -> None:

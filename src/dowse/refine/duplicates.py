@@ -16,7 +16,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.errors import check_range
+from dowse.errors import in_range
 from dowse.refine.cosines import cosines, directions
 from dowse.search_state import SearchState
 from dowse.types import Vector
@@ -39,6 +39,7 @@ class ExactDedupOptions:
 
 
 @dataclass(frozen=True, slots=True)
+@in_range("near_dedup", similarity=(0, 1))
 class NearDedupOptions:
     """Whether nearly the same text is shown once only."""
 
@@ -49,12 +50,9 @@ class NearDedupOptions:
         " (0–1).",
     ] = 0.9
 
-    def __post_init__(self) -> None:
-        """Rejects a similarity that cannot be."""
-        check_range("near_dedup.similarity", self.similarity, 0, 1)
-
 
 @dataclass(frozen=True, slots=True)
+@in_range("semantic_dedup", similarity=(0, 1))
 class SemanticDedupOptions:
     """Whether what means the same is shown once only."""
 
@@ -62,10 +60,6 @@ class SemanticDedupOptions:
     similarity: Annotated[
         float, "Cosine similarity at or above which two passages count as duplicates (0–1)."
     ] = 0.85
-
-    def __post_init__(self) -> None:
-        """Rejects a cosine out of range."""
-        check_range("semantic_dedup.similarity", self.similarity, 0, 1)
 
 
 def drop_exact(search: SearchState) -> None:

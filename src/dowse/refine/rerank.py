@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.errors import EmbedError, check_range
+from dowse.errors import EmbedError, in_range
 from dowse.search_state import SearchState
 from dowse.types import embedding_text
 
 
 @dataclass(frozen=True, slots=True)
+@in_range("rerank", mix=(0, 1), top_n=(1, 1000))
 class RerankOptions:
     """Whether the first results are read once more, together with the query."""
 
@@ -25,11 +26,6 @@ class RerankOptions:
         float,
         "Share of the reranker in the score (0–1); 0: 0.2 without a model of its own, 1 with one.",
     ] = 0.0
-
-    def __post_init__(self) -> None:
-        """Rejects what nothing could be reranked with."""
-        check_range("rerank.mix", self.mix, 0, 1)
-        check_range("rerank.top_n", self.top_n, 1, 1000)
 
 
 def read_closely(search: SearchState) -> None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
-from dowse.errors import check_range
+from dowse.errors import in_range
 from dowse.retrieve.lexing import lex
 from dowse.retrieve.strategies import STRATEGIES
 from dowse.search_state import SearchState
@@ -35,6 +35,7 @@ _PLACE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
+@in_range("classify", **dict.fromkeys(get_args(QueryType), (0, 10)))
 class ClassifyOptions:
     """Whether the kind of a query changes the weights, and by how much."""
 
@@ -48,11 +49,6 @@ class ClassifyOptions:
     exploratory: Annotated[float, "Multiplies the semantic weight of all other queries (0–10)."] = (
         1.3
     )
-
-    def __post_init__(self) -> None:
-        """Rejects factors that no weight could be multiplied by."""
-        for kind in get_args(QueryType):
-            check_range(f"classify.{kind}", getattr(self, kind), 0, 10)
 
     def multipliers(self, kind: QueryType) -> dict[str, float]:
         """The factor for the weight of each strategy."""

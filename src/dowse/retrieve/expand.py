@@ -6,13 +6,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.errors import check_range
+from dowse.errors import in_range
 from dowse.retrieve.semantic import query_vector
 from dowse.search_state import SearchState
 from dowse.types import Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True)
+@in_range("expand", terms=(1, 50), similarity=(0, 1))
 class ExpandOptions:
     """Whether words near the query are appended to it for the semantic search."""
 
@@ -23,11 +24,6 @@ class ExpandOptions:
     similarity: Annotated[
         float, "Cosine to the query at or above which a word may be added (0–1)."
     ] = 0.5
-
-    def __post_init__(self) -> None:
-        """Rejects what no query could be expanded by."""
-        check_range("expand.terms", self.terms, 1, 50)
-        check_range("expand.similarity", self.similarity, 0, 1)
 
 
 def expand_query(search: SearchState) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.errors import check_range
+from dowse.errors import in_range
 from dowse.ports import Reading
 from dowse.search_state import SearchState
 from dowse.types import Keys, Ranking, Scores
@@ -15,6 +15,7 @@ _BLOCK = 200  # chunks that are looked up at a time
 
 
 @dataclass(frozen=True, slots=True)
+@in_range("graph", depth=(1, 5))
 class GraphOptions:
     """Whether links between documents are a strategy of their own."""
 
@@ -22,10 +23,6 @@ class GraphOptions:
         False
     )
     depth: Annotated[int, "How many links away a document may be (1–5)."] = 1
-
-    def __post_init__(self) -> None:
-        """Rejects a depth that finds nothing, or everything."""
-        check_range("graph.depth", self.depth, 1, 5)
 
 
 def rank_by_links(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:

@@ -50,12 +50,7 @@ STRATEGIES: tuple[Strategy, ...] = (
         favoured_by="exploratory",
     ),
     Strategy(
-        "keyword",
-        rank_by_keyword,
-        "words",
-        "by words",
-        alone="Words only",
-        favoured_by="factual",
+        "keyword", rank_by_keyword, "words", "by words", alone="Words only", favoured_by="factual"
     ),
     Strategy(
         "code",

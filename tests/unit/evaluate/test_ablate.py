@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_every_stage_with_a_switch_is_switched() -> None:
     apart = {"parents.enabled", "calibrate.enabled"}
     switches = {
         f"{section}.enabled"
-        for section in recipe.__slots__
+        for section in (one.name for one in fields(recipe))
         if hasattr(getattr(recipe, section), "enabled")
     }
     assert switches - apart <= switched
