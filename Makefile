@@ -3,11 +3,12 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+AUDIT  := .venv-audit
 DEMO   := .demo
 # The demo keeps its projects to itself; the model weights are shared with every other use of dowse.
 IN_DEMO := DOWSE_CONFIG_DIR=$(DEMO)/config DOWSE_DATA_DIR=$(DEMO)/data
 
-.PHONY: demo test check torture lock weights docs eval clean
+.PHONY: demo test check torture lock weights docs eval audit audit-lock clean
 
 demo: $(VENV)/installed weights
 	@$(IN_DEMO) $(BIN)/dowse index examples/vault -p demo
@@ -52,5 +53,25 @@ eval: $(VENV)/installed weights
 	$(BIN)/python benchmarks/defaults.py $(DATA)
 	$(BIN)/python benchmarks/confidence.py $(DATA)
 
+# Known vulnerabilities, licences and a bill of materials of everything in the lock file.
+# Its tools are in an environment of their own; it fails when nothing could be looked up.
+audit: $(VENV)/installed $(AUDIT)/installed
+	@rm -rf build/audit && mkdir -p build/audit
+	-$(AUDIT)/bin/pip-audit --require-hashes --disable-pip -r requirements.lock --progress-spinner off \
+	  -f json -o build/audit/vulnerabilities.json 2> build/audit/pip-audit.log
+	$(AUDIT)/bin/pip-licenses --python $(BIN)/python --from=mixed --format=json --output-file build/audit/licences.json
+	$(AUDIT)/bin/cyclonedx-py environment $(BIN)/python --pyproject pyproject.toml --of JSON -o build/audit/bom.json
+	$(BIN)/python tools/audit.py build/audit
+
+$(AUDIT)/installed: tools/audit.lock
+	$(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/pip install --quiet --require-hashes -r tools/audit.lock
+	@touch $@
+
+audit-lock:
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile tools/audit.in --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make audit-lock" --output-file tools/audit.lock
+
 clean:
-	rm -rf $(VENV) $(DEMO)
+	rm -rf $(VENV) $(AUDIT) $(DEMO)

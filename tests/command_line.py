@@ -17,6 +17,13 @@ from typing import Any
 
 DOWSE = str(Path(sys.executable).with_name("dowse"))
 
+# A shell starts what runs in the background with Ctrl-C ignored, and children inherit that.
+_WITH_CTRL_C = """
+import os, signal, sys
+signal.signal(signal.SIGINT, getattr(signal, sys.argv[1]))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
 
 @dataclass(frozen=True)
 class Result:
@@ -30,6 +37,12 @@ class Result:
 
 
 Dowse = Callable[..., Result]
+
+
+def with_ctrl_c(*line: object, ignored: bool = False) -> list[str]:
+    """A line that can be stopped with Ctrl-C, or cannot, wherever the tests were started."""
+    how = "SIG_IGN" if ignored else "SIG_DFL"
+    return [sys.executable, "-c", _WITH_CTRL_C, how, *map(str, line)]
 
 
 def process(*arguments: object, **environment: str) -> subprocess.CompletedProcess[bytes]:

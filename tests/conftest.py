@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from vaults import close_engines
+
+_MEMORY = Path("/dev/shm")  # noqa: S108  (pytest makes a private folder in it)
+if os.access(
+    _MEMORY, os.W_OK
+):  # dowse syncs what it writes: on a disk, that takes most of the time
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from dowse.ports import Reading
@@ -30,6 +31,24 @@ def content(reading: Reading) -> dict[str, Any]:
         "keyword": _found(reading, reading.vocabulary(40), chunks),
         "vectors": _nearest(reading),
     }
+
+
+def keyword_scores(reading: Reading) -> dict[str, Any]:
+    """How each chunk scores for frequent words, alone, in pairs and in code.
+
+    To six digits: tantivy adds up single floats in an order that depends on its segments.
+    """
+    words = reading.vocabulary(30)
+    queries = [[word] for word in words] + [list(two) for two in pairwise(words)]
+    scores = {}
+    for search in (reading.keyword, reading.code):
+        for query in queries:
+            found = dict(search(query, 1_000_000))
+            scores[f"{search.__name__} {query}"] = sorted(
+                (one.document.id, one.chunk.id, f"{found[one.key]:.5g}")
+                for one in reading.chunks(list(found))
+            )
+    return scores
 
 
 def _found(

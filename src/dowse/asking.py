@@ -196,7 +196,8 @@ class Asking:
     # ── The stamp ────────────────────────────────────────────────────────────
 
     def _wanted(self) -> WantedStamp:
-        return wanted_stamp(self.settings.chunk, self._parts.analyzer, self._parts.embedder)
+        settings, parts = self.settings, self._parts
+        return wanted_stamp(settings.read, settings.chunk, parts.analyzer, parts.embedder)
 
     def _check_stamp(self, stamp: Stamp, wanted: WantedStamp) -> None:
         mismatches = wanted.mismatches(stamp)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dowse.asking import Asking
-from dowse.errors import Damaged, Locked, Refused, StampMismatch
+from dowse.errors import Damaged, DowseError, Locked, Refused, StampMismatch
 from dowse.flow import (
     IndexReport,
 )
@@ -95,6 +95,7 @@ class Engine(Asking):
                 stamp = wanted.whole
                 writing.start(stamp)
             self._check_stamp(stamp, wanted)
+            writing.note_roots([str(root) for root in self.project.own_roots])
             report = run_indexing(
                 self.project.named_roots,
                 paths,
@@ -185,7 +186,7 @@ class Engine(Asking):
         try:
             with self._parts.store.write(wait=0):
                 return ""
-        except Locked as error:
+        except DowseError as error:  # or nothing can be written, which is no damage
             return error.message
 
     def mismatches(self) -> list[str]:

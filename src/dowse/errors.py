@@ -18,22 +18,21 @@ A message says what happened; `hint` says what to do next, as a command where th
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import TypeVar
-
-Options = TypeVar("Options")
+from dowse.masking import hide_secrets
 
 
 class DowseError(Exception):
-    """Something went wrong that the user can understand and mend."""
+    """Something went wrong that the user can understand and mend.
+
+    Its message never shows the secrets of an address, whatever it is made of.
+    """
 
     exit_code = 1
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = hide_secrets(message)
+        self.hint = hide_secrets(hint)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
@@ -89,26 +88,3 @@ class WeightsMissing(EmbedError):
 
 class EndpointFailed(EmbedError):
     """The embedding endpoint refused or did not answer."""
-
-
-def check_range(setting: str, value: float, low: float, high: float = math.inf) -> None:
-    """Raises `BadSettings` when the value of a setting is not between two bounds."""
-    if not low <= value <= high:
-        bounds = f"between {low:g} and {high:g}" if high < math.inf else f"at least {low:g}"
-        raise BadSettings(f"{setting} must be {bounds}.")
-
-
-def in_range(
-    section: str, **bounds: tuple[float, float]
-) -> Callable[[type[Options]], type[Options]]:
-    """Makes options check their bounds; it goes between `@dataclass` and the class."""
-
-    def check(options: object) -> None:
-        for name, (low, high) in bounds.items():
-            check_range(f"{section}.{name}", getattr(options, name), low, high)
-
-    def checked(kind: type[Options]) -> type[Options]:
-        kind.__post_init__ = check  # type: ignore[attr-defined]  # what `@dataclass` calls
-        return kind
-
-    return checked

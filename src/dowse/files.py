@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import shutil
+import stat
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
+
+from dowse.errors import Locked
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
+_OTHERS = 0o077  # the rights of the group and of everybody
+_PATIENCE = 30.0  # seconds that a change waits for those of other processes
+_POLL = 0.01  # seconds between two looks at a lock: a change takes about as long
 
 
 def make_private_folder(path: Path) -> None:
@@ -22,6 +30,60 @@ def make_private_folder(path: Path) -> None:
             folder.mkdir(PRIVATE_FOLDER)
             folder.chmod(PRIVATE_FOLDER)  # a strict umask may have taken the user's own rights
             sync_folder(folder.parent)
+
+
+def create_private_file(path: Path) -> None:
+    """Creates an empty file that only the user can read, whatever the umask, unless it exists."""
+    with suppress(FileExistsError):
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE)
+        os.close(descriptor)
+        path.chmod(PRIVATE_FILE)  # a strict umask may have taken the user's own rights
+
+
+def close_tree(folder: Path) -> None:
+    """Makes a folder and everything in it private, as far as it belongs to the user.
+
+    For files that libraries create with the rights of the umask, and for those of older versions.
+    """
+    for path in _entries(folder):
+        close_to_others(path)
+
+
+def close_to_others(path: Path) -> None:
+    """Takes the rights of all others from a file or a folder; a link stays as it is."""
+    with suppress(OSError):  # somebody else's file, a read-only disk, or removed meanwhile
+        mode = path.lstat().st_mode
+        if mode & _OTHERS and not stat.S_ISLNK(mode):
+            path.chmod(PRIVATE_FOLDER if stat.S_ISDIR(mode) else PRIVATE_FILE)
+
+
+def open_paths(folder: Path) -> list[Path]:
+    """What others can read or write in a folder, the folder itself included.
+
+    What is in a folder that others cannot enter is safe, whatever its own rights.
+    """
+    return [path for path in _entries(folder, entered_by=_OTHERS) if _rights(path) & _OTHERS]
+
+
+def _entries(folder: Path, entered_by: int = 0o777) -> Iterator[Path]:
+    """A folder and all in it, links not followed; folders that these rights do not open end it."""
+    yield folder
+    if _rights(folder) & entered_by & 0o111:
+        with suppress(OSError):
+            for entry in sorted(os.scandir(folder), key=lambda one: one.name):
+                if entry.is_dir(follow_symlinks=False):
+                    yield from _entries(Path(entry.path), entered_by)
+                elif not entry.is_symlink():
+                    yield Path(entry.path)
+
+
+def _rights(path: Path) -> int:
+    """The permission bits of a path; none for a link, or where there is nothing."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return 0
+    return 0 if stat.S_ISLNK(mode) else stat.S_IMODE(mode)
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
@@ -49,15 +111,56 @@ def replace_file(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
 def update_file(path: Path, change: Callable[[bytes | None], bytes]) -> None:
     """Replaces a file with what `change` makes of its content (None: there is no file yet).
 
-    A lock beside the file makes concurrent updates wait for each other, so none is lost.
+    A lock next to the file makes concurrent updates wait for each other, so none is lost.
     """
     make_private_folder(path.parent)
-    with FileLock(path.with_name(f".{path.name}.lock"), timeout=10, mode=PRIVATE_FILE):
+    with locked(path):
+        for left in path.parent.glob(f".{glob.escape(path.name)}-*"):  # by a killed process
+            left.unlink(missing_ok=True)
         try:
             before = path.read_bytes()
         except FileNotFoundError:
             before = None
         replace_file(path, change(before))
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keeps other processes away from a path; raises `Locked` when one does not end."""
+    lock = FileLock(path.with_name(f".{path.name}.lock"), mode=PRIVATE_FILE)
+    try:
+        lock.acquire(timeout=_PATIENCE, poll_interval=_POLL)
+    except Timeout:
+        raise Locked(
+            f"{path} is being changed by another process.", "Wait for it to end, or stop it."
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def move_folder(old: Path, new: Path) -> None:
+    """Gives a folder another place; afterwards, it survives a power cut."""
+    old.rename(new)
+    for parent in {new.parent, old.parent}:
+        sync_folder(parent)
+
+
+def remove_folder(folder: Path) -> None:
+    """Removes a folder and what is in it, as far as that is possible."""
+    shutil.rmtree(folder, ignore_errors=True)
+    sync_folder(folder.parent)
+
+
+def sync_tree(folder: Path) -> None:
+    """Makes all the files and folders below a folder survive a power cut."""
+    for path in (*folder.rglob("*"), folder):
+        if path.is_dir():
+            sync_folder(path)
+        else:
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:

@@ -32,6 +32,11 @@ class Locations:
         """One folder per project."""
         return self.data / "projects"
 
+    @property
+    def evaluations(self) -> Path:
+        """Copies of collections, each with an index."""
+        return self.cache / "evaluations"
+
 
 def locations() -> Locations:
     """The folders that DOWSE_*_DIR name, else those of the XDG base directories."""

@@ -11,6 +11,7 @@ from dowse.types import (
     ChunkKey,
     Condition,
     Counts,
+    Debt,
     DocumentEntry,
     Edge,
     EmbeddedBatch,
@@ -118,6 +119,10 @@ class Reading(Protocol):
 
     def stamp(self) -> Stamp | None:
         """What the index was built with; None while it is new."""
+        ...
+
+    def roots(self) -> list[str]:
+        """The folders that the index was made of, as far as it knows."""
         ...
 
     def files(self) -> dict[str, FileState]:
@@ -232,6 +237,10 @@ class Writing(Reading, Protocol):
         """Empties the index and stamps it; known vectors are kept."""
         ...
 
+    def note_roots(self, roots: Sequence[str]) -> None:
+        """Notes which folders the index is made of, so that its project can be restored."""
+        ...
+
     def apply(self, batch: Batch) -> None:
         """Takes a batch in one transaction: after a crash all of it is there, or nothing."""
         ...
@@ -240,12 +249,24 @@ class Writing(Reading, Protocol):
         """Keeps vectors by text key; chunks that were waiting for one of them get it."""
         ...
 
+    def owed(self) -> frozenset[Debt]:
+        """What has not been done since documents last changed, also when that run was killed.
+
+        A batch that changes documents owes it, in its own transaction; `set_communities` and
+        `tidy` pay it.
+        """
+        ...
+
     def set_communities(self, communities: Mapping[str, int]) -> None:
         """Replaces the communities."""
         ...
 
-    def tidy(self, vocabulary: int) -> None:
-        """Gives back what nothing needs any more; so many words of the vocabulary are needed."""
+    def tidy(self, vocabulary: int, *, thorough: bool = False) -> None:
+        """Gives back what nothing needs any more; so many words of the vocabulary are needed.
+
+        Afterwards keyword search scores as in a fresh index, to within rounding. A large index of
+        which little was deleted may be left as it is, unless it is to be `thorough`.
+        """
         ...
 
 
@@ -253,8 +274,8 @@ class Store(Protocol):
     """Keeps an index.
 
     Promises: a reader sees one whole generation while a writer works, in this process or another;
-    there is one writer at a time, and it is named to a second one; after a crash at any moment the
-    index is as it was after the last batch. Several threads may read at once.
+    there is one writer at a time, and it is named to a second one; after a crash or a power cut at
+    any moment the index is as it was after the last batch. Several threads may read at once.
     Does not promise: that a batch is seen by readings that began before it ended.
     """
 

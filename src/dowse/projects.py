@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import re
-import shutil
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
+from dowse.decoding import UNREADABLE, read_small, why_unreadable
 from dowse.errors import BadSettings, NotFound, UsageError
+from dowse.files import (
+    locked,
+    make_private_folder,
+    move_folder,
+    remove_folder,
+    replace_file,
+    update_file,
+)
 from dowse.locations import Locations
+from dowse.privacy import secure
 from dowse.read import Root
 from dowse.store.embedded.lock import writer_lock
+from dowse.store.embedded.roots import noted_roots
 from dowse.types import Finding
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
 
 LOCAL_FILE = "dowse.toml"
 """The settings file that may lie with the documents."""
@@ -27,6 +40,7 @@ ELSEWHERE = "elsewhere"
 
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
 _INDEX = "index"  # the folder of the index in that of the project
+_ROOTS = "project.roots"  # where the file of a project says which folders it has
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +50,7 @@ class Project:
     name: str
     folder: Path  # where dowse keeps its index and the user's settings for it
     roots: tuple[Path, ...]  # absolute; the first is the home of unprefixed ids
+    agreed: tuple[Path, ...] = ()  # those of the roots that only hold while a dowse.toml is trusted
 
     @property
     def settings_file(self) -> Path:
@@ -46,6 +61,11 @@ class Project:
     def index_folder(self) -> Path:
         """Where its index lies."""
         return self.folder / _INDEX
+
+    @property
+    def own_roots(self) -> tuple[Path, ...]:
+        """The roots that are written down with the project."""
+        return tuple(root for root in self.roots if root not in self.agreed)
 
     def is_elsewhere(self, root: Path) -> bool:
         """Whether a root stands for a folder of the machine that the project was imported from."""
@@ -62,12 +82,14 @@ class Project:
         return named
 
 
-_AbsolutePath = Annotated[str, msgspec.Meta(pattern=r"^(/|[A-Za-z]:[/\\])")]
+_AbsolutePath = Annotated[
+    str, msgspec.Meta(pattern=r"^(/|[A-Za-z]:[/\\])[^\x00]*$", max_length=4096)
+]
 
 
 @dataclass(frozen=True, slots=True)
 class _ProjectTable:
-    roots: Annotated[list[_AbsolutePath], msgspec.Meta(min_length=1)]
+    roots: Annotated[list[_AbsolutePath], msgspec.Meta(min_length=1, max_length=1000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +103,7 @@ class Projects:
     """All projects of a user."""
 
     def __init__(self, locations: Locations) -> None:
+        self._locations = locations
         self._folder = locations.projects
 
     def all(self) -> list[Project]:
@@ -94,7 +117,7 @@ class Projects:
 
     def knows(self, name: str) -> bool:
         """Whether there is a project of this name, readable or not."""
-        return bool(_NAME.fullmatch(name)) and (self._folder / name / "project.toml").is_file()
+        return bool(_NAME.fullmatch(name)) and name in self._names()
 
     def get(self, name: str) -> Project:
         """The project of this name."""
@@ -115,10 +138,11 @@ class Projects:
         for root in roots:
             if not root.exists():
                 raise NotFound(f"{root} does not exist.", "Name a folder or a file that does.")
-        if name is None:
-            name = self.free_name(roots[0].stem if roots[0].is_file() else roots[0].name)
-        project = Project(self.check_new(name), self._folder / name, tuple(roots))
-        self._save(project)
+        with self._alone():
+            if name is None:
+                name = self.free_name(roots[0].stem if roots[0].is_file() else roots[0].name)
+            project = Project(self.check_new(name), self._folder / name, tuple(roots))
+            update_toml(project.settings_file, _ROOTS, [str(root) for root in roots])
         return project
 
     def check_new(self, name: str) -> str:
@@ -128,11 +152,12 @@ class Projects:
         return _checked(name)
 
     def adopt(self, folder: Path, name: str) -> Project:
-        """Takes in a project that was made in a folder beside the others, whole and at once."""
-        target = self._folder / self.check_new(name)
-        self._folder.mkdir(parents=True, exist_ok=True)
+        """Takes in a project that was made in another folder, whole and at once."""
+        target = self._folder / name
         try:
-            folder.rename(target)
+            with self._alone():
+                self.check_new(name)
+                move_folder(folder, target)
         except OSError as error:
             raise UsageError(
                 f"{target} cannot be made: {error.strerror}.", "Choose another name."
@@ -141,18 +166,23 @@ class Projects:
 
     def extend(self, project: Project, roots: Sequence[Path]) -> Project:
         """The project with further roots."""
-        new = [root for root in roots if root not in project.roots]
-        extended = Project(project.name, project.folder, (*project.roots, *new))
-        self._save(extended)
-        return extended
+        new = [str(root) for root in roots]
+
+        def extended(known: list[str] | None) -> list[str]:
+            # As the file has them now: another process may have added some.
+            return list(dict.fromkeys([*(known or map(str, project.roots)), *new]))
+
+        change_toml(project.settings_file, _ROOTS, extended)
+        return self._load(project.name)
 
     def rename(self, name: str, new_name: str) -> Project:
         """Gives a project another name."""
         project = self.get(name)
-        if new_name.casefold() in self._taken() - {name.casefold()}:
-            raise UsageError(f"There is a project {new_name!r} already.", "Choose another name.")
-        with _undisturbed(project.folder):
-            project.folder.rename(self._folder / _checked(new_name))
+        with self._alone(), _undisturbed(project.folder):
+            if new_name.casefold() in self._taken() - {name.casefold()}:
+                what = f"There is a project {new_name!r} already."
+                raise UsageError(what, "Choose another name.")
+            move_folder(project.folder, self._folder / _checked(new_name))
         return self._load(new_name)
 
     def remove(self, name: str) -> None:
@@ -160,10 +190,39 @@ class Projects:
         folder = self._folder / self._known(name)
         # Out of sight at once, so that nothing of it is left to a later project of the same name.
         trash = self._folder.with_name(f"trash-{uuid.uuid4().hex}")
-        with _undisturbed(folder):
-            folder.rename(trash)
+        with self._alone(), _undisturbed(folder):
+            move_folder(folder, trash)
         for left in self._folder.parent.glob("trash-*"):
-            shutil.rmtree(left, ignore_errors=True)
+            remove_folder(left)
+
+    def restore(self, name: str, roots: Sequence[Path] = ()) -> Project:
+        """Writes the file of a project again, over these roots or those that its index knows.
+
+        What is in the file now is kept next to it. Raises `UsageError` when the file can be read,
+        or nothing says which folders the project has.
+        """
+        folder = self._folder / self._known(name)
+        if self._is_readable(name):
+            raise UsageError(f"The project {name!r} can be read.", "There is nothing to restore.")
+        found = [str(root) for root in roots] or noted_roots(folder / _INDEX)
+        if not found:
+            raise UsageError(
+                f"The index of {name!r} does not say which folders it was made of.",
+                f"Name them: dowse project restore {name} PATH",
+            )
+        file = folder / "project.toml"
+        if file.is_file() and (broken := file.read_bytes()):
+            replace_file(file.with_suffix(".toml.broken"), broken)
+            file.unlink()
+        update_toml(file, _ROOTS, found)
+        return self._load(name)
+
+    def _is_readable(self, name: str) -> bool:
+        try:
+            self._load(name)
+        except BadSettings:
+            return False
+        return True
 
     def free_name(self, text: str) -> str:
         """A name that is like the text and not taken yet."""
@@ -177,13 +236,26 @@ class Projects:
             )
         return name
 
+    def _names(self) -> set[str]:
+        """All projects, also those whose file is lost: their index is still here."""
+        files = (*self._folder.glob("*/project.toml"), *self._folder.glob(f"*/{_INDEX}/index.db"))
+        return {file.relative_to(self._folder).parts[0] for file in files}
+
     def _taken(self) -> set[str]:
-        return {file.parent.name.casefold() for file in self._folder.glob("*/project.toml")}
+        return {name.casefold() for name in self._names()}
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keeps other processes from adding, renaming and removing projects meanwhile."""
+        make_private_folder(self._folder)
+        secure(self._locations)
+        with locked(self._folder / "projects"):  # a lock that no project can be called
+            yield
 
     def _found(self) -> Iterator[Project | BadSettings]:
-        for file in sorted(self._folder.glob("*/project.toml")):
+        for name in sorted(self._names()):
             try:
-                yield self._load(file.parent.name)
+                yield self._load(name)
             except BadSettings as error:
                 yield error
 
@@ -191,44 +263,78 @@ class Projects:
         folder = self._folder / name
         file = folder / "project.toml"
         try:
-            table = msgspec.toml.decode(file.read_bytes(), type=_ProjectFile).project
-        except (OSError, ValueError) as error:
+            table = msgspec.toml.decode(read_small(file), type=_ProjectFile).project
+        except UNREADABLE as error:
             raise BadSettings(
-                f"{file} cannot be read: {error}.",
-                f"Mend it, or remove the project with: dowse project remove {name}",
+                f"{file} cannot be read: {why_unreadable(error)}.",
+                _advice(name, known=bool(noted_roots(folder / _INDEX))),
             ) from error
         return Project(name, folder, tuple(Path(root) for root in table.roots))
 
-    def _save(self, project: Project) -> None:
-        project.folder.mkdir(parents=True, exist_ok=True)
-        update_toml(project.settings_file, "project.roots", [str(root) for root in project.roots])
-
 
 def update_toml(path: Path, name: str, value: object | None) -> None:
-    """Sets one value in a TOML file, or removes it, leaving all else as it stands."""
+    """Sets one value in a TOML file, or removes it, leaving all else as it is.
+
+    Concurrent changes wait for each other; each survives a power cut once it is made.
+    """
+    change_toml(path, name, lambda _: value)
+
+
+def change_toml(path: Path, name: str, change: Callable[[Any], object | None]) -> None:
+    """Sets one value in a TOML file to what `change` makes of it; None stands for no value."""
+    try:
+        update_file(path, lambda before: _with_value(before or b"", name, change))
+    except ValueError as error:
+        raise BadSettings(f"{path} cannot be read: {error}.", "Fix or remove it.") from error
+    except OSError as error:
+        raise BadSettings(
+            f"{path} cannot be changed: {error}.", "Check its permissions, and the disk."
+        ) from error
+
+
+def _with_value(data: bytes, name: str, change: Callable[[Any], object | None]) -> bytes:
+    """The file with a value set; raises `ValueError` when it is not fit for that."""
     import tomlkit  # noqa: PLC0415  only changes need it: tomllib reads, and starts faster
-    from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415
 
     section, _, option = name.partition(".")
     try:
-        document = tomlkit.parse(path.read_text("utf-8")) if path.exists() else tomlkit.document()
-    except (OSError, UnicodeDecodeError, TOMLKitError) as error:
-        raise BadSettings(f"{path} cannot be read: {error}.", "Mend or remove it.") from error
-    table = document.setdefault(section, tomlkit.table())
+        document = _parsed(data.decode("utf-8"))
+        table = document.setdefault(section, tomlkit.table())
+        if not isinstance(table, MutableMapping):
+            raise ValueError(f"{section} is no table")
+    except UNREADABLE as error:
+        raise ValueError(why_unreadable(error)) from error
+    value = change(table.get(option))
     if value is None:
         table.pop(option, None)
     else:
         table[option] = value
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".new")
-    temporary.write_text(tomlkit.dumps(document), "utf-8")
-    temporary.replace(path)
+    return tomlkit.dumps(document).encode("utf-8")
+
+
+def _parsed(written: str) -> TOMLDocument:
+    import tomlkit  # noqa: PLC0415  as above
+    from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415
+
+    try:
+        return tomlkit.parse(written)
+    except TOMLKitError as error:  # not all of them are a ValueError
+        raise ValueError(str(error)) from error
 
 
 def _undisturbed(folder: Path) -> AbstractContextManager[None]:
     """Keeps writers away from a project's index; raises `Locked` when one is at work."""
     index = folder / _INDEX
     return writer_lock(index, wait=0) if index.is_dir() else nullcontext()
+
+
+def _advice(name: str, *, known: bool) -> str:
+    if known:
+        return f"Write it again with: dowse project restore {name}"
+    return (
+        f"Write it again with: dowse project restore {name} PATH,"
+        f" or forget it with: dowse project remove {name}"
+    )
 
 
 def find_local_file(start: Path) -> Path | None:

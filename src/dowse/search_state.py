@@ -10,7 +10,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
 
-from dowse.errors import in_range
+from msgspec import Meta
+
+from dowse.bounds import check_bounds
+from dowse.errors import Damaged
 from dowse.ports import Analyzer, Embedder, Reading, Reranker
 from dowse.types import (
     ChunkKey,
@@ -43,16 +46,23 @@ class StageOptions(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-@in_range("search", top_n=(1, math.inf), top_k=(0, math.inf))
 class SearchOptions:
     """What a search returns, and where it looks."""
 
     # What the modes and presets are, `settings` adds from their tables.
     mode: Annotated[str, "Which strategies rank."] = "hybrid"
     preset: Annotated[str, "A named set of settings; empty: none."] = ""
-    top_n: Annotated[int, "How many results at most, from 1."] = 5
-    top_k: Annotated[int, "Candidates per strategy, at least 10; 0 means max(10, 2 × top_n)."] = 0
+    top_n: Annotated[int, Meta(ge=1, le=10_000), "How many results at most, from 1."] = 5
+    top_k: Annotated[
+        int,
+        Meta(ge=0, le=100_000),
+        "Candidates per strategy, at least 10; 0 means max(10, 2 × top_n).",
+    ] = 0
     fresh: Annotated[bool, "Leave out results whose file has been deleted since."] = True
+
+    def __post_init__(self) -> None:
+        """Rejects what no search could be run with."""
+        check_bounds(self, "search")
 
     @property
     def candidates(self) -> int:
@@ -194,11 +204,19 @@ class SearchState:
         return {key for ranking in self.rankings for key, _ in ranking.scores}
 
     def stored(self, keys: Collection[ChunkKey]) -> dict[ChunkKey, StoredChunk]:
-        """The chunks with these keys; each is looked up once."""
+        """The chunks with these keys; each is looked up once.
+
+        Raises `Damaged` when one is unknown: then what was searched is not of this index.
+        """
         missing = sorted(key for key in keys if key not in self._stored)
         if missing:
             self._stored |= {one.key: one for one in self.reading.chunks(missing)}
-        return {key: self._stored[key] for key in keys if key in self._stored}
+        if unknown := [key for key in missing if key not in self._stored]:
+            raise Damaged(
+                f"The search found {len(unknown)} chunks that the database does not know.",
+                "Repair it with: dowse doctor --repair",
+            )
+        return {key: self._stored[key] for key in keys}
 
     def found_documents(self) -> set[str]:
         """The documents of what the rankings hold."""

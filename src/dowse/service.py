@@ -13,6 +13,7 @@ from pathlib import Path
 from dowse.engine import Engine
 from dowse.errors import DowseError, UsageError
 from dowse.flow import IndexReport
+from dowse.metrics import Metrics
 from dowse.projects import Project
 from dowse.types import Announce, Event, silent
 from dowse.workspace import Chosen, Workspace
@@ -45,6 +46,7 @@ class Service:
         # By name: what an engine was opened for, and the engine.
         self._engines: dict[str, tuple[tuple[Project, Chosen], Engine]] = {}
         self._jobs: dict[str, Job] = {}
+        self.metrics = Metrics()
 
     def projects(self) -> list[Project]:
         """All projects, by name."""
@@ -77,7 +79,21 @@ class Service:
         while not stop.is_set():
             engine = self.engine(project.name)
             holds = partial(self._is_current, project.name, engine)
-            engine.watch(changed, stop, announce, holds)
+            engine.watch(partial(self._changed, project.name, changed), stop, announce, holds)
+
+    def _changed(
+        self, name: str, changed: Callable[[IndexReport], None], report: IndexReport
+    ) -> None:
+        self._note_run(name, "done", report)
+        changed(report)
+
+    def _note_run(self, name: str, outcome: str, report: IndexReport | None = None) -> None:
+        self.metrics.index_runs.add(name, outcome)
+        told: dict[str, object] = {"project": name, "outcome": outcome}
+        if report is not None:
+            counts = {"added": report.added, "changed": report.changed, "removed": report.removed}
+            told |= counts | {"left_out": len(report.left_out)}
+        _log.info("Indexing %s: %s", name, outcome, extra={"fields": told})
 
     def _is_current(self, name: str, engine: Engine) -> bool:
         return self.engine(name) is engine
@@ -125,6 +141,7 @@ class Service:
             self._engines.clear()
 
     def _index(self, project: Project, job: Job, done: Callable[[Job], None] | None) -> None:
+        self.metrics.indexing.add(project.name)
         try:
             with self.workspace.open(project, announce=job.announce, fetch=True) as engine:
                 job.report = engine.index(announce=job.announce)
@@ -137,6 +154,8 @@ class Service:
             told = f"{type(error).__name__}: {error}."
             job.error = DowseError(told, f"See what it is with: dowse index -v -p {project.name}")
         finally:
+            self.metrics.indexing.add(project.name, amount=-1)
+            self._note_run(project.name, "failed" if job.error else "done", job.report)
             job.ended.set()
             if done is not None:
                 done(job)

@@ -16,12 +16,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from dowse.analyze import KeywordOptions, VocabularyOptions
+from dowse.bounds import complaint, declared, meaning
 from dowse.chunk import ChunkOptions
+from dowse.decoding import UNREADABLE, read_small, shown, why_unreadable
 from dowse.embed import EmbedOptions
 from dowse.errors import BadSettings
 from dowse.flow.recipe import Recipe
@@ -30,7 +32,7 @@ from dowse.presets import PRESETS, preset_values
 from dowse.read import ReadOptions
 from dowse.retrieve import Mode, modes_explained
 
-_PRESET = "search.preset"
+_MODE, _PRESET = "search.mode", "search.preset"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Setting:
     type: Any
     default: object
     meaning: str
+    declared: Any  # the type with its limits, see `dowse.bounds`
 
 
 SECTIONS: dict[str, type] = {
@@ -84,7 +87,7 @@ SHORT_NAMES: Mapping[str, str] = {
 """What every door calls the settings that are chosen most often."""
 
 
-_CHOICES: Mapping[str, Any] = {"search.mode": Mode, _PRESET: Literal[("", *PRESETS)]}
+_CHOICES: Mapping[str, Any] = {_MODE: Mode, _PRESET: Literal[("", *PRESETS)]}
 
 
 @cache
@@ -92,13 +95,12 @@ def known_settings() -> dict[str, Setting]:
     """Every setting there is, by full name."""
     found = {}
     for section, options in SECTIONS.items():
-        hints = get_type_hints(options, include_extras=True)
+        plain = get_type_hints(options)
         for one in dataclasses.fields(options):
-            name = f"{section}.{one.name}"
-            meaning = next(iter(getattr(hints[one.name], "__metadata__", ())), "")
-            meaning = f"{meaning} {modes_explained()}" if name == "search.mode" else meaning
-            kind = _CHOICES.get(name, get_type_hints(options)[one.name])
-            found[name] = Setting(name, kind, one.default, meaning)
+            hint, name = declared(options)[one.name], f"{section}.{one.name}"
+            kind = _CHOICES.get(name, plain[one.name])
+            said = f"{meaning(hint)} {modes_explained()}" if name == _MODE else meaning(hint)
+            found[name] = Setting(name, kind, one.default, said, hint)
     return found
 
 
@@ -107,7 +109,7 @@ def find_setting(name: str, where: str = "") -> Setting:
     setting = known_settings().get(name)
     if setting is None:
         there = "there" if where else "There"
-        raise BadSettings(f"{where}{there} is no setting {name!r}.", _suggestion(name))
+        raise BadSettings(f"{where}{there} is no setting {shown(name)}.", _suggestion(name))
     return setting
 
 
@@ -163,6 +165,7 @@ def _with_preset(layer: Layer) -> dict[str, tuple[Any, str]]:
     preset, own = layer.values.get(_PRESET), {n: (v, layer.origin) for n, v in layer.values.items()}
     if not preset:
         return own
+    preset = check_value(_PRESET, preset, layer.origin)
     origin = f"{layer.origin} (preset {preset})"
     return {name: (value, origin) for name, value in preset_values(str(preset)).items()} | own
 
@@ -175,29 +178,44 @@ def check_value(name: str, value: object, origin: str) -> object:
         if isinstance(converted, float) and not math.isfinite(converted):
             raise msgspec.ValidationError("Expected a finite number")
     except msgspec.ValidationError as error:
+        problem = f"does not fit: {why_unreadable(error)}"
+    else:
+        problem = complaint(setting.declared, converted)
+    if problem:
         raise BadSettings(
-            f"{origin}: {name} = {value!r} does not fit: {error}.", f"It means: {setting.meaning}"
-        ) from error
+            f"{origin}: {name} = {shown(value)} {problem}.",
+            f"It means: {setting.meaning}{_choices(setting.type)}",
+        )
     return converted
+
+
+def _choices(kind: Any) -> str:
+    named = ", ".join(filter(None, map(str, get_args(kind)))) if get_origin(kind) is Literal else ""
+    return named and f" Known: {named}."
 
 
 def read_file(path: Path, ignored: Sequence[str] = ()) -> Layer:
     """The settings of a TOML file; an absent file has none. `ignored` names tables for others."""
     try:
-        data = path.read_bytes()
+        data = read_small(path)
     except FileNotFoundError:
         return Layer(str(path), {})
     except OSError as error:
-        raise BadSettings(f"{path} cannot be read: {error}.", "Mend or remove it.") from error
+        raise unreadable_file(path, error) from error
     return layer_of(path, parse_toml(path, data), ignored)
+
+
+def unreadable_file(path: Path, error: Exception) -> BadSettings:
+    """What to say about a file of settings that cannot be read or decoded."""
+    return BadSettings(f"{path} cannot be read: {why_unreadable(error)}.", "Fix or remove it.")
 
 
 def parse_toml(path: Path, data: bytes) -> dict[str, Any]:
     """What is written in a TOML file with these bytes."""
     try:
         return tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadSettings(f"{path} cannot be read: {error}.", "Mend or remove it.") from error
+    except UNREADABLE as error:
+        raise unreadable_file(path, error) from error
 
 
 def layer_of(path: Path, tables: Mapping[str, Any], ignored: Sequence[str] = ()) -> Layer:
@@ -207,7 +225,9 @@ def layer_of(path: Path, tables: Mapping[str, Any], ignored: Sequence[str] = ())
         if section in ignored:
             continue
         if not isinstance(table, dict):
-            raise BadSettings(f"{path}: there is no setting {section!r}.", _suggestion(section))
+            raise BadSettings(
+                f"{path}: there is no setting {shown(section)}.", _suggestion(section)
+            )
         values |= {f"{section}.{name}": value for name, value in table.items()}
     return Layer(str(path), values)
 
@@ -223,12 +243,24 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Layer:
 
 
 def parse_text(setting: Setting, text: str) -> object:
-    """A value as people type it: a list is separated by commas."""
-    if setting.type == tuple[str, ...]:
-        return [part.strip() for part in text.split(",") if part.strip()]
-    return text
+    """A value as people type it: a list is separated by commas, or written as in TOML."""
+    if get_origin(setting.type) is not tuple:
+        return text
+    if text.lstrip().startswith("["):
+        return _toml_list(setting.name, text)
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _toml_list(name: str, text: str) -> object:
+    try:
+        return tomllib.loads(f"list = {text}")["list"]
+    except UNREADABLE as error:
+        raise BadSettings(
+            f"{name} = {shown(text)} is no list: {why_unreadable(error)}.",
+            'Write one with commas, or as ["one", "two"].',
+        ) from error
 
 
 def _suggestion(name: str) -> str:
-    near = difflib.get_close_matches(name, known_settings(), n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name[:100], known_settings(), n=3, cutoff=0.5)
     return f"Did you mean {' or '.join(near)}?" if near else "See: dowse config show"

@@ -10,6 +10,7 @@ from dowse import versions
 from dowse.chunk import ChunkOptions
 from dowse.errors import EmbedError
 from dowse.ports import Analyzer, Embedder
+from dowse.read import ReadOptions
 from dowse.types import Stamp
 
 _NO_MODEL: Stamp = {"model": "none", "dimensions": 0}
@@ -41,12 +42,15 @@ class WantedStamp:
         ]
 
 
-def wanted_stamp(chunk: ChunkOptions, analyzer: Analyzer, embedder: Embedder | None) -> WantedStamp:
+def wanted_stamp(
+    read: ReadOptions, chunk: ChunkOptions, analyzer: Analyzer, embedder: Embedder | None
+) -> WantedStamp:
     """The stamp for these settings and parts."""
     text: Stamp = {
         "chunk": {"version": versions.CHUNK, **asdict(chunk)},
         "keyword": dict(analyzer.stamp),
         "parse": {"version": versions.PARSE},
+        "read": {"redact": sorted(set(read.redact))},
     }
     if embedder is None:
         return WantedStamp(text, _NO_MODEL, "")

@@ -4,6 +4,6 @@ Raise one when what a room makes of the same input changes: older indexes are th
 command that rebuilds them, instead of being mixed with newer parts.
 """
 
-PARSE = 1
+PARSE = 2
 CHUNK = 1
-ANALYZE = 2
+ANALYZE = 3

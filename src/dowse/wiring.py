@@ -40,13 +40,19 @@ def assemble(
     announce: Announce,
     *,
     fetch: bool,
+    offline: bool = False,
 ) -> Parts:
-    """The parts that the settings ask for; missing weights are fetched only when that is wanted."""
+    """The parts that the settings ask for; missing weights are fetched only when that is wanted.
+
+    With `offline`, nothing is asked over the network in order to know which model it is.
+    """
     analyzer = TextAnalyzer(settings.keyword)
     store = EmbeddedStore(project.index_folder, analyzer, announce)
     embedder: Embedder | None = None
     if settings.embed.provider != "none":
-        embedder = open_embedder(settings.embed, locations.cache, announce, fetch=fetch)
+        embedder = open_embedder(
+            settings.embed, locations.cache, announce, fetch=fetch, offline=offline
+        )
     reranker = rerankers(settings.embed, embedder, locations.cache, announce)
     writer = EndpointWriter(settings.answer) if settings.answer.endpoint_url else None
     return Parts(store, analyzer, embedder, reranker, writer)

@@ -15,6 +15,7 @@ from dowse.errors import NotFound, Refused, UsageError
 from dowse.flow import IndexReport
 from dowse.local import LocalFile, Trust, read_local
 from dowse.locations import Locations, locations
+from dowse.privacy import secure
 from dowse.projects import LOCAL_FILE, Project, Projects, find_local_file, update_toml
 from dowse.settings import (
     Layer,
@@ -59,6 +60,8 @@ class Workspace:
 
         With `fetch`, weights that are missing are fetched on first use.
         """
+        if fetch:  # it is opened to be written
+            secure(self.locations)
         settings = self.settings(project, overrides).settings
         project = self._with_agreed_roots(project)
         parts = assemble(project, settings, self.locations, announce, fetch=fetch)
@@ -96,6 +99,7 @@ class Workspace:
 
         Raises `BadSettings` when the value does not fit, also together with the others.
         """
+        secure(self.locations)
         file = project.settings_file if project else self.locations.settings_file
         if text is None:
             if name not in read_file(file, ignored=("project",)).values:
@@ -125,7 +129,10 @@ class Workspace:
     def local_file(self, start: Path) -> LocalFile | None:
         """The dowse.toml that lies nearest above a path."""
         path = find_local_file(start)
-        return read_local(path, self.trust) if path else None
+        return self._read_local(path) if path else None
+
+    def _read_local(self, path: Path) -> LocalFile:
+        return read_local(path, self.trust, read_file(self.locations.settings_file).values)
 
     def select(self, name: str | None, start: Path) -> Project:
         """The project that a call means, by name or by the folder it is made in."""
@@ -198,7 +205,7 @@ class Workspace:
         if local is None or not set(local.roots) & set(project.roots):
             return project
         agreed = [root for root in local.outside if root not in project.roots]
-        return replace(project, roots=(*project.roots, *agreed))
+        return replace(project, roots=(*project.roots, *agreed), agreed=tuple(agreed))
 
     def _check_stays(self, root: Path) -> None:
         """Raises `Refused` when a link leads a root out of the tree of a dowse.toml above it.
@@ -210,7 +217,7 @@ class Workspace:
             file = folder / LOCAL_FILE
             if real.is_relative_to(os.path.realpath(folder)) or not file.is_file():
                 continue
-            if real not in read_local(file, self.trust).outside:
+            if real not in self._read_local(file).outside:
                 raise Refused(
                     f"{root} has become a link that leads out of {folder}, to {real}.",
                     f"Agree with: dowse project trust {folder}. Or make it a folder again.",

@@ -102,6 +102,19 @@ def texts(reading: Reading, scores: list[tuple[int, float]]) -> list[str]:
 # ── An index from its beginning ──────────────────────────────────────────────
 
 
+def test_the_roots_of_an_index_are_noted_and_change_no_generation(store: Store) -> None:
+    with store.write() as writing:
+        assert writing.roots() == []
+        writing.note_roots(["/notes", "/more"])
+        writing.note_roots(["/notes"])
+        writing.start(STAMP)
+        before = writing.generation
+        writing.note_roots(["/notes", "/ünïcode"])
+        assert writing.generation == before
+    with store.read() as reading:
+        assert reading.roots() == ["/notes", "/ünïcode"]
+
+
 def test_a_new_index_is_empty_and_answers_everything(store: Store) -> None:
     with store.read() as reading:
         assert reading.generation == 0

@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from index_content import content
 from vaults import open_engine, write_vault
 
@@ -63,6 +65,45 @@ def test_no_kill_leaves_a_hole(tmp_path: Path) -> None:
         assert harmed.check() == []
         with harmed._parts.store.read() as one, fresh._parts.store.read() as other:
             assert content(one) == content(other)
+
+
+_KILLED_AT_STAGE = """
+import os, sys; sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from dowse.flow import indexing
+from dowse.flow.stages import Stage
+from vaults import open_engine
+
+def end(work):
+    os._exit(9)
+
+at = [stage.name for stage in indexing.INDEX_FLOW].index(sys.argv[4])
+indexing.INDEX_FLOW = (*indexing.INDEX_FLOW[:at], Stage("end", end))
+open_engine(Path(sys.argv[2]), Path(sys.argv[3])).index()
+"""
+
+
+@pytest.mark.parametrize("stage", ["waiting", "vocabulary", "communities", "tidy"])
+def test_what_a_killed_run_owed_is_done_by_the_next(tmp_path: Path, stage: str) -> None:
+    vault, index = tmp_path / "vault", tmp_path / "killed"
+    write_vault(vault, 20)
+    with open_engine(vault, index) as engine:
+        engine.index()
+    for path in sorted(vault.rglob("*.md"))[:8]:
+        path.unlink()
+    (vault / "new.md").write_text("# New\n\nA gateway. See [[note-1]] and [[note-5]].\n", "utf-8")
+    tests = str(Path(__file__).parents[1])
+    command = [sys.executable, "-c", _KILLED_AT_STAGE, tests, str(vault), str(index), stage]
+    assert subprocess.run(command, check=False, timeout=60).returncode == 9
+    with open_engine(vault, index) as killed, open_engine(vault, tmp_path / "fresh") as fresh:
+        report = killed.index()
+        assert (report.added, report.changed, report.removed) == (0, 0, 0)
+        fresh.index()
+        with killed._parts.store.read() as one, fresh._parts.store.read() as other:
+            assert content(one) == content(other)
+        with killed._parts.store.write() as writing:
+            assert writing.owed() == frozenset()
+        assert killed.check() == []
 
 
 def _edit_some(vault: Path, moments: random.Random) -> None:

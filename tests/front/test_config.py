@@ -90,3 +90,37 @@ def test_a_wrong_value_can_be_mended_by_setting_it(home: Path, dowse: Dowse) -> 
     file.write_text("# mine\n[search]\ntop_n = 'x'\n", "utf-8")
     assert dowse("config", "set", "search.top_n", "6").code == 0
     assert file.read_text("utf-8") == "# mine\n[search]\ntop_n = 6\n"
+
+
+_ADDRESS = "https://u5er:hunter2@127.0.0.1:9/v1?key=s3cret"
+
+
+@pytest.mark.usefixtures("indexed")
+def test_secrets_in_addresses_are_hidden_wherever_settings_are_shown(
+    vault: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local = f'[embed]\nendpoint_url = "{_ADDRESS}"\n[answer]\nendpoint_url = "{_ADDRESS}"\n'
+    (vault / "dowse.toml").write_text(local, "utf-8")
+    lines: list[list[object]] = [
+        ["config", "show", "-p", "vault"],
+        ["config", "show", "-p", "vault", "--json"],
+        ["config", "get", "embed.endpoint_url", "-p", "vault", "--json"],
+        ["config", "set", "embed.endpoint_url", _ADDRESS],
+        ["config", "set", "embed.provider", _ADDRESS],
+        ["config", "set", "search.top_n", _ADDRESS, "--json"],
+        ["status", "-p", "vault", "-v"],
+        ["project", "trust", vault],
+        ["project", "trust", vault, "--yes", "--json"],
+        ["doctor"],
+        ["doctor", "--json"],
+        ["index", "-p", "vault", "-v"],
+        ["search", "-p", "vault", "restore", "-v"],
+    ]
+    for provider in ("none", "endpoint"):
+        monkeypatch.setenv("DOWSE_EMBED_PROVIDER", provider)
+        monkeypatch.setenv("DOWSE_EMBED_ENDPOINT_RETRIES", "0")
+        monkeypatch.setenv("DOWSE_EMBED_ENDPOINT_MODEL", "m")
+        for line in lines:
+            shown = dowse(*line)
+            for secret in ("hunter2", "s3cret", "u5er"):
+                assert secret not in shown.out + shown.err, (line, shown)

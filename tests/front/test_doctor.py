@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from command_line import Dowse
 from dowse.store.embedded.lock import writer_lock
+from dowse.store.embedded.store import EmbeddedStore
+from dowse.types import Finding
 
 
 def _index(home: Path) -> Path:
@@ -67,6 +71,43 @@ def test_a_folder_that_is_gone_is_found(indexed: Path, dowse: Dowse) -> None:
     assert f"{indexed} is not there." in result.out
 
 
+def test_a_project_that_cannot_be_entered_does_not_hide_the_others(
+    indexed: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert dowse("index", indexed / "guides", "-p", "closed").code == 0
+    check = EmbeddedStore.check
+
+    def refuse(store: EmbeddedStore) -> list[Finding]:
+        if "closed" in str(store._folder):
+            raise PermissionError(errno.EACCES, "Permission denied", str(store._folder))
+        return check(store)
+
+    monkeypatch.setattr(EmbeddedStore, "check", refuse)
+    result = dowse("doctor", "--json")
+    assert result.code == 1
+    found = {one["about"]: one for one in result.json["checks"]}
+    assert found["Project vault"]["findings"] == []
+    (finding,) = found["Project closed"]["findings"]
+    assert "Permission denied" in finding["what"]
+    assert finding["repair"] == "Check its permissions."
+
+
+def test_a_project_of_which_nothing_can_be_read_does_not_hide_the_others(
+    home: Path, indexed: Path, dowse: Dowse
+) -> None:
+    assert dowse("index", indexed / "guides", "-p", "closed").code == 0
+    file = home / "own/data/projects/closed/project.toml"
+    file.write_bytes(b"\xff\x00" * 50)
+    shape = dowse("doctor", "--json").json
+    found = {one["about"]: one for one in shape["checks"]}
+    assert found["Project vault"]["findings"] == []
+    (finding,) = shape["findings"]
+    assert str(file) in finding["what"]
+    advice = finding["repair"].rpartition("with: dowse ")[2].split()
+    assert dowse(*advice, "--yes").code == 0
+    assert dowse("doctor").code == 0
+
+
 @pytest.mark.usefixtures("indexed")
 def test_a_writer_at_work_is_named_and_no_finding(home: Path, dowse: Dowse) -> None:
     with writer_lock(_index(home), wait=0):
@@ -106,3 +147,20 @@ def test_the_model_of_each_project_is_looked_at(
     ]
     repairs = [finding["repair"] for finding in shape["findings"]]
     assert "dowse models pull somebody/some-model" in repairs
+
+
+@pytest.mark.usefixtures("indexed")
+def test_what_a_killed_import_left_is_found_and_removed(home: Path, dowse: Dowse) -> None:
+    left = home / "own" / "data" / "import-killed"
+    left.mkdir()
+    (left / "lock").touch()
+    found = dowse("doctor", "--json")
+    assert found.code == 1
+    assert found.json["findings"][0]["repair"] == "dowse doctor --repair"
+    with FileLock(left / "lock"):
+        assert dowse("doctor", "--repair").code == 0  # somebody is importing
+        assert left.exists()
+    repaired = dowse("doctor", "--repair")
+    assert repaired.code == 0
+    assert "removed" in repaired.out
+    assert not left.exists()

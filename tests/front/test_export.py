@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import stat
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from command_line import Dowse
+from dowse.embed import EmbedOptions
+from dowse.embed.endpoint import EndpointEmbedder
 
 
 @pytest.mark.usefixtures("notes")
@@ -88,3 +91,53 @@ def test_what_goes_wrong_has_its_exit_code_and_a_way_out(dowse: Dowse, home: Pat
     assert newer.code == 4
     assert "Update dowse" in newer.err
     assert [one["name"] for one in dowse("project", "list", "--json").json["projects"]] == ["vault"]
+
+
+@pytest.mark.parametrize("line", [["export"], ["graph", "-o"], ["eval", "SET", "--save"]])
+def test_no_command_writes_over_a_document(
+    dowse: Dowse, notes: Path, home: Path, line: list[str]
+) -> None:
+    collection = home / "set"
+    (collection / "docs").mkdir(parents=True)
+    (collection / "docs" / "a.md").write_text("# A\n", "utf-8")
+    (collection / "queries.jsonl").write_text('{"_id": "1", "text": "a"}\n', "utf-8")
+    (collection / "qrels.tsv").write_text("1\ta.md\t1\n", "utf-8")
+    before = {path: path.read_bytes() for path in notes.rglob("*") if path.is_file()}
+    (home / "link").symlink_to(notes / "lonely.md")
+    words = [collection if word == "SET" else word for word in line]
+    for target in (notes / "lonely.md", notes / "new", home / "link"):
+        refused = dowse(*words, target, "--force")
+        assert refused.code == 2, refused
+        assert "never writes there" in " ".join(refused.err.split()), refused
+    (home / "there").write_text("precious", "utf-8")
+    refused = dowse(*words, home / "there")
+    assert refused.code == 2
+    assert "--force" in refused.err
+    assert (home / "there").read_text("utf-8") == "precious"
+    assert {path: path.read_bytes() for path in notes.rglob("*") if path.is_file()} == before
+    done = dowse(*words, home / "there", "--force")
+    assert done.code == 0, done
+    assert stat.S_IMODE((home / "there").stat().st_mode) == 0o600
+
+
+@pytest.mark.usefixtures("notes")
+def test_an_export_holds_no_secrets_of_an_endpoint(
+    dowse: Dowse, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = "https://ada:hunter2@127.0.0.1:9/v1?key=s3cret"
+    monkeypatch.setenv("DOWSE_EMBED_ENDPOINT_URL", address)
+    monkeypatch.setenv("DOWSE_EMBED_API_KEY_ENV", "KEY")
+    assert dowse("export", home / "x").code == 0
+    with zipfile.ZipFile(home / "x") as file:
+        whole = b"".join(file.read(name) for name in file.namelist())
+    assert not [word for word in (b"hunter2", b"s3cret", b"127.0.0.1") if word in whole]
+
+
+def test_the_key_of_an_endpoint_model_does_not_depend_on_its_password(tmp_path: Path) -> None:
+    def key(address: str) -> str:
+        options = EmbedOptions(
+            provider="endpoint", endpoint_url=address, endpoint_model="m", endpoint_dimensions=3
+        )
+        return EndpointEmbedder(options, tmp_path / "notes").model.key
+
+    assert key("https://u:one@host/v1") == key("https://u:two@host/v1") != key("https://host/v1")

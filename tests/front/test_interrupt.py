@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import DOWSE, Dowse
+from command_line import DOWSE, Dowse, with_ctrl_c
 
 _ANSWERED = 3  # requests, before the endpoint falls silent
 
@@ -72,7 +72,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Endpoint]:
 
 def test_ctrl_c_keeps_what_is_done(vault: Path, endpoint: _Endpoint, dowse: Dowse) -> None:
     child = subprocess.Popen(
-        [DOWSE, "index", vault], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        with_ctrl_c(DOWSE, "index", vault), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert endpoint.silent.wait(timeout=60)
     child.send_signal(signal.SIGINT)
@@ -95,7 +95,7 @@ def test_ctrl_c_keeps_what_is_done(vault: Path, endpoint: _Endpoint, dowse: Dows
 
 def test_ctrl_c_is_told_as_json_too(vault: Path, endpoint: _Endpoint) -> None:
     child = subprocess.Popen(
-        [DOWSE, "index", vault, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        with_ctrl_c(DOWSE, "index", vault, "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert endpoint.silent.wait(timeout=60)
     child.send_signal(signal.SIGINT)
@@ -103,3 +103,16 @@ def test_ctrl_c_is_told_as_json_too(vault: Path, endpoint: _Endpoint) -> None:
     out, _ = child.communicate(timeout=60)
     assert child.returncode == 130
     assert json.loads(out)["error"].startswith("Stopped.")
+
+
+def test_where_ctrl_c_is_ignored_indexing_goes_on(vault: Path, endpoint: _Endpoint) -> None:
+    """So the shell has it for what runs in the background: Ctrl-C is meant for another program."""
+    child = subprocess.Popen(
+        with_ctrl_c(DOWSE, "index", vault, "--json", ignored=True), stdout=subprocess.PIPE
+    )
+    assert endpoint.silent.wait(timeout=60)
+    child.send_signal(signal.SIGINT)
+    endpoint.released.set()
+    out, _ = child.communicate(timeout=60)
+    assert child.returncode == 0
+    assert json.loads(out)["added"] == 5

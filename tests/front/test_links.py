@@ -114,13 +114,24 @@ def test_the_graph_goes_into_a_file(home: Path, dowse: Dowse) -> None:
     assert (home / "graph.dot").read_text("utf-8").startswith("digraph")
 
 
-def test_a_document_is_never_written_over(notes: Path, dowse: Dowse) -> None:
+def test_a_document_is_never_written_over(notes: Path, home: Path, dowse: Dowse) -> None:
     before = (notes / "lonely.md").read_bytes()
-    refused = dowse("graph", "-o", notes / "lonely.md")
-    assert refused.code == 2
-    assert "is a document" in refused.err
+    for target in (notes / "lonely.md", notes / "new.json", notes / "no" / "such.json"):
+        refused = dowse("graph", "-o", target, "--force")
+        assert refused.code == 2
+        assert "never writes there" in " ".join(refused.err.split())
     assert (notes / "lonely.md").read_bytes() == before
-    assert dowse("graph", "-o", notes / "no" / "such" / "folder.json").code == 1
+    assert not (notes / "new.json").exists()
+    assert dowse("graph", "-o", home / "no" / "such" / "folder.json").code == 2
+
+
+@pytest.mark.usefixtures("notes")
+def test_another_file_is_written_over_only_when_told_to(home: Path, dowse: Dowse) -> None:
+    (home / "graph.json").write_text("precious", "utf-8")
+    assert "--force" in dowse("graph", "-o", home / "graph.json").err
+    assert (home / "graph.json").read_text("utf-8") == "precious"
+    assert dowse("graph", "-o", home / "graph.json", "--force").code == 0
+    assert json.loads((home / "graph.json").read_text("utf-8"))["documents"]
 
 
 @pytest.mark.usefixtures("notes")

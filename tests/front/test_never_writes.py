@@ -9,7 +9,7 @@ import subprocess
 import threading
 from pathlib import Path
 
-from command_line import DOWSE, Dowse
+from command_line import DOWSE, Dowse, with_ctrl_c
 
 
 def _state(folder: Path) -> dict[str, tuple[object, ...]]:
@@ -86,7 +86,8 @@ def test_watching_changes_nothing_but_what_the_user_does(vault: Path) -> None:
     child.kill()
     child.communicate()
     assert subprocess.run([DOWSE, "index", vault], check=True, capture_output=True)
-    child = subprocess.Popen([DOWSE, "watch", "--json"], cwd=vault, stdout=subprocess.PIPE)
+    line = with_ctrl_c(DOWSE, "watch", "--json")
+    child = subprocess.Popen(line, cwd=vault, stdout=subprocess.PIPE)
     stuck = threading.Timer(60, child.kill)
     stuck.start()
     assert child.stdout is not None

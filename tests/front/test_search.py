@@ -143,9 +143,9 @@ def test_any_setting_of_a_search_can_be_set(dowse: Dowse) -> None:
         ("search.topn=3", "Did you mean search.top_n"),
         ("search.top_n", "--set search.top_k=30"),
         ("search.top_n=many", "How many results at most"),
-        ("search.top_n=0", "must be at least 1"),
+        ("search.top_n=0", "must be between 1 and 10,000"),
         ("chunk.overlap=3", "dowse config set chunk.overlap"),
-        ("threshold.min_confidence=2", "between 0 and 1"),
+        ("threshold.min_confidence=2", "between -1 and 1"),
         ("=3", "There is no setting"),
     ],
 )

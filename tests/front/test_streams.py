@@ -210,3 +210,40 @@ def test_help_has_examples_for_every_command(dowse: Dowse) -> None:
 def test_without_arguments_the_help_is_shown(dowse: Dowse) -> None:
     assert dowse().out == dowse("--help").out
     assert dowse().code == 0
+
+
+_UNSEEN = (
+    "".join(
+        map(chr, [0x7F, 0x9B, 0x85, 0x61C, 0x200B, 0x200E, 0x200F, 0x2028, 0x202E, 0x2066, 0xFEFF])
+    )
+    + "\U000e0041\x1b]0;title\x07"
+)
+
+
+def test_json_says_unseen_characters_by_their_number(vault: Path, dowse: Dowse) -> None:
+    (vault / "odd.md").write_text(f"# Odd\n\nThe ceilometer {_UNSEEN} looks up.\n", "utf-8")
+    assert dowse("index", vault).code == 0
+    for line in (
+        ["search", "ceilometer", "--json"],
+        ["search", "ceilometer", "--format", "jsonl"],
+        ["get", "odd.md", "--json"],
+    ):
+        piped = process(*line, DOWSE_NO_SERVER="1").stdout.decode()
+        _, shown = on_terminal(*line)
+        for seen in (piped, shown):
+            assert not set(seen) & (set(_UNSEEN) - {"t", "i", "l", "e", "0", ";", "]"}), line
+            told = json.loads(seen)
+            text = told["text"] if "text" in told else str(told)
+            assert "\\u202e" in seen
+            assert "\u202e" in text or repr("\u202e")[1:-1] in text
+
+
+@pytest.mark.usefixtures("indexed")
+@pytest.mark.parametrize("line", [["get", "odd.md"], ["search", "ceilometer", "--format", "md"]])
+def test_nothing_unseen_reaches_a_terminal(vault: Path, dowse: Dowse, line: list[str]) -> None:
+    (vault / "odd.md").write_text(f"# Odd\n\nThe ceilometer {_UNSEEN} looks up.\n", "utf-8")
+    assert dowse("index", vault).code == 0
+    _, shown = on_terminal(*line, environment={"NO_COLOR": "1"})
+    unsafe = set(_UNSEEN) - set("title0;]") - {"\u200b"}
+    assert "ceilometer" in shown
+    assert not set(shown) & unsafe

@@ -16,7 +16,7 @@ from dowse.engine import Engine
 from dowse.errors import StampMismatch, WeightsMissing
 from dowse.testing import HashEmbedder, NoEmbedder
 from dowse.types import Model
-from index_content import content
+from index_content import content, keyword_scores
 from vaults import note, open_engine, write_vault
 
 
@@ -86,6 +86,69 @@ def test_any_sequence_of_edits_gives_the_index_of_a_fresh_build(
             with open_engine(vault, Path(folder, "fresh")) as fresh:
                 fresh.index()
                 assert _content(grown) == _content(fresh)
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(_edits())
+def test_any_sequence_of_edits_scores_like_a_fresh_build(
+    edits: list[tuple[str, int, int]],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        vault = Path(folder, "vault")
+        for number in range(10):
+            _edit(vault, "write", number, number)
+        with open_engine(vault, Path(folder, "grown")) as grown:
+            grown.index()
+            for kind, number, other in edits:
+                if kind == "index":
+                    grown.index()
+                else:
+                    _edit(vault, kind, number, other)
+            grown.index()
+            with open_engine(vault, Path(folder, "fresh")) as fresh:
+                fresh.index()
+                assert _scores(grown) == _scores(fresh)
+                assert _hits(grown) == _hits(fresh)
+
+
+def _scores(engine: Engine) -> dict[str, object]:
+    with engine._parts.store.read() as reading:
+        return keyword_scores(reading)
+
+
+def _hits(engine: Engine) -> list[object]:
+    """Hits with their scores; equal scores by name, since keys depend on history."""
+    asked = ("gateway station", "battery drift error", "note 3", "restore backup")
+    return [
+        sorted((-round(hit.score, 5), hit.document, hit.id) for hit in engine.search(query).hits)
+        for query in asked
+    ]
+
+
+def test_a_large_index_is_tidied_once_enough_of_it_was_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dowse.store.embedded.keyword_replica._FEW", 0)
+    vault = tmp_path / "vault"
+    write_vault(vault, 60)
+    with open_engine(vault, tmp_path / "grown") as grown:
+        grown.index()
+        notes = sorted(vault.rglob("*.md"))
+        notes[0].unlink()
+        grown.index()  # too little was deleted to make up for the work
+        with open_engine(vault, tmp_path / "before") as fresh:
+            fresh.index()
+            assert _scores(grown) != _scores(fresh)
+        with grown._parts.store.write() as writing:
+            writing.tidy(10_000, thorough=True)
+        with open_engine(vault, tmp_path / "before") as fresh:
+            assert _scores(grown) == _scores(fresh)
+        for note_ in notes[1:7]:
+            note_.unlink()
+        grown.index()
+        with open_engine(vault, tmp_path / "after") as fresh:
+            fresh.index()
+            assert _scores(grown) == _scores(fresh)
 
 
 def test_unchanged_files_are_not_read_and_nothing_is_embedded(

@@ -20,7 +20,6 @@ _LINES = {
     "rebuild": "index -p vault --rebuild",
     "import": "import {home}/vault.dowse -p theirs",
     "set": "config set search.top_n 7",
-    "rename": "project rename vault other",
 }
 
 
@@ -67,14 +66,15 @@ class Disk:
         return self._server.content(name, self.home)
 
 
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Disk]:
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disk]:
     if shutil.which("unshare") is None and not os.environ.get("CI"):
         pytest.skip("a disk of a chosen size needs unshare, of util-linux")
-    own = tmp_path / "own"
+    home = tmp_path_factory.mktemp("disk")
+    own = home / "own"
     folders = {f"DOWSE_{name.upper()}_DIR": str(own / name) for name in ("config", "data", "cache")}
-    with fork_server({**folders, "HOME": str(tmp_path)}, own_mounts=True) as server:
-        disk = Disk(tmp_path, server)
+    with fork_server({**folders, "HOME": str(home)}, own_mounts=True) as server:
+        disk = Disk(home, server)
         disk.prepare()
         yield disk
 
@@ -91,7 +91,7 @@ def test_a_full_disk_loses_nothing(
     before = disk.used()
     assert disk.run(line).code == 0
     pages = max(4, 2 * (disk.used() - before) // _PAGE)  # twice: files are copied before they go
-    tries = min(rounds(2, 40), pages)
+    tries = min(rounds(1, 40), pages)
     failed = 0
     for step in range(tries):
         disk.restore()
@@ -100,19 +100,18 @@ def test_a_full_disk_loses_nothing(
         assert ended.code not in {70, -11}, ended
         assert "Traceback" not in ended.out
         failed += ended.code != 0
-        _check_reading(disk)
+        _check_reading(disk, name)
         disk.resize(_ENOUGH)
         _check_afterwards(disk, line)
     assert failed
     tally(f"full disks survived by {name}", failed)
 
 
-def _check_reading(disk: Disk) -> None:
+def _check_reading(disk: Disk, name: str) -> None:
     """What was indexed before can still be searched while the disk is full."""
-    (project, *_) = [one["name"] for one in disk.run("project list --json").json["projects"]]
-    found = disk.run(f"search gateway --json -p {project}")
+    found = disk.run("search gateway --json -p vault")
     assert found.code == 0, found
-    assert found.json["hits"]
+    assert found.json["hits"] or name == "rebuild"  # which empties the index first
 
 
 def _check_afterwards(disk: Disk, line: str) -> None:

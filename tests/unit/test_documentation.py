@@ -28,3 +28,13 @@ def test_the_architecture_shows_every_room_and_file() -> None:
         if path.name not in {"__init__.py", "front"}
     }
     assert expected <= shown
+
+
+_TEST = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
+
+
+def test_every_claim_about_security_names_a_test_that_exists() -> None:
+    named = _TEST.findall((_ROOT / "docs" / "security.md").read_text("utf-8"))
+    assert named
+    for file, test in named:
+        assert f"def {test}(" in (_ROOT / "tests" / file).read_text("utf-8"), f"{file}::{test}"

@@ -8,7 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from dowse.files import make_private_folder, replace_file, update_file
+from dowse.files import (
+    close_tree,
+    make_private_folder,
+    open_paths,
+    replace_file,
+    update_file,
+)
 
 
 def _mode(path: Path) -> int:
@@ -66,3 +72,28 @@ def test_no_update_of_several_processes_is_lost(tmp_path: Path) -> None:
     ]
     assert [worker.wait(60) for worker in workers] == [0, 0, 0, 0]
     assert sorted(path.read_bytes().decode()) == sorted("abcd" * 20)
+
+
+def test_what_is_in_a_closed_folder_is_open_to_nobody(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    for name in ("closed", "open"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "file").touch(0o644)
+    (folder / "closed").chmod(0o700)
+    for path in (folder, folder / "open"):
+        path.chmod(0o755)
+    (folder / "open" / "file").chmod(0o644)
+    assert open_paths(folder) == [folder, folder / "open", folder / "open" / "file"]
+    folder.chmod(0o700)
+    assert open_paths(folder) == []
+
+
+def test_closing_a_tree_does_not_follow_links(tmp_path: Path) -> None:
+    (tmp_path / "outside").touch()
+    (tmp_path / "outside").chmod(0o644)
+    (tmp_path / "tree" / "inside").mkdir(parents=True)
+    (tmp_path / "tree" / "inside").chmod(0o777)
+    (tmp_path / "tree" / "link").symlink_to(tmp_path / "outside")
+    close_tree(tmp_path / "tree")
+    assert _mode(tmp_path / "outside") == 0o644
+    assert _mode(tmp_path / "tree") == _mode(tmp_path / "tree" / "inside") == 0o700

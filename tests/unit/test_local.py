@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from dowse.errors import BadSettings
 from dowse.local import Trust, read_local
+from dowse.settings import combine
 
 
 @pytest.fixture
@@ -157,3 +159,91 @@ def test_a_broken_file_is_named(file: Path, trust: Trust, text: str) -> None:
     file.write_text(text, "utf-8")
     with pytest.raises(BadSettings, match=str(file)):
         read_local(file, trust)
+
+
+_WIDENING = [
+    ("hidden = true", {}),
+    ("gitignore = false", {}),
+    ("max_bytes = 900000000", {}),
+    ("max_convert_bytes = 900000000", {}),
+    ("convert_seconds = 3600.0", {}),
+    ("follow_symlinks = true", {"read.follow_symlinks": False}),
+    ("max_bytes = 5000", {"read.max_bytes": 1000}),
+    ('exclude = ["drafts/"]', {"read.exclude": ["private/"]}),
+    ("include = []", {"read.include": ["public/"]}),
+    ('include = ["public/", "private/"]', {"read.include": ["public/"]}),
+    ('convert = ["pdf"]', {"read.convert": []}),
+]
+
+
+@pytest.mark.parametrize(("setting", "present"), _WIDENING)
+def test_it_cannot_read_more_than_the_user_does(
+    file: Path, trust: Trust, setting: str, present: dict[str, object]
+) -> None:
+    file.write_text(f"[read]\n{setting}\n", "utf-8")
+    local = read_local(file, trust, present)
+    assert dict(local.layer.values) == {}
+    assert len(local.withheld) == 1
+    agree(trust, file)
+    assert len(read_local(file, trust, present).layer.values) == 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "present"),
+    [
+        ("hidden = false", {"read.hidden": True}),
+        ("hidden = true", {"read.hidden": True}),
+        ("gitignore = true", {"read.gitignore": False}),
+        ("max_bytes = 1000", {}),
+        ("follow_symlinks = false", {}),
+        ('exclude = ["drafts/"]', {}),
+        ('exclude = ["drafts/", "private/"]', {"read.exclude": ["private/"]}),
+        ('include = ["docs/"]', {}),
+        ('convert = ["pdf"]', {}),
+    ],
+)
+def test_it_can_read_less(
+    file: Path, trust: Trust, setting: str, present: dict[str, object]
+) -> None:
+    file.write_text(f"[read]\n{setting}\n", "utf-8")
+    assert read_local(file, trust, present).withheld == ()
+
+
+_DEEP = "[" * 20_000 + "]" * 20_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[search]\ntop_n = {_DEEP}\n",
+        "[search]\ntop_n = " + "9" * 5000 + "\n",
+        "[search]\ntop_n = 0x" + "f" * 5000 + "\n",
+        "[read]\nmax_bytes = 0x" + "f" * 5000 + "\n",
+        "[read]\nexclude = " + "[" * 300 + "]" * 300 + "\n",
+        "[chunk]\nchunk_max = 1000000000000\n",
+        "# " + "a" * 1_000_001,
+        "[search.a" + ".a" * 5_000 + "]\n",
+        "[project]\nroots = [" + '"a",' * 1_001 + "]\n",
+    ],
+)
+def test_a_hostile_file_is_named(file: Path, trust: Trust, text: str) -> None:
+    file.write_text(text, "utf-8")
+    with pytest.raises(BadSettings, match=str(file)) as caught:
+        combine([read_local(file, trust).layer])
+    assert len(caught.value.message) < 1000
+
+
+def test_a_pipe_in_place_of_the_file_does_not_block(file: Path, trust: Trust) -> None:
+    os.mkfifo(file)
+    with pytest.raises(BadSettings, match="not a regular file"):
+        read_local(file, trust)
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"a":' * 100_000, "9" * 5000])
+def test_a_hostile_list_of_consents_trusts_nothing(
+    file: Path, trust: Trust, tmp_path: Path, content: str
+) -> None:
+    file.touch()
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "trusted.json").write_text(content, "utf-8")
+    assert not covers(trust, file)

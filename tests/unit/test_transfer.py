@@ -11,6 +11,9 @@ import json
 import os
 import random
 import shutil
+import signal
+import subprocess
+import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -21,8 +24,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from dowse.analyze import TextAnalyzer
+from dowse.embed import EmbedOptions
 from dowse.engine import Engine
 from dowse.errors import (
     Damaged,
@@ -36,14 +41,16 @@ from dowse.errors import (
 )
 from dowse.locations import Locations
 from dowse.ports import Embedder
-from dowse.settings import Settings
+from dowse.settings import Settings, known_settings
 from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.store.memory import MemoryStore
 from dowse.testing import HashEmbedder, NoEmbedder
 from dowse.transfer import Imported, export_project, import_project
 from dowse.transfer.archive import open_archive
+from dowse.transfer.carrying import MAY_SET
 from dowse.transfer.pack import About, pack
+from dowse.transfer.staging import abandoned, clear_abandoned
 from dowse.transfer.unpack import fill
 from dowse.types import Event, Response, silent
 from dowse.workspace import Workspace
@@ -223,7 +230,7 @@ def test_every_store_can_export_and_import(
     with open_archive(exported) as archive:
         stamp, manifest = archive.manifest.stamp, archive.manifest
         with store.write() as writing:
-            fill(writing, archive, stamp, settings.chunk, silent, keep_vectors=True)
+            fill(writing, archive, stamp, settings, silent, keep_vectors=True)
     again = io.BytesIO()
     with store.read() as reading:
         about = About(manifest.project, manifest.roots, manifest.embed, settings.vocabulary.size)
@@ -451,6 +458,150 @@ def test_a_model_that_everybody_can_have_is_carried_over(
     assert theirs.settings(one).settings.embed.model == "BAAI/bge-small-en-v1.5"
     other = import_project(theirs, tmp_path / "folder", name="other").project
     assert theirs.settings(other).settings.embed.model == "all-MiniLM-L6-v2"
+
+
+# ── What an export may set ───────────────────────────────────────────────────
+
+_HOSTILE_EMBED = {
+    "model": "all-MiniLM-L6-v2",
+    "provider": "endpoint",
+    "endpoint_model": "thief",
+    "endpoint_url": "http://127.0.0.1:9/v1",
+    "api_key_env": "A_SECRET",
+    "endpoint_query_prefix": "x",
+}
+
+
+def _asks_for_an_endpoint(head: dict[str, Any]) -> None:
+    head["embed"] = _HOSTILE_EMBED
+
+
+def test_the_table_of_what_an_export_may_set_holds_nothing_that_reads_or_sends() -> None:
+    assert MAY_SET.keys() <= known_settings().keys()
+    sections = {name.partition(".")[0] for name in MAY_SET}
+    assert sections == {"embed", "chunk", "keyword"}
+    assert [name for name in MAY_SET if name.startswith("embed.")] == [
+        "embed.model",
+        "embed.precision",
+    ]
+    assert all(MAY_SET.values())
+
+
+def test_an_export_cannot_choose_an_endpoint(theirs: Workspace, sample: Path) -> None:
+    done = import_project(theirs, forge(sample, manifest=_asks_for_an_endpoint))
+    assert theirs.settings(done.project).settings.embed == EmbedOptions()
+    told = done.notices[-1]
+    assert "embed.endpoint_url" in told
+    assert "embed.api_key_env" in told
+    assert "embed.model" not in told
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["/etc", "~/model", "./model", "https://127.0.0.1/model", "someone/unknown", "", "\u202e"],
+)
+def test_a_model_that_is_a_place_is_not_taken(theirs: Workspace, sample: Path, model: str) -> None:
+    asked = {"model": model, "precision": "fp32"}
+    done = import_project(theirs, forge(sample, manifest=lambda head: head.update(embed=asked)))
+    assert theirs.settings(done.project).settings.embed == EmbedOptions()
+
+
+def test_settings_outside_the_table_are_not_taken_from_the_stamp_either(
+    theirs: Workspace, sample: Path
+) -> None:
+    def edit(head: dict[str, Any]) -> None:
+        head["stamp"]["read"] = {"hidden": True}
+        head["stamp"]["answer"] = {"endpoint_url": "http://127.0.0.1:9"}
+        head["stamp"]["chunk"]["x"] = 1
+
+    done = import_project(theirs, forge(sample, manifest=edit))
+    assert theirs.settings(done.project).origins == {}
+
+
+_WATCHED = """
+import sys
+seen = []
+def watch(event, arguments):
+    if event in {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"}:
+        seen.append(event)
+sys.addaudithook(watch)
+from dowse.front.cli.main import run
+for line in sys.argv[1].split(";"):
+    code = run(line.split())
+    print(line.split()[0], "ended with", code, "after", seen)
+"""
+
+
+def test_a_hostile_export_opens_no_socket_and_sends_nothing(
+    ours: Workspace, exported: Path
+) -> None:
+    hostile = forge(exported, manifest=_asks_for_an_endpoint)
+    where = ours.locations
+    environment = {
+        **os.environ,
+        "DOWSE_CONFIG_DIR": str(where.config),
+        "DOWSE_DATA_DIR": str(where.data),
+        "DOWSE_CACHE_DIR": str(where.cache),
+        "A_SECRET": "hunter2",
+        "PIP_INDEX_URL": "",
+    }
+    # The model is the one that needs weights, which the import must not fetch.
+    lines = f"import {hostile} --replace -q;import {hostile} -p second -q;status -p notes -q"
+    done = subprocess.run(
+        [sys.executable, "-c", _WATCHED, lines],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    told = [line for line in done.stdout.splitlines() if " ended with " in line]
+    assert told == [
+        "import ended with 0 after []",
+        "import ended with 0 after []",
+        "status ended with 0 after []",
+    ], done.stdout + done.stderr
+    for name in ("notes", "second"):
+        settings = ours.settings(ours.projects.get(name)).settings
+        assert settings.embed == EmbedOptions()
+        assert settings.answer.endpoint_url == ""
+
+
+def test_after_a_hostile_replacement_indexing_asks_no_endpoint(
+    ours: Workspace, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened_with: list[EmbedOptions] = []
+
+    def open_embedder(options: EmbedOptions, *_: object, **__: object) -> Embedder:
+        opened_with.append(options)
+        return HashEmbedder()
+
+    monkeypatch.setattr("dowse.wiring.open_embedder", open_embedder)
+    import_project(ours, forge(exported, manifest=_asks_for_an_endpoint), replace=True)
+    (tmp_path / "notes" / "late.md").write_text("# Private\n", "utf-8")
+    with opened(ours) as engine:
+        assert engine.index().added == 1
+    assert {options.provider for options in opened_with} == {"local"}
+
+
+def test_an_import_does_not_ask_the_users_own_endpoint_either(
+    theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    for name, value in {
+        "embed.endpoint_url": "http://127.0.0.1:9/v1",
+        "embed.endpoint_model": "own",
+        "embed.provider": "endpoint",
+    }.items():
+        theirs.change_setting(name, value, None)
+    connected: list[object] = []
+    monkeypatch.setattr("socket.socket.connect", lambda *_: connected.append(1))
+    with pytest.raises(Refused, match="endpoint_dimensions"):
+        import_project(theirs, sample)
+    theirs.change_setting("embed.endpoint_dimensions", "8", None)
+    done = import_project(theirs, sample)
+    assert "Imported without vectors" in done.notices[0]
+    assert connected == []
 
 
 # ── What is refused ──────────────────────────────────────────────────────────
@@ -737,7 +888,31 @@ def test_an_import_that_is_interrupted_leaves_nothing(
     assert snapshot(theirs) == before
 
 
-def test_what_a_killed_import_left_is_cleared_away_later(theirs: Workspace, sample: Path) -> None:
+def _killed_import(data: Path, name: str) -> Path:
+    """A folder as a killed import leaves it: its lock is held by nobody."""
+    left = data / name
+    (left / "project" / "index").mkdir(parents=True)
+    (left / "lock").touch()
+    return left
+
+
+def test_what_a_killed_import_left_is_removed_by_the_next_one(
+    theirs: Workspace, sample: Path
+) -> None:
+    data = theirs.locations.data
+    killed = _killed_import(data, "import-killed")
+    living = _killed_import(data, "import-living")
+    with FileLock(living / "lock"):
+        import_project(theirs, sample)
+        assert not killed.exists()
+        assert living.exists()
+        assert abandoned(theirs.locations) == []
+    assert abandoned(theirs.locations) == [living]
+
+
+def test_a_folder_without_a_lock_is_kept_while_it_may_be_in_the_making(
+    theirs: Workspace, sample: Path
+) -> None:
     data = theirs.locations.data
     old, fresh = data / "import-old", data / "import-fresh"
     old.mkdir(parents=True)
@@ -746,6 +921,36 @@ def test_what_a_killed_import_left_is_cleared_away_later(theirs: Workspace, samp
     import_project(theirs, sample)
     assert not old.exists()
     assert fresh.exists()
+
+
+def test_an_import_that_is_killed_is_cleared_away(theirs: Workspace, sample: Path) -> None:
+    script = (
+        "import os, signal, sys; from pathlib import Path;"
+        "from dowse.locations import Locations; from dowse.transfer.staging import staging\n"
+        "with staging(Locations(*map(Path, sys.argv[1:]))) as folder:\n"
+        "    (folder / 'x').write_text('half')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    where = theirs.locations
+    folders = (where.config, where.data, where.cache)
+    done = subprocess.run([sys.executable, "-c", script, *folders], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert len(list(where.data.glob("import-*"))) == 1
+    import_project(theirs, sample)
+    assert [path.name for path in where.data.iterdir()] == ["projects"]
+
+
+def test_a_project_that_a_killed_import_had_moved_aside_comes_back(
+    ours: Workspace, exported: Path
+) -> None:
+    home = ours.projects.get("notes").folder
+    killed = _killed_import(ours.locations.data, "import-killed")
+    home.rename(killed / "former-notes")
+    assert clear_abandoned(ours.locations) == 1
+    assert not killed.exists()
+    with opened(ours) as engine:
+        assert engine.check() == []
+    import_project(ours, exported, replace=True)
 
 
 def test_a_file_is_overwritten_only_when_told_to(ours: Workspace, tmp_path: Path) -> None:
@@ -760,7 +965,7 @@ def test_a_file_is_overwritten_only_when_told_to(ours: Workspace, tmp_path: Path
 
 def test_an_export_that_fails_leaves_nothing(ours: Workspace, tmp_path: Path) -> None:
     project = ours.projects.get("notes")
-    with pytest.raises(UsageError, match="cannot be written"):
+    with pytest.raises(UsageError, match="cannot be a file"):
         export_project(ours, project, tmp_path / "no" / "folder")
     (tmp_path / "out").mkdir()
 
@@ -771,7 +976,8 @@ def test_an_export_that_fails_leaves_nothing(ours: Workspace, tmp_path: Path) ->
     with pytest.raises(KeyboardInterrupt):
         export_project(ours, project, tmp_path / "out" / "x", announce=stop)
     assert list((tmp_path / "out").iterdir()) == []
-    empty = ours.projects.add([tmp_path / "out"], "empty")
+    (tmp_path / "new").mkdir()
+    empty = ours.projects.add([tmp_path / "new"], "empty")
     with pytest.raises(NotFound, match="not been indexed"):
         export_project(ours, empty, tmp_path / "out" / "x")
     assert list((tmp_path / "out").iterdir()) == []

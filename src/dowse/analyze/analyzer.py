@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain, count, repeat
 
 import Stemmer
 
-from dowse import versions
+from dowse import limits, versions
 from dowse.analyze.cjk import CjkTerms
 from dowse.analyze.code import code_terms
 from dowse.analyze.options import BOOSTED, KeywordOptions
@@ -26,6 +26,7 @@ from dowse.types import Fields
 
 _FIELD_GAP = 100  # positions between fields, so that no phrase spans two of them
 _VOCABULARY_WORD = re.compile(r"[^\W\d_][\w-]*")
+_PART = 65_536  # characters whose words are counted at once
 _LONGEST_WORD = 40  # characters; what is longer is no word: a hash, a line of text without spaces
 
 
@@ -63,8 +64,15 @@ class TextAnalyzer:
         return list(dict.fromkeys(self._words.terms(text)))
 
     def vocabulary(self, text: str) -> Iterable[str]:
-        """The words of a text that can stand in the vocabulary, as often as they occur."""
-        counts = Counter(_VOCABULARY_WORD.findall(_plain(text)))
+        """The words of a text that can stand in the vocabulary, as often as they occur.
+
+        Of a text with very many distinct words, the first ones.
+        """
+        counts: dict[str, int] = {}
+        for line in _lines(text):
+            for word in _VOCABULARY_WORD.findall(_plain(line)):
+                if word in counts or len(counts) < limits.WORDS:
+                    counts[word] = counts.get(word, 0) + 1
         words = ((word.rstrip("_-"), often) for word, often in counts.items())
         return chain.from_iterable(repeat(word, often) for word, often in words if _is_word(word))
 
@@ -93,20 +101,25 @@ def _is_word(word: str) -> bool:
     return 3 <= len(word) <= _LONGEST_WORD and word not in STOPWORDS
 
 
+def _lines(text: str) -> Iterator[str]:
+    """A text in parts of whole lines, so that a long one is never copied at once."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + _PART) + 1 or len(text)
+        yield text[start:end]
+        start = end
+
+
 def _plain(text: str) -> str:
     return unicodedata.normalize("NFC", text).lower()
 
 
 def _texts(fields: Fields, header_path: Sequence[str], text: str) -> Iterator[tuple[str, str]]:
-    joined = {
-        "title": fields.title,
-        "headers": "\n".join(header_path),
-        "keywords": "\n".join(fields.keywords),
-        "description": fields.description,
-        "tags": "\n".join(fields.tags),
-        "aliases": "\n".join(fields.aliases),
-        "author": "\n".join(fields.author),
-        "category": fields.category,
-        "content": text,
-    }
+    joined = fields.texts()
+    # They are repeated in every chunk of a document, however many there are.
+    room = limits.FIELD_CHARACTERS
+    for name, written in joined.items():
+        joined[name] = written[: max(0, room)]
+        room -= len(written)
+    joined |= {"headers": "\n".join(header_path), "content": text}
     return ((name, joined[name]) for name in BOOSTED if joined[name])

@@ -29,9 +29,9 @@ _RUN_WITH_SIGNS = re.compile(
     rf"(?:(?:(?<=\w-)>(?=\w)|(?<=\d)>(?=&\d)){_INSIDE})*(?:\(\))?"
 )
 _SIGNS = ("->", ">&", "*.", "()")
-_EDGES = re.compile(
-    r"^(?:[!?:'’&^%+_]|~~|~(?!/)|[#@$]{2,}|\.{3,})+|[.!?:'’&^~/\-_$]+$|['’][sS]$|(?<=\w\w)[+#]$"
-)
+_LEADING = re.compile(r"(?:[!?:'’&^%+_]|~~|~(?!/)|[#@$]{2,}|\.{3,})+")
+_TRAILING = ".!?:'’&^~/-_$"
+_AFTER_A_WORD = re.compile(r"\w\w[+#]")
 _DECORATED = re.compile(r"(?:[#@$](?=\w)|\*(?=\.)|[vV](?=\d+\.\d))(.+?)(?:\(\))?|(.+)\(\)")
 _PART = re.compile(r"(?<!\w)[^\W\d_](?:\+\+|#)(?!\w)|\w+")
 
@@ -61,7 +61,7 @@ class WordTerms:
     def _remember(self, run: str, japanese: bool) -> tuple[str, ...]:
         terms = tuple(self._terms(run, japanese))
         seen = self._seen[japanese]
-        if len(seen) > 200_000:  # keeps a long-running process small
+        if len(seen) > 50_000:  # keeps a long-running process small
             seen.clear()
         if len(run) <= (LONGEST if run.isascii() else _LONGEST_KEPT):
             seen[run] = terms
@@ -84,7 +84,7 @@ class WordTerms:
                 yield from self._western(piece)
 
     def _western(self, piece: str) -> Iterator[str]:
-        word = piece if piece.isalnum() else _EDGES.sub("", _EDGES.sub("", piece))
+        word = piece if piece.isalnum() else _trimmed(_trimmed(piece))
         whole = word.casefold()
         if not whole or len(whole) > LONGEST:
             return self._plain_parts(word)
@@ -118,3 +118,15 @@ class WordTerms:
         for word in words:
             if len(word) >= 2 and word not in self._stopwords:
                 yield self._stem(word) if self._stem else word
+
+
+def _trimmed(piece: str) -> str:
+    """A piece of text without what stands before its word, and after it: once, at each end."""
+    leading = _LEADING.match(piece)
+    word = piece[leading.end() :] if leading else piece
+    bare = word.rstrip(_TRAILING)  # a pattern that ends with $ would try again at every sign
+    if bare != word:
+        return bare
+    if word[-1:] in {"s", "S"} and word[-2:-1] in {"'", "’"}:
+        return word[:-2]
+    return word[:-1] if word and _AFTER_A_WORD.fullmatch(piece[-3:]) else word

@@ -7,8 +7,9 @@ piece can reach; so a good cut is never missed because of an earlier one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain, islice, pairwise
 from math import inf
 from typing import NamedTuple
 
@@ -91,16 +92,17 @@ def _way_back(offsets: Sequence[int], came_from: Sequence[int]) -> list[tuple[in
     return pieces[::-1]
 
 
-def thinned(places: Sequence[Place], end: int, maximum: int) -> list[Place]:
+def thinned(places: Iterable[Place], end: int, maximum: int) -> list[Place]:
     """Of places that lie close together, the cheapest; no piece gets too long by that.
 
     Pieces much smaller than what is wanted are never chosen, and trying them all takes long.
     """
     grain = max(1, maximum // 32)
-    kept = list(places[:1])
-    for place, after in zip(places[1:], [*(p.offset for p in places[2:]), end], strict=False):
+    following = chain(places, [Place(end, 0)])
+    kept = list(islice(following, 1))
+    for place, after in pairwise(following):
         last = kept[-1]
-        if place.offset - last.offset >= grain or after - last.offset > maximum:
+        if place.offset - last.offset >= grain or after.offset - last.offset > maximum:
             kept.append(place)
         elif (
             len(kept) > 1 and place.price < last.price and place.offset - kept[-2].offset <= maximum

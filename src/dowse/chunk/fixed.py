@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dowse.chunk.options import ChunkOptions
 from dowse.chunk.parts import PartMaker, visible_stretch
+from dowse.deadline import Deadline
 from dowse.types import ChunkedDocument, Document
 
 
-def cut_into_windows(document: Document, options: ChunkOptions) -> ChunkedDocument:
+def cut_into_windows(
+    document: Document, options: ChunkOptions, deadline: Deadline
+) -> ChunkedDocument:
     """Cuts a document into windows, each of which is a chunk and its own section."""
     maker = PartMaker(document)
     sections, chunks = [], []
     body, last = visible_stretch(document)
     edge = kept = body  # how far windows, and how far those that were kept, have come
     while edge < last:
+        deadline.check()
         start = max(body, edge - options.fixed_overlap)
         edge = min(start + options.fixed_size, last)
         if not document.text[start:edge].isspace():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from dowse.chunk.cut import Place, around_goal, at_least, cheapest_pieces, thinned
@@ -12,6 +13,7 @@ from dowse.chunk.outline import Opening, openings
 from dowse.chunk.overlap import overlap_start
 from dowse.chunk.parts import PartMaker, visible_stretch
 from dowse.chunk.places import AFTER_HEADING, places_inside, price_between
+from dowse.deadline import Deadline
 from dowse.types import Block, Chunk, ChunkedDocument, Document, Section
 
 
@@ -28,18 +30,21 @@ _FOR_SECTIONS = _Prices(heading=10, per_level=30, elsewhere=200)
 _FOR_CHUNKS = _Prices(heading=0, per_level=2, elsewhere=0)
 
 
-def cut_by_headers(document: Document, options: ChunkOptions) -> ChunkedDocument:
+def cut_by_headers(
+    document: Document, options: ChunkOptions, deadline: Deadline
+) -> ChunkedDocument:
     """Cuts a document into sections, and these into chunks."""
     start, end = visible_stretch(document)
     if start == end:
         return ChunkedDocument(document, (), ())
-    return _HeaderCutter(document, options).cut(start, end)
+    return _HeaderCutter(document, options, deadline).cut(start, end)
 
 
 class _HeaderCutter:
     """Cuts one document."""
 
-    def __init__(self, document: Document, options: ChunkOptions) -> None:
+    def __init__(self, document: Document, options: ChunkOptions, deadline: Deadline) -> None:
+        self._deadline = deadline
         self._document = document
         self._text = document.text
         self._options = options
@@ -52,6 +57,7 @@ class _HeaderCutter:
         sections: list[Section] = []
         chunks: list[Chunk] = []
         for section_start, section_end in self._sections(start, end):
+            self._deadline.check()
             if not self._text[section_start:section_end].isspace():
                 sections.append(self._maker.section(section_start, section_end))
                 chunks.extend(self._chunks(sections[-1]))
@@ -61,11 +67,11 @@ class _HeaderCutter:
         options = self._options
         if end - start <= options.section_max:
             return [(start, end)]
-        places = [
+        places = (
             place
             for group in self._under_headings(start, end)
             for place in self._places_of_group(group)
-        ]
+        )
         pricing = at_least(options.section_min, options.section_max)
         return cheapest_pieces(thinned(places, end, pricing.maximum), end, pricing)
 
@@ -79,11 +85,11 @@ class _HeaderCutter:
             group.append(opening)
         yield group
 
-    def _places_of_group(self, group: list[Opening]) -> list[Place]:
+    def _places_of_group(self, group: list[Opening]) -> Iterator[Place]:
         """Only the heading, where all that stands under it fits into one section."""
         places = self._places(group, self._options.section_max, _FOR_SECTIONS)
         fits = group[-1].block.end - group[0].block.start <= self._options.section_max
-        return [next(places)] if fits else list(places)
+        return islice(places, 1) if fits else places
 
     def _chunks(self, section: Section) -> Iterator[Chunk]:
         options = self._options
@@ -103,7 +109,7 @@ class _HeaderCutter:
         if section.end - section.start <= options.chunk_goal:
             return [(section.start, section.end)]
         group = self._between(section.start, section.end)
-        places = list(self._places(group, options.chunk_max, _FOR_CHUNKS))
+        places = self._places(group, options.chunk_max, _FOR_CHUNKS)
         pricing = around_goal(options.chunk_goal, options.chunk_min, options.chunk_max)
         return cheapest_pieces(thinned(places, section.end, pricing.maximum), section.end, pricing)
 
@@ -121,6 +127,7 @@ class _HeaderCutter:
 
     def _places(self, group: Iterable[Opening], maximum: int, prices: _Prices) -> Iterator[Place]:
         for opening in group:
+            self._deadline.check()
             block, level = opening.block, opening.level
             yield Place(block.start, self._price(opening, prices), level)
             for inside in places_inside(self._text, block, maximum):

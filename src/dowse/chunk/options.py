@@ -5,10 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Annotated, Literal, get_args
 
+from msgspec import Meta
+
+from dowse.bounds import check_bounds
 from dowse.errors import BadSettings
 
 Strategy = Literal["headers", "fixed"]
 """`headers` follows the structure of the document, `fixed` counts characters."""
+
+# No model reads more of a chunk, and what a chunk holds is held in memory several times.
+_SIZE = Meta(ge=1, le=100_000)
+_OVERLAP = Meta(ge=0, le=100_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,21 +25,29 @@ class ChunkOptions:
     strategy: Annotated[
         Strategy, "How to cut: `headers` along the headings, `fixed` into windows of equal size."
     ] = "headers"
-    section_max: Annotated[int, "The most characters of a section, at least `chunk_max`."] = 2000
+    section_max: Annotated[
+        int, _SIZE, "The most characters of a section, at least `chunk_max`."
+    ] = 2000
     section_min: Annotated[
-        int, "Sections below this many characters are joined with their neighbours where they fit."
+        int,
+        _SIZE,
+        "Sections below this many characters are joined with their neighbours where they fit.",
     ] = 1500
-    chunk_max: Annotated[int, "The most characters of a chunk, its overlap included."] = 1500
+    chunk_max: Annotated[int, _SIZE, "The most characters of a chunk, its overlap included."] = 1500
     chunk_min: Annotated[
-        int, "A chunk has fewer characters only where it fits into none of its neighbours."
+        int, _SIZE, "A chunk has fewer characters only where it fits into none of its neighbours."
     ] = 200
-    chunk_goal: Annotated[int, "The characters a chunk should have where the text allows it."] = 700
+    chunk_goal: Annotated[
+        int, _SIZE, "The characters a chunk should have where the text allows it."
+    ] = 700
     overlap: Annotated[
-        int, "The most characters a chunk repeats from the chunk before it; 0 for none."
+        int, _OVERLAP, "The most characters a chunk repeats from the chunk before it; 0 for none."
     ] = 100
-    fixed_size: Annotated[int, "Characters of a window of the `fixed` strategy."] = 1000
+    fixed_size: Annotated[int, _SIZE, "Characters of a window of the `fixed` strategy."] = 1000
     fixed_overlap: Annotated[
-        int, "Characters a window repeats from the one before it, fewer than `fixed_size`."
+        int,
+        _OVERLAP,
+        "Characters a window repeats from the one before it, fewer than `fixed_size`.",
     ] = 200
 
     def __post_init__(self) -> None:
@@ -43,6 +58,7 @@ class ChunkOptions:
         for each in fields(self):
             if each.name != "strategy":
                 self._check_number(each.name)
+        check_bounds(self, "chunk")
         self._check_order("chunk_min", "chunk_goal")
         self._check_order("chunk_goal", "chunk_max")
         self._check_order("chunk_max", "section_max")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from hashlib import sha256
 
-from dowse.chunk.paths import HeaderPaths, Lines
+from dowse.chunk.paths import HeaderPaths
+from dowse.text.lines import LineNumbers
 from dowse.types import Chunk, Document, Section
 
 
@@ -15,8 +16,8 @@ class PartMaker:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._paths = HeaderPaths(document.headings)
-        self._lines = Lines(document.text)
-        self._seen: Counter[tuple[str, str]] = Counter()
+        self._lines = LineNumbers(document.text)
+        self._seen: Counter[tuple[str, bytes]] = Counter()
 
     def section(self, start: int, end: int, overlap: int = 0) -> Section:
         """A section; its path is that of its text without the overlap."""
@@ -48,10 +49,11 @@ class PartMaker:
 
     def _id(self, kind: str, start: int, end: int) -> str:
         """Depends on the text and not on where it stands, so that it survives edits elsewhere."""
-        text = self._document.text[start:end]
-        self._seen[kind, text] += 1
-        named = f"{self._document.id}\0{kind}\0{self._seen[kind, text]}\0{text}"
-        return sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        text = self._document.text[start:end].encode("utf-8", "surrogatepass")
+        seen = kind, sha256(text).digest()  # the texts themselves would be a second document
+        self._seen[seen] += 1
+        named = f"{self._document.id}\0{kind}\0{self._seen[seen]}\0"
+        return sha256(named.encode("utf-8", "surrogatepass") + text).hexdigest()[:16]
 
 
 def visible_stretch(document: Document) -> tuple[int, int]:

@@ -1,15 +1,12 @@
-"""A stretch of text → the headings that all of it lies under, and its lines."""
+"""A stretch of text → the headings that all of it lies under."""
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import takewhile
 
 from dowse.types import Heading
-
-_LINE_FEED = re.compile("\n")
 
 
 class HeaderPaths:
@@ -36,14 +33,3 @@ class HeaderPaths:
         pairs = zip(min(chains), max(chains), strict=False)
         common = [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
         return tuple(self._texts[number] for number in common if self._texts[number])
-
-
-class Lines:
-    """The lines of one text, counted from 1."""
-
-    def __init__(self, text: str) -> None:
-        self._ends = [match.start() for match in _LINE_FEED.finditer(text)]
-
-    def at(self, offset: int) -> int:
-        """The line that the character at `offset` stands on; a line feed belongs to its line."""
-        return bisect_left(self._ends, offset) + 1

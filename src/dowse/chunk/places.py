@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 from dowse.chunk.cut import Place
 from dowse.types import Block
@@ -59,7 +60,7 @@ def _within(
     Much is half of the maximum, so that what stands in front of a long line can stay with it.
     """
     edge = start
-    for place in (*rules[0](text, start, end, maximum), Place(end, 0)):
+    for place in chain(rules[0](text, start, end, maximum), [Place(end, 0)]):
         if place.offset - edge > maximum // 2 and len(rules) > 1:
             yield from _within(text, edge, place.offset, maximum, rules[1:])
         if edge < place.offset < end:

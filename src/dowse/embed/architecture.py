@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from dowse.decoding import UNREADABLE, read_small, why_unreadable
 from dowse.errors import EmbedError
 
 Activation = Literal["Gelu", "FastGelu", "Relu"]
@@ -22,6 +23,7 @@ _ACTIVATIONS: dict[str, Activation] = {
     "gelu_pytorch_tanh": "FastGelu",
     "relu": "Relu",
 }
+_LONGEST = 10_000_000  # bytes of a JSON file: some list every token
 _BERT = frozenset({"bert"})
 _ROBERTA = frozenset({"roberta", "xlm-roberta", "camembert"})
 _DISTILBERT = frozenset({"distilbert"})
@@ -69,7 +71,7 @@ def read_architecture(folder: Path) -> Architecture:
         raise EmbedError("dowse cannot run models with relative positions.", _USE_ANOTHER)
     try:
         return _distilbert(config) if family in _DISTILBERT else _bert(config, family)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise EmbedError(f"{folder / 'config.json'} lacks or garbles {error}.") from error
 
 
@@ -83,9 +85,9 @@ def canonical_name(tensor: str) -> str:
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a model folder."""
     try:
-        content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise EmbedError(f"{path} cannot be read: {error}.") from error
+        content = json.loads(read_small(path, _LONGEST))
+    except UNREADABLE as error:
+        raise EmbedError(f"{path} cannot be read: {why_unreadable(error)}.") from error
     if not isinstance(content, dict):
         raise EmbedError(f"{path} is no JSON object.")
     return content

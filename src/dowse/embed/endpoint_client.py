@@ -1,47 +1,35 @@
-"""A request to an OpenAI-compatible `/embeddings`: patient with it, strict about its answer."""
+"""A question to an endpoint's `/embeddings`, and what of its answer counts as vectors."""
 
 from __future__ import annotations
 
-import datetime as dt
-import email.utils
-import os
-import threading
-import time
-import weakref
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dowse.embed.addresses import without_passwords
-from dowse.embed.characters import encodable
 from dowse.embed.options import EmbedOptions
+from dowse.endpoints import Endpoint, EndpointClient, Wait, encodable
 from dowse.errors import EndpointFailed
 from dowse.types import Matrix
 
 if TYPE_CHECKING:
-    import httpx2
+    from dowse.network import Reply
 
-_FIRST_PAUSE = 0.5  # seconds; each further pause is twice as long
-_LONGEST_PAUSE = 60.0
-_WORTH_RETRYING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-_SHOWN = 200  # characters of an answer that an error repeats
-
-Wait = Callable[[float], None]
-"""Waits some seconds; tests put another in its place."""
+_PER_TEXT = 1_600_000  # bytes: the longest vectors that the settings allow, as JSON
+_BESIDE = 1 << 20  # bytes around the vectors
+_MOST = 192 << 20  # bytes of any answer
 
 
-class EndpointClient:
-    """Asks an endpoint for vectors; may be used by several threads at once."""
+class EmbeddingClient:
+    """Asks an endpoint for vectors; safe from several threads."""
 
-    def __init__(self, options: EmbedOptions, wait: Wait = time.sleep) -> None:
+    def __init__(self, options: EmbedOptions, wait: Wait) -> None:
         self._options = options
-        self._wait = wait
-        self._opening = threading.Lock()
-        self._client: httpx2.Client | None = None
+        self._client = EndpointClient(_endpoint(options), wait)
 
-    def embed(self, texts: Sequence[str]) -> Matrix:
-        """The endpoint's vectors for texts, one row each, as they came."""
+    def embed(self, texts: Sequence[str], *, waiting: bool) -> Matrix:
+        """The endpoint's vectors for texts, one row each, as they came; a person may be waiting."""
         # Endpoints refuse empty texts, which are as good as a blank.
         body: dict[str, Any] = {
             "model": self._options.endpoint_model,
@@ -50,82 +38,22 @@ class EndpointClient:
         }
         if self._options.endpoint_shorten:
             body["dimensions"] = self._options.endpoint_dimensions
-        return self._read(self._post(body), len(texts))
+        most = min(_BESIDE + _PER_TEXT * len(texts), _MOST)
+        reply = self._client.reply(body, most=most, waiting=waiting)
+        self._client.check(reply)
+        return self._read(reply, len(texts))
 
     def failed(self, what: str, hint: str = "") -> EndpointFailed:
         """An error that names the endpoint and says what it did."""
-        said = f"The endpoint {self._options.endpoint_url} {what}."
-        return EndpointFailed(without_passwords(said), hint)
+        return self._client.failed(what, hint)
 
-    def _post(self, body: dict[str, Any]) -> httpx2.Response:
-        import httpx2  # noqa: PLC0415  (only an endpoint needs the network)
-
-        url = f"{self._options.endpoint_url.rstrip('/')}/embeddings"
-        for attempt in range(self._options.endpoint_retries + 1):
-            last = attempt == self._options.endpoint_retries
-            try:
-                answer = self._open().post(url, json=body, headers=self._headers())
-            except httpx2.InvalidURL as error:
-                raise self.failed(f"has no usable address: {error}") from error
-            except httpx2.TransportError as error:
-                if last:
-                    raise self.failed(_describe(error)) from error
-                self._wait(_pause(attempt))
-                continue
-            if answer.status_code not in _WORTH_RETRYING or last:
-                self._check_status(answer)
-                return answer
-            self._wait(_requested_pause(answer) or _pause(attempt))
-        raise self.failed("was never asked")
-
-    def _open(self) -> httpx2.Client:
-        import httpx2  # noqa: PLC0415  (as above)
-
-        with self._opening:
-            if self._client is None:
-                self._client = httpx2.Client(timeout=self._options.endpoint_timeout)
-                weakref.finalize(self, self._client.close)
-            return self._client
-
-    def _headers(self) -> dict[str, str]:
-        variable = self._options.api_key_env
-        if not variable:
-            return {}
-        key = os.environ.get(variable, "").strip()
-        if not key:
-            raise self.failed(
-                f"needs a key, but {variable} is not set", f"Put the key into {variable}."
-            )
-        if not key.isascii() or not key.isprintable():
-            raise self.failed(f"needs a key, but what {variable} holds cannot be one")
-        return {"Authorization": f"Bearer {key}"}
-
-    def _check_status(self, answer: httpx2.Response) -> None:
-        status = answer.status_code
-        if status in {401, 403}:
-            raise self.failed(f"refused the key ({status})", self._key_hint())
-        if status == 404:
-            model = self._options.endpoint_model
-            raise self.failed(
-                f"knows no /embeddings or no model {model!r} (404)",
-                "Check embed.endpoint_url and embed.endpoint_model.",
-            )
-        if not answer.is_success:
-            raise self.failed(f"answered {status}: {_shown(answer)}")
-
-    def _key_hint(self) -> str:
-        variable = self._options.api_key_env
-        if variable:
-            return f"Check the key in the environment variable {variable}."
-        return "Name the variable that holds the key: dowse config set embed.api_key_env NAME"
-
-    def _read(self, answer: httpx2.Response, count: int) -> Matrix:
+    def _read(self, reply: Reply, count: int) -> Matrix:
         try:
-            rows = sorted(answer.json()["data"], key=lambda row: row["index"])
-            places = [row["index"] for row in rows]
+            rows = sorted(reply.json()["data"], key=_place)
+            places = [_place(row) for row in rows]
             vectors = [np.asarray(row["embedding"], dtype=np.float32) for row in rows]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise self.failed(f"answered with no embeddings: {_shown(answer)}") from error
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise self._client.useless(reply, "no embeddings") from error
         if places != list(range(count)):
             raise self.failed(f"gave {len(rows)} vectors for {count} texts")
         if len({vector.shape for vector in vectors}) != 1 or vectors[0].ndim != 1:
@@ -133,34 +61,21 @@ class EndpointClient:
         return np.stack(vectors)
 
 
-def _pause(attempt: int) -> float:
-    return min(_FIRST_PAUSE * 2.0**attempt, _LONGEST_PAUSE)
+def _place(row: dict[str, Any]) -> int:
+    """Which text a vector belongs to; some endpoints leave the index out where it is 0."""
+    place = row.get("index")
+    return 0 if place is None else operator.index(place)
 
 
-def _requested_pause(answer: httpx2.Response) -> float | None:
-    wanted = answer.headers.get("retry-after", "").strip()
-    try:
-        seconds = float(wanted)
-    except ValueError:
-        seconds = _seconds_until(wanted)
-    return min(seconds, _LONGEST_PAUSE) if seconds > 0 else None
-
-
-def _seconds_until(date: str) -> float:
-    try:
-        moment = email.utils.parsedate_to_datetime(date)
-    except ValueError:
-        return 0.0
-    return moment.timestamp() - dt.datetime.now(dt.UTC).timestamp()
-
-
-def _describe(error: Exception) -> str:
-    import httpx2  # noqa: PLC0415  (as above)
-
-    if isinstance(error, httpx2.TimeoutException):
-        return "did not answer in time"
-    return f"cannot be reached: {error}"
-
-
-def _shown(answer: httpx2.Response) -> str:
-    return " ".join(answer.text.split())[:_SHOWN] or "nothing"
+def _endpoint(options: EmbedOptions) -> Endpoint:
+    return Endpoint(
+        url=options.endpoint_url,
+        path="/embeddings",
+        model=options.endpoint_model,
+        settings="embed",
+        api_key_env=options.api_key_env,
+        timeout=options.endpoint_timeout,
+        timeout_setting="endpoint_timeout",
+        retries=options.endpoint_retries,
+        otherwise="Or make vectors on this machine: dowse config set embed.provider local",
+    )

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from dowse.decoding import UNREADABLE, read_small, why_unreadable
 from dowse.embed.architecture import read_architecture, read_json
 from dowse.embed.encoder import Pooling
 from dowse.embed.models import KNOWN_MODELS, Recipe
@@ -99,9 +100,9 @@ def _modules(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     try:
-        modules = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise EmbedError(f"{path} cannot be read: {error}.") from error
+        modules = json.loads(read_small(path))
+    except UNREADABLE as error:
+        raise EmbedError(f"{path} cannot be read: {why_unreadable(error)}.") from error
     if not isinstance(modules, list):
         raise EmbedError(f"{path} is no list of modules.")
     return [module for module in modules if isinstance(module, dict)]

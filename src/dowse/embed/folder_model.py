@@ -14,6 +14,7 @@ from dowse.embed.missing import weights_missing
 from dowse.embed.models import full_name
 from dowse.embed.shelf import Shelf, file_record
 from dowse.errors import EmbedError
+from dowse.files import make_private_folder, replace_file
 
 _SHA256_DIGITS = 64
 
@@ -70,6 +71,6 @@ class FolderModel:
                 return digest
         digest = file_record(path).sha256
         with contextlib.suppress(OSError):  # then it is read again next time
-            self._graphs.mkdir(parents=True, exist_ok=True)
-            note.write_text(f"{seen} {digest}", "ascii")
+            make_private_folder(self._graphs)
+            replace_file(note, f"{seen} {digest}".encode("ascii"))
         return digest

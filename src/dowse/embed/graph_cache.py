@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import xxhash
+
+from dowse.files import make_private_folder, replace_file
 
 
 def load_graph(folder: Path, kind: str, version: str, build: Callable[[], bytes]) -> bytes:
@@ -35,14 +35,9 @@ def _read_intact(path: Path) -> bytes | None:
 
 
 def _keep(folder: Path, kind: str, version: str, content: bytes) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     path = folder / f"{kind}-{version}-{_digest(content)}.onnx"
-    scratch = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-    try:
-        scratch.write_bytes(content)
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
+    replace_file(path, content)
     for older in folder.glob(f"{kind}-*"):
         if older != path:
             older.unlink(missing_ok=True)

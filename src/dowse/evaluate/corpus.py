@@ -9,6 +9,7 @@ from typing import Any
 
 from dowse.errors import NotFound, UsageError
 from dowse.evaluate.reading import json_lines
+from dowse.files import create_private_file, make_private_folder, replace_file, sync_tree
 
 _MARKER = "corpus.sha256"  # beside the folder: what its files were written from
 
@@ -24,7 +25,7 @@ def lay_out(corpus: Path, folder: Path) -> dict[str, str]:
     fresh = not marker.is_file() or marker.read_text("utf-8") != digest
     if fresh:
         marker.unlink(missing_ok=True)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
     for number, identifier, row in json_lines(corpus):
         name = f"{hashlib.sha256(identifier.encode('utf-8', 'replace')).hexdigest()[:16]}.md"
         if name in names:
@@ -42,7 +43,8 @@ def lay_out(corpus: Path, folder: Path) -> dict[str, str]:
             _write(folder / name, _markdown(row))
     if fresh:
         _remove_others(folder, names)
-        marker.write_text(digest, "utf-8")
+        sync_tree(folder)
+        replace_file(marker, digest.encode())
     return names
 
 
@@ -64,6 +66,7 @@ def _markdown(row: Mapping[str, Any]) -> str:
 def _write(path: Path, text: str) -> None:
     data = text.encode("utf-8", "replace")
     if not path.is_file() or path.read_bytes() != data:
+        create_private_file(path)
         path.write_bytes(data)
 
 

@@ -22,6 +22,7 @@ from dowse.evaluate.blanking import hide
 from dowse.evaluate.opening import Bench
 from dowse.evaluate.own import own_collection
 from dowse.evaluate.records import OwnQuery
+from dowse.files import PRIVATE_FILE, make_private_folder
 from dowse.flow import IndexReport
 from dowse.flow.vectors import VectorMaker
 from dowse.ports import Reading, Store, Writing
@@ -76,8 +77,8 @@ def hidden_copy(
 @contextmanager
 def _alone(project: Project) -> Iterator[None]:
     """Keeps other evaluations from changing the copy while it is searched."""
-    project.folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(project.folder / "evaluation.lock")
+    make_private_folder(project.folder)
+    lock = FileLock(project.folder / "evaluation.lock", mode=PRIVATE_FILE)
     try:
         lock.acquire(timeout=_WAIT, poll_interval=0.05)
     except Timeout:
@@ -117,7 +118,9 @@ def _fill(
     announce: Announce,
 ) -> IndexReport:
     with engine.read() as reading:
-        understood = wanted_stamp(settings.chunk, parts.analyzer, parts.embedder).text
+        understood = wanted_stamp(
+            settings.read, settings.chunk, parts.analyzer, parts.embedder
+        ).text
         stamp = {**(reading.stamp() or {}), **understood}
         _empty(parts.store, stamp)
         with parts.store.write(_WAIT) as writing:

@@ -112,7 +112,7 @@ def evaluation_folder(workspace: Workspace, documents: Path, overrides: Mapping[
     of_index = {name: value for name, value in overrides.items() if not is_of_a_search(name)}
     key = json.dumps([str(documents.resolve()), sorted(of_index.items())], default=str)
     digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:12]
-    return workspace.locations.cache / "evaluations" / digest
+    return workspace.locations.evaluations / digest
 
 
 def _documents(documents: Path, folder: Path) -> tuple[Path, dict[str, str]]:

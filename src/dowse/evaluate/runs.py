@@ -78,13 +78,11 @@ def search_run(
     return Run(name, found, seconds, confidence, _general(notices, len(queries)), least)
 
 
-def check_writable(queries: Iterable[str], path: Path) -> None:
+def check_ids(queries: Iterable[str]) -> None:
     """Raises `UsageError` when no run over queries with these ids could be written to a file.
 
     Searching takes long: it is better known before.
     """
-    if path.is_dir() or not path.parent.is_dir():
-        raise UsageError(f"{path} cannot be a file.", "Name a file in a folder that is there.")
     for query in queries:
         if not query or re.search(r"\s", query):
             raise UsageError(
@@ -93,19 +91,19 @@ def check_writable(queries: Iterable[str], path: Path) -> None:
             )
 
 
-def write_trec(run: Run, path: Path) -> None:
-    """Writes a run as `trec_eval` reads it: `query Q0 document rank score tag`.
+def as_trec(run: Run) -> str:
+    """A run as `trec_eval` reads it: `query Q0 document rank score tag`.
 
     Scores fall strictly, also as 32-bit numbers: other tools order by them alone.
     """
-    check_writable(run.found, path)
+    check_ids(run.found)
     tag = re.sub(r"\s+", "-", run.name) or "dowse"
     lines: list[str] = []
     for query, ranking in run.found.items():
         scores = _falling([one.score for one in ranking])
         rows = enumerate(zip(ranking, scores, strict=True), start=1)
         lines += [f"{query} Q0 {one.document} {rank} {score} {tag}" for rank, (one, score) in rows]
-    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def read_trec(path: Path, name: str = "") -> Run:

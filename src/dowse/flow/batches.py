@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from dowse.chunk import ChunkOptions, chunk
+from dowse.deadline import Deadline, TookTooLong
 from dowse.flow.scan import Changes
 from dowse.flow.stages import Clock
 from dowse.flow.vectors import VectorMaker
@@ -40,6 +41,7 @@ class Done:
     batch: Batch
     added: int = 0  # of the documents put, how many are new
     left_out: list[LeftOut] = field(default_factory=list)
+    secrets: int = 0  # that were replaced in the documents put
 
 
 class Batches:
@@ -88,14 +90,17 @@ class Batches:
             try:
                 with self._clock.timing("read"):
                     text, state = self._read(source)
+                if known and known.digest == state.digest:
+                    touched.append((source.id, state))
+                    continue
+                document = self._cut(source, text)
             except Unreadable as error:
                 done.left_out.append(LeftOut(source.id, error.reason))
                 gone += [source.id] if known else []
                 continue
-            if known and known.digest == state.digest:
-                touched.append((source.id, state))
-                continue
-            document = self._cut(source, text)
+            if text.secrets:
+                done.secrets += text.secrets
+                done.left_out.append(_without_secrets(source, text.secrets))
             done.left_out += document.document.problems
             done.added += known is None
             put.append(IndexedDocument(document, state))
@@ -115,10 +120,14 @@ class Batches:
         return text, FileState(source.size, source.mtime_ns, text.digest, settled)
 
     def _cut(self, source: SourceFile, text: SourceText) -> ChunkedDocument:
-        with self._clock.timing("parse"):
-            document = parse(source.id, text.text)
-        with self._clock.timing("chunk"):
-            return chunk(document, self._chunk_options)
+        deadline = Deadline(self._read_options.file_seconds)
+        try:
+            with self._clock.timing("parse"):
+                document = parse(source.id, text.text, deadline)
+            with self._clock.timing("chunk"):
+                return chunk(document, self._chunk_options, deadline)
+        except TookTooLong as error:
+            raise Unreadable(_too_slow(error)) from error
 
     def _embed(self, documents: list[ChunkedDocument], files: int) -> dict[bytes, Vector]:
         texts = [one.embedding_text(part) for one in documents for part in one.chunks]
@@ -128,6 +137,18 @@ class Batches:
     def _progress(self, part: float, files: int) -> None:
         done = self._files_done + int(part * files)
         self._announce(Event("index", done, len(self._changes.pending)))
+
+
+def _too_slow(error: TookTooLong) -> str:
+    return (
+        f"It takes longer than {error.seconds:g} seconds to parse and cut; split it, or raise "
+        "read.file_seconds in the settings."
+    )
+
+
+def _without_secrets(source: SourceFile, count: int) -> LeftOut:
+    secrets = "1 secret was" if count == 1 else f"{count} secrets were"
+    return LeftOut(source.id, f"{secrets} left out (read.redact).", whole=False)
 
 
 def _groups(sources: list[SourceFile]) -> Iterator[list[SourceFile]]:

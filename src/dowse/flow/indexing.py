@@ -39,6 +39,7 @@ class Indexing:
     changed: int = 0
     removed: int = 0
     chunks: int = 0
+    secrets: int = 0
 
 
 def _scan(work: Indexing) -> None:
@@ -63,6 +64,7 @@ def _index(work: Indexing) -> None:
         work.added += done.added
         work.changed += len(done.batch.put) - done.added
         work.removed += len(done.batch.gone)
+        work.secrets += done.secrets
         work.chunks += sum(len(put.chunked.chunks) for put in done.batch.put)
 
 
@@ -92,14 +94,12 @@ def _embed_texts(work: Indexing, texts: Sequence[str], stage: str, unit: str) ->
 
 
 def _find_communities(work: Indexing) -> None:
-    if work.added or work.changed or work.removed:
-        communities = find_communities(work.writing.edges())
-        if communities != work.writing.communities():
-            work.writing.set_communities(communities)
+    if "communities" in work.writing.owed():
+        work.writing.set_communities(find_communities(work.writing.edges()))
 
 
 def _tidy(work: Indexing) -> None:
-    if work.changed or work.removed:
+    if "tidy" in work.writing.owed():
         work.writing.tidy(work.vocabulary)
 
 
@@ -141,5 +141,6 @@ def run_indexing(
         embedded=vectors.made,
         left_out=tuple(work.left_out),
         notices=tuple(vectors.notices),
+        secrets=work.secrets,
         seconds={name: spent for name, spent in clock.seconds.items() if name != "index"},
     )

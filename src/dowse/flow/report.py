@@ -20,6 +20,7 @@ class IndexReport:
     left_out: tuple[LeftOut, ...]
     notices: tuple[str, ...]  # what could not be done, and how to change that
     seconds: dict[str, float]  # time by stage
+    secrets: int = 0  # matches of read.redact that were replaced in what was added or changed
 
     @property
     def complete(self) -> bool:

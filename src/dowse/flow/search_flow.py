@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import field, make_dataclass
 from typing import Annotated, Any
 
+from msgspec import Meta
+
 from dowse.flow.freshness import drop_deleted
 from dowse.flow.stages import SearchStage
 from dowse.fuse.calibrate import CalibrateOptions, give_confidence
@@ -36,13 +38,15 @@ from dowse.retrieve.readable import ReadableOptions, trust_the_readable
 from dowse.retrieve.strategies import STRATEGIES
 from dowse.retrieve.understand import understand_query
 
+_WEIGHT = Meta(ge=0, le=100)
+
 
 def _with_weights(options: type[FuseOptions]) -> type[Any]:
     """The options of fusion with a weight for each strategy."""
     weights: list[tuple[str, Any, Any]] = [
         (
             one.name,
-            Annotated[float, f"Weight of the {one.name} ranking."],
+            Annotated[float, _WEIGHT, f"Weight of the {one.name} ranking."],
             field(default=one.weight),
         )
         for one in STRATEGIES

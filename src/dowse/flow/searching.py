@@ -13,6 +13,7 @@ from dowse.fuse.fusion import FuseOptions
 from dowse.retrieve.rankings import retrieve
 from dowse.search_state import SearchParts, SearchState
 from dowse.types import Condition, Response
+from dowse.wanted import check_wanted
 
 
 def start_search(
@@ -46,6 +47,7 @@ def run_stages(
     """Runs stages, timing each; returns how many candidates each has left."""
     counts = {}
     for stage in stages:
+        check_wanted()
         if stage.is_wanted(search):
             with clock.timing(stage.name):
                 stage.run(search)

@@ -15,7 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from dowse.errors import in_range
+from msgspec import Meta
+
+from dowse.bounds import check_bounds
 from dowse.fuse.fusion import FuseOptions
 from dowse.search_state import SearchState
 
@@ -24,7 +26,6 @@ _FITTED_STRATEGIES = ("semantic", "keyword")
 
 
 @dataclass(frozen=True, slots=True)
-@in_range("calibrate", midpoint=(0, math.inf), steepness=(0, math.inf))
 class CalibrateOptions:
     """How a fused score becomes a confidence between 0 and 1."""
 
@@ -34,11 +35,19 @@ class CalibrateOptions:
         "Fitted on judged collections, where that was done for the model, or a plain sigmoid.",
     ] = "fitted"
     midpoint: Annotated[
-        float, "Of the sigmoid: the fused score with confidence 0.5; 0: the fusion's own."
+        float,
+        Meta(ge=0, le=1000),
+        "Of the sigmoid: the fused score with confidence 0.5; 0: the fusion's own.",
     ] = 0.0
     steepness: Annotated[
-        float, "Of the sigmoid: how sharply confidence rises there; 0: the fusion's own."
+        float,
+        Meta(ge=0, le=1_000_000),
+        "Of the sigmoid: how sharply confidence rises there; 0: the fusion's own.",
     ] = 0.0
+
+    def __post_init__(self) -> None:
+        """Rejects a sigmoid that would fall."""
+        check_bounds(self, "calibrate")
 
 
 @dataclass(frozen=True, slots=True)

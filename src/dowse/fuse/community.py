@@ -6,19 +6,24 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.errors import in_range
+from msgspec import Meta
+
+from dowse.bounds import check_bounds
 from dowse.search_state import SearchState
 
 
 @dataclass(frozen=True, slots=True)
-@in_range("community", boost=(1, 10))
 class CommunityOptions:
     """Whether documents that belong together by their links help each other."""
 
     enabled: Annotated[
         bool, "Raise results whose document is in the link community of a top-ranked document."
     ] = False
-    boost: Annotated[float, "What their score is multiplied by (1–10)."] = 1.1
+    boost: Annotated[float, Meta(ge=1, le=10), "What their score is multiplied by (1–10)."] = 1.1
+
+    def __post_init__(self) -> None:
+        """Rejects a boost that is none."""
+        check_bounds(self, "community")
 
 
 def favour_communities(search: SearchState) -> None:

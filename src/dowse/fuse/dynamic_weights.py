@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.errors import BadSettings, check_range
+from msgspec import Meta
+
+from dowse.bounds import SHARE, check_bounds
 from dowse.search_state import SearchState
 from dowse.types import Ranking, Scores
 
@@ -17,16 +19,16 @@ class DynamicWeightsOptions:
     """Whether a strategy whose scores hardly differ loses weight."""
 
     enabled: Annotated[bool, "Lower the weight of strategies whose scores hardly differ."] = False
-    min_factor: Annotated[float, "Lowest factor that a weight is multiplied by (0–1)."] = 0.5
+    min_factor: Annotated[float, SHARE, "Lowest factor that a weight is multiplied by (0–1)."] = 0.5
     variance_threshold: Annotated[
-        float, "Variance of scaled scores at or above which a strategy keeps its weight."
+        float,
+        Meta(gt=0, le=1),
+        "Variance of scaled scores at or above which a strategy keeps its weight.",
     ] = 0.1
 
     def __post_init__(self) -> None:
         """Rejects what no weight could be computed with."""
-        check_range("dynamic_weights.min_factor", self.min_factor, 0, 1)
-        if self.variance_threshold <= 0:
-            raise BadSettings("dynamic_weights.variance_threshold must be above 0.")
+        check_bounds(self, "dynamic_weights")
 
 
 def adjust_weights(search: SearchState) -> None:

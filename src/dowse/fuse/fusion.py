@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Annotated, Literal
 
-from dowse.errors import BadSettings, check_range
+from msgspec import Meta
+
+from dowse.bounds import check_bounds
 from dowse.fuse.convex import Normalisation, fuse_by_score
 from dowse.fuse.rrf import fuse_by_rank
 from dowse.search_state import Candidate, SearchState
@@ -26,14 +28,13 @@ class FuseOptions:
         "How convex fusion scales scores: by the highest possible score, between the lowest and"
         " the highest, or by deviation from the mean.",
     ] = "ceiling"
-    rrf_k: Annotated[float, "Smoothing constant of reciprocal rank fusion, above 0."] = 60.0
+    rrf_k: Annotated[
+        float, Meta(gt=0, le=10_000), "Smoothing constant of reciprocal rank fusion, above 0."
+    ] = 60.0
 
     def __post_init__(self) -> None:
         """Rejects what nothing could be fused with."""
-        if self.rrf_k <= 0:
-            raise BadSettings("fuse.rrf_k must be above 0.")
-        for name, weight in self.weights.items():
-            check_range(f"fuse.{name}", weight, 0, 100)
+        check_bounds(self, "fuse")
 
     @property
     def sigmoid(self) -> tuple[float, float]:

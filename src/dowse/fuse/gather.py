@@ -8,20 +8,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.errors import in_range
+from dowse.bounds import SHARE, check_bounds
 from dowse.search_state import SearchState
 from dowse.types import Place
 
 
 @dataclass(frozen=True, slots=True)
-@in_range("gather", share=(0, 1))
 class GatherOptions:
     """How much a chunk gains from the rest of its document."""
 
     share: Annotated[
         float,
+        SHARE,
         "Share of a result's score that comes from the best chunks of its document (0–1); 0: off.",
     ] = 0.5
+
+    def __post_init__(self) -> None:
+        """Rejects a share that is none."""
+        check_bounds(self, "gather")
 
 
 def gather(search: SearchState) -> None:

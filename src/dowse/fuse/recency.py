@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.errors import in_range
+from dowse.bounds import SHARE, check_bounds
 from dowse.search_state import SearchState
 
 _DAY = 86_400  # seconds
@@ -17,15 +17,19 @@ _MONTH_BOOST = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-@in_range("recency", bias=(0, 1))
 class RecencyOptions:
     """How much newer documents are preferred."""
 
     bias: Annotated[
         float,
+        SHARE,
         "Preference for newer documents (0–1): 0.5 multiplies the score by 1.2 up to 7 days and by"
         " 1.1 up to 30; 1 doubles that; 0: off.",
     ] = 0.0
+
+    def __post_init__(self) -> None:
+        """Rejects a bias outside its range."""
+        check_bounds(self, "recency")
 
 
 def prefer_recent(search: SearchState) -> None:

@@ -4,68 +4,79 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dowse import limits
+from dowse.deadline import Deadline
 from dowse.parse.blocks import Outline, read_blocks
 from dowse.parse.fields import read_fields
+from dowse.parse.found import References
 from dowse.parse.frontmatter import Frontmatter, Problem, read_frontmatter
-from dowse.parse.headings import read_heading
-from dowse.parse.lines import LineNumbers
+from dowse.parse.headings import read_headings
 from dowse.parse.plain import plain_blocks
-from dowse.parse.references import References, read_definitions, read_references
+from dowse.parse.references import read_definitions, read_references
 from dowse.parse.related import read_related
-from dowse.parse.skeleton import MOST_NESTED
 from dowse.parse.tags import without_repeats
 from dowse.parse.title import fallback_title
+from dowse.parse.too_much import NESTED_TOO_DEEP, TOO_MUCH
+from dowse.text.lines import LineNumbers
 from dowse.types import Document, Fields, LeftOut
 
 _PLAIN_TEXT = (".txt",)
 
-_NESTED_TOO_DEEP = (
-    f"quotes or lists are nested {MOST_NESTED} deep, so the line was read as plain text; "
-    "flatten it to have it read as Markdown"
-)
-_TOO_MANY_BRACKETS = "too many brackets to look for links; break the line to have them found"
 
-
-def parse(id: str, text: str) -> Document:  # noqa: A002 - the record's own word
+def parse(
+    id: str,  # noqa: A002 - the record's own word
+    text: str,
+    deadline: Deadline | None = None,
+) -> Document:
     """Reads a document; whatever is wrong with the text, there is one, with its problems noted.
 
-    `text` is decoded, without a byte order mark, its lines ended by a line feed alone.
+    `text` is decoded, without a byte order mark, its lines ended by a line feed alone. Raises
+    `TookTooLong` when the deadline passes.
     """
     if id.lower().endswith(_PLAIN_TEXT):
         fields = Fields(title=fallback_title(id, ()))
         return Document(id, text, 0, fields, blocks=tuple(plain_blocks(text, 0)))
+    deadline = deadline or Deadline()
     front = read_frontmatter(text)
     lines = LineNumbers(text)
-    outline = read_blocks(text, front.body, lines)
+    outline = read_blocks(text, front.body, lines, deadline)
     definitions = read_definitions(text, outline)
-    headings = tuple(read_heading(text, place, definitions) for place in outline.headings)
-    references = read_references(text, outline, definitions, lines)
+    headings = read_headings(text, outline, definitions, deadline)
+    references = read_references(text, outline, definitions, lines, deadline)
     fields = read_fields(front)
+    fields = replace(
+        fields,
+        title=fields.title or fallback_title(id, headings),
+        tags=without_repeats([*fields.tags, *references.tags.values()]),
+    )
+    if sum(map(len, fields.texts().values())) > limits.FIELD_CHARACTERS:
+        outline.cuts["fields"] = 0
     return Document(
         id=id,
         text=text,
         body=front.body,
-        fields=replace(
-            fields,
-            title=fields.title or fallback_title(id, headings),
-            tags=without_repeats([*fields.tags, *(name for _, name in references.tags)]),
-        ),
+        fields=fields,
         headings=headings,
         blocks=tuple(outline.blocks),
         code_blocks=tuple(outline.code_blocks),
-        links=(*read_related(front), *(link for _, link in references.links)),
-        problems=_problems(id, front, outline, references),
+        links=(*read_related(front), *references.links),
+        problems=_problems(id, front, outline, references, lines),
     )
 
 
 def _problems(
-    document_id: str, front: Frontmatter, outline: Outline, references: References
+    document_id: str,
+    front: Frontmatter,
+    outline: Outline,
+    references: References,
+    lines: LineNumbers,
 ) -> tuple[LeftOut, ...]:
     """What could not be read; of lines that have the same trouble only the first is named."""
+    cuts = {what: lines.at(offset) for what, offset in outline.cuts.items()} | references.cuts
     problems = [
         *front.problems,
-        *(Problem(line, _NESTED_TOO_DEEP) for line in outline.flattened[:1]),
-        *(Problem(line, _TOO_MANY_BRACKETS) for line in references.unread_lines[:1]),
+        *(Problem(line, NESTED_TOO_DEEP) for line in outline.flattened[:1]),
+        *(Problem(line, TOO_MUCH[what]) for what, line in cuts.items()),
     ]
     reasons = (f"Line {problem.line}: {problem.what}." for problem in problems)
     return tuple(LeftOut(document_id, reason, whole=False) for reason in reasons)

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from dowse.parse.lines import LineNumbers
+from dowse import limits
+from dowse.text.lines import LineNumbers
 from dowse.types import CodeBlock
 
 _MARK = re.compile(r"`{3,}|~{3,}")
 _CLASS = re.compile(r"\.([^\s.{}]+)")
 _WORD = re.compile(r"[{=\s]*([^\s{}(),:;=\"'\[\]]*)(=?)")
+_OPENING = re.compile(r" {0,3}(?:(?P<ticks>`{3,})(?=[^`\n]*(?:\n|\Z))|(?P<tildes>~{3,}))")
+_LONGEST_INFO = 1000  # characters after an opening fence that are looked at
 _TAB = 4
 
 
@@ -28,19 +31,39 @@ def read_fence(text: str, node: Node, shift: int, quoted: bool, lines: LineNumbe
     mark = _MARK.search(text, node.start_byte + shift)
     start = mark.start() if mark else node.start_byte + shift
     extent = _extent(text, start, node, shift)
-    code = text[extent.content : extent.content_end]
+    code = text[extent.content : min(extent.content_end, extent.content + limits.CODE)]
     if quoted:
         code = _unquote(code, node, shift - extent.content)
         indent = text[node.start_byte + shift : start]
     else:
         indent = text[text.rfind("\n", 0, start) + 1 : start]
+    return _code_block(text, start, extent.end, _dedent(code, indent), lines)
+
+
+def read_long_fence(text: str, start: int, lines: LineNumbers) -> CodeBlock | None:
+    """Reads a fence that starts with the line at `start`, without the grammar; None: none does."""
+    opening = _OPENING.match(text, start)
+    if opening is None:
+        return None
+    mark = opening["ticks"] or opening["tildes"]
+    content = min(_line_end(text, start) + 1, len(text))
+    ends = re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}}[ \t]*$", re.MULTILINE)
+    closing = ends.search(text, content)
+    content_end = closing.start() if closing else len(text)
+    code = text[content : min(content_end, content + limits.CODE)]
+    indent = " " * (opening.end() - start - len(mark))
+    end = closing.end() if closing else max(len(text.rstrip()), content - 1)
+    return _code_block(text, start + len(indent), end, _dedent(code, indent), lines)
+
+
+def _code_block(text: str, start: int, end: int, code: str, lines: LineNumbers) -> CodeBlock:
     return CodeBlock(
-        language=language(text[start : _line_end(text, start)]),
-        text=_dedent(code, indent).removesuffix("\n"),
+        language=language(text[start : min(_line_end(text, start), start + _LONGEST_INFO)]),
+        text=code.removesuffix("\n"),
         start=start,
-        end=extent.end,
+        end=end,
         first_line=lines.at(start),
-        last_line=lines.at(extent.end),
+        last_line=lines.at(end),
     )
 
 
@@ -48,9 +71,9 @@ def language(opening: str) -> str:
     """The language that an opening fence names, in lower case; "" when it names none."""
     info = _MARK.sub("", opening, count=1).strip().lower()
     if info.startswith("{") and (named := _CLASS.search(info)):
-        return named[1]
+        return named[1][: limits.LANGUAGE]
     word = _WORD.match(info)
-    return "" if word is None or word[2] else word[1].lstrip(".#")
+    return "" if word is None or word[2] else word[1].lstrip(".#")[: limits.LANGUAGE]
 
 
 def _extent(text: str, start: int, node: Node, shift: int) -> _Extent:

@@ -7,18 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from itertools import islice
 
+from dowse import limits
 from dowse.parse.dates import read_date
 from dowse.parse.frontmatter import Frontmatter, Problem
-from dowse.parse.tags import clean_tag, without_repeats
+from dowse.parse.tags import clean_tag, is_usable, without_repeats
 from dowse.types import Fields
 
 _NOTHING = {"", "-", "~", "null"}
 _NAMES = ("name", "title", "label")  # where a mapping stands for a text, one of these is meant
 _COMMA = re.compile(r"[,;\n]")
 _COMMA_OR_SPACE = re.compile(r"[,;\s]+")
-_EMAIL = re.compile(r"\s*<[^<>]*>$")
-# Aliases let a short YAML text stand for an endless one.
-_MOST_VALUES = 2000
+_EMAIL = re.compile(r"<[^<>]*>\Z")
 
 _TITLE = ("title",)
 _DESCRIPTION = ("description", "summary")
@@ -32,30 +31,68 @@ _MODIFIED = ("modified", "updated", "lastmod", "last_modified", "last-modified",
 
 
 def read_fields(front: Frontmatter) -> Fields:
-    """Reads the fields; a date that is none is noted among the frontmatter's problems."""
+    """Reads the fields; what is no date, or too much, is noted among the frontmatter's problems."""
+    tags = map(clean_tag, _many(front, _TAGS, _at_commas_and_spaces))
+    authors = (_without_email(name) for name in _many(front, _AUTHOR, _at_names))
     return Fields(
-        title=_one(front, _TITLE),
-        description=_one(front, _DESCRIPTION),
-        keywords=without_repeats(_many(front, _KEYWORDS, _at_commas)),
-        tags=without_repeats(map(clean_tag, _many(front, _TAGS, _at_commas_and_spaces))),
-        aliases=without_repeats(_many(front, _ALIASES, _at_commas)),
-        author=without_repeats(_without_email(name) for name in _many(front, _AUTHOR, _at_names)),
-        category=_one(front, _CATEGORY),
+        title=_one(front, _TITLE, limits.TITLE),
+        description=_one(front, _DESCRIPTION, limits.DESCRIPTION),
+        keywords=_entries(front, _KEYWORDS, _many(front, _KEYWORDS, _at_commas)),
+        tags=_usable(front, _TAGS, without_repeats(tags), is_usable, limits.TAGS),
+        aliases=_entries(front, _ALIASES, _many(front, _ALIASES, _at_commas)),
+        author=_entries(front, _AUTHOR, authors),
+        category=_one(front, _CATEGORY, limits.ENTRY),
         created=_date(front, _CREATED),
         modified=_date(front, _MODIFIED),
     )
+
+
+def _entries(front: Frontmatter, keys: Sequence[str], names: Iterable[str]) -> tuple[str, ...]:
+    return _usable(front, keys, without_repeats(names), _is_short, limits.ENTRIES)
+
+
+def _is_short(name: str) -> bool:
+    return len(name) <= limits.ENTRY
+
+
+def _usable(
+    front: Frontmatter,
+    keys: Sequence[str],
+    names: Sequence[str],
+    usable: Callable[[str], bool],
+    most: int,
+) -> tuple[str, ...]:
+    """The entries of a list, without those that are too long, or too many."""
+    kept = tuple(filter(usable, names))[:most]
+    if len(kept) < len(names):
+        what = (
+            f"{keys[0]} has more than {most:,} entries, or one that is too long, which were "
+            "ignored; shorten it"
+        )
+        _note(front, _key_of(front, keys), what)
+    return kept
+
+
+def _key_of(front: Frontmatter, keys: Sequence[str]) -> str:
+    return next((key for key in keys if key in front.values), keys[0])
+
+
+def _note(front: Frontmatter, key: str, what: str) -> None:
+    problem = Problem(front.line_of(key), what)
+    if problem not in front.problems:
+        front.problems.append(problem)
 
 
 def texts(value: object) -> list[str]:
     """The texts in a value: lists are opened, a mapping stands for the name in it."""
     found: list[str] = []
     waiting = [value]
-    for _ in range(_MOST_VALUES):
+    for _ in range(limits.VALUES):
         if not waiting:
             break
         item = waiting.pop()
         if isinstance(item, list):
-            waiting.extend(reversed(list(islice(item, _MOST_VALUES))))
+            waiting.extend(reversed(list(islice(item, limits.VALUES))))
         elif isinstance(item, dict):
             waiting.extend([item[key] for key in _NAMES if key in item][:1])
         else:
@@ -66,11 +103,20 @@ def texts(value: object) -> list[str]:
 def _text(scalar: object) -> str:
     if scalar is None:
         return ""
-    return str(scalar).lower() if isinstance(scalar, bool) else " ".join(str(scalar).split())
+    try:
+        written = str(scalar)
+    except ValueError:  # a number of thousands of digits, which only TOML can hold
+        return ""
+    return written.lower() if isinstance(scalar, bool) else " ".join(written.split())
 
 
-def _one(front: Frontmatter, keys: Iterable[str]) -> str:
-    return next((text for key in keys for text in texts(front.values.get(key))), "")
+def _one(front: Frontmatter, keys: Sequence[str], most: int) -> str:
+    found = next((text for key in keys for text in texts(front.values.get(key))), "")
+    if len(found) > most:
+        _note(
+            front, _key_of(front, keys), f"{keys[0]} has more than {most:,} characters; shorten it"
+        )
+    return found[:most].rstrip()
 
 
 def _many(
@@ -105,7 +151,7 @@ def _at_names(written: str) -> list[str]:
 
 
 def _without_email(name: str) -> str:
-    return _EMAIL.sub("", name) or name
+    return _EMAIL.sub("", name).rstrip() or name
 
 
 def _date(front: Frontmatter, keys: Iterable[str]) -> float | None:
@@ -125,6 +171,4 @@ def _dates(value: object) -> list[object]:
 
 def _note_bad_date(front: Frontmatter, key: str, written: object) -> None:
     what = f"{key} {str(written)[:80]!r} is not a date that can be read; write it as 2024-12-31"
-    problem = Problem(front.line_of(key), what)
-    if problem not in front.problems:
-        front.problems.append(problem)
+    _note(front, key, what)

@@ -14,6 +14,8 @@ from typing import Any
 
 import yaml
 
+from dowse import limits
+
 _YAML_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 _OPENING = re.compile(r"(---|\+\+\+)[ \t]*\n")
@@ -27,9 +29,13 @@ _ENTRY = re.compile(r"^(?=[^\s#\-][^\n:]*:(?:\s|$))", re.MULTILINE)
 _BRACKET = re.compile(r"[\[\]{}]")
 _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)")
 
-# YAML in brackets costs time that grows with the square of its depth.
-MOST_CHARACTERS = 65_536
-MOST_NESTED = 64
+# A key of a thousand parts takes tomllib as many copies of the key.
+_KEY_PART = r"(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')"
+_DEEP_KEY = re.compile(
+    rf"(?<![\w-]){_KEY_PART}(?:[ \t]*+\.[ \t]*+{_KEY_PART}){{{limits.FRONTMATTER_DEPTH}}}"
+)
+# Marks of YAML that each open a level, one after the other on a line.
+_DEEP_LINE = re.compile(rf"^[ ]*+(?:[-?:][ ]++){{{limits.FRONTMATTER_DEPTH}}}", re.MULTILINE)
 _TOO_DEEP = (
     "the frontmatter is nested too deep and was ignored; flatten it to have its fields found"
 )
@@ -51,13 +57,19 @@ class Frontmatter:
     values: dict[str, object] = field(default_factory=dict)  # by key in lower case
     written: str = ""  # what stands between the two marks, which are lines of their own
     problems: list[Problem] = field(default_factory=list)
+    _starts: dict[str, int] = field(default_factory=dict)  # where keys stand that were looked for
 
     def line_of(self, key: str, text: str = "") -> int:
         """The line of a key, or of the first `text` after it."""
-        found = re.search(rf"^['\"]?{re.escape(key)}['\"]?\s*[:=]", self.written, _LINES)
-        start = found.start() if found else 0
+        start = self._start_of(key)
         place = max(self.written.find(text, start), start)
         return self.written.count("\n", 0, place) + 2
+
+    def _start_of(self, key: str) -> int:
+        if key not in self._starts:
+            found = re.search(rf"^['\"]?{re.escape(key)}['\"]?\s*+[:=]", self.written, _LINES)
+            self._starts[key] = found.start() if found else 0
+        return self._starts[key]
 
 
 _LINES = re.MULTILINE | re.IGNORECASE
@@ -70,29 +82,30 @@ def read_frontmatter(text: str) -> Frontmatter:
     if opening is None or closing is None:
         return Frontmatter()
     front = Frontmatter(body=closing.end(), written=text[opening.end() : closing.start()])
+    is_toml = opening[1] == "+++"
     if _PROSE.match(front.written):
         _keep_as_text(front)
-    elif trouble := _too_much(front.written):
+    elif trouble := _too_much(front.written, _DEEP_KEY if is_toml else _DEEP_LINE):
         front.problems.append(Problem(1, trouble))
-    elif opening[1] == "+++":
+    elif is_toml:
         _read_toml(front)
     else:
         _read_yaml(front)
     return front
 
 
-def _too_much(written: str) -> str:
-    if len(written) > MOST_CHARACTERS:
+def _too_much(written: str, deep: re.Pattern[str]) -> str:
+    if len(written) > limits.FRONTMATTER:
         return (
-            f"the frontmatter has more than {MOST_CHARACTERS:,} characters and was ignored; "
+            f"the frontmatter has more than {limits.FRONTMATTER:,} characters and was ignored; "
             "shorten it to have its fields found"
         )
     depth = 0
     for bracket in _BRACKET.finditer(written):
         depth += 1 if bracket[0] in "[{" else -1
-        if depth > MOST_NESTED:
+        if depth > limits.FRONTMATTER_DEPTH:
             return _TOO_DEEP
-    return ""
+    return _TOO_DEEP if deep.search(written) else ""
 
 
 def _read_toml(front: Frontmatter) -> None:
@@ -106,6 +119,11 @@ def _read_toml(front: Frontmatter) -> None:
         front.problems.append(Problem(line, what))
     except RecursionError:
         front.problems.append(Problem(1, _TOO_DEEP))
+    except ValueError:  # a number of thousands of digits
+        what = (
+            "the frontmatter holds a number that is too long; shorten it to have its fields found"
+        )
+        front.problems.append(Problem(1, what))
 
 
 def _read_yaml(front: Frontmatter) -> None:

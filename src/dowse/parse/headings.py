@@ -2,26 +2,67 @@
 
 from __future__ import annotations
 
-import re
-
-from dowse.parse.blocks import Stretch
+from dowse import limits
+from dowse.deadline import Deadline
+from dowse.parse.blocks import Outline, Stretch
 from dowse.parse.inline import Definitions
 from dowse.parse.plain_text import plain_text
 from dowse.types import Heading
 
-_ATX = re.compile(r"[ \t]{0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\n?", re.DOTALL)
-_SETEXT = re.compile(r"(.*)\n[ \t>]*([=-]+)[ \t]*\n?", re.DOTALL)
-_ATTRIBUTES = re.compile(r"[ \t]*\{[ \t]*[#.:][^{}]*\}[ \t]*$")  # {#anchor .class}
+_BLANKS = " \t"
+_MOST_MARKUP = 5 * limits.HEADING  # characters of a heading that are read: markup takes some
 
 
-def read_heading(text: str, place: Stretch, definitions: Definitions) -> Heading:
-    """Reads the heading that stands at `place`."""
-    written = text[place.start : place.end]
+def read_headings(
+    text: str, outline: Outline, definitions: Definitions, deadline: Deadline
+) -> tuple[Heading, ...]:
+    """Reads the headings; of a very long one the beginning, which is noted in the outline."""
+    found = []
+    for place in outline.headings:
+        deadline.check()
+        found.append(_read_heading(text, place, outline, definitions))
+    return tuple(found)
+
+
+def _read_heading(text: str, place: Stretch, outline: Outline, definitions: Definitions) -> Heading:
     start = text.rfind("\n", 0, place.start) + 1
-    if atx := _ATX.fullmatch(written):
-        level, content = len(atx[1]), atx[2] or ""
-    elif setext := _SETEXT.fullmatch(written):
-        level, content = (1 if setext[2][0] == "=" else 2), setext[1]
-    else:
-        level, content = 6, written
-    return Heading(level, plain_text(_ATTRIBUTES.sub("", content), definitions), start)
+    level, content = _split(text[place.start : place.end].removesuffix("\n"))
+    content = _without_attributes(content)
+    shown = plain_text(content[:_MOST_MARKUP], definitions)
+    if len(shown) > limits.HEADING or len(content) > _MOST_MARKUP:
+        outline.cuts.setdefault("heading", start)
+        shown = shown[: limits.HEADING - 1].rstrip() + "…"
+    return Heading(level, shown, start)
+
+
+# Patterns with two stretches of blanks in a row take time that grows with the square of a stretch.
+
+
+def _split(written: str) -> tuple[int, str]:
+    """The level and the marked-up text of a heading."""
+    bare = written.lstrip(_BLANKS)
+    marks = len(bare) - len(bare.lstrip("#"))
+    if 1 <= marks <= 6 and bare[marks : marks + 1] in ("", *_BLANKS, "\n"):
+        return marks, _without_closing(bare[marks:])
+    content, _, underline = written.rpartition("\n")
+    line = underline.strip(_BLANKS + ">")
+    if content and line and not line.strip("=-"):
+        return (1 if line[0] == "=" else 2), content
+    return 6, written
+
+
+def _without_closing(content: str) -> str:
+    """A heading without the marks that may close it: `# Title #`."""
+    content = content.strip(_BLANKS)
+    open_ = content.rstrip("#")
+    return open_.rstrip(_BLANKS) if not open_ or open_[-1] in _BLANKS else content
+
+
+def _without_attributes(content: str) -> str:
+    """A heading without `{#anchor .class}` at its end."""
+    bare = content.rstrip(_BLANKS)
+    opening = bare.rfind("{")
+    if not bare.endswith("}") or opening < 0 or "}" in bare[opening:-1]:
+        return content
+    inside = bare[opening + 1 : -1].lstrip(_BLANKS)
+    return bare[:opening].rstrip(_BLANKS) if inside[:1] in ("#", ".", ":") else content

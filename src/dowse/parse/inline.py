@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import tree_sitter_markdown
@@ -73,7 +73,7 @@ def _pieces(text: str, found: Inline) -> Iterator[tuple[int, str]]:
         yield 0, text
         return
     start = marks = 0
-    for part_start, part_end in pairwise([0, *_part_starts(text), len(text)]):
+    for part_start, part_end in pairwise(chain([0], _part_starts(text), [len(text)])):
         more = sum(1 for _ in _MARK.finditer(text, part_start, part_end))
         if marks + more > _MOST_MARKS and start < part_start:
             yield from _piece(text, start, part_start, marks, found)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 
+from dowse import limits
 from dowse.types import Block
 
-_AFTER_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+(?=[^\n])")
+_BLANK_LINES = re.compile(r"\n(?:[ \t]*+\n)++")
 
 
 def plain_blocks(text: str, body: int) -> list[Block]:
     """One block per paragraph, each with the blank lines after it."""
     if body >= len(text):
         return []
-    starts = [body, *(match.end() for match in _AFTER_BLANK_LINES.finditer(text, body))]
+    found = (match.end() for match in _BLANK_LINES.finditer(text, body))
+    starts = [body]
+    for start in found:
+        if start < len(text) and (
+            len(starts) < limits.BLOCKS or start - starts[-1] >= limits.JOINED
+        ):
+            starts.append(start)
     ends = [*starts[1:], len(text)]
     return [Block("text", start, end) for start, end in zip(starts, ends, strict=True)]

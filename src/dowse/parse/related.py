@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from dowse import limits
 from dowse.parse.destinations import is_media, read_destination
 from dowse.parse.fields import texts
 from dowse.parse.frontmatter import Frontmatter
@@ -22,6 +23,7 @@ def read_related(front: Frontmatter) -> list[Link]:
         for entry in texts(value)
         for link in _links(entry, alone=isinstance(value, str))
         if link.target and not leads_away(link) and not is_media(link.target)
+        if max(len(link.target), len(link.anchor), len(link.label)) <= limits.LINK
     ]
 
 

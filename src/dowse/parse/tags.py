@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from dowse import limits
+
 # Everything may belong to a tag but spaces and punctuation; "-", "_" and "/" may.
 _TAG = re.compile(
     r"""(?<!\S)\#
@@ -30,6 +32,11 @@ def find_tags(text: str) -> Iterator[tuple[int, str]]:
 def clean_tag(written: str) -> str:
     """A tag's name without "#" and stray slashes."""
     return written.strip().lstrip("#").strip("/").strip()
+
+
+def is_usable(name: str) -> bool:
+    """Whether a tag is short and flat enough: every level that it lies below is kept with it."""
+    return len(name) <= limits.TAG and name.count("/") < limits.TAG_DEPTH
 
 
 def without_repeats(names: Iterable[str]) -> tuple[str, ...]:

@@ -36,7 +36,8 @@ _IDEOGRAPHIC = re.compile(f"[{_IDEOGRAPHS}]")
 _WORD = re.compile(
     rf"[^\s()\[\]{{}}<>\"`,;|=*“”„«»…、。，；：！？「」『』（）【】《》·{_IDEOGRAPHS}]+"
 )
-_EDGES = re.compile(r"^['’!?:&^~%$@_-]+(?=\w)|[.!?:'’&^~/_-]+$")
+_LEADING = re.compile(r"['’!?:&^~%$@_-]+(?=\w)")
+_TRAILING = ".!?:'’&^~/_-"
 _STRETCH = 240  # characters whose terms are asked for at once
 _LONGEST_WORD = 100  # characters; of what is longer only the beginning is marked
 
@@ -100,8 +101,12 @@ def _places_within(
 ) -> Iterator[Place]:
     for match in _WORD.finditer(text, start, end):
         if hits := wanted.among(terms_of(match[0])):
-            core = _EDGES.sub("", match[0]) or match[0]
-            first = match.start() + match[0].index(core)
+            leading = _LEADING.match(match[0])
+            skipped = leading.end() if leading else 0
+            core = match[0][skipped:].rstrip(_TRAILING)
+            if not core:
+                skipped, core = 0, match[0]
+            first = match.start() + skipped
             yield first, first + min(len(core), _LONGEST_WORD), hits
 
 

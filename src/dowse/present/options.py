@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from msgspec import Meta
+
+from dowse.bounds import ALWAYS, NAME, check_bounds
 from dowse.errors import BadSettings
 
 
@@ -12,32 +15,53 @@ from dowse.errors import BadSettings
 class AnswerOptions:
     """How an answer is put together, and which language model writes it, if any."""
 
-    sentences: Annotated[int, "Most sentences of an answer without a language model, 1 to 20."] = 3
-    max_chars: Annotated[int, "Most characters of an answer without a language model, from 50."] = (
-        600
-    )
+    sentences: Annotated[
+        int,
+        Meta(ge=1, le=20),
+        ALWAYS,
+        "Most sentences of an answer without a language model, 1 to 20.",
+    ] = 3
+    max_chars: Annotated[
+        int,
+        Meta(ge=50, le=100_000),
+        ALWAYS,
+        "Most characters of an answer without a language model, from 50.",
+    ] = 600
     candidates: Annotated[
-        int, "Most sentences compared with the question by meaning, about 5 ms each; 0 to 1000."
+        int,
+        Meta(ge=0, le=1000),
+        ALWAYS,
+        "Most sentences compared with the question by meaning, about 5 ms each; 0 to 1000.",
     ] = 60
     endpoint_url: Annotated[
         str,
+        NAME,
+        ALWAYS,
         "Address that /chat/completions is appended to, such as http://localhost:11434/v1; "
         "empty means that answers consist of the documents' own sentences.",
     ] = ""
-    endpoint_model: Annotated[str, "Name of the model that the endpoint is asked for."] = ""
-    api_key_env: Annotated[
-        str, "Name of the environment variable that holds the endpoint's key; never the key itself."
+    endpoint_model: Annotated[
+        str, NAME, ALWAYS, "Name of the model that the endpoint is asked for."
     ] = ""
-    timeout: Annotated[float, "Seconds that the endpoint may take, 0.1 to 3600."] = 60.0
+    api_key_env: Annotated[
+        str,
+        NAME,
+        ALWAYS,
+        "Name of the environment variable that holds the endpoint's key; never the key itself.",
+    ] = ""
+    timeout: Annotated[
+        float, Meta(ge=0.1, le=3600), ALWAYS, "Seconds that the endpoint may take, 0.1 to 3600."
+    ] = 60.0
     context_chars: Annotated[
-        int, "Most characters of the results that the endpoint is shown, from 200."
+        int,
+        Meta(ge=200, le=10_000_000),
+        ALWAYS,
+        "Most characters of the results that the endpoint is shown, from 200.",
     ] = 8000
 
     def __post_init__(self) -> None:
         """Rejects what no answer could be made with."""
-        for name, (low, high) in _RANGES.items():
-            if not low <= getattr(self, name) <= high:
-                raise BadSettings(f"answer.{name} must lie between {low} and {high}.")
+        check_bounds(self, "answer")
         if self.api_key_env and not self.api_key_env.isidentifier():
             raise BadSettings(
                 "answer.api_key_env must be the name of an environment variable.",
@@ -57,12 +81,3 @@ class AnswerOptions:
                 "answer.endpoint_url needs answer.endpoint_model.",
                 "Set that first with: dowse config set answer.endpoint_model NAME",
             )
-
-
-_RANGES: dict[str, tuple[float, float]] = {
-    "sentences": (1, 20),
-    "max_chars": (50, 100_000),
-    "candidates": (0, 1000),
-    "timeout": (0.1, 3600.0),
-    "context_chars": (200, 10_000_000),
-}

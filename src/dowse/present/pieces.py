@@ -25,14 +25,12 @@ class Piece:
 
 _LONGEST_FRONTMATTER = 20_000  # characters
 _FRONTMATTER_LINE = re.compile(r"[\w-]+\s*[:=]|#|$")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _QUOTE = re.compile(r"^(?:[ ]{0,3}>[ ]?)+(?:\[![\w-]+\][+-]?[ ]*)?")
 _FENCE = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(`{3,}(?=[^`]*$)|~{3,})")
 _HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s+|$)")
-_CLOSING_MARKS = re.compile(r"\s+#+\s*$")
 _UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,})\s*$")
 _RULE = re.compile(r"\s{0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|:::.*)$")
-_SEPARATOR = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-*:?\s*)*$")
+_SEPARATOR = re.compile(r"\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-*+:?\s*+)*+$")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
 _DEFINITION = re.compile(r"\s{0,3}\[[^\]^][^\]]*\]:\s*\S+")
 _INDENTED = re.compile(r"(?: {4}|\t)")
@@ -43,12 +41,19 @@ def pieces(text: str) -> list[Piece]:
     """The pieces of a text, in their order; frontmatter, comments and rules are left out."""
     reader = _Reader()
     body = _without_frontmatter(text)
-    if "-->" in body:
-        body = _COMMENT.sub("", body)
-    for line in body.split("\n"):
+    for line in _without_comments(body).split("\n"):
         reader.take(line)
     reader.end()
     return reader.found
+
+
+def _without_comments(text: str) -> str:
+    """A pattern would look for the end of a comment at every beginning that has none."""
+    kept, done = [], 0
+    while (start := text.find("<!--", done)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        kept.append(text[done:start])
+        done = end + 3
+    return "".join(kept) + text[done:]
 
 
 def _without_frontmatter(text: str) -> str:
@@ -101,7 +106,7 @@ class _Reader:
         elif _HEADING.match(line):
             self.end()
             self._in_list = False
-            self._add("heading", _CLOSING_MARKS.sub("", _HEADING.sub("", line)))
+            self._add("heading", _without_closing_marks(_HEADING.sub("", line)))
         elif self._is_row(line):
             self._take_row(line)
         elif self._lines and _UNDERLINE.match(line):
@@ -170,6 +175,12 @@ class _Reader:
     def _add(self, kind: PieceKind, markup: str, labelled: str = "") -> None:
         if markup.strip():
             self.found.append(Piece(kind, markup, labelled))
+
+
+def _without_closing_marks(heading: str) -> str:
+    bare = heading.rstrip()
+    text = bare.rstrip("#")
+    return text.rstrip() if text != bare and text[-1:].isspace() else heading
 
 
 def _cells(row: str) -> list[str]:

@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from dowse.present.inline import reveal, strip_marks, without_images
 from dowse.present.pieces import Piece, pieces
 
-_CLOSING = r"[\"'”’»)\]]*"
-_END = re.compile(rf"(?P<stop>[.!?…।؟۔]+){_CLOSING}(?=\s)|[。！？｡]+(?![」』）”]+[とっ])[」』）”]*")
+_CLOSING = r"[\"'”’»)\]]*+"
+_STOPS = "[.!?…।؟۔]"  # a run of them is tried once, from its first
+_END = re.compile(
+    rf"(?P<stop>(?<!{_STOPS}){_STOPS}++){_CLOSING}(?=\s)|[。！？｡]+(?![」』）”]+[とっ])[」』）”]*"
+)
 _TITLES_AND_SUCH = """
     al cf co corp dept dr eds eg est ex ie inc incl jr ltd mr mrs ms mt prof resp sr st viz vs
 """
@@ -67,9 +70,14 @@ def _is_end(text: str, start: int, match: re.Match[str]) -> bool:
         return not rest[:1].islower()
     before = _LAST_WORD.search(text, max(start, match.start() - 40), match.start())
     word = before[0].lower() if before else ""
-    if word.isdecimal() and before is not None and not text[start : before.start()].strip():
+    if word.isdecimal() and before is not None and _is_first(text, start, before.start()):
         return False  # "3. Then" is the number of a step
     return not _is_abbreviation(word, rest)
+
+
+def _is_first(text: str, start: int, place: int) -> bool:
+    """Whether nothing is said before a place near the start."""
+    return place - start < _LONGEST_COMMAND and not text[start:place].strip()
 
 
 def _is_abbreviation(word: str, rest: str) -> bool:

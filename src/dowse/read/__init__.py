@@ -3,7 +3,8 @@
 from dowse.read.load import Unreadable, load
 from dowse.read.options import ReadOptions
 from dowse.read.roots import Root, path_of
+from dowse.read.secrets import redact
 from dowse.read.walk import walk
 from dowse.read.watch import watch
 
-__all__ = ["ReadOptions", "Root", "Unreadable", "load", "path_of", "walk", "watch"]
+__all__ = ["ReadOptions", "Root", "Unreadable", "load", "path_of", "redact", "walk", "watch"]

@@ -15,8 +15,13 @@ import threading
 from contextlib import suppress
 from typing import IO, cast
 
-from dowse.read.formats import INSTALL
+from dowse.read.formats import INSTALL, READY
 from dowse.read.regular import Unreadable, wording
+
+_SECONDS = 60.0  # for any file, however small
+_SECONDS_PER_MEGABYTE = 20.0
+_KILLED = -9  # by the system, which lacked memory: dowse itself says when it kills
+_ADVICE = "Index with more memory, or leave such files out."
 
 
 def is_installed() -> bool:
@@ -28,7 +33,12 @@ def convert(data: bytes, kind: str, seconds: float) -> str:
     """The Markdown for a file of this kind, or `Unreadable` with the reason why there is none."""
     if not is_installed():
         raise Unreadable(INSTALL)
-    return _worker.convert(data, kind, seconds)
+    return _worker.convert(data, kind, patience(len(data), seconds))
+
+
+def patience(size: int, most: float) -> float:
+    """The seconds that a file of this size is given: a small one that takes minutes is a bomb."""
+    return min(most, _SECONDS + _SECONDS_PER_MEGABYTE * size / 1e6)
 
 
 class _Worker:
@@ -36,6 +46,7 @@ class _Worker:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._ready = False  # whether the libraries are loaded
         self._lock = threading.Lock()
 
     def convert(self, data: bytes, kind: str, seconds: float) -> str:
@@ -64,13 +75,13 @@ class _Worker:
         process = self._running()
         deadline = _Deadline(process, seconds)
         try:
+            self._await_ready(process)
             return _exchange(process, data, kind)
         except (OSError, EOFError, ValueError) as error:
             if deadline.passed:
-                raise Unreadable(f"Its conversion took longer than {seconds:g} seconds.") from error
-            if self.stop() == 0:
-                raise _Ended from error
-            raise Unreadable("Its conversion crashed; it may be damaged.") from error
+                told = f"Its conversion took longer than {seconds:g} seconds."
+                raise Unreadable(told) from error
+            raise self._after_a_crash() from error
         except BaseException:
             self.stop()  # half an answer may be on its way
             raise
@@ -78,10 +89,27 @@ class _Worker:
             if deadline.end():
                 self.stop()
 
+    def _await_ready(self, process: subprocess.Popen[bytes]) -> None:
+        """Waits until a new process has loaded the libraries: that it cannot is no file's fault."""
+        if not self._ready:
+            self._ready = cast("IO[bytes]", process.stdout).readline() == READY
+        if not self._ready:
+            raise EOFError("the process could not begin")
+
+    def _after_a_crash(self) -> Exception:
+        was_ready, code = self._ready, self.stop()
+        if not was_ready:
+            return Unreadable(f"The converter cannot start, probably for want of memory. {_ADVICE}")
+        if code == 0:
+            return _Ended()
+        if code == _KILLED:
+            return Unreadable(f"The system ended its conversion for want of memory. {_ADVICE}")
+        return Unreadable("Its conversion crashed: it is damaged, or needs more memory.")
+
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
             self.stop()
-            self._process = _start()
+            self._process, self._ready = _start(), False
         return self._process
 
 

@@ -27,6 +27,10 @@ INSTALL = (
 """Why a file is left out when the libraries that convert it are not there."""
 
 
+READY = b"ready\n"
+"""What the converting process says once it has loaded its libraries."""
+
+
 def kind_of(name: str) -> str | None:
     """How a file of this name is read: as text, as one of `CONVERTED`, or not at all (None)."""
     dot = name.rfind(".")

@@ -9,6 +9,7 @@ from dowse.read.decode import decode
 from dowse.read.formats import TEXT, kind_of
 from dowse.read.options import ReadOptions
 from dowse.read.regular import Unreadable, read_regular
+from dowse.read.secrets import redact
 from dowse.types import SourceFile, SourceText
 
 __all__ = ["Unreadable", "load"]
@@ -20,4 +21,5 @@ def load(source: SourceFile, options: ReadOptions) -> SourceText:
     kind = kind_of(source.id.rpartition("/")[2]) or TEXT
     data = read_regular(source.path, options.limit(kind))
     text = decode(data) if kind == TEXT else convert(data, kind, options.convert_seconds)
-    return SourceText(text, hashlib.sha256(data).hexdigest())
+    text, secrets = redact(text, options.redact)
+    return SourceText(text, hashlib.sha256(data).hexdigest(), secrets)

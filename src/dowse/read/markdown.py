@@ -40,6 +40,11 @@ def to_markdown(data: bytes, kind: str) -> str:
     return _UNPRINTABLE.sub("", unix_lines(text))
 
 
+def load_libraries() -> None:
+    """Loads what every conversion needs, before the first file; takes about a second."""
+    from markitdown import converters  # noqa: F401, PLC0415  only the converting process needs it
+
+
 def _check_packed(data: bytes) -> None:
     if not data:
         raise Unreadable("It is empty.")

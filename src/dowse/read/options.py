@@ -5,8 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from msgspec import Meta
+
+from dowse.bounds import (
+    ENTRIES,
+    WHEN_FALSE,
+    WHEN_HIGHER,
+    WHEN_LESS,
+    WHEN_MORE,
+    WHEN_TRUE,
+    WHEN_WIDER,
+    Entry,
+    check_bounds,
+)
 from dowse.errors import BadSettings
 from dowse.read.formats import CONVERTED, TEXT
+from dowse.read.secrets import compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,42 +28,73 @@ class ReadOptions:
     """Which files of a root are sources, and how large they may be."""
 
     include: Annotated[
-        tuple[str, ...],
+        tuple[Entry, ...],
+        ENTRIES,
+        WHEN_WIDER,
         "Patterns in .gitignore syntax; of the files that dowse can read, only those that match "
         "(or lie in a folder that matches) are sources. Empty: all of them.",
     ] = ()
     exclude: Annotated[
-        tuple[str, ...],
+        tuple[Entry, ...],
+        ENTRIES,
+        WHEN_LESS,
         "Patterns in .gitignore syntax; what matches is not read. Stronger than any ignore file.",
     ] = ()
     max_bytes: Annotated[
-        int, "The largest text file that is read, in bytes, at least 1; larger ones are reported."
+        int,
+        Meta(ge=1, le=1_000_000_000),
+        WHEN_HIGHER,
+        "The largest text file that is read, in bytes, at least 1; larger ones are reported.",
     ] = 10_000_000
     max_convert_bytes: Annotated[
-        int, "The largest file that is converted, in bytes, at least 1; larger ones are reported."
+        int,
+        Meta(ge=1, le=1_000_000_000),
+        WHEN_HIGHER,
+        "The largest file that is converted, in bytes, at least 1; larger ones are reported.",
     ] = 50_000_000
     convert_seconds: Annotated[
-        float, "How long the conversion of one file may take, in seconds, above 0."
+        float,
+        Meta(gt=0, le=3600),
+        WHEN_HIGHER,
+        "How long the conversion of one file may take, in seconds, above 0.",
     ] = 300.0
+    file_seconds: Annotated[
+        float,
+        Meta(gt=0, le=3600),
+        WHEN_HIGHER,
+        "How long dowse may compute on one file to parse and cut it, in seconds, above 0; files "
+        "that take longer are reported.",
+    ] = 60.0
     convert: Annotated[
-        tuple[str, ...],
+        tuple[Entry, ...],
+        ENTRIES,
+        WHEN_MORE,
         "The formats that are converted to Markdown, of pdf, docx, pptx, xlsx, xls, csv and html; "
         "files of the other formats are no sources. Empty: none.",
     ] = CONVERTED
     gitignore: Annotated[
-        bool, "Whether .gitignore files and .git/info/exclude inside a root are respected."
+        bool,
+        WHEN_FALSE,
+        "Whether .gitignore files and .git/info/exclude inside a root are respected.",
     ] = True
-    hidden: Annotated[bool, "Whether files and folders whose name starts with a dot are read."] = (
-        False
-    )
+    hidden: Annotated[
+        bool, WHEN_TRUE, "Whether files and folders whose name starts with a dot are read."
+    ] = False
+    redact: Annotated[
+        tuple[Entry, ...],
+        ENTRIES,
+        WHEN_LESS,
+        "Secrets that are replaced by [redacted] before anything is indexed, shown or sent: known "
+        "(tokens and private keys that can be recognised for sure), jwt, the name of one kind, or "
+        "re: and a regular expression whose repeats have an end. Empty: none.",
+    ] = ("known",)
     follow_symlinks: Annotated[
-        bool, "Whether links are followed; only ever to targets inside the same root."
+        bool, WHEN_TRUE, "Whether links are followed; only ever to targets inside the same root."
     ] = True
 
     def __post_init__(self) -> None:
-        for name in ("max_bytes", "max_convert_bytes", "convert_seconds"):
-            if getattr(self, name) <= 0:
-                raise BadSettings(f"{name} must be above 0.", f"Leave {name} out for its default.")
+        check_bounds(self, "read")
+        compiled(self.redact)
         if unknown := sorted(set(self.convert) - set(CONVERTED)):
             raise BadSettings(
                 f"dowse cannot convert {', '.join(unknown)}.",

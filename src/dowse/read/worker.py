@@ -6,21 +6,31 @@ a line of JSON followed by bytes. It may neither connect anywhere nor start prog
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import select
 import signal
 import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, BinaryIO
 
-from dowse.read.formats import INSTALL
-from dowse.read.markdown import to_markdown
+from dowse.read.formats import INSTALL, READY
+from dowse.read.markdown import load_libraries, to_markdown
 from dowse.read.regular import Unreadable
 
 IDLE_SECONDS = 60
 """How long the process waits for the next file before it ends and frees its memory."""
 
 _MEMORY_BYTES = 4 << 30
+_TOO_LARGE = (
+    "It is too large to convert with the memory that there is. "
+    "Index with more memory, or leave it out."
+)
+_NEAR = 64 << 20  # bytes below the limit: the next large piece would not have fitted
+_MOST_CAUSES = 20
 _FORBIDDEN = (
     "socket.connect",
     "socket.getaddrinfo",
@@ -37,7 +47,12 @@ def main() -> None:
     requests, answers = _own_streams()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides; it closes the pipe
     _limit_memory()
+    _end_with_the_parent(requests)
     sys.addaudithook(refuse)
+    with suppress(ModuleNotFoundError):  # each file is then answered with how to install it
+        load_libraries()
+    answers.write(READY)
+    answers.flush()
     while request := _next_line(requests):
         header = json.loads(request)
         fine, text = answer(requests.read(header["size"]), header["kind"])
@@ -52,12 +67,36 @@ def answer(data: bytes, kind: str) -> tuple[bool, str]:
         return True, to_markdown(data, kind)
     except Unreadable as error:
         return False, error.reason
-    except ImportError:
-        return False, INSTALL
-    except MemoryError:
-        return False, "Its conversion needs too much memory."
     except Exception as error:  # noqa: BLE001  the libraries raise anything at broken files
+        if _lacks_memory(error):
+            return False, _TOO_LARGE
+        if isinstance(error, ImportError):
+            return False, INSTALL
         return False, f"It cannot be converted, it may be damaged ({_summary(error)})."
+
+
+def _lacks_memory(error: BaseException | None) -> bool:
+    """Whether a want of memory is behind an error, however the libraries have wrapped it."""
+    for _ in range(_MOST_CAUSES):
+        if error is None:
+            break
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        error = error.__cause__ or error.__context__
+    return _reached_the_limit()
+
+
+def _reached_the_limit() -> bool:
+    """Whether this process has come near its limit: libraries fail in many ways then."""
+    try:
+        import resource  # noqa: PLC0415  it does not exist elsewhere
+
+        status = Path("/proc/self/status").read_text("ascii")
+    except (ImportError, OSError, MemoryError):
+        return False
+    peak = next((int(line.split()[1]) for line in status.splitlines() if "VmPeak" in line), 0)
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return limit != resource.RLIM_INFINITY and peak * 1024 > limit - _NEAR
 
 
 def refuse(event: str, arguments: Any) -> None:  # noqa: ARG001  the signature is Python's
@@ -91,7 +130,27 @@ def _limit_memory() -> None:
     if os.name == "posix":
         import resource  # noqa: PLC0415  it does not exist elsewhere
 
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, resource.RLIM_INFINITY))
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        given = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+        # A limit that the user has set is kept: only root could raise it, and should not.
+        resource.setrlimit(resource.RLIMIT_AS, (min([_MEMORY_BYTES, *given]), hard))
+
+
+def _end_with_the_parent(requests: BinaryIO) -> None:
+    """Ends the process, also in the middle of a file, when nobody can send requests any more.
+
+    The parent may have been killed: its end of the pipe is then closed by the system.
+    """
+    if not hasattr(select, "poll"):
+        return  # Windows: the process ends when it next reads
+
+    def watch() -> None:
+        poll = select.poll()
+        poll.register(requests, 0)  # only what cannot be left out: that the other end is closed
+        poll.poll()
+        os._exit(0)
+
+    threading.Thread(target=watch, name="dowse-parent", daemon=True).start()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.errors import check_range
+from msgspec import Meta
+
+from dowse.bounds import check_bounds
+from dowse.errors import BadSettings
 from dowse.search_state import SearchState
 
 
@@ -15,14 +18,16 @@ class ThresholdOptions:
 
     min_confidence: Annotated[
         float,
+        Meta(ge=-1, le=1),
         "Drop results with a confidence below this (0–1). -1: return nothing if even the best"
         " result is below the cut-off that was fitted for the model.",
     ] = -1.0
 
     def __post_init__(self) -> None:
         """Rejects a confidence that cannot be."""
-        if self.min_confidence != -1:
-            check_range("threshold.min_confidence", self.min_confidence, 0, 1)
+        check_bounds(self, "threshold")
+        if -1 < self.min_confidence < 0:
+            raise BadSettings("threshold.min_confidence must be between 0 and 1, or -1.")
 
 
 def drop_unsure(search: SearchState) -> None:

@@ -5,15 +5,15 @@ Maximal marginal relevance (Carbonell and Goldstein, 1998), or a limit for each 
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 
-from dowse.errors import in_range
+from dowse.bounds import SHARE, check_bounds
 from dowse.refine.cosines import cosines, directions
 from dowse.refine.parents import ParentsOptions
 from dowse.refine.rerank import RerankOptions
@@ -22,15 +22,20 @@ from dowse.types import Vector
 
 
 @dataclass(frozen=True, slots=True)
-@in_range("diversity", balance=(0, 1), max_chunks_per_doc=(0, math.inf))
 class DiversityOptions:
     """Whether results are chosen to differ from each other."""
 
     mmr: Annotated[bool, "Choose results by maximal marginal relevance."] = False
-    balance: Annotated[float, "Of MMR: 1 counts relevance only, 0 difference only."] = 0.7
+    balance: Annotated[float, SHARE, "Of MMR: 1 counts relevance only, 0 difference only."] = 0.7
     max_chunks_per_doc: Annotated[
-        int, "Results of one document at most; 0: no limit. Not used with MMR."
+        int,
+        Meta(ge=0, le=10_000),
+        "Results of one document at most; 0: no limit. Not used with MMR.",
     ] = 0
+
+    def __post_init__(self) -> None:
+        """Rejects what nothing could be chosen by."""
+        check_bounds(self, "diversity")
 
 
 def diversify(search: SearchState) -> None:

@@ -16,7 +16,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.errors import in_range
+from dowse.bounds import SHARE, check_bounds
 from dowse.refine.cosines import cosines, directions
 from dowse.search_state import SearchState
 from dowse.types import Vector
@@ -39,27 +39,34 @@ class ExactDedupOptions:
 
 
 @dataclass(frozen=True, slots=True)
-@in_range("near_dedup", similarity=(0, 1))
 class NearDedupOptions:
     """Whether nearly the same text is shown once only."""
 
     enabled: Annotated[bool, "Drop results with nearly the same text as a better one."] = True
     similarity: Annotated[
         float,
+        SHARE,
         "Jaccard similarity of character trigrams at or above which two texts count as duplicates"
         " (0–1).",
     ] = 0.9
 
+    def __post_init__(self) -> None:
+        """Rejects a share that cannot be."""
+        check_bounds(self, "near_dedup")
+
 
 @dataclass(frozen=True, slots=True)
-@in_range("semantic_dedup", similarity=(0, 1))
 class SemanticDedupOptions:
     """Whether what means the same is shown once only."""
 
     enabled: Annotated[bool, "Drop results that mean the same as a better one."] = False
     similarity: Annotated[
-        float, "Cosine similarity at or above which two passages count as duplicates (0–1)."
+        float, SHARE, "Cosine similarity at or above which two passages count as duplicates (0–1)."
     ] = 0.85
+
+    def __post_init__(self) -> None:
+        """Rejects a cosine out of range."""
+        check_bounds(self, "semantic_dedup")
 
 
 def drop_exact(search: SearchState) -> None:

@@ -6,26 +6,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.errors import EmbedError, in_range
+from msgspec import Meta
+
+from dowse.bounds import ALWAYS, NAME, SHARE, check_bounds
+from dowse.errors import EmbedError
 from dowse.search_state import SearchState
 from dowse.types import embedding_text
 
 
 @dataclass(frozen=True, slots=True)
-@in_range("rerank", mix=(0, 1), top_n=(1, 1000))
 class RerankOptions:
     """Whether the first results are read once more, together with the query."""
 
     enabled: Annotated[bool, "Read the first results again, together with the query."] = False
     model: Annotated[
         str,
+        NAME,
+        ALWAYS,
         "A cross-encoder, by name or folder; empty: the embedding model's own tokens.",
     ] = ""
-    top_n: Annotated[int, "How many of the first results to read (1–1000)."] = 10
+    top_n: Annotated[
+        int, Meta(ge=1, le=1000), "How many of the first results to read (1–1000)."
+    ] = 10
     mix: Annotated[
         float,
+        SHARE,
         "Share of the reranker in the score (0–1); 0: 0.2 without a model of its own, 1 with one.",
     ] = 0.0
+
+    def __post_init__(self) -> None:
+        """Rejects what nothing could be reranked with."""
+        check_bounds(self, "rerank")
 
 
 def read_closely(search: SearchState) -> None:

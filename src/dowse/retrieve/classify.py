@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
-from dowse.errors import in_range
+from msgspec import Meta
+
+from dowse.bounds import check_bounds
 from dowse.retrieve.lexing import lex
 from dowse.retrieve.strategies import STRATEGIES
 from dowse.search_state import SearchState
 
 QueryType = Literal["factual", "navigational", "exploratory"]
 """What a query asks for: a thing by its exact name, a place in the documents, or an explanation."""
+
+_FACTOR = Meta(ge=0, le=10)
 
 # Names such as iPhone, gRPC and GitHub are written so in prose: identifiers have two small letters
 # before the first capital, or three capitalised parts.
@@ -35,20 +39,23 @@ _PLACE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-@in_range("classify", **dict.fromkeys(get_args(QueryType), (0, 10)))
 class ClassifyOptions:
     """Whether the kind of a query changes the weights, and by how much."""
 
     enabled: Annotated[bool, "Change the weights of strategies by the kind of the query."] = False
     factual: Annotated[
-        float, "Multiplies the keyword weight when the query names a thing exactly (0–10)."
+        float, _FACTOR, "Multiplies the keyword weight when the query names a thing exactly (0–10)."
     ] = 1.5
     navigational: Annotated[
-        float, "Multiplies the graph weight when the query asks for a place (0–10)."
+        float, _FACTOR, "Multiplies the graph weight when the query asks for a place (0–10)."
     ] = 1.5
-    exploratory: Annotated[float, "Multiplies the semantic weight of all other queries (0–10)."] = (
-        1.3
-    )
+    exploratory: Annotated[
+        float, _FACTOR, "Multiplies the semantic weight of all other queries (0–10)."
+    ] = 1.3
+
+    def __post_init__(self) -> None:
+        """Rejects factors that no weight could be multiplied by."""
+        check_bounds(self, "classify")
 
     def multipliers(self, kind: QueryType) -> dict[str, float]:
         """The factor for the weight of each strategy."""

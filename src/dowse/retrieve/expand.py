@@ -6,24 +6,29 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.errors import in_range
+from msgspec import Meta
+
+from dowse.bounds import SHARE, check_bounds
 from dowse.retrieve.semantic import query_vector
 from dowse.search_state import SearchState
 from dowse.types import Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True)
-@in_range("expand", terms=(1, 50), similarity=(0, 1))
 class ExpandOptions:
     """Whether words near the query are appended to it for the semantic search."""
 
     enabled: Annotated[
         bool, "Add words of the documents that are close in meaning to the semantic query."
     ] = False
-    terms: Annotated[int, "How many words to add at most (1–50)."] = 3
+    terms: Annotated[int, Meta(ge=1, le=50), "How many words to add at most (1–50)."] = 3
     similarity: Annotated[
-        float, "Cosine to the query at or above which a word may be added (0–1)."
+        float, SHARE, "Cosine to the query at or above which a word may be added (0–1)."
     ] = 0.5
+
+    def __post_init__(self) -> None:
+        """Rejects what no query could be expanded by."""
+        check_bounds(self, "expand")
 
 
 def expand_query(search: SearchState) -> None:

@@ -9,6 +9,9 @@ from datetime import UTC, datetime
 from dowse.errors import UsageError
 from dowse.types import Condition, ConditionKind
 
+MOST_VALUES = 100
+"""The most values of one filter; more belong into a folder, a tag or a project of their own."""
+
 _FORMS = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d", "%Y-%m", "%Y")
 
 
@@ -26,7 +29,10 @@ class Filters:
     before: str = ""  # a date: modified before it
 
     def conditions(self) -> tuple[Condition, ...]:
-        """The same, as every store understands it; raises `UsageError` for what is no date."""
+        """The same, as every store understands it.
+
+        Raises `UsageError` for what is no date, and for more values than `MOST_VALUES`.
+        """
         return tuple(self._conditions())
 
     def _conditions(self) -> Iterator[Condition]:
@@ -38,7 +44,9 @@ class Filters:
             ("language", "language", self.language),
             *(("tag", "tag", (tag.removeprefix("#"),)) for tag in self.tag),
         )
+        _check_count("tag", self.tag)
         for name, kind, values in any_of:
+            _check_count(name, values)
             if values:
                 written = " ".join(f"--{name} {value}" for value in values)
                 yield Condition(kind, values, written=written)
@@ -46,6 +54,14 @@ class Filters:
             yield Condition("after", bound=_time(self.after), written=f"--after {self.after}")
         if self.before:
             yield Condition("before", bound=_time(self.before), written=f"--before {self.before}")
+
+
+def _check_count(name: str, values: tuple[str, ...]) -> None:
+    if len(values) > MOST_VALUES:
+        raise UsageError(
+            f"The filter {name} has {len(values):,} values.",
+            f"Give it {MOST_VALUES} at most, or search without it.",
+        )
 
 
 def first_moment(text: str) -> float | None:

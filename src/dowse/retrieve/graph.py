@@ -6,7 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.errors import in_range
+from msgspec import Meta
+
+from dowse.bounds import check_bounds
 from dowse.ports import Reading
 from dowse.search_state import SearchState
 from dowse.types import Keys, Ranking, Scores
@@ -15,14 +17,17 @@ _BLOCK = 200  # chunks that are looked up at a time
 
 
 @dataclass(frozen=True, slots=True)
-@in_range("graph", depth=(1, 5))
 class GraphOptions:
     """Whether links between documents are a strategy of their own."""
 
     enabled: Annotated[bool, "Hybrid search also ranks documents linked with what was found."] = (
         False
     )
-    depth: Annotated[int, "How many links away a document may be (1–5)."] = 1
+    depth: Annotated[int, Meta(ge=1, le=5), "How many links away a document may be (1–5)."] = 1
+
+    def __post_init__(self) -> None:
+        """Rejects a depth that finds nothing, or everything."""
+        check_bounds(self, "graph")
 
 
 def rank_by_links(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:

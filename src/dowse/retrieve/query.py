@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -78,8 +77,14 @@ def _meaning(piece: Piece, analyzer: Analyzer) -> _Meaning:
         condition = Condition("phrase", terms, written=piece.written) if terms else None
         return _Meaning(piece.text, condition)
     if piece.kind == "prefix":
-        return _Meaning(piece.text, prefix=re.sub(r"^\W+|\W+$", "", piece.text))
+        return _Meaning(piece.text, prefix=_word(piece.text))
     return _Meaning(piece.text)
+
+
+def _word(text: str) -> str:
+    """A text from its first letter, digit or underscore to its last."""
+    inside = [place for place, sign in enumerate(text) if sign.isalnum() or sign == "_"]
+    return text[inside[0] : inside[-1] + 1] if inside else ""
 
 
 def _exclusion(piece: Piece, analyzer: Analyzer) -> _Meaning:

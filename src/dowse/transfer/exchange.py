@@ -1,4 +1,8 @@
-"""One folder in the place of another, so that there is always one of them there."""
+"""One folder in the place of another, so that there is always one of them there.
+
+Where the system cannot exchange two folders at once, the former project is for a moment in the
+import's own folder, under a name that says where it belongs.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,13 @@ import ctypes
 import os
 from pathlib import Path
 
+from dowse.files import move_folder, sync_folder
 from dowse.projects import Project
 from dowse.store.embedded.lock import writer_lock
 
 _HERE = -100  # AT_FDCWD: paths are as they are
 _EXCHANGE = 2  # RENAME_EXCHANGE
+_FORMER = "former-"  # before the name of a project that was moved aside
 
 
 def put_in_place(folder: Path, former: Project) -> None:
@@ -21,6 +27,8 @@ def put_in_place(folder: Path, former: Project) -> None:
     with writer_lock(former.index_folder, wait=0):
         if not _exchange(folder, former.folder):
             _exchange_in_steps(folder, former.folder)
+        sync_folder(former.folder.parent)
+        sync_folder(folder.parent)
 
 
 def _exchange(one: Path, other: Path) -> bool:
@@ -34,13 +42,21 @@ def _exchange(one: Path, other: Path) -> bool:
     return bool(rename(_HERE, paths[0], _HERE, paths[1], _EXCHANGE) == 0)
 
 
+def put_back(folder: Path, projects: Path) -> None:
+    """Moves projects back that a killed import had moved aside into its folder."""
+    for aside in folder.glob(f"{_FORMER}*"):
+        home = projects / aside.name.removeprefix(_FORMER)
+        if not home.exists():
+            move_folder(aside, home)
+
+
 def _exchange_in_steps(one: Path, other: Path) -> None:
-    """The same with a moment in which the former lies beside: there it is found after a crash."""
-    aside = one.with_name(f"{one.name}-former")
-    other.rename(aside)
+    """Exchanges two folders with a moment in which the former is moved aside."""
+    aside = one.with_name(f"{_FORMER}{other.name}")
+    move_folder(other, aside)
     try:
-        one.rename(other)
+        move_folder(one, other)
     except OSError:
-        aside.rename(other)
+        move_folder(aside, other)
         raise
-    aside.rename(one)
+    move_folder(aside, one)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from dowse.embed import EmbedOptions, known_models
 from dowse.embed.models import full_name
-from dowse.errors import NotFound, Refused, UsageError
+from dowse.errors import NotFound
+from dowse.outputs import check_output, output_file
 from dowse.projects import Project
 from dowse.stamp import takes_vectors
 from dowse.transfer.pack import About, pack
@@ -41,13 +38,15 @@ def export_project(
     overwrite: bool = False,
     announce: Announce = silent,
 ) -> Exported:
-    """Writes a project's index into one file, whole or not at all."""
-    if file.exists() and not overwrite:
-        raise Refused(f"{file} exists already.", "Name another file, or overwrite it with --force.")
+    """Writes a project's index into one file, whole or not at all, outside of all roots."""
+    file = check_output(workspace, file, force=overwrite)  # before anything takes long
     settings = workspace.settings(project).settings
     parts = assemble(project, settings, workspace.locations, announce, fetch=False)
     try:
-        with parts.store.read() as reading, _written(file) as target:
+        with (
+            parts.store.read() as reading,
+            output_file(workspace, file, force=overwrite) as target,
+        ):
             stamp = reading.stamp()
             if stamp is None:
                 raise NotFound(
@@ -89,22 +88,3 @@ def _embed(stamp: Stamp, options: EmbedOptions) -> dict[str, str]:
     if not takes_vectors(stamp) or options.provider != "local" or name not in known_models():
         return {}
     return {"model": name, "precision": options.precision}
-
-
-@contextmanager
-def _written(file: Path) -> Iterator[IO[bytes]]:
-    """A file that appears under its name only once it is complete."""
-    partial = file.with_name(f".{uuid.uuid4().hex}.partial")
-    try:
-        target = partial.open("xb")
-    except OSError as error:
-        raise UsageError(
-            f"{file} cannot be written: {error.strerror}.", "Name a file in a folder that you own."
-        ) from error
-    try:
-        with target:
-            yield target
-        partial.replace(file)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from dowse.embed import known_models
-from dowse.errors import BadSettings, Damaged, UsageError
+from dowse.errors import BadSettings, Damaged, Refused, UsageError
+from dowse.files import replace_file
 from dowse.projects import ELSEWHERE, Project, update_toml
-from dowse.settings import Settings, known_settings
+from dowse.settings import Settings
 from dowse.stamp import takes_vectors, wanted_stamp
 from dowse.transfer.archive import Archive, open_archive
+from dowse.transfer.carrying import carried, left_aside
 from dowse.transfer.exchange import put_in_place
 from dowse.transfer.records import Manifest
+from dowse.transfer.staging import staging
 from dowse.transfer.unpack import fill
 from dowse.types import Announce, Counts, Stamp, silent
 from dowse.wiring import Parts, assemble
 from dowse.workspace import Workspace
 
-_STAGING = "import-"
-_DAY = 86_400  # seconds after which a half-made project belongs to no living process
-_MOST_DIMENSIONS = 65_536
-_CARRIED = ("chunk", "keyword")  # how documents are cut and words compared: harmless, and needed
+_MOST_ROOTS = 1000
+_LONGEST_NAME = 200  # bytes; file systems take 255, and an ending is added
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +51,12 @@ def import_project(
     place of a project of the same name, whose settings stay, and whose folders, as far as they are
     called the same. Whatever is wrong with the file, nothing is changed.
     """
-    with open_archive(file) as archive, _staging(workspace) as folder:
-        name = name or archive.manifest.project
+    with open_archive(file) as archive, staging(workspace.locations) as folder:
+        name = _short_name(name or archive.manifest.project)
         former = _former(workspace, name) if replace else None
         home = workspace.locations.projects / (former.name if former else _new(workspace, name))
         if former:
-            shutil.copyfile(former.settings_file, folder / former.settings_file.name)
+            replace_file(folder / former.settings_file.name, former.settings_file.read_bytes())
             roots = roots or _same_roots(former, archive.manifest)
         project = Project(home.name, folder, _roots(archive.manifest, home, roots))
         update_toml(project.settings_file, "project.roots", [str(root) for root in project.roots])
@@ -70,6 +66,12 @@ def import_project(
             return Imported(workspace.projects.adopt(folder, name), counts, notices)
         put_in_place(folder, former)
         return Imported(workspace.projects.get(former.name), counts, notices)
+
+
+def _short_name(name: str) -> str:
+    if len(name.encode("utf-8", "replace")) > _LONGEST_NAME:
+        raise UsageError("The name of the project is too long.", "Give it another one with -p.")
+    return name
 
 
 def _new(workspace: Workspace, name: str) -> str:
@@ -95,12 +97,13 @@ def _fill(
     workspace: Workspace, project: Project, archive: Archive, announce: Announce
 ) -> tuple[Counts, tuple[str, ...]]:
     settings = workspace.settings(project).settings
-    parts = assemble(project, settings, workspace.locations, announce, fetch=False)
+    parts = assemble(project, settings, workspace.locations, announce, fetch=False, offline=True)
     stamp, notice = _stamp(archive.manifest.stamp, settings, parts)
     their_vectors = stamp["model"] == archive.manifest.stamp["model"] and not notice
     try:
         with parts.store.write() as writing:
-            fill(writing, archive, stamp, settings.chunk, announce, keep_vectors=their_vectors)
+            fill(writing, archive, stamp, settings, announce, keep_vectors=their_vectors)
+            writing.note_roots([str(root) for root in project.roots])
             counts = writing.counts()
     finally:
         parts.store.close()
@@ -108,7 +111,10 @@ def _fill(
     if not notice and missing and takes_vectors(stamp):
         notice = f"{missing:,} of {counts.chunks:,} chunks have no vectors yet."
     make = f"Make them with: dowse index -p {project.name}"
-    return counts, (f"{notice} {make}",) if notice else ()
+    notices = [f"{notice} {make}"] if notice else []
+    if names := left_aside(archive.manifest):
+        notices.append(f"The export asks to set {', '.join(names)}: an import never does that.")
+    return counts, tuple(notices)
 
 
 def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]:
@@ -118,7 +124,12 @@ def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]
     model than the user's could never be compared with a query.
     """
     model = {"model": theirs["model"], "dimensions": theirs["dimensions"]}
-    wanted = wanted_stamp(settings.chunk, parts.analyzer, parts.embedder)
+    wanted = wanted_stamp(settings.read, settings.chunk, parts.analyzer, parts.embedder)
+    if not wanted.model and settings.embed.provider == "endpoint":
+        raise Refused(
+            "How long the vectors of your endpoint are is not known, and an import asks nobody.",
+            "Say it: dowse config set embed.endpoint_dimensions NUMBER. Then import again.",
+        )
     if not takes_vectors(theirs):
         return wanted.whole, ""
     if wanted.model and wanted.model != model:
@@ -133,15 +144,7 @@ def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]
 
 def _carry_settings(workspace: Workspace, project: Project, manifest: Manifest) -> None:
     """Sets for the project what its index was built with, where the user's settings differ."""
-    _check_stamp(manifest.stamp)
-    wishes = {
-        name: value
-        for section in _CARRIED
-        for option, value in manifest.stamp.get(section, {}).items()
-        if (name := f"{section}.{option}") in known_settings()
-    }
-    if manifest.embed.get("model") in known_models():
-        wishes |= {f"embed.{name}": manifest.embed[name] for name in manifest.embed}
+    wishes = carried(manifest)
     try:
         workspace.settings(project, wishes)
     except BadSettings as error:
@@ -165,22 +168,9 @@ def _differing(wishes: Mapping[str, Any], current: Settings) -> dict[str, Any]:
     return {name: wish for name, wish in wishes.items() if wish != value(name)}
 
 
-def _check_stamp(stamp: Stamp) -> None:
-    dimensions, tables = stamp.get("dimensions"), [stamp.get(name, {}) for name in _CARRIED]
-    fits = (
-        isinstance(stamp.get("model"), str)
-        and isinstance(dimensions, int)
-        and 0 <= dimensions <= _MOST_DIMENSIONS
-        and bool(dimensions) == takes_vectors(stamp)
-        and all(isinstance(table, dict) for table in tables)
-    )
-    if not fits:
-        raise Damaged("The export does not say what it was made with.", "Export it once more.")
-
-
 def _roots(manifest: Manifest, home: Path, given: Sequence[Path]) -> tuple[Path, ...]:
     """The folders of a project: those that are here, and names for those that are elsewhere."""
-    if not manifest.roots or not all(name.isprintable() for name in manifest.roots):
+    if not 0 < len(manifest.roots) <= _MOST_ROOTS or not all(map(_can_be_name, manifest.roots)):
         raise Damaged("The export does not name its folders.", "Export it once more.")
     if len(given) > len(manifest.roots):
         raise UsageError(
@@ -200,17 +190,5 @@ def _roots(manifest: Manifest, home: Path, given: Sequence[Path]) -> tuple[Path,
     return project.roots
 
 
-@contextmanager
-def _staging(workspace: Workspace) -> Iterator[Path]:
-    """A folder beside the projects, gone at the end unless it has been moved among them."""
-    data = workspace.locations.data
-    data.mkdir(parents=True, exist_ok=True)
-    for left in data.glob(f"{_STAGING}*"):  # by a process that was killed
-        with suppress(OSError):
-            if time.time() - left.stat().st_mtime > _DAY:
-                shutil.rmtree(left, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix=_STAGING, dir=data))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def _can_be_name(root: str) -> bool:
+    return root.isprintable() and "/" not in root and len(root.encode()) <= _LONGEST_NAME

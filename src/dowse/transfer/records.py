@@ -27,8 +27,8 @@ MANIFEST, DOCUMENTS, CHUNKS, WORDS = (
 )
 """The files of an export."""
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
-"""How many; never fewer than none."""
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+"""How many; never fewer than none, and no more than a disk could hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Claim:
     """What a manifest says of itself first, in every version."""
 
     format: str = ""
-    version: int = 0
+    version: Annotated[int, msgspec.Meta(ge=0, le=2**31)] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,26 @@ class DocumentLine:
     file: FileState
     text: str
     community: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedDocument:
+    """As much of a document's line as an import reads: the rest costs no memory."""
+
+    id: str
+    file: FileState
+    text: str
+    community: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedChunk:
+    """As much of a chunk's line as an import reads."""
+
+    document: str
+    header_path: tuple[str, ...]
+    text: str
+    vector: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dowse.chunk import ChunkOptions, chunk
-from dowse.errors import Damaged
+from dowse.chunk import chunk
+from dowse.errors import Damaged, Refused
 from dowse.parse import parse
 from dowse.ports import Writing
+from dowse.read import ReadOptions, Unreadable, redact
+from dowse.settings import Settings
 from dowse.transfer.archive import Archive
-from dowse.transfer.records import ChunkLine, DocumentLine
+from dowse.transfer.records import ImportedChunk, ImportedDocument
 from dowse.types import (
     Announce,
     Batch,
+    ChunkedDocument,
     Event,
     IndexedDocument,
     Stamp,
@@ -30,8 +33,13 @@ from dowse.types import (
 
 _DOCUMENTS = 256
 _CHARACTERS = 2_000_000
-_VECTORS = 5000
+_NUMBERS = 1 << 22  # in the vectors of a batch: four bytes each
+_NUMBERS_OF_DOCUMENT = 1 << 25
+_LONGEST_ID = 4096  # bytes, as for any path
+_LONGEST_NAME = 255  # bytes of a file's name
+_LONGEST_DIGEST = 200
 _ROUNDING = 0.05  # how far half floats may take a vector from unit length
+_SHOWN = 100  # characters of a wrong name
 _LARGEST = 2**63 - 1  # what a store must be able to hold: sizes and times
 
 
@@ -42,18 +50,28 @@ class _Batch:
     put: list[IndexedDocument] = field(default_factory=list)
     vectors: dict[bytes, Vector] = field(default_factory=dict)
     characters: int = 0
+    numbers: int = 0  # of all vectors
 
     @property
     def is_full(self) -> bool:
         """Whether it is time to store it."""
-        return len(self.put) >= _DOCUMENTS or self.characters >= _CHARACTERS
+        return (
+            len(self.put) >= _DOCUMENTS
+            or self.characters >= _CHARACTERS
+            or self.numbers >= _NUMBERS
+        )
+
+    def take(self, vectors: Mapping[bytes, Vector], dimensions: int) -> None:
+        """Adds vectors, by the text that they are of."""
+        self.vectors.update(vectors)
+        self.numbers = len(self.vectors) * dimensions
 
 
 def fill(
     writing: Writing,
     archive: Archive,
     stamp: Stamp,
-    options: ChunkOptions,
+    settings: Settings,
     announce: Announce,
     *,
     keep_vectors: bool,
@@ -63,7 +81,7 @@ def fill(
     dimensions = int(archive.manifest.stamp["dimensions"])
     communities: dict[str, int] = {}
     done = 0
-    for batch in _batches(archive, options, communities, dimensions):
+    for batch in _batches(archive, settings, communities, dimensions):
         vectors = batch.vectors if keep_vectors else {}
         writing.apply(Batch(put=tuple(batch.put), vectors=vectors))
         done += len(batch.put)
@@ -75,14 +93,16 @@ def fill(
 
 
 def _batches(
-    archive: Archive, options: ChunkOptions, communities: dict[str, int], dimensions: int
+    archive: Archive, settings: Settings, communities: dict[str, int], dimensions: int
 ) -> Iterator[_Batch]:
     batch, seen = _Batch(), set[str]()
     for line, chunks in archive.documents():
-        _check(line, seen)
-        batch.put.append(IndexedDocument(chunk(parse(line.id, line.text), options), line.file))
+        _check(line, seen, settings.read.max_bytes)
+        document = parse(line.id, _without_secrets(line, settings.read))
+        chunked = chunk(document, settings.chunk)
+        batch.put.append(IndexedDocument(chunked, line.file))
         batch.characters += len(line.text)
-        batch.vectors |= _vectors(chunks, dimensions)
+        batch.take(_vectors(chunks, chunked, dimensions), dimensions)
         if line.community is not None:
             communities[line.id] = line.community
         if batch.is_full:
@@ -92,23 +112,42 @@ def _batches(
         yield batch
 
 
+def _without_secrets(line: ImportedDocument, read: ReadOptions) -> str:
+    """The text of a document as it would be read here from its file."""
+    try:
+        return redact(line.text, read.redact)[0]
+    except Unreadable as error:
+        raise _wrong(f"{line.id!r} cannot be used: {error.reason}") from error
+
+
 def _words(archive: Archive, dimensions: int) -> Iterator[Mapping[bytes, Vector]]:
     vectors: dict[bytes, Vector] = {}
     for line in archive.words():
         vectors[text_key(line.word)] = _vector(line.vector, dimensions)
-        if len(vectors) >= _VECTORS:
+        if len(vectors) * dimensions >= _NUMBERS:
             yield vectors
             vectors = {}
     if vectors:
         yield vectors
 
 
-def _vectors(chunks: list[ChunkLine], dimensions: int) -> dict[bytes, Vector]:
-    return {
-        text_key(embedding_text(one.header_path, one.text)): _vector(one.vector, dimensions)
-        for one in chunks
-        if one.vector is not None
-    }
+def _vectors(
+    chunks: Iterator[ImportedChunk], chunked: ChunkedDocument, dimensions: int
+) -> dict[bytes, Vector]:
+    """The vectors of the chunks that the document has here; there may be more in the file."""
+    wanted = {text_key(chunked.embedding_text(one)) for one in chunked.chunks}
+    found: dict[bytes, Vector] = {}
+    for one in chunks:
+        if one.vector is None:
+            continue
+        key, vector = (
+            text_key(embedding_text(one.header_path, one.text)),
+            _vector(one.vector, dimensions),
+        )
+        # Those of a document that are too many for memory can be made again.
+        if key in wanted and len(found) * dimensions < _NUMBERS_OF_DOCUMENT:
+            found[key] = vector
+    return found
 
 
 def _vector(kept: bytes, dimensions: int) -> Vector:
@@ -120,20 +159,36 @@ def _vector(kept: bytes, dimensions: int) -> Vector:
     return vector
 
 
-def _check(line: DocumentLine, seen: set[str]) -> None:
+def _check(line: ImportedDocument, seen: set[str], longest: int) -> None:
     """Refuses a document that could not come from a folder."""
+    if not _can_be_id(line.id):
+        raise _wrong(f"{line.id[:_SHOWN]!r} is not the path of a document")
     if line.id in seen:
         raise _wrong(f"it has {line.id!r} twice")
     seen.add(line.id)
-    parts = line.id.split("/")
-    if "\0" in line.id or any(part in {"", ".", ".."} for part in parts):
-        raise _wrong(f"{line.id!r} is not the path of a document")
     if "\0" in line.text or "\r" in line.text:
         raise _wrong(f"{line.id!r} holds characters that no text has")
+    if len(line.text) > longest:
+        raise Refused(
+            f"{line.id!r} has {len(line.text):,} characters, the limit is {longest:,}.",
+            "Raise the limit with: dowse config set read.max_bytes NUMBER",
+        )
     state = line.file
     numbers = (state.size, state.mtime_ns, line.community or 0)
     if state.size < 0 or any(abs(one) > _LARGEST for one in numbers):
         raise _wrong(f"{line.id!r} has a size or a time that no file has")
+    if len(state.digest) > _LONGEST_DIGEST:
+        raise _wrong(f"{line.id!r} has a checksum that no file has")
+
+
+def _can_be_id(name: str) -> bool:
+    parts = name.split("/")
+    return (
+        "\0" not in name
+        and len(name.encode()) <= _LONGEST_ID
+        and all(part not in {"", ".", ".."} for part in parts)
+        and all(len(part.encode()) <= _LONGEST_NAME for part in parts)
+    )
 
 
 def _wrong(what: str) -> Damaged:

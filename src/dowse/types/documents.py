@@ -30,6 +30,7 @@ class SourceText:
 
     text: str
     digest: str  # sha256 of the file's bytes, hex
+    secrets: int = 0  # how many were replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,18 @@ class Fields:
     category: str = ""
     created: float | None = None
     modified: float | None = None  # what the frontmatter says, not the file's time
+
+    def texts(self) -> dict[str, str]:
+        """The texts that can be searched for, by field."""
+        return {
+            "title": self.title,
+            "keywords": "\n".join(self.keywords),
+            "description": self.description,
+            "tags": "\n".join(self.tags),
+            "aliases": "\n".join(self.aliases),
+            "author": "\n".join(self.author),
+            "category": self.category,
+        }
 
 
 @dataclass(frozen=True, slots=True)

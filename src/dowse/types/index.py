@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from dowse.types.documents import Chunk, ChunkedDocument, Fields, Link, Section
 from dowse.types.vectors import Vector
@@ -12,6 +12,9 @@ from dowse.types.vectors import Vector
 Stamp = dict[str, Any]
 """What an index was built with: format version, model, chunking and analysis settings."""
 
+
+Debt = Literal["communities", "tidy"]
+"""What has to be done once more after documents have changed."""
 
 ChunkKey = int
 """The number that stands for a chunk inside one index; never given out twice."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import anyio
 import pytest
 from mcp import Client
+from starlette.testclient import TestClient
 
 from dowse.front.web.security import Door
 from dowse.front.web.server import Server, application
@@ -59,3 +60,33 @@ def test_many_clients_are_served_at_once(address: str) -> None:
 
     anyio.run(run)
     assert sorted(found) == ["journal/day.txt"] * 2 + ["lonely.md"] * 2
+
+
+_HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "forgetful", "version": "1"},
+    },
+}
+
+
+def test_sessions_that_nobody_ends_do_not_keep_others_out(service: Service) -> None:
+    headers = {"Accept": "application/json, text/event-stream"}
+    app = application(service, Door(), watch=False)
+    with TestClient(app, base_url="http://127.0.0.1:7333") as client:
+        begun = [client.post("/mcp", json=_HELLO, headers=headers) for _ in range(230)]
+        assert {answer.status_code for answer in begun} == {200}
+        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        states = [
+            client.post(
+                "/mcp",
+                json=ping,
+                headers={**headers, "Mcp-Session-Id": one.headers["mcp-session-id"]},
+            ).status_code
+            for one in begun
+        ]
+        assert states == [404] * 30 + [200] * 200  # those that were idle longest are gone

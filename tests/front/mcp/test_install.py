@@ -235,3 +235,16 @@ def test_editors_keep_theirs_elsewhere(
 
 def test_the_program_is_the_one_that_runs() -> None:
     assert Path(clients.start_command(None)[0]).parent == Path(sys.executable).parent
+
+
+def test_nothing_is_written_where_documents_are_read(
+    dowse: Dowse, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "vault").mkdir()
+    assert dowse("project", "add", home / "vault").code == 0
+    monkeypatch.chdir(home / "vault")
+    seen = dowse("mcp", "install", "--client", "claude-code", "--write")
+    assert seen.code == 2
+    assert "by hand" in seen.err
+    assert list((home / "vault").iterdir()) == []
+    assert dowse("mcp", "install", "--client", "claude-code").code == 0

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import re
+import threading
+import time
 from pathlib import Path
 from typing import Any, get_args
 
+import pytest
 from starlette.testclient import TestClient
 
 from command_line import Dowse
 from dowse.front.web.api import ROUTES
 from dowse.front.web.parameters import PresetName, SearchParameters
+from dowse.front.web.security import Door, Limits
+from dowse.front.web.server import application
 from dowse.presets import PRESETS
 from dowse.service import Service
+from dowse.wanted import GivenUp, check_wanted
 
 API = "/api/v1"
+HERE = "http://127.0.0.1:7333"
 
 
 def _ids(client: TestClient, **parameters: Any) -> list[str]:
@@ -236,3 +243,49 @@ def test_what_the_guide_asks_is_answered(client: TestClient) -> None:
         assert client.get(address).status_code == 200, address
     for route in ROUTES:
         assert f"`{route.method} {route.path}`" in guide
+
+
+def test_deep_json_is_refused(client: TestClient) -> None:
+    for body in ("[" * 100_000, '{"q":' * 50_000, '{"q": "a", "tag": ' + "[" * 5_000):
+        answer = client.post(
+            f"{API}/search", content=body, headers={"Content-Type": "application/json"}
+        )
+        assert answer.status_code == 400
+        assert "nested too deeply" in answer.json()["error"]
+
+
+def test_more_filter_values_than_allowed_are_refused(client: TestClient, dowse: Dowse) -> None:
+    assert client.post(f"{API}/search", json={"q": "a", "path": ["x"] * 100}).status_code == 200
+    for name in ("path", "tag", "author", "category", "source", "language"):
+        many = [f"value{number}" for number in range(1_500)]
+        answer = client.post(f"{API}/search", json={"q": "database", name: many})
+        assert answer.status_code == 400, answer.text
+        assert name in answer.json()["error"]
+    told = dowse("search", "database", *(f"--path=folder{n}" for n in range(1_500)))
+    assert told.code == 2
+    assert "The filter path has 1,500 values." in told.err
+    assert "100 at most" in told.err
+
+
+def test_work_stops_when_its_answer_is_given_up(service: Service) -> None:
+    begun, stopped = threading.Event(), threading.Event()
+
+    def search(*_: object, **__: object) -> None:
+        begun.set()
+        try:
+            for _step in range(1_000):
+                check_wanted()
+                time.sleep(0.01)
+        except GivenUp:
+            stopped.set()
+            raise
+
+    door = Door(limits=Limits(seconds=0.2))
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        TestClient(application(service, door, watch=False), base_url=HERE) as client,
+    ):
+        patch.setattr("dowse.engine.Engine.search", search)
+        assert client.get(f"{API}/search", params={"q": "slow"}).status_code == 504
+        assert begun.is_set()
+        assert stopped.wait(10)

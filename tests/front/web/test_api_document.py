@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextvars
+import html
 import re
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from dowse.front.web.render import render
+from dowse.wanted import GivenUp, until_given_up
 
 ADDRESS = "/api/v1/document"
 
@@ -124,3 +127,49 @@ def test_nothing_in_a_document_can_run(text: str) -> None:
 @given(st.lists(st.sampled_from([*_HOSTILE, "[[a]]", "`", "\n\n", "- ", "<", '"', "]]", "text"])))
 def test_no_mixture_of_them_can(parts: list[str]) -> None:
     _assert_harmless(_html("".join(parts), a="a.md"))
+
+
+# ── Documents that take too much work ────────────────────────────────────────
+
+_HEAVY = {
+    "open elements": "<div>" * 30_000,
+    "open elements in paragraphs": "<div>\n\n" * 5_000,
+    "unclosed formatting": "x " + "".join(f"<b a={n}>" for n in range(190)) + "\n\ny" * 20_000,
+    "ends that a parser ignores": "<div><table><td></div></table>" * 2_000,
+    "ends in comments": "<div><!--> <div> -->" * 2_000,
+    "ends in attributes": '<div><i title="</div>"></i>' * 2_000,
+    "attributes": "<div " + " ".join(f"a{n}" for n in range(20_000)) + ">",
+    "attributes with signs": "<div " + " ".join(f'a{n}=">"' for n in range(8_000)) + ">",
+}
+
+
+@pytest.mark.parametrize("text", _HEAVY.values(), ids=_HEAVY.keys())
+def test_a_document_that_is_too_much_work_is_shown_as_text(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    def cleaned(_: str) -> str:
+        pytest.fail("it reached the sanitiser, which takes quadratic time")
+
+    monkeypatch.setattr("dowse.front.web.render._cleaned", cleaned)
+    shown = _html(text)
+    assert "too much work" in shown
+    assert html.escape(text[:200]) in shown
+    assert 'data-first-line="1"' in shown
+
+
+def test_a_document_of_much_plain_html_is_rendered() -> None:
+    rows = '<tr><td align="left">a <b>b</b><br></td><td>&lt;</td></tr>\n' * 3_000
+    shown = _html(f"<details>\n<table>\n{rows}</table>\n</details>\n\n<!-- a remark -->\n\nEnd.")
+    assert "too much work" not in shown
+    assert shown.count("<b>b</b>") == 3_000
+
+
+def test_rendering_that_takes_too_long_ends() -> None:
+    assert "too much work" in render("[a](" * 10, "notes", {}, seconds=-1.0)
+
+
+def test_rendering_that_nobody_waits_for_ends() -> None:
+    with until_given_up():
+        context = contextvars.copy_context()
+    with pytest.raises(GivenUp):
+        context.run(_html, "# A heading")

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -346,3 +347,45 @@ def test_a_language_model_is_asked_by_the_process_that_wants_it(
     monkeypatch.setenv("DOWSE_ANSWER_ENDPOINT_URL", "http://127.0.0.1:9/v1")
     dowse("answer", "restore", "--json")
     assert asked == [True, False]
+
+
+def _is_asked_for(told: dict[str, str], token: str) -> bool:
+    request = Request(f"{told['address']}api/v1/projects")  # noqa: S310
+    with pytest.raises(HTTPError, match="401"):
+        urlopen(request, timeout=_PATIENCE)  # noqa: S310
+    request.add_header("Authorization", f"Bearer {token}")
+    with urlopen(request, timeout=_PATIENCE) as answer:  # noqa: S310
+        return bool(answer.status == 200)
+
+
+@pytest.mark.usefixtures("indexed")
+def test_a_given_token_is_written_down_nowhere(home: Path, dowse: Dowse) -> None:
+    (home / "token").write_text("hunter2-hunter2\n", "utf-8")
+    (home / "token").chmod(0o600)
+    for option, value in (("--token-file", str(home / "token")), ("--token", "hunter2-hunter2")):
+        with _serving(option, value) as (_, told):
+            assert told["token"] == ""
+            assert _is_asked_for(told, "hunter2-hunter2")
+            seen = dowse("project", "list").out + dowse("status", "-p", "vault").out
+        files = [path for path in (home / "own").rglob("*") if path.is_file()]
+        assert not [path for path in files if b"hunter2" in path.read_bytes()]
+        assert "hunter2" not in seen
+
+
+def test_a_token_that_others_can_read_is_refused(home: Path, dowse: Dowse) -> None:
+    (home / "token").write_text("hunter2\n", "utf-8")
+    for mode in (0o644, 0o640, 0o604):
+        (home / "token").chmod(mode)
+        refused = dowse("serve", "--token-file", home / "token")
+        assert refused.code == 2
+        assert "chmod 600" in refused.err
+        assert "hunter2" not in refused.err
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"two words", b"\xff", b"x" * 5000, b"a\nb"])
+def test_a_file_that_holds_no_token_is_refused(home: Path, dowse: Dowse, content: bytes) -> None:
+    (home / "token").write_bytes(content)
+    (home / "token").chmod(0o600)
+    assert "holds no token" in dowse("serve", "--token-file", home / "token").err
+    assert dowse("serve", "--token-file", home / "nowhere").code == 2
+    assert dowse("serve", "--token-file", home / "token", "--token", "x").code == 2

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
-from typing import Annotated, get_args, get_origin, get_type_hints
+from typing import Annotated, get_origin, get_type_hints
 
 import pytest
 
+from dowse.bounds import meaning
 from dowse.chunk import ChunkOptions
 from dowse.errors import BadSettings
 
@@ -50,4 +51,4 @@ def test_every_field_explains_itself() -> None:
 
     for field in fields(ChunkOptions):
         assert get_origin(hints[field.name]) is Annotated
-        assert str(get_args(hints[field.name])[1]).endswith(".")
+        assert meaning(hints[field.name]).endswith(".")

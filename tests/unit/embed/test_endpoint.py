@@ -68,6 +68,16 @@ def test_vectors_are_put_in_order_by_their_index(
     assert np.allclose(batch.vectors[0], expected / np.linalg.norm(expected), atol=1e-6)
 
 
+def test_an_index_of_zero_may_be_left_out(
+    server: EmbeddingServer, cache: Path, waited: list[float]
+) -> None:
+    server.answers = [
+        Answer(body='{"data": [{"index": 1, "embedding": [0, 1]}, {"embedding": [1, 0]}]}')
+    ]
+    (batch,) = connect(server, cache, waited).passages(["a", "b"])
+    assert batch.vectors.tolist() == [[1, 0], [0, 1]]
+
+
 def test_prefixes_and_empty_texts(
     server: EmbeddingServer, cache: Path, waited: list[float]
 ) -> None:
@@ -177,8 +187,19 @@ def test_passing_failures_are_tried_again_with_growing_pauses(
     server: EmbeddingServer, cache: Path, waited: list[float], status: int
 ) -> None:
     server.answers = [Answer(status, "busy")] * 3
-    assert connect(server, cache, waited).query("a").shape == (DIMENSIONS,)
+    (batch,) = connect(server, cache, waited).passages(["a"])
+    assert batch.vectors.shape == (1, DIMENSIONS)
     assert waited == [0.5, 1.0, 2.0]
+
+
+def test_a_query_is_tried_less_often_since_a_person_waits(
+    server: EmbeddingServer, cache: Path, waited: list[float]
+) -> None:
+    server.answers = [Answer(503, "busy")] * 6
+    with pytest.raises(EndpointFailed, match="answered 503"):
+        connect(server, cache, waited).query("a")
+    assert len(server.requests) == 3
+    assert waited == [0.5, 1.0]
 
 
 def test_a_dropped_connection_is_tried_again(
@@ -191,7 +212,16 @@ def test_a_dropped_connection_is_tried_again(
 
 @pytest.mark.parametrize(
     ("asked", "pause"),
-    [("7", 7), ("0.25", 0.25), ("100000", 60), ("soon", 0.5), ("-1", 0.5), ("nan", 0.5)],
+    [
+        ("7", 7),
+        ("0.25", 0.25),
+        ("100000", 60),
+        ("soon", 0.5),
+        ("-1", 0.5),
+        ("nan", 0.5),
+        ("1e400", 0.5),
+        ("9" * 5000, 0.5),
+    ],
 )
 def test_the_endpoint_may_say_how_long_to_wait(
     server: EmbeddingServer,
@@ -201,8 +231,18 @@ def test_the_endpoint_may_say_how_long_to_wait(
     pause: float,
 ) -> None:
     server.answers = [Answer(429, headers={"Retry-After": asked})]
-    connect(server, cache, waited).query("a")
+    list(connect(server, cache, waited).passages(["a"]))
     assert waited == [pause]
+
+
+def test_a_query_does_not_wait_longer_than_its_timeout(
+    server: EmbeddingServer, cache: Path, waited: list[float]
+) -> None:
+    server.answers = [Answer(429, "slow down", headers={"Retry-After": "30"})] * 2
+    with pytest.raises(EndpointFailed, match="30 seconds of rest"):
+        connect(server, cache, waited, endpoint_timeout=20.0).query("a")
+    assert waited == []
+    assert len(server.requests) == 1
 
 
 def test_the_endpoint_may_name_the_time_to_come_back(
@@ -232,7 +272,7 @@ def test_nobody_listens(cache: Path, waited: list[float]) -> None:
     with pytest.raises(EndpointFailed, match="cannot be reached") as failure:
         embedder.query("a")
     assert "secret" not in str(failure.value)
-    assert waited == [0.5, 1.0, 2.0, 4.0, 8.0]
+    assert waited == []  # it fails at once, so that the search falls back at once
 
 
 def test_an_endpoint_that_does_not_answer_in_time(
@@ -245,8 +285,12 @@ def test_an_endpoint_that_does_not_answer_in_time(
         endpoint_timeout=0.1,
         endpoint_retries=1,
     )
-    with pytest.raises(EndpointFailed, match="did not answer in time"):
-        EndpointEmbedder(options, cache / "notes", waited.append).query("a")
+    embedder = EndpointEmbedder(options, cache / "notes", waited.append)
+    with pytest.raises(EndpointFailed, match=r"did not answer within 0\.1 seconds"):
+        embedder.query("a")
+    assert waited == []  # the person who waits has waited long enough
+    with pytest.raises(EndpointFailed, match=r"embed\.endpoint_timeout"):
+        list(embedder.passages(["a"]))
     assert waited == [0.5]
 
 
@@ -281,7 +325,11 @@ def test_a_wrong_key_is_not_tried_again(
         (Answer(body="{"), "no embeddings"),
         (Answer(body="[]"), "no embeddings"),
         (Answer(body='{"data": null}'), "no embeddings"),
-        (Answer(body='{"data": [{"embedding": [1]}]}'), "no embeddings"),
+        (Answer(body='{"data": [{"index": "0", "embedding": [1]}]}'), "no embeddings"),
+        (Answer(body='{"data": [{"index": 0, "embedding": [1%s]}]}' % ("0" * 400)), "no embed"),
+        (Answer(body='{"data": [{"index": 0, "embedding": [1%s]}]}' % ("0" * 9000)), "no embed"),
+        (Answer(body='{"data": %s}' % ("[" * 100_000)), "no embeddings"),
+        (Answer(body='{"data": [{"embedding": [1]}, {"embedding": [2]}]}'), "2 vectors for 1"),
         (Answer(body='{"data": [{"index": 0, "embedding": "AAAA"}]}'), "no embeddings"),
         (Answer(body='{"data": [{"index": 0, "embedding": [[1]]}]}'), "different lengths"),
         (Answer(body='{"data": [{"index": 0, "embedding": []}]}'), "without a length|dimensions"),

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from command_line import with_ctrl_c
 from dowse.embed import EmbedOptions, models_status, open_embedder, open_model, pull
 from dowse.embed.cross_encoder import CrossEncoder
 from dowse.embed.folder_model import FolderModel
@@ -292,7 +293,7 @@ except KeyboardInterrupt:
 
 def test_control_c_keeps_what_is_done(tmp_path: Path, cache: Path) -> None:
     model = make_model(tmp_path / "tiny")
-    command = [sys.executable, "-c", _ENDLESS, str(model), str(cache)]
+    command = with_ctrl_c(sys.executable, "-c", _ENDLESS, model, cache)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "some\n"

@@ -32,6 +32,9 @@ _WAYS: dict[str, dict[str, float]] = {
     "nothing rejected": {"threshold.min_confidence": 0.0},
 }
 _MEASURES = ("ndcg_10", "mrr", "recall_10")
+_ARITHMETIC = 0.003
+"""How far processors may differ. They round the last bits of a vector differently: the floors were
+measured on one, and on another a single document of 120 queries is at place 12 instead of 10."""
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +65,7 @@ def test_no_measure_falls_below_its_floor(
     measured: dict[str, RunReport], way: str, name: str
 ) -> None:
     value, floor = getattr(measured[way].measures, name), _FLOORS[way][name]
-    assert value >= floor, f"{name} ({way}) fell from {floor} to {value:.4f}"
+    assert value >= floor - _ARITHMETIC, f"{name} ({way}) fell from {floor} to {value:.4f}"
 
 
 def test_there_is_a_floor_for_everything_that_the_project_promises() -> None:

@@ -1,10 +1,14 @@
 """Files that become Markdown, made here in small and real."""
 
 import io
+import json
+import os
+import signal
 import socket
 import struct
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +17,8 @@ from typing import Any
 import pytest
 
 from dowse.read import convert as convert_module
-from dowse.read.convert import convert
+from dowse.read import worker
+from dowse.read.convert import convert, patience
 from dowse.read.formats import CONVERTED
 from dowse.read.load import load
 from dowse.read.options import ReadOptions
@@ -296,17 +301,109 @@ def test_a_conversion_that_takes_too_long_is_ended() -> None:
     assert convert(b"a\n1\n", "csv", SECONDS)
 
 
-def test_a_crash_of_the_process_costs_one_file(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [(signal.SIGSEGV, "damaged, or needs more memory"), (signal.SIGKILL, "for want of memory")],
+)
+def test_a_crash_of_the_process_costs_one_file(
+    monkeypatch: pytest.MonkeyPatch, number: int, told: str
+) -> None:
     real = convert_module._exchange
 
     def dying(process: subprocess.Popen[bytes], data: bytes, kind: str) -> tuple[bool, str]:
-        process.kill()
+        process.send_signal(number)
         return real(process, data, kind)
 
     with monkeypatch.context() as patch:
         patch.setattr(convert_module, "_exchange", dying)
-        assert "crashed" in reason_for(b"a\n1\n", "csv")
+        assert told in reason_for(b"a\n1\n", "csv")
     assert convert(b"a\n1\n", "csv", SECONDS)
+
+
+@pytest.mark.parametrize("kilobytes", [60_000, 250_000])
+def test_a_good_file_is_not_called_damaged_where_memory_is_scarce(
+    monkeypatch: pytest.MonkeyPatch, kilobytes: int
+) -> None:
+    command = f"ulimit -S -v {kilobytes}; exec {sys.executable} -P -m dowse.read.worker"
+
+    def start() -> subprocess.Popen[bytes]:
+        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+        return subprocess.Popen(["sh", "-c", command], stdin=pipe, stdout=pipe, stderr=nowhere)
+
+    convert_module._worker.stop()
+    with monkeypatch.context() as patch:
+        patch.setattr(convert_module, "_start", start)
+        assert "want of memory" in reason_for(docx(("Heading1", "fine")), "docx")
+    assert "fine" in convert(docx(("Heading1", "fine")), "docx", SECONDS)
+
+
+def test_a_want_of_memory_is_told_from_damage(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrapping(*_: object) -> str:
+        try:
+            raise MemoryError
+        except MemoryError as error:
+            raise RuntimeError("conversion failed") from error
+
+    monkeypatch.setattr(worker, "to_markdown", wrapping)
+    fine, reason = answer(b"", "csv")
+    assert not fine
+    assert "too large" in reason
+    assert "damaged" not in reason
+
+
+def test_a_limit_that_the_user_has_set_is_not_raised() -> None:
+    resource = pytest.importorskip("resource")
+    command = (
+        "import resource; from dowse.read.worker import _limit_memory; _limit_memory();"
+        "print(*resource.getrlimit(resource.RLIMIT_AS))"
+    )
+    run = f"ulimit -S -v 2000000; exec {sys.executable} -c '{command}'"
+    said = subprocess.run(["sh", "-c", run], capture_output=True, text=True, check=True).stdout
+    assert said.split() == [str(2_000_000 * 1024), str(resource.RLIM_INFINITY)]
+
+
+def test_the_process_ends_when_its_parent_is_killed_in_the_middle_of_a_file() -> None:
+    # The parent holds only the pipe; its worker has been sent a file that takes long.
+    parent = (
+        "import subprocess, sys, time;"
+        "process = subprocess.Popen([sys.executable, '-P', '-m', 'dowse.read.worker'],"
+        " stdin=subprocess.PIPE, stdout=subprocess.PIPE);"
+        "process.stdout.readline();"
+        "process.stdin.write(sys.stdin.buffer.read()); process.stdin.flush();"
+        "print(process.pid, flush=True); time.sleep(100)"
+    )
+    data = pdf(*["a page of text"] * 3000)
+    request = json.dumps({"kind": "pdf", "size": len(data)}).encode() + b"\n" + data
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", parent], stdin=pipe, stdout=pipe) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(request)
+        process.stdin.close()
+        child = int(process.stdout.readline())
+        assert _runs(child)
+        process.kill()
+    for _ in range(100):
+        if not _runs(child):
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, signal.SIGKILL)
+        pytest.fail("the converting process outlived its parent")
+
+
+def _runs(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"  # it has ended, and waits for somebody to notice
+
+
+def test_a_small_file_gets_less_time_than_a_large_one() -> None:
+    assert patience(100_000, 300.0) < 70
+    assert patience(50_000_000, 300.0) == 300.0
+    assert patience(100_000, 5.0) == 5.0
 
 
 def test_a_process_that_ended_for_want_of_work_is_started_again() -> None:

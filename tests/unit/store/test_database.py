@@ -58,7 +58,7 @@ def test_the_database_is_as_the_design_relies_on(connections: Connections) -> No
             name: connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("journal_mode", "foreign_keys", "synchronous")
         }
-    assert pragmas == {"journal_mode": "wal", "foreign_keys": 1, "synchronous": 1}
+    assert pragmas == {"journal_mode": "wal", "foreign_keys": 1, "synchronous": 2}
 
 
 def test_making_it_twice_is_making_it_once(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ class Rows:
 
     identity: str = "index/model"
     generation: int = 0
+    generation_id: str = ""
     texts: dict[int, str] = field(default_factory=dict)
 
     def keyword_rows(
@@ -36,6 +37,9 @@ class Rows:
         wanted = self.texts if among is None else [key for key in among if key in self.texts]
         for key in sorted(wanted):
             yield key, analyzer.code_terms(self.texts[key]), []
+
+    def chunk_keys(self) -> set[int]:
+        return set(self.texts)
 
 
 class Driver:

@@ -68,13 +68,22 @@ def test_a_note_that_says_nothing_is_no_obstacle(tmp_path: Path, note: bytes | N
             pass
 
 
-def test_a_command_that_is_no_text_can_be_noted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for command in (["/bin/dowse", "index", os.fsdecode(b"\xff")], []):
-        monkeypatch.setattr(sys, "argv", command)
-        with writer_lock(tmp_path, wait=0):
-            assert json.loads((tmp_path / "writer.json").read_text())["pid"] == os.getpid()
+def test_the_note_holds_no_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/bin/dowse", "serve", "--token", "hunter2"])
+    with writer_lock(tmp_path, wait=0):
+        assert "hunter2" not in (tmp_path / "writer.json").read_text()
+        with pytest.raises(Locked) as caught, writer_lock(tmp_path, wait=0):
+            pass
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_note_of_an_older_version_is_not_repeated(tmp_path: Path) -> None:
+    note = {"pid": 7, "command": "dowse serve --token hunter2", "since": "2026-01-01 00:00:00"}
+    with writer_lock(tmp_path, wait=0):
+        (tmp_path / "writer.json").write_text(json.dumps(note))
+        with pytest.raises(Locked) as caught, writer_lock(tmp_path, wait=0):
+            pass
+    assert "process 7 (a program, since 2026" in str(caught.value)
 
 
 def test_another_process_holds_it_until_it_ends(tmp_path: Path) -> None:
@@ -114,5 +123,5 @@ def test_waiting_outlasts_a_holder_that_is_killed(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(DowseError, match="cannot be opened"), writer_lock(tmp_path / "file", 0):
+    with pytest.raises(DowseError, match="is not a folder"), writer_lock(tmp_path / "file", 0):
         pass

@@ -61,7 +61,7 @@ def test_every_flipped_bit_is_noticed(tmp_path: Path, manifest: Manifest) -> Non
 
 def test_a_manifest_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "m.json").mkdir()
-    with pytest.raises(DowseError, match=r"m\.json cannot be opened"):
+    with pytest.raises(DowseError, match=r"m\.json is not a file.*--repair"):
         read_manifest(tmp_path / "m.json")
 
 

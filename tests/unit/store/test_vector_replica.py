@@ -24,6 +24,7 @@ class Rows:
     dimensions: int
     identity: str = "index/model"
     generation: int = 0
+    generation_id: str = ""
     vectors: dict[int, Vector] = field(default_factory=dict)
 
     def vector_rows(self, among: Iterable[int] | None = None) -> Iterator[VectorRow]:

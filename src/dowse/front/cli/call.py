@@ -15,6 +15,8 @@ import click
 
 from dowse.errors import UsageError
 from dowse.front.cli.screen import Screen
+from dowse.front.cli.unseen import escaped
+from dowse.process import name_command
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -85,6 +87,10 @@ class Call:
         """Opens the project that this call is about; with `fetch`, missing weights are fetched."""
         return self.workspace.open(self.select(), overrides, announce, fetch=fetch)
 
+    def begins(self, command: str) -> None:
+        """Notes which command this process runs, so that a second writer can name it."""
+        name_command(f"dowse {command}")
+
     def takes_long(self) -> None:
         """Says that the rest of the call may take longer than whoever runs it for others waits."""
 
@@ -140,14 +146,14 @@ def as_json(shape: object) -> bytes:
     """A shape as a JSON document."""
     import msgspec  # noqa: PLC0415  most calls write none
 
-    return msgspec.json.format(msgspec.json.encode(shape), indent=2) + b"\n"
+    return escaped(msgspec.json.format(msgspec.json.encode(shape), indent=2)) + b"\n"
 
 
 def as_json_line(shape: object) -> bytes:
     """A shape as a JSON document on one line."""
     import msgspec  # noqa: PLC0415  as above
 
-    return msgspec.json.encode(shape) + b"\n"
+    return escaped(msgspec.json.encode(shape)) + b"\n"
 
 
 def real_path(path: Path) -> Path:

@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import platform
 import re
+import shlex
 import shutil
 import sqlite3
 import sys
@@ -19,7 +20,11 @@ from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.front.cli.call import Call
 from dowse.front.cli.lines import counted, short_path, size
+from dowse.locations import Locations
+from dowse.masking import hide_secrets
+from dowse.privacy import open_to_others, secure
 from dowse.projects import Project
+from dowse.transfer.staging import abandoned, clear_abandoned
 from dowse.types import Finding
 
 _OLDEST_SQLITE = (3, 35, 0)  # RETURNING
@@ -47,16 +52,45 @@ def check_machine() -> Iterator[Check]:
     yield _check_terminal()
 
 
-def check_folders(call: Call) -> Iterator[Check]:
+def check_folders(call: Call, *, repair: bool) -> Iterator[Check]:
     """Where dowse keeps its files, and the user's settings in them."""
     where = call.workspace.locations
     for about, folder in (("Config", where.config), ("Data", where.data), ("Cache", where.cache)):
         yield _check_folder(about, folder)
+    yield _check_privacy(where, repair=repair)
     try:
         origins = call.workspace.settings(None).origins
         yield Check("Settings", f"{counted(len(origins), 'value')} set for all projects")
     except DowseError as error:
         yield Check("Settings", "cannot be used", (Finding(error.message, error.hint),))
+
+
+def check_imports(call: Call, *, repair: bool) -> Iterator[Check]:
+    """What imports that were killed have left; removes it when asked."""
+    where = call.workspace.locations
+    if not (left := abandoned(where)):
+        return
+    found = f"{counted(len(left), 'folder')} of imports that were killed"
+    if repair and clear_abandoned(where) == len(left):
+        yield Check("Imports", f"{found}, removed")
+    else:
+        what = f"{found}, such as {short_path(left[0])}."
+        yield Check("Imports", found, (Finding(what, "dowse doctor --repair"),))
+
+
+def _check_privacy(where: Locations, *, repair: bool) -> Check:
+    found = open_to_others(where)
+    if found and repair:
+        secure(where)
+        if not (found := open_to_others(where)):
+            return Check("Privacy", "others on this machine could read dowse's files, repaired")
+    if not found:
+        return Check("Privacy", "nobody else on this machine can read dowse's files")
+    count = f" and {counted(len(found) - 1, 'more path')}" if len(found) > 1 else ""
+    # What is left after a repair belongs to another user: only the owner can close it.
+    advice = f"chown -R $USER {shlex.quote(str(found[0]))}" if repair else "dowse doctor --repair"
+    finding = Finding(f"Others on this machine can read {short_path(found[0])}{count}.", advice)
+    return Check("Privacy", "dowse's files are open to others", (finding,))
 
 
 def check_models(call: Call, projects: Iterable[Project]) -> Iterator[Check]:
@@ -65,6 +99,8 @@ def check_models(call: Call, projects: Iterable[Project]) -> Iterator[Check]:
     for project in (None, *projects):
         try:
             options = call.workspace.settings(project).settings.embed
+        except OSError:  # said with the project
+            continue
         except DowseError as error:
             if project is None:  # that of a project is told with the project
                 yield Check("Model", f"unknown: {error.message}")
@@ -78,7 +114,7 @@ def _check_model(options: EmbedOptions, cache: Path) -> Check:
     if options.provider == "none":
         return Check("Model", "none: embed.provider is none, so dowse searches by words alone")
     if options.provider == "endpoint":
-        return Check("Model", f"{options.endpoint_model} at {options.endpoint_url}")
+        return Check("Model", f"{options.endpoint_model} at {hide_secrets(options.endpoint_url)}")
     return _check_weights(options.model, cache)
 
 
@@ -107,6 +143,8 @@ def check_project(call: Call, project: Project, *, repair: bool) -> Check:
                 found += ", repaired"
     except DowseError as error:
         return Check(about, "cannot be used", (Finding(error.message, error.hint),))
+    except OSError as error:  # of a folder that cannot be entered
+        return Check(about, "cannot be used", (Finding(f"{error}.", "Check its permissions."),))
     return Check(about, found, tuple(findings))
 
 
@@ -186,9 +224,15 @@ def _check_folder(about: str, folder: Path) -> Check:
     )
     findings = []
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        findings.append(Finding(f"{there} cannot be written to.", f"chmod u+rwx {there}"))
+        findings.append(Finding(f"{there} cannot be written to.", _how_to_write(about, there)))
     if free < _LITTLE_SPACE:
         findings.append(
             Finding(f"Only {size(free)} are free.", f"Make room, or set DOWSE_{about.upper()}_DIR.")
         )
     return Check(about, found, tuple(findings))
+
+
+def _how_to_write(about: str, folder: Path) -> str:
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:  # no permission would help
+        return f"Searching works all the same. To index, set DOWSE_{about.upper()}_DIR."
+    return f"chmod u+rwx {folder}"

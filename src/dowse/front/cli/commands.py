@@ -82,6 +82,8 @@ def cli(context: click.Context, version: bool) -> None:
         context.exit(context.invoke(version_command))
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+    else:
+        context.find_root().ensure_object(Call).begins(context.invoked_subcommand)
 
 
 def run_here(arguments: Sequence[str]) -> int:

@@ -15,6 +15,7 @@ from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.lazy import Group
 from dowse.front.cli.lines import folded, line, short_path
 from dowse.front.cli.suggest import setting_names
+from dowse.masking import hide_in_value
 from dowse.projects import Project
 from dowse.settings import find_setting, known_settings
 from dowse.workspace import Chosen
@@ -62,7 +63,10 @@ def command() -> None:
 @command.command("show", cls=Command, shape=SettingsShape)
 @pass_call
 def show(call: Call) -> None:
-    """Show all settings, and where each value comes from."""
+    """Show all settings, and where each value comes from.
+
+    Names, passwords and parameters in addresses are shown as ***.
+    """
     project = _project(call)
     chosen = call.workspace.settings(project)
     shapes = tuple(_shapes(chosen))
@@ -145,7 +149,7 @@ def _project(call: Call) -> Project | None:
 
 def _shapes(chosen: Chosen) -> Iterator[SettingShape]:
     for name, setting in known_settings().items():
-        value = chosen.settings.value(name)
+        value = hide_in_value(chosen.settings.value(name))
         origin = chosen.origins.get(name, "default")
         yield SettingShape(name, value, setting.default, origin, setting.meaning)
 

@@ -10,7 +10,14 @@ import click
 from rich.text import Text
 
 from dowse.front.cli.call import Call, Command, pass_call
-from dowse.front.cli.checkup import Check, check_folders, check_machine, check_models, check_project
+from dowse.front.cli.checkup import (
+    Check,
+    check_folders,
+    check_imports,
+    check_machine,
+    check_models,
+    check_project,
+)
 from dowse.front.cli.lines import columns, counted, folded, line
 from dowse.types import Finding
 
@@ -48,7 +55,8 @@ def command(call: Call, repair: bool) -> int:
 
 def _checks(call: Call, repair: bool) -> Iterator[Check]:
     yield from check_machine()
-    yield from check_folders(call)
+    yield from check_folders(call, repair=repair)
+    yield from check_imports(call, repair=repair)
     projects = call.workspace.projects
     chosen = [projects.get(call.project)] if call.project else projects.all()
     yield from check_models(call, chosen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rich.text import Text
 
@@ -46,13 +46,19 @@ def _summary(report: IndexReport) -> str:
     ]
     if report.chunks:
         parts.append(f"{counted(report.chunks, 'chunk')} written")
+    if report.secrets:
+        parts.append(f"{counted(report.secrets, 'secret')} left out")
     return ", ".join(parts) or "no documents found"
 
 
 def _times(report: IndexReport) -> str:
-    slow = sorted(report.seconds.items(), key=lambda item: -item[1])
-    times = ", ".join(f"{stage} {duration(seconds)}" for stage, seconds in slow)
-    return f"Time by stage: {times}. Texts embedded: {number(report.embedded)}."
+    return f"{stage_times(report.seconds)} Texts embedded: {number(report.embedded)}."
+
+
+def stage_times(seconds: Mapping[str, float]) -> str:
+    """How long each stage took, the longest first."""
+    slow = sorted(seconds.items(), key=lambda item: -item[1])
+    return f"Time by stage: {', '.join(f'{stage} {duration(spent)}' for stage, spent in slow)}."
 
 
 def _draw_left_out(

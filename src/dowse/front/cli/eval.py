@@ -47,8 +47,9 @@ Examples:
     "--save",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Keep what was found as a TREC run file.",
+    help="Keep what was found as a TREC run file, outside of the folders of all projects.",
 )
+@click.option("--force", is_flag=True, help="With --save: overwrite a file that is there already.")
 @click.option(
     "--set",
     "assignments",
@@ -94,6 +95,7 @@ def command(
     *,
     runs: tuple[Path, ...],
     save: Path | None,
+    force: bool,
     assignments: tuple[str, ...],
     preset: str | None,
     compare: tuple[str, str] | None,
@@ -117,7 +119,7 @@ def command(
     documents, asked of a copy of the index that does not hold them. A document that says a query
     only because it links to the answer does not count.
     """
-    wanted = Wanted(runs, save, assignments, preset, compare, switch)
+    wanted = Wanted(runs, save, assignments, preset, compare, switch, force)
     wanted.check()
     if own and (set_ or runs or queries):
         raise UsageError(
@@ -142,7 +144,8 @@ def _evaluate_set(
     collection = read_collection(real_path(path))
     if queries:
         collection = sample(collection, queries)
-    return evaluate(collection, wanted, partial(open_bench, call.workspace, collection), announce)
+    opened = partial(open_bench, call.workspace, collection)
+    return evaluate(call.workspace, collection, wanted, opened, announce)
 
 
 def _evaluate_own(call: Call, wanted: Wanted, per_kind: int, announce: Announce) -> EvalShape:
@@ -151,5 +154,5 @@ def _evaluate_own(call: Call, wanted: Wanted, per_kind: int, announce: Announce)
             drawn = own_queries(reading, per_kind)
         collection = own_collection(engine.project.name, drawn)
         opened = partial(open_own_bench, call.workspace, engine, drawn)
-        shape = evaluate(collection, wanted, opened, announce)
+        shape = evaluate(call.workspace, collection, wanted, opened, announce)
     return replace(shape, notices=(told_counts(drawn), *shape.notices))

@@ -17,21 +17,23 @@ from dowse.evaluate import (
     Variant,
     ablate,
     ablations,
+    as_trec,
+    check_ids,
     check_run,
-    check_writable,
     compare_runs,
     read_trec,
     report,
-    write_trec,
 )
 from dowse.flow import Recipe
 from dowse.front.cli.asking import assigned
 from dowse.front.cli.call import real_path
 from dowse.front.cli.eval_shapes import ComparisonShape, EvalShape, MeasureShape
 from dowse.front.cli.lines import counted
+from dowse.outputs import check_output, write_output
 from dowse.presets import PRESETS
 from dowse.settings import change_recipe, is_of_a_search
 from dowse.types import Announce, Event
+from dowse.workspace import Workspace
 
 OpenBench = Callable[[Mapping[str, Any], Announce], AbstractContextManager[Bench]]
 """Makes what is searched ready, with these settings of the index."""
@@ -49,6 +51,7 @@ class Wanted:
     preset: str | None
     compare: tuple[str, str] | None
     ablate: bool
+    force: bool = False  # overwrite what `save` names
 
     def check(self) -> None:
         """Raises `UsageError` when two options contradict each other."""
@@ -80,14 +83,19 @@ class Wanted:
 
 
 def evaluate(
-    collection: Collection, wanted: Wanted, open_bench: OpenBench, announce: Announce
+    workspace: Workspace,
+    collection: Collection,
+    wanted: Wanted,
+    open_bench: OpenBench,
+    announce: Announce,
 ) -> EvalShape:
     """Searches the collection, or takes the runs of files, and judges what was found."""
     shape, files = EvalShape.of(collection), _given_files(wanted)
     if files:
         return _judged(shape, collection, files, pair=wanted.compare is not None)
     if wanted.save:
-        check_writable((query.id for query in collection.queries), real_path(wanted.save))
+        check_ids(query.id for query in collection.queries)
+        check_output(workspace, real_path(wanted.save), force=wanted.force)
     sides = [_side(text) for text in wanted.compare or ()]  # before anything takes long
     changes, of_index = wanted.settings()
     with open_bench(of_index, announce) as bench:
@@ -103,7 +111,8 @@ def evaluate(
             return _judged(shape, collection, runs, pair=True)
         run = bench.run(wanted.preset or _DEFAULT, changes, announce)
         if wanted.save:
-            write_trec(run, real_path(wanted.save))
+            data = as_trec(run).encode("utf-8", "surrogateescape")
+            write_output(workspace, real_path(wanted.save), data, force=wanted.force)
         return _judged(shape, collection, [run])
 
 

@@ -11,6 +11,7 @@ from dowse.errors import DowseError
 from dowse.front.cli.call import Call
 from dowse.front.cli.main import INTERRUPTED
 from dowse.front.cli.screen import OutputClosed, silence_streams
+from dowse.masking import hide_secrets
 
 _CLOSED = 141  # the same for a reader that has gone away
 _BUG = 70  # EX_SOFTWARE of sysexits.h
@@ -32,13 +33,19 @@ def report(error: BaseException, call: Call) -> int:
     if (call.verbose or os.environ.get("DOWSE_DEBUG")) and not isinstance(
         error, click.ClickException
     ):
-        call.aside.write("".join(traceback.format_exception(error)))
+        _show_traceback(error, call)
     failure = _as_failure(error)
     if call.json:
         call.write_json({"error": failure.message, "hint": failure.hint})
     else:
         _draw(failure, call)
     return failure.exit_code
+
+
+def _show_traceback(error: BaseException, call: Call) -> None:
+    from dowse.front.cli.lines import safe  # noqa: PLC0415  most calls do not fail
+
+    call.aside.write(safe(hide_secrets("".join(traceback.format_exception(error)))))
 
 
 def _draw(failure: DowseError, call: Call) -> None:

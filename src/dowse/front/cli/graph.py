@@ -6,12 +6,11 @@ from pathlib import Path
 
 import click
 
-from dowse.engine import Engine
-from dowse.errors import Refused
 from dowse.front.cli.call import Call, Command, as_json, pass_call, real_path
 from dowse.front.cli.dot import as_dot
 from dowse.front.cli.lines import counted, safe, short_path
 from dowse.front.cli.link_shapes import GraphShape
+from dowse.outputs import check_output, write_output
 
 _EXAMPLES = """\
 \b
@@ -34,24 +33,25 @@ Examples:
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write to this file.",
+    help="Write to this file, outside of the folders of all projects.",
 )
+@click.option("--force", is_flag=True, help="Overwrite a file that is there already.")
 @pass_call
-def command(call: Call, form: str | None, output: Path | None) -> None:
+def command(call: Call, form: str | None, output: Path | None, force: bool) -> None:
     """Export the documents and the links between them.
 
     In DOT, colours tell communities apart, and a link that leads nowhere ends in a dashed node.
     """
     form = call.choose_format(form)
+    if output:
+        output = check_output(call.workspace, real_path(output), force=force)
     with call.open() as engine:
         graph = engine.graph()
-        if output:
-            _check_is_no_document(output, engine)
     name = engine.project.name
     shape = GraphShape.of(graph, name)
     data = as_dot(graph, name).encode() if form == "dot" else as_json(shape)
     if output:
-        real_path(output).write_bytes(data)
+        write_output(call.workspace, output, data, force=force)
         links = counted(len(graph.edges), "link")
         written = f"{counted(len(graph.documents), 'document')} and {links}"
         call.remark(f"{written} written to {short_path(output)}")
@@ -59,9 +59,3 @@ def command(call: Call, form: str | None, output: Path | None) -> None:
         call.out.write(safe(data.decode()))
     else:
         call.out.write_bytes(data)
-
-
-def _check_is_no_document(output: Path, engine: Engine) -> None:
-    wanted = real_path(output)
-    if any(engine.path_of(one.id) == wanted for one in engine.documents()):
-        raise Refused(f"{output} is a document of the project.", "Name another file.")

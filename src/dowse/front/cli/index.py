@@ -42,7 +42,8 @@ def command(call: Call, paths: tuple[Path, ...], rebuild: bool, wait: float) -> 
 
     PATH is a folder or a file; without one the project of the current folder is indexed. A folder
     that belongs to no project becomes one. Unchanged files cost next to nothing, and Ctrl-C is safe
-    at any time. Exits with 3 when some files had to be left out.
+    at any time. Exits with 3 when some files had to be left out; a file that is indexed in part is
+    reported and changes no exit code.
     """
     began = time.perf_counter()
     given = [real_path(path) for path in paths]

@@ -11,11 +11,11 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
+from dowse.front.cli.unseen import UNSAFE
+
 Part = str | tuple[str, str]
 """A piece of a line, alone or with its style."""
 
-# A document must not steer the terminal, nor turn round the order of what is read.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udbff]")
 _BREAK = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _SPACE = re.compile(r"\s+")
 _MARKED = re.compile(r"\*\*(.+?)\*\*")
@@ -24,7 +24,7 @@ _MEASURE = Console(width=80, color_system=None)  # rich wants one to fold lines 
 
 def safe(text: str) -> str:
     """A text without characters that would do something else than be seen."""
-    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def line(*parts: Part) -> Text:

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from dowse.errors import Refused
 from dowse.front.cli.call import Call, Command, pass_call, real_path
 from dowse.front.cli.lazy import Group
+from dowse.front.cli.logs import start_logging, takes_logging
+from dowse.front.cli.unseen import escaped
 from dowse.front.mcp.clients import CLIENTS, NAME, Client, find_client, start_command
 
 if TYPE_CHECKING:
@@ -47,14 +50,16 @@ class InstallShape:
 @click.option(
     "--compat", is_flag=True, help="Offer the names search, get and get_project_info as well."
 )
+@takes_logging
 @click.pass_context
-def command(context: click.Context, compat: bool) -> None:
+def command(context: click.Context, compat: bool, log_format: str, log_level: str) -> None:
     """Serve agents over the Model Context Protocol.
 
     A client starts this and speaks with it over stdin and stdout. With -p the agent sees that
     project alone; else it sees all of them.
     """
     if context.invoked_subcommand is None:
+        start_logging(log_format, log_level)
         _serve(context.find_root().ensure_object(Call), compat=compat)
 
 
@@ -124,10 +129,13 @@ def install_command(call: Call, name: str, write: bool, file: Path | None) -> No
     if call.project:
         call.select()  # a name that is none would only be noticed by the client
     entry = client.entry(start_command(call.project))
-    snippet = json.dumps({client.key: {NAME: entry}}, indent=2, ensure_ascii=False)
+    whole = json.dumps({client.key: {NAME: entry}}, indent=2, ensure_ascii=False)
+    snippet = escaped(whole.encode()).decode()
     path, backup, written = real_path(file) if file else client.path, None, False
     if write:
         change = install.plan(path, client.key, entry)
+        if change.needed:
+            _check_place(call, change.path)
         path, written = change.path, change.needed
         backup = install.write(change) if written else None
     shape = InstallShape(name, str(path), written, str(backup) if backup else None, snippet)
@@ -136,6 +144,18 @@ def install_command(call: Call, name: str, write: bool, file: Path | None) -> No
     else:
         call.out.write(snippet + "\n")
         call.remark(f"This belongs into {path}. Write it there with: --write")
+
+
+def _check_place(call: Call, path: Path) -> None:
+    """Raises `Refused` for a file where documents are read: dowse never writes there."""
+    from dowse.outputs import check_outside_roots  # noqa: PLC0415  serving does not need it
+
+    try:
+        check_outside_roots(call.workspace, path)
+    except Refused as error:
+        raise Refused(
+            error.message, "Put the entry into it by hand: the command without --write prints it."
+        ) from error
 
 
 def _drawn(shape: InstallShape, client: Client, width: int | None) -> Iterator[Text]:

@@ -23,6 +23,7 @@ _STAGES = {
     "embed": "Embedding",
     "vocabulary": "Learning words",
     "download": "Downloading",
+    "tidy": "Tidying",
     "repair": "Repairing",
     "export": "Exporting",
     "import": "Importing",

@@ -1,4 +1,4 @@
-"""`dowse project`: list, add, remove, rename and trust projects."""
+"""`dowse project`: list, add, remove, rename, restore and trust projects."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ Examples:
   dowse project list
   dowse project add ~/notes ~/handbook --name team
   dowse project rename work office
+  dowse project restore work              write its project.toml again
   dowse project trust ~/notes             agree to what its dowse.toml asks for
 """
 
@@ -44,7 +45,7 @@ class TrustShape:
 
 @click.group(cls=Group, epilog=_EXAMPLES)
 def command() -> None:
-    """List, add, remove, rename or trust projects.
+    """List, add, remove, rename, restore or trust projects.
 
     A project is a name for one or more folders, with settings and an index of its own.
     """
@@ -105,6 +106,25 @@ def rename_project(call: Call, name: str, new_name: str) -> None:
     """Give a project another name."""
     project = call.workspace.projects.rename(name, new_name)
     call.answer(ProjectShape.of(project), lambda _: [line(f"{name} is now called {project.name}.")])
+
+
+@command.command("restore", cls=Command, shape=ProjectShape)
+@click.argument("name")
+@click.argument("paths", nargs=-1, metavar="[PATH...]", type=click.Path(path_type=Path))
+@pass_call
+def restore_project(call: Call, name: str, paths: tuple[Path, ...]) -> None:
+    """Write the project.toml of a project again, when it is lost or cannot be read.
+
+    The folders are those that its index knows, unless you name them. Settings of the project have
+    to be set again; what was in the file is kept as project.toml.broken.
+    """
+    roots = [real_path(path) for path in paths]
+    project = call.workspace.projects.restore(name, roots)
+    folders = ", ".join(short_path(root) for root in project.roots)
+    call.answer(
+        ProjectShape.of(project),
+        lambda width: folded(line(f"Restored {name} over {folders}."), width),
+    )
 
 
 @command.command("trust", cls=Command, shape=TrustShape)

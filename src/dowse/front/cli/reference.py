@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
+from dowse.bounds import ALWAYS, consent, limits
 from dowse.front.cli.call import Command, global_options
 from dowse.front.cli.commands import TOPICS, cli
 from dowse.front.cli.config import as_toml
@@ -46,10 +47,11 @@ def commands_page() -> str:
 
 def settings_page() -> str:
     """The reference of settings, in Markdown."""
-    parts = ["# Settings", _GENERATED, _SETTINGS]
+    consents = _consents(known_settings())
+    parts = ["# Settings", _GENERATED, _SETTINGS.replace("{consents}", consents)]
     for section in SECTIONS:
         rows = [
-            (f"`{name}`", _code(as_toml(setting.default)), _kind(setting.type), setting.meaning)
+            (f"`{name}`", _code(as_toml(setting.default)), _limited(setting), setting.meaning)
             for name, setting in known_settings().items()
             if name.startswith(f"{section}.")
         ]
@@ -162,6 +164,27 @@ def _kind(hint: Any) -> str:
     return "object"
 
 
+def _limited(setting: Setting) -> str:
+    """The type of a setting with the limits of its value."""
+    kind, found = _kind(setting.type), limits(setting.declared)
+    if found is None:
+        return kind
+    if found.max_length is not None:
+        return f"{kind}, at most {found.max_length:,}"
+    least = f"above {found.gt:,} to" if found.gt is not None else f"{found.ge:,} to"
+    return f"{kind}, {least} {found.le:,}"
+
+
+def _consents(settings: Mapping[str, Setting]) -> str:
+    """Which settings of a dowse.toml wait for consent, and when."""
+    rows = [
+        (f"`{name}`", rule.when)
+        for name, setting in settings.items()
+        if (rule := consent(setting.declared)) and rule is not ALWAYS
+    ]
+    return _table([("setting", "needs consent"), *rows])
+
+
 def _table(rows: typing.Sequence[tuple[str, ...]]) -> str:
     head, *body = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
     lines = [head, ["---"] * len(head), *body]
@@ -237,8 +260,15 @@ roots = ["docs", "notes"]
 ```
 
 Whoever can change the documents can change their `dowse.toml`.
-What it says about `embed`, and about folders outside its own, counts only after
-`dowse project trust`, and only until the file changes.
+These parts of it count only after `dowse project trust`, and only until the file changes:
+
+- folders outside its own;
+- everything in `embed` and `answer`, and `rerank.model`: which model reads the texts, and where;
+- what reads more than your own settings do:
+
+{consents}
+
+`dowse config show` lists what is withheld. A file of settings may have 1,000,000 bytes.
 
 Settings of `chunk`, of `keyword` and the choice of the model in `embed` are part of the index.
 When one of them changes, dowse says so and asks for `dowse index --rebuild`; vectors of texts

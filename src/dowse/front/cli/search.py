@@ -85,4 +85,8 @@ def command(
         say_nothing_found(call, found, in_full=name == "text")
     if name not in CARRY_NOTICES:
         call.remark(*shown.notices)
+    if call.verbose and not call.json:
+        from dowse.front.cli.draw_report import stage_times  # noqa: PLC0415  most calls do not ask
+
+        call.remark(stage_times(found.seconds))
     return _NOTHING_FOUND if fail_on_empty and not found.hits else 0

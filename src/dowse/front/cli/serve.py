@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 import socket
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import click
+from click.core import ParameterSource
 
-from dowse.front.cli.call import Call, Command, pass_call
+from dowse.errors import UsageError
+from dowse.front.cli.call import Call, Command, pass_call, real_path
+from dowse.front.cli.logs import start_logging, takes_logging
+from dowse.front.cli.token import read_token
 
 _EXAMPLES = """\
 \b
@@ -17,6 +21,7 @@ Examples:
   dowse serve                             the page is at http://127.0.0.1:7333
   dowse serve --port 0 --json             a free port, told as JSON
   dowse serve --host 0.0.0.0              for other machines, with a token
+  dowse serve --token-file ~/.dowse-token a token that nobody else can see
 """
 
 
@@ -25,7 +30,11 @@ class ServeShape:
     """What `dowse serve` tells when it is ready."""
 
     address: Annotated[str, "Where the page is; the API is at api/v1/ below it, MCP at mcp."]
-    token: Annotated[str, "What requests must send; empty: nothing."]
+    token: Annotated[
+        str,
+        "What requests must send, if it was made up here; one that was given is"
+        " not repeated. Empty otherwise.",
+    ]
     socket: Annotated[str, "Where the shell asks this process; empty: nowhere."]
 
 
@@ -49,8 +58,15 @@ class ServeShape:
     "--token",
     envvar="DOWSE_TOKEN",
     metavar="TEXT",
-    help="What requests must send as bearer token; also from DOWSE_TOKEN. One is made up where"
-    " it is needed and none is given.",
+    help="What requests must send as bearer token; also from DOWSE_TOKEN. Others on this machine"
+    " can see it in the list of processes: --token-file and DOWSE_TOKEN hide it. One is made up"
+    " where it is needed and none is given.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="A file that holds the token and that nobody else can read.",
 )
 @click.option(
     "--name",
@@ -63,15 +79,19 @@ class ServeShape:
 @click.option(
     "--compat", is_flag=True, help="Offer MCP tools as search, get and get_project_info as well."
 )
+@takes_logging
 @pass_call
 def command(  # noqa: PLR0917  click passes them by name
     call: Call,
     host: str,
     port: int,
     token: str | None,
+    token_file: Path | None,
     names: tuple[str, ...],
     no_watch: bool,
     compat: bool,
+    log_format: str,
+    log_level: str,
 ) -> None:
     """Serve the web page, the JSON API and MCP from one warm process.
 
@@ -83,14 +103,15 @@ def command(  # noqa: PLR0917  click passes them by name
     from dowse.front.web.server import Server, application, bind, door_for  # noqa: PLC0415  as above
     from dowse.service import Service  # noqa: PLC0415  as above
 
-    logging.basicConfig(format="%(message)s", level=logging.WARNING)
+    start_logging(log_format, log_level)
+    token = _chosen_token(token, token_file)
     door = door_for(host, token, names)
     start = call.workspace.projects.get(call.project).roots[0] if call.project else call.here
     service = Service(call.workspace, start)
     server = Server(application(service, door, watch=not no_watch, compat=compat))
     with bind(host, port) as listening, LineServer(service) as lines:
         bound = listening.getsockname()[1]
-        _tell(call, ServeShape(_address(host, bound), door.token, lines.path))
+        _tell(call, ServeShape(_address(host, bound), "" if token else door.token, lines.path))
         if door.token and not token and not call.json:
             _tell_token(call, host, bound, door.token)
         if not call.quiet and not call.json:
@@ -100,6 +121,16 @@ def command(  # noqa: PLR0917  click passes them by name
         server.run(sockets=[listening])
     if call.aside.is_terminal and not call.quiet:
         call.aside.write("\rStopped serving.\n")
+
+
+def _chosen_token(token: str | None, file: Path | None) -> str | None:
+    """The token that is given; a file is stronger than the environment."""
+    if file is None:
+        return token
+    given = click.get_current_context().get_parameter_source("token")
+    if given is ParameterSource.COMMANDLINE:
+        raise UsageError("--token and --token-file contradict each other.", "Use one.")
+    return read_token(real_path(file))
 
 
 def _tell(call: Call, shape: ServeShape) -> None:

@@ -32,6 +32,7 @@ class IndexShape:
     unchanged: Annotated[int, "Documents that were as the index has them."]
     chunks: Annotated[int, "Chunks written."]
     embedded: Annotated[int, "Texts that the embedding model had to read."]
+    secrets: Annotated[int, "Secrets that were left out of what was added or changed."]
     left_out: Annotated[tuple[LeftOut, ...], "Files, or parts of them (`whole: false`), left out."]
     notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
     complete: Annotated[bool, "False: something is missing, and the exit code is 3."]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 import time
@@ -14,7 +15,10 @@ from dowse.flow import IndexReport
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw_report import draw_change
 from dowse.front.cli.lines import line
+from dowse.front.cli.logs import start_logging, takes_logging
 from dowse.front.cli.shapes import IndexShape
+
+_log = logging.getLogger("dowse.watch")
 
 
 @click.command(
@@ -22,19 +26,22 @@ from dowse.front.cli.shapes import IndexShape
     shape=IndexShape,
     epilog="\b\nExamples:\n  dowse watch\n  dowse watch -p work --json",
 )
+@takes_logging
 @pass_call
-def command(call: Call) -> None:
+def command(call: Call, log_format: str, log_level: str) -> None:
     """Keep the index level with the folder as it changes.
 
     Runs until Ctrl-C, which lets it finish the files at hand; a second one stops it at once.
     Searches go on meanwhile, in this and other processes. With --json it prints one JSON document
     to a line, one for each time that something has changed.
     """
+    start_logging(log_format, log_level)
     project = call.select()
     with call.progress() as announce:
 
         def changed(report: IndexReport) -> None:
             announce.rest()
+            _log_change(project.name, report)
             if call.json:
                 call.write_json_line(IndexShape.of(project, report))
             elif not call.quiet and _says_something(report):
@@ -48,6 +55,13 @@ def command(call: Call) -> None:
             call.workspace.watch(project, changed, stop, announce)
     if call.aside.is_terminal and not call.quiet:
         call.aside.write("\rStopped watching.\n")
+
+
+def _log_change(project: str, report: IndexReport) -> None:
+    counts = {"added": report.added, "changed": report.changed, "removed": report.removed}
+    told = {"project": project, **counts, "left_out": len(report.left_out)}
+    spent = {"milliseconds": round(sum(report.seconds.values()) * 1000, 1)}
+    _log.info("Indexed %s", project, extra={"fields": told | spent})
 
 
 def _says_something(report: IndexReport) -> bool:

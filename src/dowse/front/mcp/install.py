@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import tempfile
-from contextlib import suppress
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dowse.errors import Refused
+from dowse.files import PRIVATE_FILE, make_private_folder, replace_file
 from dowse.front.mcp.clients import FOLDERS, NAME, OWN
 
 _INDENT = re.compile(r"^\{\s*?\n(?P<indent>[ \t]+)\"")
@@ -64,26 +63,15 @@ def _with_choices(entry: dict[str, Any], known: dict[str, Any]) -> dict[str, Any
 def write(change: Change) -> Path | None:
     """Puts the new file into the place of the old one at once; gives the copy of the old one."""
     path = change.path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    backup = None
+    make_private_folder(path.parent)
+    backup, mode = None, PRIVATE_FILE
     if change.before is not None:
         if _read(path) != change.before:
             raise Refused(f"{path} has changed meanwhile.", "Try again.")
         backup = _free(path.with_name(f"{path.name}.before-dowse"))
-        shutil.copy2(path, backup)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(change.after)
-            file.flush()
-            os.fsync(file.fileno())
-        if backup is not None:
-            shutil.copymode(backup, temporary)
-        Path(temporary).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(temporary).unlink()
-        raise
+        mode = stat.S_IMODE(path.stat().st_mode)
+        replace_file(backup, path.read_bytes(), mode=mode)
+    replace_file(path, change.after.encode("utf-8"), mode=mode)
     return backup
 
 

@@ -39,6 +39,7 @@ def search_with_hypothesis(desk: Desk, arguments: Arguments) -> Reply:
 def _search(desk: Desk, query: str, arguments: Arguments) -> Reply:
     engine = desk.engine(arguments.get("project"))
     found = engine.search(query, filters=_filters(arguments), changes=_changes(arguments))
+    desk.service.metrics.searched(engine.project.name, found.seconds)
     told = desk.progress(engine.project.name) or _freshness(desk, found, engine)
     seen = _visible(replace(found, notices=(*found.notices, *filter(None, [told]))), engine)
     return _within(seen, arguments.get("max_tokens", MAX_TOKENS), engine)

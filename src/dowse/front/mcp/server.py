@@ -20,6 +20,7 @@ from dowse.front.mcp.parameters import check_arguments, input_schema
 from dowse.front.mcp.tools import ToolSpec, tools
 from dowse.front.mcp.uris import TEMPLATE
 from dowse.front.mcp.visible import visible_line
+from dowse.wanted import until_given_up
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -66,7 +67,10 @@ class _Door:
         """Runs what takes time beside the loop; a request that is cancelled lets go of it."""
         if self._limiter is None:  # it belongs to the loop that is running
             self._limiter = anyio.CapacityLimiter(_AT_ONCE)
-        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+        with until_given_up():
+            return await anyio.to_thread.run_sync(
+                work, abandon_on_cancel=True, limiter=self._limiter
+            )
 
     async def list_tools(
         self, _: ServerRequestContext[Any, Any], __: types.PaginatedRequestParams | None

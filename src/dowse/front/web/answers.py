@@ -35,6 +35,9 @@ _HINTS = {
     413: "Send less.",
     415: "Send: Content-Type: application/json",
 }
+ERROR = "dowse.error"
+"""Where a request's scope holds the kind of the error that it ended with."""
+
 _log = logging.getLogger("dowse.web")
 
 
@@ -48,10 +51,11 @@ def refusal(status: int, error: str, hint: str) -> Response:
     return answer(ErrorShape(error, hint), status)
 
 
-def from_failure(_: Request, error: Exception) -> Response:
+def from_failure(request: Request, error: Exception) -> Response:
     """A failure that the user can mend."""
     if not isinstance(error, DowseError):
-        return from_bug(_, error)
+        return from_bug(request, error)
+    request.scope[ERROR] = type(error).__name__
     status = next((number for kind, number in _STATUS if isinstance(error, kind)), 500)
     return refusal(status, error.message, error.hint)
 
@@ -72,5 +76,6 @@ def from_nobody(_: Request, __: Exception) -> Response:
 
 def from_bug(request: Request, error: Exception) -> Response:
     """A failure that nobody foresaw; what it was is told in the log alone."""
+    request.scope[ERROR] = "bug"
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return refusal(500, "This is a bug.", "Please report it, with what the server printed.")

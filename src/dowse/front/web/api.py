@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
-from anyio import to_thread
+from anyio import CancelScope, CapacityLimiter, create_task_group, to_thread
+from anyio.lowlevel import RunVar
 from msgspec import UNSET, Struct
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Route as HttpRoute
 
@@ -22,6 +24,7 @@ from dowse.front.cli.search_shapes import ExplanationShape, ResponseShape
 from dowse.front.cli.shapes import ProjectShape, StatusShape
 from dowse.front.cli.why import why
 from dowse.front.web.answers import answer
+from dowse.front.web.observing import AliveShape, ReadyShape, readiness
 from dowse.front.web.parameters import (
     DocumentParameters,
     ExplainParameters,
@@ -44,10 +47,14 @@ from dowse.front.web.records import (
 from dowse.front.web.watching import Watchers
 from dowse.service import Service
 from dowse.types import Response, Trace
+from dowse.wanted import until_given_up
 
 ROOT = "/api/v1"
 """Where the API begins."""
 
+# More threads would only take turns, and leave none to the loop that reads requests.
+_AT_ONCE = 8
+_working: RunVar[CapacityLimiter] = RunVar("working")
 _UNTRACED = Trace((), ())
 
 
@@ -68,13 +75,26 @@ class Route:
     """One thing that can be asked."""
 
     method: Literal["GET", "POST"]
-    path: str  # below ROOT
+    path: str  # below `root`
     takes: type[Struct]
     gives: type
     summary: str
     run: Callable[[Shared, Any], object]
     body: bool = False  # the parameters come as JSON, not in the address
     status: int = 200  # when all went well
+    root: str = ROOT
+    instant: bool = False  # it is answered also while all threads are at work
+    unready: int | None = None  # the status of a record that is not `ready`
+
+    @property
+    def address(self) -> str:
+        """The whole path."""
+        return self.root + self.path
+
+    def status_of(self, record: object) -> int:
+        """The status of an answer."""
+        is_unready = self.unready is not None and not getattr(record, "ready", True)
+        return self.unready if is_unready and self.unready else self.status
 
 
 def named(asked: ProjectParameters) -> str | None:
@@ -85,12 +105,14 @@ def named(asked: ProjectParameters) -> str | None:
 def _search(shared: Shared, asked: SearchParameters) -> ResponseShape:
     engine = shared.engine(asked)
     found = engine.search(asked.q, filters=asked.filters, changes=asked.changes)
+    shared.service.metrics.searched(engine.project.name, found.seconds)
     return ResponseShape.of(_as_asked(found, asked), engine)
 
 
 def _answer(shared: Shared, asked: SearchParameters) -> ResponseShape:
     engine = shared.engine(asked)
     found = engine.answer(asked.q, filters=asked.filters, changes=asked.changes)
+    shared.service.metrics.searched(engine.project.name, found.seconds)
     return ResponseShape.of(_as_asked(found, asked), engine)
 
 
@@ -178,6 +200,14 @@ def _settings(shared: Shared, asked: ProjectParameters) -> SwitchesShape:
     return SwitchesShape.of(engine, shared.service.workspace.settings(engine.project))
 
 
+def _alive(_: Shared, __: NoParameters) -> AliveShape:
+    return AliveShape("ok")
+
+
+def _ready(shared: Shared, _: NoParameters) -> ReadyShape:
+    return readiness(shared.service)
+
+
 def _health(_: Shared, __: NoParameters) -> HealthShape:
     return HealthShape("ok", __version__)
 
@@ -210,14 +240,25 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route("GET", "/settings", ProjectParameters, SwitchesShape, "What `set` takes.", _settings),
     Route("GET", "/healthz", NoParameters, HealthShape, "Whether the server is there.", _health),
+    Route("GET", "/health", NoParameters, AliveShape, "It answers.", _alive, root="", instant=True),
+    Route(
+        "GET",
+        "/ready",
+        NoParameters,
+        ReadyShape,
+        "Whether every project can be searched.",
+        _ready,
+        root="",
+        unready=503,
+    ),
 )
 """Everything that can be asked."""
 
 
-def http_routes(shared: Shared) -> list[HttpRoute]:
-    """The routes, as Starlette takes them: one per address, whatever its methods."""
+def http_routes(shared: Shared, root: str = ROOT) -> list[HttpRoute]:
+    """The routes below an address, as Starlette takes them: one per path, whatever its methods."""
     by_path: dict[str, dict[str, Route]] = {}
-    for route in ROUTES:
+    for route in (one for one in ROUTES if one.root == root):
         by_path.setdefault(route.path, {})[route.method] = route
     return [
         HttpRoute(path, _endpoint(shared, routes), methods=list(routes))
@@ -229,11 +270,47 @@ def _endpoint(shared: Shared, routes: dict[str, Route]) -> Callable[[Request], A
     async def endpoint(request: Request) -> HttpResponse:
         route = routes["GET" if request.method == "HEAD" else request.method]
         asked = await _asked(route, request)
-        # What takes too long is left to itself: the client is told so at once.
-        record = await to_thread.run_sync(route.run, shared, asked, abandon_on_cancel=True)
-        return answer(record, route.status)
+        work = partial(route.run, shared, asked)
+        record = work() if route.instant else await _while_waited_for(request, work)
+        return answer(record, route.status_of(record))
 
     return endpoint
+
+
+async def _while_waited_for(request: Request, work: Callable[[], object]) -> object:
+    """Does work in a thread, and gives it up when it takes too long or its client has gone."""
+    outcome: list[object] = []  # empty as long as there is none
+    async with create_task_group() as tasks:
+        tasks.start_soon(_cancel_when_left, request, tasks.cancel_scope)
+        try:
+            with until_given_up():
+                outcome.append(
+                    await to_thread.run_sync(work, abandon_on_cancel=True, limiter=_limiter())
+                )
+        except Exception as error:  # noqa: BLE001  raised again outside of the group, as it is
+            outcome.append(error)
+        tasks.cancel_scope.cancel()
+    if not outcome:
+        raise ClientDisconnect
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return outcome[0]
+
+
+def _limiter() -> CapacityLimiter:
+    """One for all requests of a server; it belongs to the loop that is running."""
+    try:
+        return _working.get()
+    except LookupError:
+        limiter = CapacityLimiter(_AT_ONCE)
+        _working.set(limiter)
+        return limiter
+
+
+async def _cancel_when_left(request: Request, work: CancelScope) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    work.cancel()
 
 
 async def _asked(route: Route, request: Request) -> Struct:

@@ -23,6 +23,7 @@ import click
 from dowse import __version__
 from dowse.engine import Engine
 from dowse.errors import DowseError
+from dowse.files import make_private_folder
 from dowse.front.cli.call import Call
 from dowse.front.cli.commands import cli
 from dowse.front.cli.remote import (
@@ -34,6 +35,7 @@ from dowse.front.cli.remote import (
     socket_path,
 )
 from dowse.front.cli.screen import OutputClosed, Screen
+from dowse.privacy import secure
 from dowse.service import Service
 from dowse.types import Announce, silent
 
@@ -67,7 +69,8 @@ class LineServer:
         return self
 
     def _listen(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
+        secure(self._service.workspace.locations)
         if path.is_socket():
             path.unlink(missing_ok=True)
         former = os.umask(0o177)  # so that there is no moment in which others could open it
@@ -254,6 +257,9 @@ class SharedCall(Call):
         if overrides or fetch:
             raise DowseError("This line needs an engine of its own.")
         return nullcontext(self._service.engine(self.select().name))
+
+    def begins(self, command: str) -> None:
+        """Notes nothing: this process serves, whatever lines it runs for others."""
 
     def takes_long(self) -> None:
         """Hands the line back, so that nothing is paid for and then not waited for."""

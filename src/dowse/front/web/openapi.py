@@ -10,7 +10,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from dowse import __version__
-from dowse.front.web.api import ROOT, ROUTES, Route
+from dowse.front.web.api import ROUTES, Route
 from dowse.front.web.records import ErrorShape
 
 _REFERENCE = "#/components/schemas/{name}"
@@ -33,6 +33,27 @@ _FAILURES = {
 }
 
 
+_METRICS: dict[str, Any] = {
+    "operationId": "metrics",
+    "summary": "Figures for Prometheus.",
+    "responses": {
+        "200": {
+            "description": "All of them.",
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+        }
+    }
+    | {
+        code: {
+            "description": what,
+            "content": {
+                "application/json": {"schema": {"$ref": _REFERENCE.format(name="ErrorShape")}}
+            },
+        }
+        for code, what in _FAILURES.items()
+    },
+}
+
+
 @cache
 def description() -> Mapping[str, Any]:
     """The whole description."""
@@ -46,7 +67,8 @@ def description() -> Mapping[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
         operation = _operation(route, components[route.takes.__name__])
-        paths.setdefault(ROOT + route.path, {})[route.method.lower()] = operation
+        paths.setdefault(route.address, {})[route.method.lower()] = operation
+    paths["/metrics"] = {"get": _METRICS}
     used = {route.takes.__name__ for route in ROUTES if route.body}
     unused = {kind.__name__ for kind in takes} - used
     return {
@@ -71,7 +93,8 @@ def _operation(route: Route, taken: Mapping[str, Any]) -> dict[str, Any]:
         "operationId": name if route.method == "GET" else f"{route.method.lower()}_{name}",
         "summary": route.summary,
         "responses": {str(route.status): _content("It is done.", route.gives.__name__)}
-        | {code: _content(what, "ErrorShape") for code, what in _FAILURES.items()},
+        | {code: _content(what, "ErrorShape") for code, what in _FAILURES.items()}
+        | _unready(route),
     }
     if route.body:
         operation["requestBody"] = {
@@ -84,6 +107,12 @@ def _operation(route: Route, taken: Mapping[str, Any]) -> dict[str, Any]:
             for one, schema in taken["properties"].items()
         ]
     return operation
+
+
+def _unready(route: Route) -> dict[str, Any]:
+    if route.unready is None:
+        return {}
+    return {str(route.unready): _content("It is not ready.", route.gives.__name__)}
 
 
 def _parameter(name: str, schema: Mapping[str, Any], required: bool) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dowse.errors import UsageError
 from dowse.presets import PRESETS
-from dowse.retrieve import Filters, Mode, modes_explained
+from dowse.retrieve import MOST_VALUES, Filters, Mode, modes_explained
 from dowse.settings import SHORT_NAMES, find_setting, parse_text
 
 Record = TypeVar("Record", bound=Struct)
@@ -78,18 +78,27 @@ class SearchParameters(ProjectParameters, frozen=True, kw_only=True):
         Annotated[Mode, Meta(description=f"Which strategies rank. {modes_explained()}")] | UnsetType
     ) = UNSET
     preset: Annotated[PresetName, Meta(description="A named set of settings.")] | UnsetType = UNSET
-    category: Annotated[tuple[Text, ...], Meta(description="One of these categories.")] = ()
+    category: Annotated[
+        tuple[Text, ...], Meta(max_length=MOST_VALUES, description="One of these categories.")
+    ] = ()
     author: Annotated[
-        tuple[Text, ...], Meta(description="By one of these, or a part of the name.")
+        tuple[Text, ...],
+        Meta(max_length=MOST_VALUES, description="By one of these, or a part of the name."),
     ] = ()
     tag: Annotated[
-        tuple[Text, ...], Meta(description="With all of these tags, or ones below them.")
+        tuple[Text, ...],
+        Meta(max_length=MOST_VALUES, description="With all of these tags, or ones below them."),
     ] = ()
     path: Annotated[
-        tuple[Text, ...], Meta(description="Documents whose id begins with one of these.")
+        tuple[Text, ...],
+        Meta(max_length=MOST_VALUES, description="Documents whose id begins with one of these."),
     ] = ()
-    source: Annotated[tuple[Text, ...], Meta(description="Endings of files: md, pdf.")] = ()
-    language: Annotated[tuple[Text, ...], Meta(description="With code in one of these.")] = ()
+    source: Annotated[
+        tuple[Text, ...], Meta(max_length=MOST_VALUES, description="Endings of files: md, pdf.")
+    ] = ()
+    language: Annotated[
+        tuple[Text, ...], Meta(max_length=MOST_VALUES, description="With code in one of these.")
+    ] = ()
     after: (
         Annotated[Date, Meta(description="Changed then or later: 2024, 2024-06, 2024-06-30.")]
         | UnsetType
@@ -120,7 +129,10 @@ class SearchParameters(ProjectParameters, frozen=True, kw_only=True):
     ) = UNSET
     set: Annotated[
         tuple[Annotated[str, Meta(pattern=r"^[a-z_]+\.[a-z_]+=[^\x00]*$", max_length=500)], ...],
-        Meta(description="Any setting of a search, for this once: `search.top_k=30`."),
+        Meta(
+            max_length=MOST_VALUES,
+            description="Any setting of a search, for this once: `search.top_k=30`.",
+        ),
     ] = ()
 
     @property
@@ -199,6 +211,8 @@ def from_json(kind: type[Record], body: bytes) -> Record:
         values = msgspec.json.decode(body or b"{}")
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Malformed(f"The body is not JSON: {error}.", "Send one JSON object.") from error
+    except RecursionError as error:
+        raise Malformed("The body is nested too deeply.", "Send one flat JSON object.") from error
     if not isinstance(values, dict):
         raise Malformed("The body is not a JSON object.", "Send one, as in: {}")
     _check_names(kind, values)
@@ -216,7 +230,7 @@ def _check_names(kind: type[Struct], given: Iterable[str]) -> None:
     unknown = [name for name in given if name not in kind.__struct_fields__]
     if unknown:
         known = ", ".join(kind.__struct_fields__) or "none"
-        named = ", ".join(repr(name) for name in unknown)
+        named = ", ".join(repr(name[:80]) for name in unknown[:5])
         raise Malformed(f"There is no parameter {named}.", f"Known parameters: {known}.")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -12,14 +13,17 @@ from urllib.parse import quote, urlsplit
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from dowse.front.web.weight import is_too_heavy
 from dowse.parse.destinations import read_destination
 from dowse.parse.frontmatter import read_frontmatter
 from dowse.parse.wikilinks import WIKILINK, leads_away, read_wikilink
 from dowse.types import Edge
+from dowse.wanted import check_wanted
 
 _OUTSIDE = frozenset({"http", "https", "mailto"})
 _HARMLESS = nh3.ALLOWED_TAGS - {"area", "img", "map", "style"} | {"input", "mark"}
@@ -38,6 +42,11 @@ _ATTRIBUTES = {
 _TASK = re.compile(r"\[([ xX])\]\s")
 _NO_CONTENT = {"script", "style", "iframe", "object", "template", "noscript", "svg", "math"}
 
+_NOTE = "This takes too much work to show as a page, so it is shown as it is written."
+
+SECONDS = 5.0
+"""How long the rendering of one document may take."""
+
 Targets = Mapping[str, str | None]
 """Where links lead, by what they point at as written; None while they dangle."""
 
@@ -47,13 +56,36 @@ def targets_of(edges: Sequence[Edge], document: str) -> Targets:
     return {edge.link.target: edge.target for edge in edges if edge.source == document}
 
 
-def render(text: str, project: str, targets: Targets, first_line: int = 1) -> str:
-    """A text of Markdown as sanitised HTML, `first_line` being the number of its first line."""
+class _TooSlow(Exception):
+    """Rendering has taken longer than it may."""
+
+
+def render(
+    text: str, project: str, targets: Targets, first_line: int = 1, seconds: float = SECONDS
+) -> str:
+    """A text of Markdown as sanitised HTML, `first_line` being the number of its first line.
+
+    A document that takes too much work is shown as text, with a note that says so.
+    """
     body = read_frontmatter(text).body if first_line == 1 else 0
     above = first_line - 1 + text.count("\n", 0, body)
-    told = {"project": project, "targets": targets, "above": above}
+    until = time.monotonic() + seconds
+    told = {"project": project, "targets": targets, "above": above, "until": until}
+    try:
+        rendered = _markdown().render(text[body:], told)
+    except (_TooSlow, RecursionError):
+        return _as_text(text[body:], above)
+    return _as_text(text[body:], above) if is_too_heavy(rendered) else _cleaned(rendered)
+
+
+def _as_text(text: str, above: int) -> str:
+    lines = f'data-first-line="{above + 1}" data-last-line="{above + text.count(chr(10)) + 1}"'
+    return f"<p><em>{_NOTE}</em></p>\n<pre {lines}><code>{html.escape(text)}</code></pre>\n"
+
+
+def _cleaned(rendered: str) -> str:
     return nh3.clean(
-        _markdown().render(text[body:], told),
+        rendered,
         tags=set(_HARMLESS),
         clean_content_tags=_NO_CONTENT,
         attributes={tag: set(names) for tag, names in _ATTRIBUTES.items()},
@@ -82,7 +114,17 @@ def _markdown() -> MarkdownIt:
     markdown.enable(["table", "strikethrough"])
     markdown.inline.ruler.before("link", "wikilink", _wikilink)
     markdown.core.ruler.after("inline", "tasks", _tasks)
+    # Rules that only look at the clock: some documents take quadratic time.
+    markdown.block.ruler.before("table", "clock", _look_at_the_clock)
+    markdown.inline.ruler.before("text", "clock", _look_at_the_clock)
     return markdown
+
+
+def _look_at_the_clock(state: StateInline | StateBlock, *_: object) -> bool:
+    check_wanted()
+    if time.monotonic() > state.env["until"]:
+        raise _TooSlow
+    return False
 
 
 def _wikilink(state: StateInline, silent: bool) -> bool:

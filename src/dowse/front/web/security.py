@@ -39,8 +39,9 @@ SECURITY_HEADERS: Mapping[str, str] = {
 """What every answer carries."""
 
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-_SECRET = ("/api/", "/mcp")  # what needs the token; the page itself holds nothing to hide
-_OPEN = frozenset({"/api/v1/healthz"})
+# What needs the token; the page itself holds nothing to hide.
+_SECRET = ("/api/", "/mcp", "/ready", "/metrics")
+_OPEN = frozenset({"/api/v1/healthz", "/health"})
 _HOST = re.compile(r"(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[0-9A-Za-z_.-]+))(?::[0-9]{0,5})?")
 _STREAMS = "/mcp"  # may stay open as long as its client wishes
 

@@ -6,7 +6,7 @@ import secrets
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,11 +23,13 @@ from starlette.types import ASGIApp
 
 from dowse.errors import DowseError, UsageError
 from dowse.front.web.answers import answer, from_bug, from_failure, from_http, from_nobody
-from dowse.front.web.api import ROOT, Shared, http_routes
+from dowse.front.web.api import ROOT, ROUTES, Shared, http_routes
 from dowse.front.web.connection import Connection
+from dowse.front.web.observing import Observed, figures
 from dowse.front.web.openapi import description
 from dowse.front.web.security import Door, Guard, is_local
 from dowse.front.web.watching import Watchers
+from dowse.metrics import CONTENT_TYPE
 from dowse.service import Service
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parent / "page"
 """The files of the web page."""
 
+_DESCRIPTION = f"{ROOT}/openapi.json"
 _HEADER_BYTES = 64 << 10  # that are kept while a head has not ended; the guard takes half of it
 _CONNECTIONS = 200  # at once; more are turned away
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -47,8 +50,11 @@ def application(
 ) -> ASGIApp:
     """The whole server as an ASGI application, with its checks around it."""
     watchers = Watchers(service)
+    shared = Shared(service, watchers)
     routes: list[BaseRoute] = [
-        Mount(ROOT, Router(_api(Shared(service, watchers)), redirect_slashes=False)),
+        *http_routes(shared, root=""),
+        Route("/metrics", _figures(service), methods=["GET"]),
+        Mount(ROOT, Router(_api(shared), redirect_slashes=False)),
         Mount("/api", routes=[]),
     ]
     mcp = _mcp(service, compat=compat)
@@ -80,12 +86,21 @@ def application(
         },
     )
     app.router.redirect_slashes = False
-    return Guard(app, door)
+    known = frozenset(one.address for one in ROUTES) | {"/", "/metrics", "/mcp", _DESCRIPTION}
+    return Observed(Guard(app, door), service.metrics, known)
 
 
 def _api(shared: Shared) -> list[Route]:
     routes = http_routes(shared)
     return [*routes, Route("/openapi.json", _description, methods=["GET"])]
+
+
+def _figures(service: Service) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(_: Request) -> Response:
+        page = await run_in_threadpool(figures, service)
+        return Response(page, headers={"Content-Type": CONTENT_TYPE})
+
+    return endpoint
 
 
 async def _description(_: Request) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,6 +14,7 @@ import msgspec
 from dowse.ports import Analyzer
 from dowse.store.embedded.facets import facets_of
 from dowse.store.embedded.links import resolve_links
+from dowse.store.embedded.sums import keep_document_sums, sum_of
 from dowse.store.fold import fold
 from dowse.store.resolve import names_of, names_of_target
 from dowse.store.vectors import encode_vector
@@ -20,7 +22,7 @@ from dowse.types import (
     Chunk,
     ChunkedDocument,
     ChunkKey,
-    CodeBlock,
+    Debt,
     Fields,
     FileState,
     IndexedDocument,
@@ -48,9 +50,21 @@ class Change:
         self._names: set[str] = set()  # whose meaning may have changed
         self._put: list[str] = []  # ids
         self._words: Counter[str] = Counter()
+        self._deleted = False
+
+    @property
+    def debts(self) -> frozenset[Debt]:
+        """What has to be done once more after this change."""
+        debts: set[Debt] = set()
+        if self._put or self._deleted:
+            debts.add("communities")
+        if self._deleted:
+            debts.add("tidy")
+        return frozenset(debts)
 
     def clear(self) -> None:
         """Deletes all documents, and what hangs on them."""
+        self._deleted = True
         self._journal(self._column("SELECT key FROM chunks"))
         self._connection.execute("DELETE FROM documents")
         self._connection.execute("DELETE FROM terms")
@@ -78,6 +92,7 @@ class Change:
             "INSERT INTO names VALUES (?, ?, ?, ?)",
             [(key, *spelling) for spelling in sorted(after)],
         )
+        keep_document_sums(self._connection, [key])
         self._names |= {name for name, *_ in before ^ after}
         self._put.append(document.id)
 
@@ -93,10 +108,12 @@ class Change:
     def keep(self, model: str, dimensions: int, vectors: Mapping[bytes, Vector]) -> None:
         """Keeps vectors by text key, and tells the chunks that have such a text."""
         for key, vector in vectors.items():
+            kept = encode_vector(vector, dimensions)
             changed = self._connection.execute(
-                "INSERT INTO embeddings VALUES (?, ?, ?) ON CONFLICT (model, text_key)"
-                " DO UPDATE SET vector = excluded.vector WHERE vector != excluded.vector",
-                (model, key, encode_vector(vector, dimensions)),
+                "INSERT INTO embeddings (model, text_key, vector, checksum) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (model, text_key) DO UPDATE SET vector = excluded.vector,"
+                " checksum = excluded.checksum WHERE vector != excluded.vector",
+                (model, key, kept, sum_of(kept)),
             ).rowcount
             if changed:
                 chunks = self._column("SELECT key FROM chunks WHERE text_key = ?", key)
@@ -108,12 +125,13 @@ class Change:
         self._connection.executemany(
             "INSERT INTO terms VALUES (?, ?)"
             " ON CONFLICT (term) DO UPDATE SET count = count + excluded.count",
-            [(term, count) for term, count in self._words.items() if count],
+            ((term, count) for term, count in self._words.items() if count),
         )
         self._connection.execute("DELETE FROM terms WHERE count <= 0")
 
     def _clear_parts(self, key: int, body: int, text: str) -> set[_Spelling]:
         """Deletes what hangs on a document; returns the names it had."""
+        self._deleted = True
         names = self._connection.execute(
             "SELECT name, kind, spelled FROM names WHERE document = ?", (key,)
         ).fetchall()
@@ -155,11 +173,13 @@ class Change:
         )
         keys = [self._put_chunk(key, chunked, chunk) for chunk in chunked.chunks]
         self._journal(keys)
-        blocks = [
+        ends = [chunk.end for chunk in chunked.chunks]
+        blocks = (
             (key, keys[place], fold(b.language), b.text, b.start, b.end, b.first_line, b.last_line)
             for b in document.code_blocks
-            if (place := _place_of(chunked, b)) is not None
-        ]
+            # The chunk in which a code block begins; what is left out at the end has none.
+            if (place := bisect_right(ends, b.start)) < len(keys)
+        )
         self._connection.executemany(
             "INSERT INTO code_blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", blocks
         )
@@ -226,9 +246,3 @@ def _modified(fields: Fields, state: FileState) -> float:
 
 def _mtime_ns(state: FileState) -> int:
     return max(-_LATEST, min(_LATEST, state.mtime_ns))
-
-
-def _place_of(chunked: ChunkedDocument, block: CodeBlock) -> int | None:
-    """The place of the chunk in which a code block begins."""
-    places = (place for place, chunk in enumerate(chunked.chunks) if block.start < chunk.end)
-    return next(places, None)

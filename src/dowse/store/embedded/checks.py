@@ -8,14 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dowse.errors import DowseError, IndexUnusable
-from dowse.store.embedded.database import Connections
+from dowse.store.embedded.database import FORMAT, Connections, format_of
 from dowse.store.embedded.failures import database_errors
 from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.replicas import Replicas
+from dowse.store.embedded.structure import complaints
+from dowse.store.embedded.sums import communities_sum, document_sum, is_sound, sum_of
 from dowse.store.embedded.truth import Truth
 from dowse.types import Finding
 
-_REBUILD = "dowse index --rebuild"
+REBUILD = "dowse index --rebuild"
+"""What builds an index again from the documents."""
+
 _REPAIR = "dowse doctor --repair"
 _PATIENCE = 5.0  # seconds for a living writer to finish publishing a batch
 
@@ -56,10 +60,13 @@ def check(folder: Path, database: Path, replicas: Replicas) -> list[Finding]:
     try:
         with database_errors(database), connections.borrow() as connection:
             findings += _check_database(connection)
-            findings += _check_replicas(connection, folder, replicas)
+            if not findings:  # otherwise they have to be built again in any case
+                findings += _check_replicas(connection, folder, replicas)
     except DowseError as error:
-        repair = _REBUILD if isinstance(error, IndexUnusable) else error.hint
+        repair = REBUILD if isinstance(error, IndexUnusable) else error.hint
         findings.append(Finding(error.message, repair))
+    except (TypeError, ValueError, KeyError, OverflowError) as error:  # a value of another kind
+        findings.append(Finding(f"The database holds what cannot be read: {error}.", REBUILD))
     finally:
         connections.close()
     return findings
@@ -67,22 +74,45 @@ def check(folder: Path, database: Path, replicas: Replicas) -> list[Finding]:
 
 def _check_database(connection: sqlite3.Connection) -> Iterator[Finding]:
     connection.execute("BEGIN")  # so that all questions are about one generation
-    for (complaint,) in connection.execute("PRAGMA integrity_check(3)"):
-        if complaint != "ok":
-            yield Finding(f"The database is damaged: {complaint}.", _REBUILD)
-    for table, *_ in connection.execute("PRAGMA foreign_key_check"):
-        yield Finding(f"The table {table} refers to rows that are gone.", _REBUILD)
+    for complaint in complaints(connection):
+        yield Finding(complaint, REBUILD)
     for what, query in _HOLES.items():
         count = connection.execute(query).fetchone()[0]
         if count:
-            yield Finding(f"There are {count} {what}.", _REBUILD)
+            yield Finding(f"There are {count} {what}.", REBUILD)
     for document_id, body in connection.execute(
         "SELECT id, substr(text, body + 1) FROM documents d"
         " WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.document = d.key)"
     ):
         if body.strip():
-            yield Finding(f"{document_id} has text but no chunks.", _REBUILD)
+            yield Finding(f"{document_id} has text but no chunks.", REBUILD)
+    if format_of(connection) == str(FORMAT):
+        for complaint in _wrong_sums(connection):
+            yield Finding(complaint, REBUILD)
     connection.rollback()
+
+
+def _wrong_sums(connection: sqlite3.Connection) -> Iterator[str]:
+    """What is not as it was written, although SQLite finds no fault with it."""
+    for key, name, checksum in connection.execute("SELECT key, id, checksum FROM documents"):
+        if checksum != document_sum(connection, key):
+            yield f"{name} is not as it was written."
+    rows = connection.execute("SELECT vector, checksum FROM embeddings")
+    wrong = sum(not is_sound(vector, checksum) for vector, checksum in rows)
+    if wrong:
+        yield f"{wrong} vectors are not as they were written."
+    meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+    stamp = str(meta.get("stamp")).encode()
+    if "stamp_sum" in meta and str(meta["stamp_sum"]) != str(sum_of(stamp)):
+        yield "What the index was built with is not as it was written."
+    communities = dict(
+        connection.execute(
+            "SELECT d.id, c.community FROM communities c JOIN documents d ON d.key = c.document"
+        ).fetchall()
+    )
+    settled = "communities" in meta and "communities" not in str(meta.get("owed"))
+    if settled and str(meta["communities"]) != communities_sum(communities):
+        yield "The communities are not as they were written."
 
 
 def _check_replicas(
@@ -105,7 +135,7 @@ def _compare(connection: sqlite3.Connection, replicas: Replicas) -> Iterator[Fin
     try:
         yield from _differences(connection, replicas)
     except DowseError as error:
-        yield Finding(error.message, _REPAIR if error.hint.endswith(_REPAIR) else _REBUILD)
+        yield Finding(error.message, _REPAIR if error.hint.endswith(_REPAIR) else REBUILD)
     finally:
         connection.rollback()
 

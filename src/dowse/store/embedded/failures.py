@@ -64,6 +64,13 @@ def error_code(error: sqlite3.Error) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
+def check_kind(path: Path, *, folder: bool) -> None:
+    """Raises `Damaged` when something else is where a folder, or a file, of an index should be."""
+    is_there = path.is_symlink() or path.exists()
+    if is_there and not (path.is_dir() if folder else path.is_file()):
+        raise truth_damaged(f"{path} is not a {'folder' if folder else 'file'}.")
+
+
 def truth_damaged(message: str) -> Damaged:
     """The error for a database that cannot be relied on."""
     return Damaged(message, "Look at it with: dowse doctor")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import tantivy
 from numpy.typing import NDArray
 
 from dowse.store.embedded.failures import tantivy_errors
+from dowse.store.embedded.keyword_mirror import open_searcher
 from dowse.types import ChunkKey, Keys, Scores
 
 # Measured over 100,000 chunks with five terms and a limit of 30, in milliseconds:
@@ -26,11 +27,21 @@ _RARE = 100  # chunks
 class KeywordIndex:
     """One generation of the keyword index, open for reading."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, sizes: Mapping[str, int] | None = None) -> None:
+        self._sizes = {folder / name: size for name, size in (sizes or {}).items()}
         with tantivy_errors(folder):
-            index = tantivy.Index.open(str(folder))
-            self._schema = index.schema
-            self._searcher = index.searcher()
+            self._schema, self._searcher = open_searcher(folder)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every file that tantivy has mapped still has its length.
+
+        To touch a part of a mapped file that somebody has cut off kills the process.
+        """
+        try:
+            return all(path.stat().st_size == size for path, size in self._sizes.items())
+        except OSError:
+            return False
 
     @property
     def size(self) -> int:

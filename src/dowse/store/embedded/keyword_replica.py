@@ -16,15 +16,18 @@ from pathlib import Path
 import tantivy
 
 from dowse.errors import Damaged
+from dowse.files import make_private_folder
 from dowse.ports import Analyzer
 from dowse.store.embedded.failures import replica_damaged, tantivy_errors
 from dowse.store.embedded.keyword_index import KeywordIndex
 from dowse.store.embedded.manifest import FileSum, Manifest, sum_files
-from dowse.store.embedded.truth import Terms, Truth
+from dowse.store.embedded.truth import Terms, Truth, describe
 from dowse.types import ChunkKey
 
 _META = "meta.json"  # the one file of those below that is ever replaced
-_HEAP = 60_000_000  # bytes that tantivy may fill before it writes a segment
+_FEW = 1000  # chunks that are built again in less than a second, whatever share was deleted
+_SHARE = 0.05  # so that each deleted chunk costs at most building twenty
+_HEAP = 30_000_000  # bytes that tantivy may fill before it writes a segment; few files need as much
 
 
 class KeywordReplica:
@@ -40,7 +43,7 @@ class KeywordReplica:
     def create(self, truth: Truth) -> Manifest:
         """An empty index, in a folder of its own."""
         folder = self._base / f"{self.name}-{uuid.uuid4().hex[:12]}"
-        folder.mkdir(parents=True)
+        make_private_folder(folder)
         with tantivy_errors(folder):
             tantivy.Index(_schema(), path=str(folder))
         return Manifest(truth.identity, -1, folder.name)
@@ -48,17 +51,24 @@ class KeywordReplica:
     def take(self, manifest: Manifest, truth: Truth, changed: list[ChunkKey] | None) -> Manifest:
         """The index with the changed chunks, or all; doing it twice is doing it once."""
         folder = self._base / manifest.folder
+        # Then a writer died after its commit. If it took the same changes, they are taken twice.
+        ahead = bool(manifest.files) and not self.is_current(manifest)
         self._drop_leftovers(manifest)
         with _writer(folder) as writer:
             for key in changed or ():
                 writer.delete_documents_by_term("key", key)
+            added = 0
             for row in truth.keyword_rows(self._analyzer, changed):
+                added += 1
                 with tantivy_errors(folder):
                     writer.add_document(_document(*row))
         known = {name: known for name, known in manifest.files.items() if name != _META}
         files = sum_files(folder, [path.name for path in _files(folder)], known)
-        detail = {"commit": _commit_stamp(folder)}
-        return Manifest(truth.identity, truth.generation, manifest.folder, files, detail)
+        deleted = 0 if changed is None else _deleted(manifest) + len(changed) - added
+        detail = {"commit": _commit_stamp(folder), "deleted": deleted}
+        if ahead and KeywordIndex(folder).keys() != truth.chunk_keys():
+            raise replica_damaged(f"{folder} holds chunks that the database does not know.")
+        return describe(truth, manifest.folder, files, detail)
 
     def is_current(self, manifest: Manifest) -> bool:
         """Whether no commit has been made since the manifest was written; raises `Damaged`."""
@@ -67,6 +77,15 @@ class KeywordReplica:
         if found < expected:
             raise replica_damaged(f"{folder / _META} is older than it should be.")
         return found == expected
+
+    def is_worn(self, manifest: Manifest, truth: Truth, *, thorough: bool) -> bool:
+        """Whether scores depend so much on deleted chunks that it is worth building it again.
+
+        tantivy counts deleted chunks in its statistics until it merges their segment, and from
+        then on estimates them. To build the index again costs as much as adding all its chunks.
+        """
+        deleted, alive = _deleted(manifest), truth.chunk_count()
+        return deleted > 0 and (thorough or alive <= _FEW or deleted > _SHARE * alive)
 
     def left_of(self, manifest: Manifest) -> Mapping[str, FileSum]:
         """The files of a manifest that are still in use after a further commit."""
@@ -77,7 +96,7 @@ class KeywordReplica:
     def open(self, manifest: Manifest) -> KeywordIndex | None:
         """The index that a manifest describes, or None when a writer has moved on from it."""
         try:
-            index = KeywordIndex(self._base / manifest.folder)
+            index = KeywordIndex(self._base / manifest.folder, _sizes(manifest))
         except Damaged:
             if self.is_current(manifest):
                 raise
@@ -109,6 +128,16 @@ def _writer(folder: Path) -> Iterator[tantivy.IndexWriter]:
 def _files(folder: Path) -> list[Path]:
     """All but the hidden ones: locks, and notes for cleaning up that may be ahead of a commit."""
     return [path for path in folder.iterdir() if not path.name.startswith(".")]
+
+
+def _deleted(manifest: Manifest) -> int:
+    """How many chunks were deleted since the index was built; at least one when unknown."""
+    return manifest.detail.get("deleted", 1 if manifest.files else 0)
+
+
+def _sizes(manifest: Manifest) -> dict[str, int]:
+    """The length of each file that tantivy maps."""
+    return {name: known.size for name, known in manifest.files.items() if name != _META}
 
 
 def _schema() -> tantivy.Schema:

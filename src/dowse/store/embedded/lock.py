@@ -1,35 +1,57 @@
-"""One writer at a time, and a name for whoever it is.
+"""One writer at a time, and a name for the process that it is.
 
 The operating system drops the lock when its holder dies, however it dies; a lock that is held is
-held by a living process. The note beside it only tells people who that is.
+held by a living process. The note next to it only says which process that is. It never holds the
+command line, because a command line can hold secrets.
 """
 
 from __future__ import annotations
 
 import os
-import sys
+import re
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 from filelock import FileLock, Timeout
 
 from dowse.errors import Locked
-from dowse.store.embedded.failures import disk_errors
+from dowse.files import PRIVATE_FILE, close_tree, create_private_file, make_private_folder
+from dowse.process import UNNAMED, command_name
+from dowse.store.embedded.failures import check_kind, disk_errors
+
+_NAME = re.compile(r"dowse [a-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Who is writing, as the note says it."""
+
+    pid: int
+    command: str
+    since: Annotated[str, msgspec.Meta(max_length=20)]
 
 
 @contextmanager
 def writer_lock(folder: Path, wait: float) -> Iterator[None]:
     """Holds the writer's lock of an index; raises `Locked` when it is not free in time."""
     note = folder / "writer.json"
-    lock = FileLock(folder / "writer.lock")
+    lock = FileLock(folder / "writer.lock", mode=PRIVATE_FILE)
     with disk_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        check_kind(folder, folder=True)
+        make_private_folder(folder)
+        if Path(lock.lock_file).is_dir():  # nothing of dowse's: nobody could ever write again
+            shutil.rmtree(lock.lock_file)
         _acquire(lock, max(0.0, wait), note)
     try:
+        close_tree(folder)  # an older version may have written it
         with suppress(OSError):  # a full disk is noticed where it matters
+            create_private_file(note)
             note.write_bytes(msgspec.json.encode(_me()))
         yield
     finally:
@@ -48,15 +70,15 @@ def _acquire(lock: FileLock, wait: float, note: Path) -> None:
         ) from None
 
 
-def _me() -> dict[str, str | int]:
-    name, *arguments = sys.argv or ["python"]
-    command = " ".join([Path(name).name, *arguments])[:120].encode("utf-8", "replace").decode()
-    return {"pid": os.getpid(), "command": command, "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+def _me() -> _Writer:
+    return _Writer(os.getpid(), command_name(), time.strftime("%Y-%m-%d %H:%M:%S"))
 
 
 def _holder(note: Path) -> str:
     try:
-        who = msgspec.json.decode(note.read_bytes())
-        return f"process {who['pid']} ({who['command']}, since {who['since']})"
-    except (OSError, ValueError, msgspec.MsgspecError, KeyError, TypeError):
+        who = msgspec.json.decode(note.read_bytes(), type=_Writer)
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return "another process"
+    # Older versions noted the whole line.
+    named = who.command if _NAME.fullmatch(who.command) else UNNAMED
+    return f"process {who.pid} ({named}, since {who.since})"

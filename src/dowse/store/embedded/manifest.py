@@ -1,13 +1,12 @@
 """What a replica says about itself: how far it has come, and what its files must look like.
 
-A manifest is replaced whole (write, flush, rename), so that it is either the old or the new one
-after a crash, and it carries a checksum of its own.
+A manifest is replaced whole, so that after a crash or a power cut it is either the old or the new
+one, and it carries a checksum of its own.
 """
 
 from __future__ import annotations
 
-import mmap
-import os
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,10 @@ from pathlib import Path
 import msgspec
 import xxhash
 
+from dowse.files import replace_file, sync_folder
 from dowse.store.embedded.failures import disk_errors, replica_damaged
+
+_BLOCK = 1 << 20  # bytes that are summed at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Manifest:
     folder: str  # where its files lie, beside the manifest
     files: Mapping[str, FileSum] = field(default_factory=dict)
     detail: Mapping[str, int] = field(default_factory=dict)  # what the replica itself needs
+    generation_id: str = ""  # tells that batch from another one of the same number
 
 
 def read_manifest(path: Path) -> Manifest | None:
@@ -44,20 +47,22 @@ def read_manifest(path: Path) -> Manifest | None:
             checksum, _, body = path.read_bytes().partition(b"\n")
         except FileNotFoundError:
             return None
+        except OSError as error:
+            if path.is_dir() or path.is_symlink():
+                raise replica_damaged(f"{path} is not a file.") from error
+            raise
     if xxhash.xxh3_64_hexdigest(body).encode() != checksum:
         raise replica_damaged(f"{path} is not as it was written.")
     return msgspec.json.decode(body, type=Manifest)
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
-    """Replaces the manifest at a path, so that it survives a crash whole."""
+    """Replaces the manifest at a path, once the files that it names are on the disk."""
+    sync_folder(path.parent / manifest.folder)
     body = msgspec.json.encode(manifest)
-    temporary = path.with_suffix(".new")
-    with temporary.open("wb") as file:
-        file.write(xxhash.xxh3_64_hexdigest(body).encode() + b"\n" + body)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    if path.is_dir():
+        shutil.rmtree(path)
+    replace_file(path, xxhash.xxh3_64_hexdigest(body).encode() + b"\n" + body)
 
 
 def sum_files(
@@ -82,9 +87,10 @@ def _is_as_written(path: Path, expected: FileSum) -> bool:
 
 
 def _sum(path: Path) -> FileSum:
+    # Read, not mapped: a mapped file that somebody truncates kills the process.
+    size, total = 0, xxhash.xxh3_64()
     with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size == 0:
-            return FileSum(0, xxhash.xxh3_64_hexdigest(b""))
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-            return FileSum(size, xxhash.xxh3_64_hexdigest(view))
+        while block := file.read(_BLOCK):
+            size += len(block)
+            total.update(block)
+    return FileSum(size, total.hexdigest())

@@ -5,18 +5,18 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from dowse.errors import Damaged
+from dowse.files import close_tree
 from dowse.ports import Analyzer
 from dowse.store.embedded.failures import disk_errors
 from dowse.store.embedded.keyword_index import KeywordIndex
 from dowse.store.embedded.keyword_replica import KeywordReplica
 from dowse.store.embedded.manifest import Manifest, read_manifest, verify, write_manifest
 from dowse.store.embedded.owners import Owners
-from dowse.store.embedded.truth import Truth
+from dowse.store.embedded.truth import Truth, describe
 from dowse.store.embedded.vector_index import VectorIndex
 from dowse.store.embedded.vector_replica import VectorReplica
 from dowse.types import Announce, Event
@@ -30,6 +30,11 @@ class Indexes(NamedTuple):
     keyword: KeywordIndex
     vectors: VectorIndex
     owners: Owners
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether no file that is still being read was truncated since it was opened."""
+        return self.keyword.is_whole and self.vectors.is_whole
 
 
 class Replicas:
@@ -60,10 +65,16 @@ class Replicas:
         opened = self._keyword.open(keyword)
         return Indexes(opened, self._vectors.open(vectors), Owners()) if opened else None
 
+    def distrust(self) -> None:
+        """Forgets which files were verified, so that all are verified again."""
+        self._trusted.clear()
+
     def catch_up(self, connection: sqlite3.Connection, *, mend: bool) -> None:
         """Brings both replicas to the connection's generation; only the writer may.
 
-        What is damaged is built anew if it is to be mended, and raises `Damaged` if not.
+        A replica that an interrupted writer left damaged is built anew. One that is damaged
+        although no writer was interrupted is built anew if it is to be mended, and raises
+        `Damaged` if not: the disk may be failing.
         """
         truth = Truth(connection)
         with disk_errors(self._folder):
@@ -77,26 +88,41 @@ class Replicas:
             for replica in (self._keyword, self._vectors):
                 self._build(replica, truth)
 
+    def renew_keyword(self, connection: sqlite3.Connection, *, thorough: bool) -> bool:
+        """Rebuilds the keyword index if its statistics are worn; says whether it did."""
+        manifest, truth = self._manifest(self._keyword), Truth(connection)
+        if manifest is None or not self._keyword.is_worn(manifest, truth, thorough=thorough):
+            return False
+        self._announce(Event("tidy", 0, None))
+        with disk_errors(self._folder):
+            self._build(self._keyword, truth)
+        return True
+
     def _level(self, replica: Replica, truth: Truth, *, mend: bool) -> None:
         try:
             self._extend(replica, truth)
         except Damaged as damage:
-            if not mend:
+            if not mend and truth.reached_by(self._manifest(replica)):
                 raise
             self._announce(Event("repair", 0, None, note=f"{damage.message} It is built anew."))
             self._build(replica, truth)
 
     def _extend(self, replica: Replica, truth: Truth) -> None:
         manifest = self._manifest(replica)
-        if manifest is None or not truth.can_extend(manifest):
+        # To start empty is cheaper than to delete all, and leaves no statistics behind.
+        if manifest is None or not truth.can_extend(manifest) or truth.is_empty():
             self._build(replica, truth)
             return
-        current = self._is_current(replica, manifest)
         changed = truth.changed_since(manifest.generation, terms_only=replica.terms_only)
-        if changed or not current:
+        if not changed and not replica.is_current(manifest):
+            self._build(replica, truth)  # it holds a batch that the truth knows nothing of
+            return
+        self._is_current(replica, manifest)  # or raises
+        if changed:
             self._publish(replica, replica.take(manifest, truth, changed))
         elif not truth.reached_by(manifest):
-            self._publish(replica, replace(manifest, generation=truth.generation))
+            taken = describe(truth, manifest.folder, manifest.files, manifest.detail)
+            self._publish(replica, taken)
 
     def _build(self, replica: Replica, truth: Truth) -> None:
         self._publish(replica, replica.take(replica.create(truth), truth, None))
@@ -121,14 +147,19 @@ class Replicas:
 
     def _publish(self, replica: Replica, manifest: Manifest) -> None:
         write_manifest(self._path(replica), manifest)
+        close_tree(self._folder)  # tantivy creates files with the rights of the umask
         self._trusted[replica.name] = manifest
         self._sweep(replica, manifest)
 
     def _sweep(self, replica: Replica, manifest: Manifest) -> None:
         """Removes what the manifest no longer mentions, as far as nobody holds it."""
+        for left in self._folder.glob(f".{self._path(replica).name}-*"):  # by a killed writer
+            left.unlink(missing_ok=True)
         for folder in self._folder.glob(f"{replica.name}-*"):
             if folder.name != manifest.folder:
                 shutil.rmtree(folder, ignore_errors=True)
+                with suppress(OSError):  # it may be a file, which rmtree leaves
+                    folder.unlink(missing_ok=True)
         for path in (self._folder / manifest.folder).iterdir():
             if path.name not in manifest.files and not path.name.startswith("."):
                 with suppress(OSError):

@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 
 from dowse.store.embedded.failures import replica_damaged
 from dowse.store.embedded.truth import VectorRow
+from dowse.store.embedded.vector_file import VectorFile
 from dowse.types import Keys, Matrix
 
 Segment = tuple[Keys, NDArray[np.float16], NDArray[np.uint64]]
 """The keys, the vectors and the sign codes of some rows."""
+
+OpenSegment = tuple[Keys, VectorFile, NDArray[np.uint64]]
+"""The same, with vectors that are read when they are needed."""
 
 ROTATION = "rotation.npy"
 _PARTS = ("keys", "vectors", "codes")
@@ -29,9 +33,21 @@ def file_names(number: int) -> list[str]:
 
 
 def load(folder: Path, number: int) -> Segment:
-    """A segment, memory-mapped."""
-    keys, vectors, codes = (map_array(folder / name) for name in file_names(number))
+    """A segment, whole."""
+    keys, vectors, codes = (load_array(folder / name) for name in file_names(number))
     return keys, vectors, codes
+
+
+def load_keys(folder: Path, number: int) -> Keys:
+    """The keys of a segment."""
+    keys: Keys = load_array(folder / file_names(number)[0])
+    return keys
+
+
+def open_segment(folder: Path, number: int) -> OpenSegment:
+    """A segment to search in, whose vectors stay on disk."""
+    keys, vectors, codes = (folder / name for name in file_names(number))
+    return load_array(keys), VectorFile(vectors), load_array(codes)
 
 
 def save(folder: Path, number: int, parts: Sequence[Segment]) -> None:
@@ -58,7 +74,7 @@ def dead_name(number: int) -> str:
 
 def dead_keys(folder: Path, segments: Sequence[int]) -> Keys:
     """The keys that lie in a segment but are no more, as the newest segment knows."""
-    dead: Keys = map_array(folder / dead_name(max(segments))) if segments else no_keys()
+    dead: Keys = load_array(folder / dead_name(max(segments))) if segments else no_keys()
     return dead
 
 
@@ -91,16 +107,16 @@ def random_rotation(dimensions: int) -> Matrix:
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:
-    """Writes an array so that it is there before a manifest mentions it."""
+    """Writes an array so that its bytes are on the disk before a manifest mentions it."""
     with path.open("wb") as file:
         np.save(file, array)
         file.flush()
         os.fsync(file.fileno())
 
 
-def map_array(path: Path) -> Any:
-    """An array whose type the file name tells; the manifest vouches for its content."""
+def load_array(path: Path) -> Any:
+    """An array in memory, where no other program can truncate it; the manifest has its checksum."""
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        return np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise replica_damaged(f"{path} is not as it was written.") from error

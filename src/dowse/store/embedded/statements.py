@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dowse.store.embedded.failures import content_errors, database_errors
+from dowse.store.embedded.roots import ROOTS, decoded
 from dowse.store.vectors import model_of
 from dowse.types import Stamp
 
@@ -34,6 +35,10 @@ class Statements:
         stamp = self._meta("stamp")
         with content_errors():
             return None if stamp is None else json.loads(stamp)
+
+    def roots(self) -> list[str]:
+        """The folders that the index was made of, as far as it knows."""
+        return decoded(self._meta(ROOTS))
 
     @property
     def _model(self) -> tuple[str, int]:

@@ -16,10 +16,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dowse.errors import Damaged, Locked
+from dowse.files import sync_folder
 from dowse.ports import Analyzer
 from dowse.store.embedded import checks
 from dowse.store.embedded.database import Connections
-from dowse.store.embedded.failures import database_errors, disk_errors, replica_damaged
+from dowse.store.embedded.failures import (
+    check_kind,
+    database_errors,
+    disk_errors,
+    replica_damaged,
+)
 from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.reading import SqliteReading
 from dowse.store.embedded.replicas import Indexes, Replicas
@@ -41,7 +47,7 @@ class EmbeddedStore:
         self._connections = Connections(self._database)
         self._replicas = Replicas(folder, analyzer, announce)
         self._opening = threading.Lock()
-        self._opened: tuple[tuple[str, int], Indexes] | None = None  # with what it is of
+        self._opened: tuple[tuple[str, object], Indexes] | None = None  # with what it is of
 
     @contextmanager
     def read(self) -> Iterator[SqliteReading]:
@@ -56,13 +62,17 @@ class EmbeddedStore:
         with (
             writer_lock(self._folder, wait),
             database_errors(self._database),
-            self._connections.borrow() as connection,
+            self._connections.borrow(writable=True) as connection,
         ):
             yield SqliteWriting(connection, self._database, self._analyzer, self._replicas)
 
     def check(self) -> list[Finding]:
         """Looks at every part; an empty list means that the index is whole."""
-        if not self._database.exists():
+        if not self._database.exists() and not self._database.is_symlink():
+            try:
+                check_kind(self._folder, folder=True)
+            except Damaged as error:
+                return [Finding(error.message, checks.REBUILD)]
             return []
         replicas = Replicas(self._folder, self._analyzer, silent)
         return checks.check(self._folder, self._database, replicas)
@@ -72,15 +82,21 @@ class EmbeddedStore:
         with (
             writer_lock(self._folder, wait),
             database_errors(self._database),
-            self._connections.borrow() as connection,
+            self._connections.borrow(writable=True) as connection,
         ):
             self._opened = None
             self._replicas.rebuild(connection)
 
     def discard(self, wait: float = 0.0) -> None:
         """Removes the index, known vectors included: the way out when the truth is damaged."""
+        with disk_errors(self._folder):
+            if not self._folder.is_dir():  # a file, or a link that leads nowhere
+                self._folder.unlink(missing_ok=True)
         with writer_lock(self._folder, wait), disk_errors(self._folder):
             self.close()
+            # First the database: without its log it could be half of one.
+            self._database.unlink(missing_ok=True)
+            sync_folder(self._folder)
             for path in [path for names in _FILES for path in self._folder.glob(names)]:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
@@ -126,8 +142,11 @@ class EmbeddedStore:
 
     def _open(self, connection: sqlite3.Connection) -> Indexes | None:
         truth = Truth(connection)
-        wanted = (truth.identity, truth.generation)
+        wanted = (truth.identity, truth.generation_id or truth.generation)
         with self._opening:
+            if self._opened is not None and not self._opened[1].are_whole:
+                self._opened = None
+                self._replicas.distrust()
             if self._opened is None or self._opened[0] != wanted:
                 indexes = self._replicas.open(connection)
                 if indexes is None:

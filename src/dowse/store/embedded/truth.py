@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from dowse.ports import Analyzer
 from dowse.store.embedded.failures import content_errors, truth_damaged
-from dowse.store.embedded.manifest import Manifest
+from dowse.store.embedded.manifest import FileSum, Manifest
 from dowse.store.vectors import model_of
 from dowse.types import ChunkKey, Fields
 
@@ -36,7 +36,13 @@ class Truth:
             self.model, self.dimensions = model_of(json.loads(meta.get("stamp", "{}")))
             # A replica of another index, or of vectors of another model, is a stranger.
             self.identity = f"{meta['index']}/{self.model}/{self.dimensions}"
-            self._journal_from = int(meta.get("journal_from", 0))
+            self.generation_id = meta.get("generation_id", "")
+            # The generations that the journal leads on from. A number alone does not name one:
+            # a generation that a power cut took is followed by another of the same number.
+            self._extendable = {
+                (self.generation, self.generation_id),
+                (int(meta.get("journal_from", 0)), meta.get("journal_from_id", "")),
+            }
         except (KeyError, ValueError) as error:
             raise truth_damaged(f"The database does not say what it is: {error}.") from error
 
@@ -46,14 +52,15 @@ class Truth:
             manifest is not None
             and manifest.index == self.identity
             and manifest.generation == self.generation
+            and manifest.generation_id == self.generation_id
         )
 
     def can_extend(self, manifest: Manifest | None) -> bool:
-        """Whether the journal reaches back to where a replica stands."""
+        """Whether the journal reaches back to the generation of a replica."""
         return (
             manifest is not None
             and manifest.index == self.identity
-            and self._journal_from <= manifest.generation <= self.generation
+            and (manifest.generation, manifest.generation_id) in self._extendable
         )
 
     def changed_since(self, generation: int, *, terms_only: bool) -> list[ChunkKey]:
@@ -63,6 +70,14 @@ class Truth:
             f"SELECT DISTINCT chunk FROM journal WHERE generation > ? {condition} ORDER BY chunk"
         )
         return [row[0] for row in self._connection.execute(query, (generation,))]
+
+    def chunk_count(self) -> int:
+        """How many chunks there are."""
+        return int(self._connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
+
+    def is_empty(self) -> bool:
+        """Whether there is no chunk."""
+        return self._connection.execute("SELECT 1 FROM chunks").fetchone() is None
 
     def chunk_keys(self) -> set[ChunkKey]:
         """All chunks."""
@@ -110,3 +125,11 @@ class Truth:
         ).fetchone()
         with content_errors():
             return row[0], msgspec.json.decode(row[1], type=Fields)
+
+
+def describe(
+    truth: Truth, folder: str, files: Mapping[str, FileSum], detail: Mapping[str, int]
+) -> Manifest:
+    """The manifest of a replica that has reached the truth's generation."""
+    identity, generation = truth.identity, truth.generation
+    return Manifest(identity, generation, folder, files, detail, truth.generation_id)

@@ -1,4 +1,4 @@
-"""Searching one generation of the vector index: memory-mapped segments, scanned flat.
+"""Searching one generation of the vector index: segments, scanned flat.
 
 Small indexes are searched exactly. Above `EXACT_ROWS` a scan over one bit per dimension (signs
 after a random rotation, compared by Hamming distance) picks candidates, which are then scored
@@ -20,9 +20,9 @@ from dowse.store.embedded.segments import (
     ROTATION,
     codes_of,
     dead_keys,
-    load,
-    map_array,
+    load_array,
     no_keys,
+    open_segment,
 )
 from dowse.types import ChunkKey, Keys, Matrix, Scores, Vector
 
@@ -43,11 +43,16 @@ class VectorIndex:
     """One generation of the vector index, open for reading."""
 
     def __init__(self, folder: Path, segments: Sequence[int], exact_rows: int) -> None:
-        self._segments = [load(folder, segment) for segment in segments]
-        self._rotation: Matrix = map_array(folder / ROTATION)
+        self._segments = [open_segment(folder, segment) for segment in segments]
+        self._rotation: Matrix = load_array(folder / ROTATION)
         self._dead = dead_keys(folder, segments)
         self._few = min(exact_rows, _GATHERED)
         self._small = sum(len(keys) for keys, _, _ in self._segments) <= exact_rows
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the vectors that are still on disk can be read."""
+        return all(vectors.is_whole for _, vectors, _ in self._segments)
 
     def search(self, vector: Vector, limit: int, among: Keys | None = None) -> Scores:
         """Chunks by cosine to the vector, best first; only `among` these keys, if given."""
@@ -86,7 +91,8 @@ class VectorIndex:
 
     @cached_property
     def _matrix(self) -> Matrix:
-        return np.concatenate([vectors for _, vectors, _ in self._segments]).astype(np.float32)
+        vectors = [vectors.all() for _, vectors, _ in self._segments]
+        return np.concatenate(vectors).astype(np.float32)
 
     @cached_property
     def _codes(self) -> NDArray[np.uint64]:
@@ -112,7 +118,7 @@ class VectorIndex:
     def _gather(self, rows: Rows) -> Matrix:
         """The vectors at some rows, which must ascend."""
         gathered = [
-            vectors[rows[(rows >= start) & (rows < end)] - start]
+            vectors.rows(rows[(rows >= start) & (rows < end)] - start)
             for (start, end), (_, vectors, _) in zip(
                 pairwise(self._starts), self._segments, strict=True
             )

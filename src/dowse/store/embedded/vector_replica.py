@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dowse.files import make_private_folder
 from dowse.store.embedded.manifest import FileSum, Manifest, sum_files
 from dowse.store.embedded.segments import (
     ROTATION,
@@ -15,7 +16,8 @@ from dowse.store.embedded.segments import (
     dead_name,
     file_names,
     load,
-    map_array,
+    load_array,
+    load_keys,
     no_keys,
     random_rotation,
     save,
@@ -23,7 +25,7 @@ from dowse.store.embedded.segments import (
     stack,
     without,
 )
-from dowse.store.embedded.truth import Truth
+from dowse.store.embedded.truth import Truth, describe
 from dowse.store.embedded.vector_index import EXACT_ROWS, VectorIndex
 from dowse.types import ChunkKey, Keys
 
@@ -41,7 +43,7 @@ class VectorReplica:
     def create(self, truth: Truth) -> Manifest:
         """An empty index, in a folder of its own."""
         folder = self._base / f"{self.name}-{uuid.uuid4().hex[:12]}"
-        folder.mkdir(parents=True)
+        make_private_folder(folder)
         save_array(folder / ROTATION, random_rotation(truth.dimensions))
         return Manifest(truth.identity, -1, folder.name)
 
@@ -50,7 +52,7 @@ class VectorReplica:
         folder, rows_of = self._base / manifest.folder, dict(manifest.detail)
         segments = _segments(manifest)
         number = max(segments, default=0) + 1
-        new = stack(truth.vector_rows(changed), map_array(folder / ROTATION))
+        new = stack(truth.vector_rows(changed), load_array(folder / ROTATION))
         dead, first = _superseded(folder, segments, np.array(changed or (), dtype=np.int64), new[0])
         parts = [new]
         while segments and (
@@ -68,7 +70,7 @@ class VectorReplica:
         detail[str(number)] = sum(len(keys) for keys, _, _ in parts)
         names = [name for segment in detail for name in file_names(int(segment))]
         files = sum_files(folder, [*names, ROTATION, dead_name(number)], manifest.files)
-        return Manifest(truth.identity, truth.generation, manifest.folder, files, detail)
+        return describe(truth, manifest.folder, files, detail)
 
     def is_current(self, manifest: Manifest) -> bool:  # noqa: ARG002  (segments are never rewritten)
         """Whether the files are those that the manifest lists."""
@@ -96,7 +98,7 @@ def _superseded(
     """
     dead, first = dead_keys(folder, segments), float("inf")
     for segment in reversed(segments):
-        keys = load(folder, segment)[0]
+        keys = load_keys(folder, segment)
         dead = np.union1d(dead, changed[np.isin(changed, keys)])
         if np.isin(new, keys).any():
             first = segment

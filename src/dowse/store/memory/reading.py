@@ -36,6 +36,10 @@ class MemoryReading(MemorySearching):
         """What the index was built with; None while it is new."""
         return copy.deepcopy(self._state.stamp)
 
+    def roots(self) -> list[str]:
+        """The folders that the index was made of, as far as it knows."""
+        return list(self._state.roots)
+
     def files(self) -> dict[str, FileState]:
         """What is known of every file, by document id."""
         return {name: document.state for name, document in self._state.documents.items()}

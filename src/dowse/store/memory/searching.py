@@ -19,6 +19,7 @@ from dowse.types import (
     ChunkKey,
     CodeBlock,
     Condition,
+    Debt,
     IndexedDocument,
     Keys,
     Scores,
@@ -39,6 +40,8 @@ class State:
     vectors: dict[tuple[str, bytes], Vector] = field(default_factory=dict)
     communities: dict[str, int] = field(default_factory=dict)
     next_key: ChunkKey = 1
+    owed: frozenset[Debt] = frozenset()
+    roots: tuple[str, ...] = ()
 
 
 class MemorySearching:

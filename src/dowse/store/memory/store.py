@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from dowse.ports import Analyzer
 from dowse.store.memory.reading import MemoryReading
 from dowse.store.memory.searching import State
 from dowse.store.vectors import decode_vector, encode_vector, model_of
-from dowse.types import Batch, Finding, IndexedDocument, Stamp, Vector
+from dowse.types import Batch, Debt, Finding, IndexedDocument, Stamp, Vector
 
 
 class MemoryWriting(MemoryReading):
@@ -30,11 +30,18 @@ class MemoryWriting(MemoryReading):
             state.documents.clear()
             state.keys.clear()
             state.communities.clear()
+            state.owed = frozenset({"tidy"})
+
+    def note_roots(self, roots: Sequence[str]) -> None:
+        """Notes which folders the index is made of."""
+        self._state = self._store.state = replace(self._state, roots=tuple(roots))
 
     def apply(self, batch: Batch) -> None:
         """Takes a batch in one transaction: after a crash all of it is there, or nothing."""
         with self._change() as state:
             self._keep(state, batch.vectors)
+            if batch.put or batch.gone:
+                state.owed = frozenset({"communities", "tidy"})
             for name in batch.gone:
                 _remove(state, name)
                 state.communities.pop(name, None)
@@ -57,9 +64,16 @@ class MemoryWriting(MemoryReading):
             state.communities = {
                 name: group for name, group in communities.items() if name in known
             }
+            state.owed -= {"communities"}
 
-    def tidy(self, vocabulary: int) -> None:
+    def owed(self) -> frozenset[Debt]:
+        """What has not been done since documents last changed."""
+        return self._state.owed
+
+    def tidy(self, vocabulary: int, *, thorough: bool = False) -> None:  # noqa: ARG002  (of the port)
         """Gives back what nothing needs any more: here, nothing."""
+        with self._change() as state:
+            state.owed -= {"tidy"}
 
     @contextmanager
     def _change(self) -> Iterator[State]:

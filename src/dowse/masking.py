@@ -1,0 +1,45 @@
+"""Secrets in addresses: hidden in everything that is shown, logged or handed on."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+HIDDEN = "***"
+"""What is shown in the place of a secret."""
+
+_ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{0,20}://)(?P<rest>[^\s\"'<>]+)")
+_VALUE = re.compile(r"=[^&;#]*")
+
+_Value = TypeVar("_Value")
+
+
+def hide_secrets(text: str) -> str:
+    """The text without the names, passwords and keys in its addresses.
+
+    Which parameter of an address is a key cannot be known, so none of their values is shown. A
+    password may hold any character, so everything up to the last @ is hidden.
+    """
+    return _ADDRESS.sub(_hidden, text) if "://" in text else text
+
+
+def hide_in_value(value: _Value) -> _Value:
+    """The value of a setting as it may be shown: a text, a list of texts, or anything else."""
+    if isinstance(value, str):
+        return hide_secrets(value)  # type: ignore[return-value]  # a text for a text
+    if isinstance(value, tuple):
+        return tuple(hide_in_value(one) for one in value)  # type: ignore[return-value]  # as above
+    return value
+
+
+def _hidden(address: re.Match[str]) -> str:
+    user, at, place = address["rest"].rpartition("@")
+    start, mark, query = place.partition("?")
+    shown = f"{HIDDEN}{at}{start}" if user or at else start
+    return f"{address['scheme']}{shown}{mark}{_query(query)}"
+
+
+def _query(query: str) -> str:
+    if not query:
+        return ""
+    return _VALUE.sub(f"={HIDDEN}", query) if "=" in query else HIDDEN

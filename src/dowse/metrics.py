@@ -1,0 +1,136 @@
+"""What a server counts and times, and its page for Prometheus.
+
+Labels are names of routes, stages, projects and kinds of errors: there are few of each, and none
+says what anybody searched for.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+"""Of the page: the text format that every version of Prometheus reads."""
+
+Labels = tuple[str, ...]
+"""The values of a metric's labels, in the order of their names."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """Numbers by labels: a counter that only grows, or a gauge."""
+
+    name: str
+    help: str
+    labels: tuple[str, ...] = ()
+    kind: str = "counter"
+    values: dict[Labels, float] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, *labels: str, amount: float = 1) -> None:
+        """Adds to one of them."""
+        with self._lock:
+            self.values[labels] = self.values.get(labels, 0) + amount
+
+    def replace(self, values: Mapping[Labels, float]) -> None:
+        """Puts others in the place of all of them."""
+        with self._lock:
+            self.values = dict(values)
+
+    def lines(self) -> Iterator[str]:
+        """What the page says of them."""
+        yield from _head(self.name, self.help, self.kind)
+        with self._lock:
+            values = sorted(self.values.items())
+        for labels, value in values:
+            yield f"{self.name}{_shown(self.labels, labels)} {value:g}"
+
+
+@dataclass(slots=True)
+class Times:
+    """How often something took how long, by labels."""
+
+    name: str
+    help: str
+    labels: tuple[str, ...] = ()
+    _counts: dict[Labels, list[int]] = field(default_factory=dict)
+    _sums: dict[Labels, float] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, *labels: str, seconds: float) -> None:
+        """Notes a time."""
+        with self._lock:
+            counts = self._counts.setdefault(labels, [0] * (len(_SECONDS) + 1))
+            counts[bisect_left(_SECONDS, seconds)] += 1
+            self._sums[labels] = self._sums.get(labels, 0.0) + seconds
+
+    def lines(self) -> Iterator[str]:
+        """What the page says of them."""
+        yield from _head(self.name, self.help, "histogram")
+        with self._lock:
+            known = sorted((labels, list(counts)) for labels, counts in self._counts.items())
+            sums = dict(self._sums)
+        for labels, counts in known:
+            reached = 0
+            for bound, count in zip((*_SECONDS, float("inf")), counts, strict=True):
+                reached += count
+                at_most = "+Inf" if bound == float("inf") else f"{bound:g}"
+                shown = _shown((*self.labels, "le"), (*labels, at_most))
+                yield f"{self.name}_bucket{shown} {reached}"
+            own = _shown(self.labels, labels)
+            yield f"{self.name}_sum{own} {sums[labels]:.6f}"
+            yield f"{self.name}_count{own} {reached}"
+
+
+class Metrics:
+    """Everything that a server counts; safe from several threads."""
+
+    def __init__(self) -> None:
+        self.requests = Counts(
+            "dowse_http_requests_total", "Requests answered.", ("method", "route", "status")
+        )
+        self.request_seconds = Times(
+            "dowse_http_request_seconds", "Time until a request was answered.", ("route",)
+        )
+        self.in_flight = Counts("dowse_http_requests_in_flight", "Requests under way.", (), "gauge")
+        self.searches = Counts("dowse_searches_total", "Searches.", ("project",))
+        self.stage_seconds = Times(
+            "dowse_search_stage_seconds", "Time that a stage of a search took.", ("stage",)
+        )
+        self.errors = Counts("dowse_errors_total", "Requests that failed.", ("kind",))
+        self.index_runs = Counts(
+            "dowse_index_runs_total", "Indexing runs that ended.", ("project", "outcome")
+        )
+        self.indexing = Counts("dowse_indexing", "Indexing runs under way.", ("project",), "gauge")
+        self.generation = Counts(
+            "dowse_index_generation", "Generation of an index.", ("project",), "gauge"
+        )
+        self.in_flight.add(amount=0)
+
+    def searched(self, project: str, seconds: Mapping[str, float]) -> None:
+        """Notes a search, and how long each of its stages took."""
+        self.searches.add(project)
+        for stage, spent in seconds.items():
+            self.stage_seconds.add(stage, seconds=spent)
+
+    def page(self) -> str:
+        """The page for Prometheus."""
+        parts = (self.requests, self.request_seconds, self.in_flight, self.searches)
+        more = (self.stage_seconds, self.errors, self.index_runs, self.indexing, self.generation)
+        return "\n".join(line for part in (*parts, *more) for line in part.lines()) + "\n"
+
+
+def _head(name: str, what: str, kind: str) -> tuple[str, str]:
+    return f"# HELP {name} {what}", f"# TYPE {name} {kind}"
+
+
+def _shown(names: tuple[str, ...], values: Labels) -> str:
+    if not names:
+        return ""
+    pairs = zip(names, values, strict=True)
+    return "{" + ",".join(f'{name}="{value.translate(_ESCAPED)}"' for name, value in pairs) + "}"

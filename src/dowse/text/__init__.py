@@ -1,0 +1,1 @@
+"""What many rooms know about text."""

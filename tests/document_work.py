@@ -1,0 +1,58 @@
+"""What dowse does with a text that others wrote, each step by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.chunk import ChunkOptions, chunk
+from dowse.front.mcp.visible import visible
+from dowse.parse import parse
+from dowse.present.budget import count_tokens
+from dowse.present.sentences import sentences
+from dowse.present.shorten import shorten
+from dowse.present.snippet import snippet
+from dowse.read.decode import decode
+from dowse.retrieve.classify import classify
+from dowse.retrieve.query import understand
+from dowse.types import Fields
+
+ANALYZER = TextAnalyzer(KeywordOptions())
+
+
+def cut(text: str) -> None:
+    chunk(parse("a.md", text), ChunkOptions())
+    chunk(parse("a.txt", text), ChunkOptions(strategy="fixed"))
+
+
+def analyze(text: str) -> None:
+    ANALYZER.chunk_terms(Fields(title=text), [text], text)
+    ANALYZER.code_terms(text)
+    list(ANALYZER.vocabulary(text))
+
+
+def present(text: str) -> None:
+    snippet(text, {"a", "b*", "漢"}, ANALYZER.query_terms)
+    sentences(text)
+    shorten(text, len(text) // 2)
+    count_tokens(text)
+    visible(text)
+
+
+def ask(text: str) -> None:
+    understand(text, ANALYZER)
+    classify(text)
+
+
+WORK: dict[str, Callable[[str], None]] = {
+    "parse": lambda text: void(parse("a.md", text)),
+    "cut": cut,
+    "analyze": analyze,
+    "present": present,
+    "ask": ask,
+    "decode": lambda text: void(decode(text.encode("utf-8", "replace").replace(b"\0", b" "))),
+}
+
+
+def void(_: object) -> None:
+    """Takes a result that nobody looks at."""

@@ -1,0 +1,43 @@
+"""Bits of the database are flipped: doctor finds each and repairs it, or it does not matter."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from command_line import Dowse
+from front.conftest import by_meaning, dowse, home, notes
+from front.test_advice import Patient
+
+__all__ = ["by_meaning", "dowse", "home", "notes"]  # fixtures
+
+
+@pytest.fixture
+def patient(home: Path, notes: Path, dowse: Dowse) -> Patient:  # noqa: ARG001  (fixtures)
+    return Patient(home, dowse)
+
+
+def test_what_doctor_calls_sound_gives_the_right_answers(
+    patient: Patient, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
+) -> None:
+    """Bits of the database are flipped: each is found, or does not matter."""
+    chance, tries = random.Random(10), rounds(8, 300)
+    wrong: list[object] = []
+    found = 0
+    for _ in range(tries):
+        patient.recover()
+        file = patient.folder / "index/index.db"
+        content = bytearray(file.read_bytes())
+        bit = chance.randrange(8 * len(content))
+        content[bit // 8] ^= 1 << bit % 8
+        file.write_bytes(content)
+        followed = patient.treat()
+        found += bool(followed)
+        if left := patient.findings() or patient.differences():
+            wrong.append((bit, followed, left))
+    tally("bits flipped in the database", tries)
+    tally("of which doctor found, and its advice repaired", found)
+    assert wrong == []

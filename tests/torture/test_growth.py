@@ -1,0 +1,47 @@
+"""Four times the text takes about four times as long, whatever the text repeats."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from document_patterns import FRAMED, PATTERNS, filled
+from document_work import WORK
+
+SIZE = 12_000  # characters
+NOTICEABLE = 0.15  # seconds of the longer text; less than that is noise
+MOST = 8.0  # 4 is linear, 16 is quadratic
+
+CASES = [(step, unit, frame) for step in WORK for unit, frame in dict.fromkeys(PATTERNS + FRAMED)]
+
+
+def took(work: Callable[[str], None], text: str) -> float:
+    start = time.process_time()
+    work(text)
+    return time.process_time() - start
+
+
+def growth(work: Callable[[str], None], unit: str, frame: str) -> float:
+    """How many times longer four times the text takes; 0 when that is too quick to tell."""
+    short, long = (filled(unit, frame, size) for size in (SIZE, 4 * SIZE))
+    if took(work, long) < NOTICEABLE:
+        return 0.0
+    return min(took(work, long) for _ in range(3)) / min(took(work, short) for _ in range(5))
+
+
+@pytest.mark.parametrize("step", WORK)
+def test_four_times_the_text_takes_about_four_times_as_long(
+    step: str, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
+) -> None:
+    cases = [(unit, frame) for name, unit, frame in CASES if name == step]
+    tried = cases[:: rounds(2, 1)]
+    grown = {case: growth(WORK[step], *case) for case in tried}
+    worst = max(grown, key=lambda case: grown[case])
+
+    tally(
+        f"patterns tried on {step}; the worst growth for four times the text",
+        f"{len(tried)}; {grown[worst]:.1f}",
+    )
+    assert grown[worst] < MOST, worst

@@ -1,0 +1,144 @@
+"""The worst files known, each indexed by `dowse index` in a process of its own.
+
+Without a model: its own memory is the same for every file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from command_line import DOWSE
+from worst_documents import NAMED, WORST
+
+MOST_MEMORY = 400.0  # MB
+MOST_TIMES = 10.0  # the size of the file
+FLOOR = 1_000_000  # bytes of an index, however small the file
+FULL = 9_900_000  # bytes: just under the size that is read
+
+# A process counts the memory of the one that starts it, and pytest may be large.
+_LAUNCHER = """
+import json, os, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+seconds = usage.ru_utime + usage.ru_stime
+kilobytes = usage.ru_maxrss / (1024 if sys.platform == "darwin" else 1)
+result = {"code": os.waitstatus_to_exitcode(status), "memory": kilobytes / 1024, "seconds": seconds}
+print("\\n" + json.dumps(result), file=sys.stderr)
+"""
+
+
+class Cost(NamedTuple):
+    """What indexing a file took."""
+
+    name: str
+    code: int
+    memory: float  # MB at the peak
+    seconds: float  # computed
+    times: float  # size of the index, in times of the file's
+    report: dict[str, object]
+
+
+def index(folder: Path, name: str, text: str) -> Cost:
+    """Indexes a folder with one file."""
+    vault, data = folder / "vault", folder / "data"
+    vault.mkdir(parents=True)
+    size = (vault / "a.md").write_bytes(text.encode())
+    own = {f"DOWSE_{kind}_DIR": str(folder / kind.lower()) for kind in ("CONFIG", "DATA", "CACHE")}
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", _LAUNCHER, DOWSE, "index", str(vault), "--json"],
+        env=os.environ | own | {"DOWSE_EMBED_PROVIDER": "none"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        timeout=600,
+    )
+    measured = json.loads(done.stderr.decode().strip().rpartition("\n")[2])
+    taken = sum(path.stat().st_size for path in data.rglob("*") if path.is_file())
+    return Cost(
+        name,
+        measured["code"],
+        measured["memory"],
+        measured["seconds"],
+        max(0, taken - FLOOR) / size,
+        json.loads(done.stdout) if done.stdout else {},
+    )
+
+
+def check(cost: Cost) -> None:
+    assert cost.code == 0, cost
+    assert cost.memory < MOST_MEMORY, cost
+    assert cost.times < MOST_TIMES, cost
+
+
+def tell(costs: list[Cost], tally: Callable[[str, object], None]) -> None:
+    for what, key in (("MB", "memory"), ("times the file", "times"), ("seconds", "seconds")):
+        worst = max(costs, key=lambda cost: getattr(cost, key))
+        figure = f"{getattr(worst, key):.1f} {what} ({worst.name})"
+        tally(f"worst of {len(costs)} files: {key}", figure)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_files_that_broke_dowse(
+    name: str,
+    tmp_path: Path,
+    rounds: Callable[[int, int], int],
+    tally: Callable[[str, object], None],
+) -> None:
+    make, full = NAMED[name]
+    cost = index(tmp_path, name, make(min(full, rounds(1_000_000, full))))
+
+    tell([cost], tally)
+    check(cost)
+
+
+def test_all_worst_files(
+    tmp_path: Path, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
+) -> None:
+    names = list(WORST)[:: rounds(12, 1)]
+    costs = []
+    for name in names:
+        costs.append(index(tmp_path / name, name, WORST[name](rounds(200_000, 2_000_000))))
+        check(costs[-1])
+
+    tell(costs, tally)
+
+
+HEAVIEST = [
+    "prose with one wide character", "paragraphs", "distinct short words", "Chinese on one line",
+    "nested headings", "wikilinks", "a long description", "one long fence",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HEAVIEST)
+def test_the_heaviest_files_of_the_largest_size(
+    name: str,
+    tmp_path: Path,
+    rounds: Callable[[int, int], int],
+    tally: Callable[[str, object], None],
+) -> None:
+    cost = index(tmp_path, name, WORST[name](rounds(100_000, FULL)))
+
+    tell([cost], tally)
+    check(cost)
+
+
+def test_what_was_cut_is_reported(tmp_path: Path) -> None:
+    cost = index(tmp_path, "tag", f"#{'a/' * 200}a and some text\n")
+
+    assert cost.code == 0
+    assert cost.report["left_out"] == [
+        {
+            "id": "a.md",
+            "reason": "Line 1: the tag has more than 100 characters or 10 levels and was ignored; "
+            "shorten it to have it found.",
+            "whole": False,
+        }
+    ]

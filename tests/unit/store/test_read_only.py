@@ -1,0 +1,174 @@
+"""Reading needs no writing: on a read-only file system, on a full disk, beside a dead writer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from documents import STAMP, PlainAnalyzer, batch, make_document
+from dowse.store.embedded.store import EmbeddedStore
+
+_TESTS = str(Path(__file__).parents[2])
+_COUNT = 30
+
+_SEARCH = f"""
+import sys; sys.path.insert(0, {_TESTS!r})
+from pathlib import Path
+from documents import PlainAnalyzer, vector_of
+from dowse.store.embedded.store import EmbeddedStore
+store = EmbeddedStore(Path(sys.argv[1]), PlainAnalyzer())
+for _ in range(2):
+    with store.read() as reading:
+        print(len(reading.keyword(["text"], 100)), len(reading.nearest(vector_of("x"), 100)))
+store.close()
+"""
+
+_WRITE = f"""
+import sys; sys.path.insert(0, {_TESTS!r})
+from pathlib import Path
+from documents import PlainAnalyzer, batch, make_document
+from dowse.errors import DowseError
+from dowse.store.embedded.store import EmbeddedStore
+store = EmbeddedStore(Path(sys.argv[1]), PlainAnalyzer())
+try:
+    with store.write() as writing:
+        writing.apply(batch(make_document("new.md", "new text")))
+except DowseError as error:
+    print("told:", error)
+"""
+
+_KILLED = f"""
+import os, sys; sys.path.insert(0, {_TESTS!r})
+from pathlib import Path
+from documents import PlainAnalyzer, batch, make_document
+from dowse.store.embedded.store import EmbeddedStore
+store = EmbeddedStore(Path(sys.argv[1]), PlainAnalyzer())
+with store.write() as writing:
+    writing.apply(batch(make_document("last.md", "text of the last batch")))
+    os._exit(9)
+"""
+
+
+def _no_file_grows() -> None:
+    import resource  # noqa: PLC0415  (in the child)
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # every write then fails, as on a full disk
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def _run(code: str, folder: Path, before: Callable[[], None] | None = None) -> tuple[str, str]:
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", code, str(folder)],
+        preexec_fn=before,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.stdout, done.stderr
+
+
+def _run_mounted_read_only(code: str, folder: Path) -> tuple[str, str]:
+    """Runs a child that sees the folder on a read-only file system; skips where that cannot be."""
+    script = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" || exit 77; exec "${@:2}"'
+    command = ["unshare", "--mount", "bash", "-c", script, "bash", folder]
+    if shutil.which("unshare") is None or os.geteuid() != 0:
+        pytest.skip("only root can mount a folder read-only")
+    done = subprocess.run(
+        [*map(str, command), sys.executable, "-B", "-c", code, str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    if done.returncode == 77 or "unshare failed" in done.stderr:
+        pytest.skip("a folder cannot be mounted read-only here")
+    return done.stdout, done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "index"
+    store = EmbeddedStore(folder, PlainAnalyzer())
+    with store.write() as writing:
+        writing.start(STAMP)
+        writing.apply(batch(*(make_document(f"{n}.md", f"text {n}") for n in range(_COUNT))))
+    store.close()
+    return folder
+
+
+def _names(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+
+
+def test_a_read_only_file_system_can_be_searched(folder: Path) -> None:
+    before = _names(folder)
+    out, err = _run_mounted_read_only(_SEARCH, folder)
+    assert out == f"{_COUNT} {_COUNT}\n" * 2, err
+    assert _names(folder) == before
+
+
+def test_a_read_only_file_system_can_be_searched_after_its_writer_was_killed(folder: Path) -> None:
+    _run(_KILLED, folder)
+    assert (folder / "index.db-wal").stat().st_size
+    out, err = _run_mounted_read_only(_SEARCH, folder)
+    assert out == f"{_COUNT + 1} {_COUNT + 1}\n" * 2, err
+
+
+def test_a_log_that_cannot_be_read_is_told(folder: Path) -> None:
+    _run(_KILLED, folder)
+    (folder / "index.db-shm").unlink()
+    out, err = _run_mounted_read_only(_SEARCH, folder)
+    assert out == ""
+    assert "copy the folder to where it can be written" in err
+
+
+def test_a_read_only_file_system_cannot_be_written_and_says_so(folder: Path) -> None:
+    out, err = _run_mounted_read_only(_WRITE, folder)
+    assert out.startswith("told: "), err
+    assert "Check its permissions" in out
+
+
+def test_a_full_disk_can_be_searched(folder: Path) -> None:
+    out, err = _run(_SEARCH, folder, _no_file_grows)
+    assert out == f"{_COUNT} {_COUNT}\n" * 2, err
+
+
+def test_a_full_disk_cannot_be_written_and_the_index_stays_whole(folder: Path) -> None:
+    out, err = _run(_WRITE, folder, _no_file_grows)
+    assert out.startswith("told: "), err
+    assert "space" in out
+    store = EmbeddedStore(folder, PlainAnalyzer())
+    assert store.check() == []
+    with store.read() as reading:
+        assert reading.counts().documents == _COUNT
+    store.close()
+
+
+def test_a_frozen_reading_notices_a_writer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = (EmbeddedStore(folder, PlainAnalyzer()) for _ in range(2))
+    from dowse.errors import Locked  # noqa: PLC0415
+    from dowse.store.embedded.database import Connections  # noqa: PLC0415
+
+    monkeypatch.setattr(reader._connections, "_open", reader._connections._open_frozen)
+    assert isinstance(reader._connections, Connections)
+
+    def read_while_somebody_writes() -> None:
+        with reader.read() as reading:
+            assert reading.counts().documents == _COUNT
+            with writer.write() as writing:
+                writing.apply(batch(make_document("new.md", "new text")))
+            writer.close()  # which moves the log into the database
+
+    with pytest.raises(Locked, match="Run the command again"):
+        read_while_somebody_writes()
+    with reader.read() as reading:
+        assert reading.counts().documents == _COUNT + 1
+    reader.close()
