@@ -74,8 +74,12 @@ class _ReferenceReader:
         if place.quoted:
             prose = _QUOTE_MARKS.sub(lambda marks: " " * len(marks[0]), prose)
         inline = read_inline(prose, self._definitions)
-        found = [*self._markdown_links(inline), *self._wikilinks(prose, inline)]
-        found += [*_tags(prose, inline), *_comment_marks(prose, inline)]
+        found: list[tuple[int, Link | str | None]] = [
+            *self._markdown_links(inline),
+            *self._wikilinks(prose, inline),
+            *_tags(prose, inline),
+            *_comment_marks(prose, inline),
+        ]
         for offset, item in sorted(found, key=lambda each: each[0]):
             self.found.take(place.start + offset, item, self._lines)
         for offset in inline.unread[:1]:
