@@ -21,5 +21,10 @@ def load(source: SourceFile, options: ReadOptions) -> SourceText:
     kind = kind_of(source.id.rpartition("/")[2]) or TEXT
     data = read_regular(source.path, options.limit(kind))
     text = decode(data) if kind == TEXT else convert(data, kind, options.convert_seconds)
+    if len(text) > options.max_bytes:  # a small file can unpack to a text of any size
+        raise Unreadable(
+            f"Its text has {len(text):,} characters, the limit is {options.max_bytes:,}; split it, "
+            "or raise read.max_bytes in the settings."
+        )
     text, secrets = redact(text, options.redact)
     return SourceText(text, hashlib.sha256(data).hexdigest(), secrets)

@@ -199,3 +199,14 @@ def test_files_are_opened_for_reading_only(write: Write, monkeypatch: pytest.Mon
     text_of(source)
     assert flags
     assert not any(how & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC) for how in flags)
+
+
+def test_a_file_that_is_converted_to_a_very_long_text_is_left_out(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(load.__globals__, "convert", lambda *_: "x" * 1001)
+    source = write(b"small", "a.csv")
+
+    with pytest.raises(Unreadable, match="Its text has 1,001 characters, the limit is 1,000"):
+        load(source, ReadOptions(max_bytes=1000))
+    assert len(load(source, ReadOptions(max_bytes=1001)).text) == 1001

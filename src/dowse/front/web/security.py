@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dowse.front.web.answers import refusal
+from dowse.front.web.peers import is_another_user
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -39,10 +40,11 @@ SECURITY_HEADERS: Mapping[str, str] = {
 """What every answer carries."""
 
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-# What needs the token; the page itself holds nothing to hide.
+# What needs the token, or the owner's own user; the page itself holds nothing to hide.
 _SECRET = ("/api/", "/mcp", "/ready", "/metrics")
 _OPEN = frozenset({"/api/v1/healthz", "/health"})
 _HOST = re.compile(r"(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[0-9A-Za-z_.-]+))(?::[0-9]{0,5})?")
+_FOR_OTHERS = "Its owner can let others in with: dowse serve --token-file FILE"
 _STREAMS = "/mcp"  # may stay open as long as its client wishes
 
 
@@ -75,6 +77,10 @@ class Door:
         machine = socket.gethostname().lower()
         own |= {machine, f"{machine}.local", "localhost"}
         return name in own or _is_address(name)
+
+
+def _is_secret(path: str) -> bool:
+    return path.startswith(_SECRET) and path not in _OPEN
 
 
 def is_local(host: str) -> bool:
@@ -124,18 +130,20 @@ class Guard:
             return 403, "Pages from elsewhere may not ask this server.", "Open its own page."
         if too_much := _excess(scope, headers, limits):
             return too_much
-        if self._needs_token(scope) and not self._has_token(headers):
+        return self._stranger(scope, headers) if _is_secret(scope["path"]) else None
+
+    def _stranger(self, scope: Scope, headers: Headers) -> tuple[int, str, str] | None:
+        """The refusal of those who may not see what is in the index."""
+        if self._door.token and not self._has_token(headers):
             return 401, "The token is missing or wrong.", "Send: Authorization: Bearer TOKEN"
+        if not self._door.token and is_another_user(scope.get("client"), scope.get("server")):
+            return 403, "This server is for another user of this machine.", _FOR_OTHERS
         return None
 
     @property
     def _called(self) -> str:
         own = "127.0.0.1 or localhost" if is_local(self._door.host) else "its address"
         return f"Use {own}, or allow a name with: dowse serve --name NAME"
-
-    def _needs_token(self, scope: Scope) -> bool:
-        path = scope["path"]
-        return bool(self._door.token) and path.startswith(_SECRET) and path not in _OPEN
 
     def _has_token(self, headers: Headers) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
