@@ -12,17 +12,16 @@ from typing import Any, Self
 from dowse.errors import NotFound, StampMismatch
 from dowse.flow import (
     Explanation,
-    Found,
-    Kit,
     KnownWords,
     LinkGraph,
     Related,
-    Searching,
+    Retrieved,
     explain,
-    find,
     find_related,
     rank_documents,
+    retrieve_only,
     run_search,
+    start_search,
     whole_graph,
     with_answer,
 )
@@ -30,7 +29,9 @@ from dowse.ports import Reading
 from dowse.projects import Project
 from dowse.read import path_of
 from dowse.references import Passage, find_passage
+from dowse.refine.rerank import RerankOptions
 from dowse.retrieve import Filters
+from dowse.search_state import SearchParts, SearchState
 from dowse.settings import Settings, change_recipe
 from dowse.stamp import WantedStamp, takes_vectors, wanted_stamp
 from dowse.types import (
@@ -117,10 +118,10 @@ class Asking:
 
     def find(
         self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
-    ) -> Found:
+    ) -> Retrieved:
         """What every strategy finds, to be fused in one way or another."""
         with self._searching(query, filters, changes) as search:
-            return find(search)
+            return retrieve_only(search)
 
     def related(self, reference: str, limit: int = 10, *, here: Path | None = None) -> Related:
         """What belongs to a document: by links, by community, by meaning."""
@@ -148,19 +149,19 @@ class Asking:
     @contextmanager
     def _searching(
         self, query: str, filters: Filters, changes: Mapping[str, Any]
-    ) -> Iterator[Searching]:
+    ) -> Iterator[SearchState]:
         recipe, parts = change_recipe(self.settings, changes), self._parts
         with self._reading() as (reading, has_vectors):
-            kit = Kit(
+            state_parts = SearchParts(
                 reading,
                 parts.analyzer,
                 parts.embedder if has_vectors else None,
-                parts.reranker(recipe.rerank.model),
-                self._words,
+                parts.reranker(recipe.of(RerankOptions).model),
+                self._words.of,
                 self.project.named_roots,
                 time.time(),
             )
-            search = Searching(query, recipe, kit, filters.conditions())
+            search = start_search(query, recipe, state_parts, filters.conditions())
             if parts.embedder and not has_vectors:
                 search.notices.append(
                     f"Ranked by words alone: the index has no vectors. {self._rebuild}"

@@ -15,11 +15,11 @@ from typing import Any, Self, TypedDict, Unpack
 from dowse.asking import NOTHING
 from dowse.engine import Engine, Status
 from dowse.errors import NotFound, UsageError
-from dowse.flow import Explanation, IndexReport, LinkGraph, Mode, Related
+from dowse.flow import Explanation, IndexReport, LinkGraph, Related
 from dowse.locations import Locations, locations
 from dowse.projects import Project
 from dowse.references import Passage
-from dowse.retrieve import Filters
+from dowse.retrieve import Filters, Mode
 from dowse.settings import SHORT_NAMES
 from dowse.types import Announce, DocumentEntry, Response, silent
 from dowse.workspace import Workspace
@@ -32,7 +32,7 @@ class Asking(TypedDict, total=False):
     """What can be said about a search beside the query; what is left out, the settings decide."""
 
     n: int  # how many results
-    mode: Mode  # hybrid, keyword, semantic, code or hyde
+    mode: Mode  # which strategies rank
     tags: Some  # all of these, or tags below them
     path: Some  # the document's id begins with one of these
     category: Some  # one of these

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 
 from dowse.errors import BadSettings
 
 Value = float | str | bool
 
-_RANK_FUSION: dict[str, Value] = {
-    "fuse.method": "rrf",
-    "fuse.rrf_k": 60.0,
-    "fuse.semantic": 1.0,
-    "fuse.keyword": 1.0,
-    "fuse.code": 1.0,
-    "fuse.graph": 0.5,
-    "gather.share": 0.0,
-    "readable.enabled": False,
-}
+_RANK_FUSION: dict[str, Value] = {"fuse.method": "rrf", "fuse.rrf_k": 60.0}
 
-# How much the two systems let fields weigh beside the text.
+# The weights that the two systems give to fields, compared with the text.
 _FIELDS: dict[str, Value] = {
     "keyword.title": 3.0,
     "keyword.headers": 2.5,
@@ -34,7 +26,7 @@ PRESETS: Mapping[str, Mapping[str, Value]] = {
     "general": {"fuse.semantic": 1.0, "fuse.keyword": 1.0, "recency.bias": 0.5},
     # Exact names matter more than paraphrases.
     "api-reference": {"fuse.semantic": 0.8, "fuse.keyword": 1.5, "recency.bias": 0.3},
-    # Meaning and what is on the desk now matter more than words.
+    # Meaning and recent changes matter more than words.
     "personal-notes": {"fuse.semantic": 1.3, "fuse.keyword": 0.7, "recency.bias": 0.8},
     # Old papers are as good as new ones.
     "research-papers": {"fuse.semantic": 1.5, "fuse.keyword": 0.5, "recency.bias": 0.0},
@@ -44,29 +36,19 @@ PRESETS: Mapping[str, Mapping[str, Value]] = {
         **_FIELDS,
         "search.top_n": 5,
         "search.top_k": 0,
-        "classify.enabled": False,
         "expand.enabled": True,
-        "code.enabled": False,
         "graph.enabled": True,
         "graph.depth": 1,
-        "community.enabled": False,
-        "dynamic_weights.enabled": False,
         "recency.bias": 0.5,
         "calibrate.enabled": True,
         "calibrate.method": "sigmoid",
         "calibrate.midpoint": 0.0,  # the fusion's own: 0.035 and 150 for k = 60
         "calibrate.steepness": 0.0,
-        "threshold.min_confidence": 0.0,
         "exact_dedup.enabled": True,
         "near_dedup.enabled": True,
         "near_dedup.similarity": 0.7,
-        "semantic_dedup.enabled": False,
-        "diversity.mmr": False,
-        "diversity.max_chunks_per_doc": 0,
-        "rerank.enabled": False,
-        "parents.enabled": False,
     },
-    # The vector and keyword engines side by side, thirty candidates each, as it came.
+    # The vector engine and the keyword engine, thirty candidates each, as it came.
     "seed-b": {
         **_RANK_FUSION,
         **_FIELDS,
@@ -75,31 +57,35 @@ PRESETS: Mapping[str, Mapping[str, Value]] = {
         "chunk.fixed_overlap": 200,
         "search.top_n": 10,
         "search.top_k": 30,
-        "classify.enabled": False,
-        "expand.enabled": False,
-        "code.enabled": False,
-        "graph.enabled": False,
-        "community.enabled": False,
-        "dynamic_weights.enabled": False,
-        "recency.bias": 0.0,
-        "calibrate.enabled": False,
-        "threshold.min_confidence": 0.0,
-        "exact_dedup.enabled": False,
-        "near_dedup.enabled": False,
-        "semantic_dedup.enabled": False,
-        "diversity.mmr": False,
-        "diversity.max_chunks_per_doc": 0,
-        "rerank.enabled": False,
-        "parents.enabled": False,
     },
 }
-"""The settings of each preset, by its name."""
+"""What each preset sets, by its name; `preset_values` adds what follows from the tables."""
+
+_ALL_ELSE_OFF = {"seed-a", "seed-b"}  # stages that those systems did not have must not run
 
 
 def preset_values(name: str) -> Mapping[str, Value]:
-    """The settings of a preset; raises `BadSettings` when there is none of that name."""
-    try:
-        return PRESETS[name]
-    except KeyError:
-        known = ", ".join(PRESETS)
-        raise BadSettings(f"There is no preset {name!r}.", f"Known: {known}.") from None
+    """All settings of a preset; raises `BadSettings` when there is none of that name."""
+    if name not in PRESETS:
+        raise BadSettings(f"There is no preset {name!r}.", f"Known: {', '.join(PRESETS)}.")
+    return {**(_everything_off() if name in _ALL_ELSE_OFF else {}), **PRESETS[name]}
+
+
+@cache
+def _everything_off() -> Mapping[str, Value]:
+    """Every stage and strategy that can be off is off; the others have their usual weights."""
+    return dict(_switched_off())
+
+
+def _switched_off() -> Iterator[tuple[str, Value]]:
+    # Names of presets are listed by doors that must not wait for the stages to load.
+    from dowse.flow import SEARCH_FLOW  # noqa: PLC0415
+    from dowse.retrieve import STRATEGIES  # noqa: PLC0415
+
+    for strategy in STRATEGIES:
+        yield f"fuse.{strategy.name}", strategy.weight
+        if strategy.options is not None:
+            yield f"{strategy.name}.enabled", False
+    for stage in SEARCH_FLOW:
+        for option, value in stage.off.items():
+            yield f"{stage.name}.{option}", value

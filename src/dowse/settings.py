@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -28,10 +28,11 @@ from dowse.embed import EmbedOptions
 from dowse.errors import BadSettings
 from dowse.flow.recipe import Recipe
 from dowse.present import AnswerOptions
-from dowse.presets import preset_values
+from dowse.presets import PRESETS, preset_values
 from dowse.read import ReadOptions
+from dowse.retrieve import Mode, modes_explained
 
-_PRESET = "search.preset"
+_MODE, _PRESET = "search.mode", "search.preset"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,9 @@ SHORT_NAMES: Mapping[str, str] = {
 """What every door calls the settings that are chosen most often."""
 
 
+_CHOICES: Mapping[str, Any] = {_MODE: Mode, _PRESET: Literal[("", *PRESETS)]}
+
+
 @cache
 def known_settings() -> dict[str, Setting]:
     """Every setting there is, by full name."""
@@ -94,7 +98,9 @@ def known_settings() -> dict[str, Setting]:
         plain = get_type_hints(options)
         for one in dataclasses.fields(options):
             hint, name = declared(options)[one.name], f"{section}.{one.name}"
-            found[name] = Setting(name, plain[one.name], one.default, meaning(hint), hint)
+            kind = _CHOICES.get(name, plain[one.name])
+            said = f"{meaning(hint)} {modes_explained()}" if name == _MODE else meaning(hint)
+            found[name] = Setting(name, kind, one.default, said, hint)
     return found
 
 
@@ -177,9 +183,15 @@ def check_value(name: str, value: object, origin: str) -> object:
         problem = complaint(setting.declared, converted)
     if problem:
         raise BadSettings(
-            f"{origin}: {name} = {shown(value)} {problem}.", f"It means: {setting.meaning}"
+            f"{origin}: {name} = {shown(value)} {problem}.",
+            f"It means: {setting.meaning}{_choices(setting.type)}",
         )
     return converted
+
+
+def _choices(kind: Any) -> str:
+    named = ", ".join(filter(None, map(str, get_args(kind)))) if get_origin(kind) is Literal else ""
+    return named and f" Known: {named}."
 
 
 def read_file(path: Path, ignored: Sequence[str] = ()) -> Layer:

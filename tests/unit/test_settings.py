@@ -163,3 +163,14 @@ def test_what_a_search_cannot_change_is_told_with_the_place_where_it_belongs() -
         change_recipe(Settings(), {"answer.sentences": 1})
     with pytest.raises(BadSettings, match="a setting of the index"):
         change_recipe(Settings(), {"chunk.overlap": 1})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("search.preset", "nope"), ("search.preset", ["a"]), ("search.mode", "nope")],
+)
+def test_a_refused_choice_names_the_file_and_the_choices(name: str, value: object) -> None:
+    known = {"search.preset": "general, api-reference", "search.mode": "hybrid, semantic"}[name]
+
+    with pytest.raises(BadSettings, match=rf"^a\.toml: {name} .* Known: {known}"):
+        combine([Layer("a.toml", {name: value})])

@@ -1,8 +1,8 @@
-"""What each stage and strategy is worth: all of them switched the other way, one at a time."""
+"""What each stage and strategy is worth: each is switched the other way, one at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -10,34 +10,16 @@ from dowse.evaluate.compare import compare
 from dowse.evaluate.measures import Measures, mean, measure_queries
 from dowse.evaluate.records import Collection, Run
 from dowse.evaluate.report import latency
-from dowse.flow import Recipe
+from dowse.flow import SEARCH_FLOW, Recipe
+from dowse.retrieve import STRATEGIES
 
 BASELINE = "as set"
 """The variant that the others are compared with: the settings as they hold."""
 
-_SWITCHES = {
-    "classify": "classify.enabled",
-    "expand": "expand.enabled",
-    "code": "code.enabled",
-    "graph": "graph.enabled",
-    "readable": "readable.enabled",
-    "community": "community.enabled",
-    "dynamic weights": "dynamic_weights.enabled",
-    "exact dedup": "exact_dedup.enabled",
-    "near dedup": "near_dedup.enabled",
-    "semantic dedup": "semantic_dedup.enabled",
-    "rerank": "rerank.enabled",
-}
-_NEED_VECTORS = {"expand.enabled", "semantic_dedup.enabled", "diversity.mmr", "rerank.enabled"}
-_GATHER = 0.5  # the share that it is switched on with
-
-_ALTERNATIVES: Mapping[str, Mapping[str, Any]] = {
+_FUSION: Mapping[str, Mapping[str, Any]] = {
     "fuse: ceiling": {"fuse.method": "convex", "fuse.normalise": "ceiling"},
     "fuse: min-max": {"fuse.method": "convex", "fuse.normalise": "minmax"},
     "fuse: RRF k = 60": {"fuse.method": "rrf", "fuse.rrf_k": 60.0},
-    "keyword alone": {"search.mode": "keyword"},
-    "semantic alone": {"search.mode": "semantic"},
-    "code alone": {"search.mode": "code"},
 }
 # Choosing passages that differ shows only where few are chosen.
 _FEW: Mapping[str, Mapping[str, Any]] = {
@@ -54,11 +36,12 @@ class Variant:
 
     name: str
     changes: Mapping[str, Any]  # to the settings, by their full names
+    needs_vectors: bool = False  # without vectors it would do nothing
 
 
 @dataclass(frozen=True, slots=True)
 class AblationRow:
-    """What one variant came to, beside the settings as they hold."""
+    """What one variant measured, compared with the settings as they hold."""
 
     variant: Annotated[str, "What is different."]
     changes: Annotated[Mapping[str, Any], "The settings that make the difference."]
@@ -68,21 +51,23 @@ class AblationRow:
     p50: Annotated[float | None, "Seconds that half of the searches took at most."]
     difference: Annotated[float, "Of nDCG@10 to the settings as they hold."]
     p: Annotated[float, "How often chance alone gives as large a difference, either way."]
-    notices: Annotated[tuple[str, ...], "What searching so could not do."]
+    notices: Annotated[tuple[str, ...], "What the variant could not do."]
 
 
 def ablations(recipe: Recipe, *, by_meaning: bool = True) -> tuple[Variant, ...]:
     """The settings as they hold, then every stage and strategy switched the other way alone.
 
-    At last come a few passages only, chosen in several ways: only there choosing makes a
-    difference. Without vectors, what needs them is left out.
+    The last variants return a few passages only, chosen in several ways: only there choosing makes
+    a difference. Without vectors, what needs them is left out.
     """
-    switched = [_switched(recipe, name, setting) for name, setting in _SWITCHES.items()]
-    others = [Variant(name, changes) for name, changes in _ALTERNATIVES.items()]
-    variants = [*switched, _gather(recipe), *_without_threshold(recipe), *others]
+    fusion = [Variant(name, changes) for name, changes in _FUSION.items()]
+    variants = [*_switched(recipe), *fusion, *_alone()]
     differing = [one for one in variants if not _holds(recipe, one.changes)]
-    few = [Variant(name, {**changes, "search.top_n": 10}) for name, changes in _FEW.items()]
-    usable = [one for one in [*differing, *few] if by_meaning or not _needs_vectors(one)]
+    few = [
+        Variant(name, {**changes, "search.top_n": 10}, needs_vectors=changes["diversity.mmr"])
+        for name, changes in _FEW.items()
+    ]
+    usable = [one for one in [*differing, *few] if by_meaning or not one.needs_vectors]
     return (Variant(BASELINE, {}), *usable)
 
 
@@ -126,31 +111,34 @@ def _row(
     )
 
 
-def _switched(recipe: Recipe, name: str, setting: str) -> Variant:
-    is_on = bool(_value(recipe, setting))
-    return Variant(f"{'without' if is_on else 'with'} {name}", {setting: not is_on})
+def _switched(recipe: Recipe) -> Iterator[Variant]:
+    """Every strategy and stage that has a switch, switched the other way."""
+    for strategy in STRATEGIES:
+        if strategy.options is not None:
+            is_on = recipe.of(strategy.options).enabled
+            changes = {f"{strategy.name}.enabled": not is_on}
+            needs = strategy.uses == "vectors" and not is_on
+            yield Variant(f"{_other_way(is_on)} {strategy.name}", changes, needs)
+    for stage in SEARCH_FLOW:
+        if stage.options is not None and stage.off and stage.ablated:
+            is_on = stage.is_on(recipe.of(stage.options))
+            options = stage.off if is_on else stage.on
+            changes = {f"{stage.name}.{name}": value for name, value in options.items()}
+            name = f"{_other_way(is_on)} {stage.name.replace('_', ' ')}"
+            yield Variant(name, changes, stage.needs_vectors and not is_on)
 
 
-def _gather(recipe: Recipe) -> Variant:
-    is_on = recipe.gather.share > 0
-    name = f"{'without' if is_on else 'with'} gather"
-    return Variant(name, {"gather.share": 0.0 if is_on else _GATHER})
+def _other_way(is_on: bool) -> str:
+    return "without" if is_on else "with"
 
 
-def _without_threshold(recipe: Recipe) -> list[Variant]:
-    has_one = recipe.threshold.min_confidence != 0
-    return [Variant("without threshold", {"threshold.min_confidence": 0.0})] if has_one else []
+def _alone() -> Iterator[Variant]:
+    """Every strategy that can rank alone, alone."""
+    for one in STRATEGIES:
+        if one.alone:
+            yield Variant(f"{one.name} alone", {"search.mode": one.name}, one.uses == "vectors")
 
 
 def _holds(recipe: Recipe, changes: Mapping[str, Any]) -> bool:
-    return all(_value(recipe, setting) == value for setting, value in changes.items())
-
-
-def _needs_vectors(variant: Variant) -> bool:
-    turned_on = {setting for setting, value in variant.changes.items() if value is True}
-    return bool(turned_on & _NEED_VECTORS) or variant.changes.get("search.mode") == "semantic"
-
-
-def _value(recipe: Recipe, setting: str) -> Any:
-    section, _, option = setting.partition(".")
-    return getattr(getattr(recipe, section), option)
+    """Whether nothing would change; so it is for a stage that is off and has no usual setting."""
+    return all(recipe.value(setting) == value for setting, value in changes.items())

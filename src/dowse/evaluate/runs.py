@@ -18,6 +18,7 @@ from dowse.asking import NO_FILTERS
 from dowse.engine import Engine
 from dowse.errors import Locked, NotFound, UsageError
 from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
+from dowse.refine.cuts import ThresholdOptions
 from dowse.retrieve import Filters
 from dowse.settings import change_recipe
 from dowse.types import Announce, Event, silent
@@ -73,7 +74,7 @@ def search_run(
         raise Locked(
             "Another process has changed the index while it was measured.", "Measure once more."
         )
-    least = change_recipe(engine.settings, usual).threshold.min_confidence
+    least = change_recipe(engine.settings, usual).of(ThresholdOptions).min_confidence
     return Run(name, found, seconds, confidence, _general(notices, len(queries)), least)
 
 

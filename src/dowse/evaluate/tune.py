@@ -25,7 +25,7 @@ from dowse.evaluate.measures import measure
 from dowse.evaluate.own import FEW
 from dowse.evaluate.records import JudgedQuery, OwnQuery
 from dowse.evaluate.ways import Changes, other_boosts, ways_to_fuse, with_boosts
-from dowse.flow import Found, Recipe
+from dowse.flow import Recipe, Retrieved
 from dowse.retrieve import Filters
 from dowse.settings import change_recipe
 from dowse.types import Announce, Event, silent
@@ -62,7 +62,7 @@ class Evidence:
     """What the strategies find for every question while the fields of a document weigh so."""
 
     boosts: Changes  # what of the keyword settings differs from the present ones
-    found: tuple[Found, ...]  # in the order of the questions
+    found: tuple[Retrieved, ...]  # in the order of the questions
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -224,7 +224,9 @@ def _parts(questions: Sequence[Question]) -> NDArray[np.int64]:
     return parts
 
 
-def _find(engine: Engine, questions: Sequence[Question], announce: Announce) -> tuple[Found, ...]:
+def _find(
+    engine: Engine, questions: Sequence[Question], announce: Announce
+) -> tuple[Retrieved, ...]:
     found = []
     for done, question in enumerate(questions):
         announce(Event("searching", done, len(questions), "queries"))

@@ -8,12 +8,21 @@ from itertools import product
 from typing import Any
 
 from dowse.flow import Recipe
+from dowse.retrieve import STRATEGIES
 from dowse.settings import Settings
 
 Changes = Mapping[str, Any]
 """Settings by their full names."""
 
-_MEANING = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # share of the semantic ranking beside keyword
+_MEANING = (
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+)  # share of the rankings by vectors; words have the rest
 _NORMALISE = ("ceiling", "minmax", "zscore")
 _GATHER = (0.0, 0.25, 0.5, 0.75)
 _BOOSTED = ("title", "headers", "keywords", "description", "tags")
@@ -32,12 +41,20 @@ def ways_to_fuse(settings: Recipe) -> Iterator[Changes]:
         way = {
             "fuse.method": "convex",
             "fuse.normalise": normalise,
-            "fuse.semantic": round(2 * meaning, 1),
-            "fuse.keyword": round(2 - 2 * meaning, 1),
+            **_weights(meaning),
             "gather.share": share,
         }
         if changed := _changed(settings, way):
             yield changed
+
+
+def _weights(meaning: float) -> dict[str, float]:
+    """Weights of the strategies that every hybrid search has; others keep theirs."""
+    always = [one for one in STRATEGIES if one.options is None]
+    return {
+        f"fuse.{one.name}": round(2 * meaning if one.uses == "vectors" else 2 - 2 * meaning, 1)
+        for one in always
+    }
 
 
 def other_boosts(settings: Settings) -> Iterator[Changes]:
@@ -56,9 +73,4 @@ def with_boosts(settings: Settings, changes: Changes) -> Settings:
 
 def _changed(settings: Recipe, wanted: Changes) -> Changes:
     """What of the wanted settings is not so yet."""
-    return {name: value for name, value in wanted.items() if _value(settings, name) != value}
-
-
-def _value(settings: Recipe, name: str) -> object:
-    section, _, option = name.partition(".")
-    return getattr(getattr(settings, section), option)
+    return {name: value for name, value in wanted.items() if settings.value(name) != value}

@@ -4,36 +4,33 @@
 """
 
 from dowse.flow.answering import with_answer
-from dowse.flow.candidates import Kit, Searching
 from dowse.flow.explain import Explanation, Fate, Standing, explain
-from dowse.flow.recipe import Mode, Recipe, SearchOptions
+from dowse.flow.recipe import Recipe
 from dowse.flow.related import LinkGraph, Neighbour, Related, find_related, whole_graph
+from dowse.flow.replay import Retrieved, retrieve_only
 from dowse.flow.report import IndexReport
-from dowse.flow.searching import SEARCH_FLOW, rank_documents, run_search
-from dowse.flow.trial import Found, find
+from dowse.flow.search_flow import SEARCH_FLOW
+from dowse.flow.searching import rank_documents, run_search, start_search
 from dowse.flow.words import KnownWords
 
 __all__ = [
     "SEARCH_FLOW",
     "Explanation",
     "Fate",
-    "Found",
     "IndexReport",
-    "Kit",
     "KnownWords",
     "LinkGraph",
-    "Mode",
     "Neighbour",
     "Recipe",
     "Related",
-    "SearchOptions",
-    "Searching",
+    "Retrieved",
     "Standing",
     "explain",
-    "find",
     "find_related",
     "rank_documents",
+    "retrieve_only",
     "run_search",
+    "start_search",
     "whole_graph",
     "with_answer",
 ]

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from dowse.errors import EmbedError, EndpointFailed
-from dowse.flow.candidates import Searching
 from dowse.ports import Writer
 from dowse.present import (
     AnswerOptions,
@@ -16,11 +15,12 @@ from dowse.present import (
     instructions_and_material,
     written_answer,
 )
+from dowse.search_state import SearchState
 from dowse.types import Answer, Response, Vector
 
 
 def with_answer(
-    search: Searching, response: Response, options: AnswerOptions, writer: Writer | None
+    search: SearchState, response: Response, options: AnswerOptions, writer: Writer | None
 ) -> Response:
     """The response of a search that has been run, with what it says to the question."""
     if not response.hits:
@@ -34,21 +34,23 @@ def with_answer(
     answer = extract_answer(
         response.hits,
         search.query.terms,
-        search.kit.analyzer.query_terms,
+        search.parts.analyzer.query_terms,
         _similarity(search),
         options,
     )
     return replace(response, answer=answer)
 
 
-def _write(search: Searching, response: Response, options: AnswerOptions, writer: Writer) -> Answer:
+def _write(
+    search: SearchState, response: Response, options: AnswerOptions, writer: Writer
+) -> Answer:
     asked = instructions_and_material(search.query.text, response.hits, options.context_chars)
     return written_answer(writer.write(*asked), response.hits, writer.name)
 
 
-def _similarity(search: Searching) -> Callable[[Sequence[str]], Sequence[float]] | None:
+def _similarity(search: SearchState) -> Callable[[Sequence[str]], Sequence[float]] | None:
     """How near sentences lie to the query; None without vectors."""
-    embedder, vector = search.kit.embedder, search.vector
+    embedder, vector = search.parts.embedder, search.vector
     if embedder is None or vector is None:
         return None
 

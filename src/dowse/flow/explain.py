@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dowse.flow.candidates import Candidate, Searching
-from dowse.flow.finding import run_strategy, strategies_wanted
+from dowse.retrieve.rankings import own_rankers
+from dowse.retrieve.strategies import Strategy
+from dowse.search_state import Candidate, SearchState
 from dowse.types import StoredChunk, Trace
 
 
@@ -54,7 +55,7 @@ class Explanation:
         return self.fates[0] if self.fates else None
 
 
-def explain(search: Searching, document_id: str) -> Explanation:
+def explain(search: SearchState, document_id: str) -> Explanation:
     """What became of a document in a search that has been run."""
     keys = search.reading.keys_of([document_id]).tolist()
     chunks = search.stored(keys)
@@ -63,7 +64,7 @@ def explain(search: Searching, document_id: str) -> Explanation:
     known = {one.stored.key: one for one in [*search.dropped, *search.candidates]}
     fates = [_fate(chunks[key], known.get(key), shown.get(key), standing[key]) for key in keys]
     entry = search.reading.document(document_id)
-    options = search.recipe.search
+    options = search.asked
     return Explanation(
         query=search.written,
         document=document_id,
@@ -72,24 +73,25 @@ def explain(search: Searching, document_id: str) -> Explanation:
         top_n=options.top_n,
         failed=_failed(search, set(keys)),
         fates=tuple(sorted(fates, key=_how_far)),
-        strategies=_able(search),
+        strategies=tuple(one.name for one in _able(search)),
         notices=tuple(search.notices),
     )
 
 
-def _able(search: Searching) -> tuple[str, ...]:
-    wanted = strategies_wanted(search) if search.has_words else ()
-    return wanted if search.vector is not None else tuple(s for s in wanted if s != "semantic")
+def _able(search: SearchState) -> tuple[Strategy, ...]:
+    """The strategies that can rank a chunk on their own."""
+    rankers = own_rankers(search) if search.has_words else ()
+    return tuple(one for one in rankers if search.vector is not None or one.uses != "vectors")
 
 
-def _standing(search: Searching, keys: set[int]) -> dict[int, tuple[Standing, ...]]:
+def _standing(search: SearchState, keys: set[int]) -> dict[int, tuple[Standing, ...]]:
     places: dict[int, list[Standing]] = {key: [] for key in keys}
     for strategy in _able(search):
         # All chunks are ranked, not only those that fulfil the conditions.
-        ranking = run_strategy(search.without_conditions(), strategy, max(1, search.reading.size))
+        ranking = strategy.rank(search.without_conditions(), max(1, search.reading.size), None)
         for rank, (key, score) in enumerate(ranking.scores, start=1):
             if key in places:
-                places[key].append(Standing(strategy, rank, score))
+                places[key].append(Standing(strategy.name, rank, score))
     return {key: tuple(found) for key, found in places.items()}
 
 
@@ -122,7 +124,7 @@ def _how_far(fate: Fate) -> tuple[int, float, int, int]:
     return 2, best, 0, fate.first_line
 
 
-def _failed(search: Searching, keys: set[int]) -> tuple[str, ...]:
+def _failed(search: SearchState, keys: set[int]) -> tuple[str, ...]:
     return tuple(
         condition.written
         for condition in search.conditions

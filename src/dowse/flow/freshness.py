@@ -8,7 +8,17 @@ from pathlib import Path
 
 from dowse.errors import NotFound
 from dowse.read import Root, path_of
+from dowse.search_state import SearchState
 from dowse.types import DocumentEntry, FileState
+
+
+def drop_deleted(search: SearchState) -> None:
+    """Leaves out what has been deleted since it was indexed."""
+    documents = {candidate.document for candidate in search.candidates}
+    gone = {document for document in documents if is_gone(search.parts.roots, document)}
+    if gone:
+        places = enumerate(search.candidates)
+        search.drop("fresh", {n: "its file is gone" for n, one in places if one.document in gone})
 
 
 def is_gone(roots: Sequence[Root], document_id: str) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from dowse.flow.candidates import Candidate, Searching
 from dowse.flow.freshness import is_stale
 from dowse.present import snippet
+from dowse.search_state import Candidate, SearchState
 from dowse.types import Edge, FileState, Hit
 
 
-def make_hits(search: Searching, candidates: Sequence[Candidate]) -> tuple[Hit, ...]:
+def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit, ...]:
     """The hits that stand for these candidates."""
     documents = {candidate.stored.document.id for candidate in candidates}
     edges = search.reading.links_of(documents) if documents else []
@@ -20,7 +20,7 @@ def make_hits(search: Searching, candidates: Sequence[Candidate]) -> tuple[Hit, 
 
 
 def _hit(
-    search: Searching,
+    search: SearchState,
     candidate: Candidate,
     edges: Sequence[Edge],
     files: Callable[[], Mapping[str, FileState]],
@@ -39,12 +39,14 @@ def _hit(
         last_line=shown.last_line,
         score=candidate.score,
         text=text,
-        snippet=snippet(candidate.stored.text, search.query.terms, search.kit.analyzer.query_terms),
+        snippet=snippet(
+            candidate.stored.text, search.query.terms, search.parts.analyzer.query_terms
+        ),
         modified=document.modified,
         tags=document.fields.tags,
         links_out=links_out,
         links_in=links_in,
-        stale=is_stale(search.kit.roots, document, files),
+        stale=is_stale(search.parts.roots, document, files),
         trace=candidate.trace,
     )
 

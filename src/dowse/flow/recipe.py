@@ -1,93 +1,61 @@
-"""How a query is to be answered: the options of every stage."""
+"""How a query is to be answered: the options of every stage and strategy, from their tables."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from dataclasses import Field, field, make_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from msgspec import Meta
+from dowse.flow.search_flow import SEARCH_FLOW
+from dowse.flow.stages import SearchStage
+from dowse.retrieve.strategies import STRATEGIES, Strategy
+from dowse.search_state import SearchOptions
 
-from dowse.bounds import NAME, check_bounds
-from dowse.fuse.options import (
-    CalibrateOptions,
-    CommunityOptions,
-    DynamicWeightsOptions,
-    FuseOptions,
-    GatherOptions,
-    RecencyOptions,
-)
-from dowse.refine.options import (
-    DiversityOptions,
-    ExactDedupOptions,
-    NearDedupOptions,
-    ParentsOptions,
-    RerankOptions,
-    SemanticDedupOptions,
-    ThresholdOptions,
-)
-from dowse.retrieve.classify import ClassifyOptions
-from dowse.retrieve.code import CodeOptions
-from dowse.retrieve.expand import ExpandOptions
-from dowse.retrieve.graph import GraphOptions
-from dowse.retrieve.semantic import ReadableOptions
-
-Mode = Literal["hybrid", "keyword", "semantic", "code", "hyde"]
-"""Which strategies rank."""
+Options = TypeVar("Options")
 
 
-@dataclass(frozen=True, slots=True)
-class SearchOptions:
-    """What a search hands out, and where it looks."""
+class Sections:
+    """Options by their section, which is a field, or by their class."""
 
-    mode: Annotated[
-        Mode,
-        "Which strategies rank: hybrid, or keyword, semantic or code alone;"
-        " hyde takes the query for an answer and finds texts like it.",
-    ] = "hybrid"
-    preset: Annotated[
-        str,
-        NAME,
-        "A named set of settings: general, api-reference, personal-notes, research-papers,"
-        " seed-a or seed-b; empty: none.",
-    ] = ""
-    top_n: Annotated[int, Meta(ge=1, le=10_000), "How many results at most, from 1."] = 5
-    top_k: Annotated[
-        int,
-        Meta(ge=0, le=100_000),
-        "Candidates per strategy, at least 10; 0 means max(10, 2 × top_n).",
-    ] = 0
-    fresh: Annotated[bool, "Leave out results whose file has been deleted since."] = True
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
-    def __post_init__(self) -> None:
-        """Rejects what no search could be run with."""
-        check_bounds(self, "search")
+    def of(self, kind: type[Options]) -> Options:
+        """The options of one class."""
+        options: Options = getattr(self, _SECTION_OF[kind])
+        return options
 
-    @property
-    def candidates(self) -> int:
-        """How many candidates each strategy hands over."""
-        return max(10, self.top_k or 2 * self.top_n)
+    def value(self, setting: str) -> Any:
+        """The value of a setting by its full name: `gather.share`."""
+        section, _, option = setting.partition(".")
+        return getattr(getattr(self, section), option)
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """The options of every stage of a search, in the order of the stages."""
+def _sections() -> Iterator[tuple[str, type[Any]]]:
+    yield "search", SearchOptions
+    rows: tuple[Strategy | SearchStage, ...] = (*STRATEGIES, *SEARCH_FLOW)
+    for row in rows:
+        if row.options is not None:
+            yield row.name, row.options
 
-    search: SearchOptions = field(default_factory=SearchOptions)
-    classify: ClassifyOptions = field(default_factory=ClassifyOptions)
-    expand: ExpandOptions = field(default_factory=ExpandOptions)
-    code: CodeOptions = field(default_factory=CodeOptions)
-    graph: GraphOptions = field(default_factory=GraphOptions)
-    readable: ReadableOptions = field(default_factory=ReadableOptions)
-    community: CommunityOptions = field(default_factory=CommunityOptions)
-    dynamic_weights: DynamicWeightsOptions = field(default_factory=DynamicWeightsOptions)
-    fuse: FuseOptions = field(default_factory=FuseOptions)
-    gather: GatherOptions = field(default_factory=GatherOptions)
-    recency: RecencyOptions = field(default_factory=RecencyOptions)
-    calibrate: CalibrateOptions = field(default_factory=CalibrateOptions)
-    threshold: ThresholdOptions = field(default_factory=ThresholdOptions)
-    exact_dedup: ExactDedupOptions = field(default_factory=ExactDedupOptions)
-    near_dedup: NearDedupOptions = field(default_factory=NearDedupOptions)
-    semantic_dedup: SemanticDedupOptions = field(default_factory=SemanticDedupOptions)
-    diversity: DiversityOptions = field(default_factory=DiversityOptions)
-    rerank: RerankOptions = field(default_factory=RerankOptions)
-    parents: ParentsOptions = field(default_factory=ParentsOptions)
+
+# The weights of fusion are added in a subclass of its options.
+_SECTION_OF = {kind: name for name, options in _sections() for kind in options.__mro__}
+
+if TYPE_CHECKING:
+
+    class Recipe(Sections):
+        """The options of a search; one section for each stage or strategy that has options."""
+
+        def __init__(self, **sections: Any) -> None: ...
+        def __getattr__(self, section: str) -> Any: ...
+
+else:
+    Recipe = make_dataclass(
+        "Recipe",
+        [(name, kind, field(default_factory=kind)) for name, kind in _sections()],
+        bases=(Sections,),
+        frozen=True,
+        slots=True,
+        namespace={"__module__": __name__, "__doc__": "The options of a search, by section."},
+    )

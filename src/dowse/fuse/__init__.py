@@ -1,14 +1,12 @@
-"""Rankings → one ranking, and a score that people can read."""
+"""Rankings → one ranking, and a score that people can read. A file per stage: options and rule."""
 
-from dowse.fuse.calibrate import calibrate
+from dowse.fuse.calibrate import FITS, Fit, calibrate, confidence, fit_of
 from dowse.fuse.community import community_multipliers
-from dowse.fuse.confidence import FITS, Fit, confidence, fit_of
-from dowse.fuse.convex import fuse_by_score
+from dowse.fuse.convex import Normalisation, fuse_by_score
+from dowse.fuse.dynamic_weights import dynamic_weights
 from dowse.fuse.gather import gathered
-from dowse.fuse.options import Normalisation
 from dowse.fuse.recency import recency_multiplier
 from dowse.fuse.rrf import fuse_by_rank
-from dowse.fuse.weights import dynamic_weights
 
 __all__ = [
     "FITS",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal
 
-from dowse.fuse.options import Normalisation
 from dowse.types import ChunkKey, Place, Ranking
+
+Normalisation = Literal["ceiling", "minmax", "zscore"]
+"""How the scores of a ranking are brought to a common scale."""
 
 
 def fuse_by_score(
@@ -35,7 +38,7 @@ def fuse_by_score(
 def _below_ceiling(scores: Sequence[float], ceiling: float) -> list[float]:
     """As parts of the most that there could be, so that a weak match stays weak.
 
-    Where nobody knows what that is, as parts of the best.
+    Where that is not known, as parts of the best.
     """
     most = ceiling if ceiling > 0 else max(scores)
     return [min(1.0, max(0.0, score) / most) if most > 0 else 0.0 for score in scores]

@@ -1,14 +1,16 @@
-"""One ranking → a better, shorter one.
+"""One ranking → a better, shorter one. A file per stage: options, rule and what runs it.
 
 Places are indexes into the ranking, best first, from 0.
 """
 
-from dowse.refine.diversify import select_diverse
-from dowse.refine.limit import over_limit
-from dowse.refine.near_duplicates import near_duplicates
-from dowse.refine.repeats import fold_whitespace, repeats
+from dowse.refine.diversity import over_limit, select_diverse
+from dowse.refine.duplicates import (
+    fold_whitespace,
+    near_duplicates,
+    repeats,
+    semantic_duplicates,
+)
 from dowse.refine.rerank import reorder
-from dowse.refine.semantic_duplicates import semantic_duplicates
 
 __all__ = [
     "fold_whitespace",

@@ -3,6 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta
+
+from dowse.bounds import ALWAYS, NAME, SHARE, check_bounds
+from dowse.errors import EmbedError
+from dowse.search_state import SearchState
+from dowse.types import embedding_text
+
+
+@dataclass(frozen=True, slots=True)
+class RerankOptions:
+    """Whether the first results are read once more, together with the query."""
+
+    enabled: Annotated[bool, "Read the first results again, together with the query."] = False
+    model: Annotated[
+        str,
+        NAME,
+        ALWAYS,
+        "A cross-encoder, by name or folder; empty: the embedding model's own tokens.",
+    ] = ""
+    top_n: Annotated[
+        int, Meta(ge=1, le=1000), "How many of the first results to read (1–1000)."
+    ] = 10
+    mix: Annotated[
+        float,
+        SHARE,
+        "Share of the reranker in the score (0–1); 0: 0.2 without a model of its own, 1 with one.",
+    ] = 0.0
+
+    def __post_init__(self) -> None:
+        """Rejects what nothing could be reranked with."""
+        check_bounds(self, "rerank")
+
+
+def read_closely(search: SearchState) -> None:
+    """Reads the first results together with the query, and orders them again."""
+    options, open_reranker = search.of(RerankOptions), search.parts.reranker
+    if open_reranker is None:
+        search.notices.append("Not reranked: without a local model there is nothing to read with.")
+        return
+    head = search.candidates[: options.top_n]
+    if not head:
+        return
+    texts = [embedding_text(one.stored.chunk.header_path, one.stored.text) for one in head]
+    try:
+        fresh = open_reranker().scores(search.query.text, texts)
+    except EmbedError as error:
+        search.notices.append(f"Not reranked. {error}")
+        return
+    mix = options.mix or (1.0 if options.model else 0.2)
+    scores = [candidate.score for candidate in search.candidates]
+    ordered = reorder(scores, fresh, mix)
+    for place, score in ordered:
+        if place < len(fresh) or score != scores[place]:
+            search.candidates[place].rescore("rerank", score)
+    search.candidates = [search.candidates[place] for place, _ in ordered]
 
 
 def reorder(
@@ -11,7 +69,7 @@ def reorder(
     """The old place and the score of each result, in the order that the new scores give.
 
     The new scores belong to the first results, whose score becomes `(1 - mix) * old + mix * new`;
-    equals stay in their order. The rest follows, its scores capped so that none is above the last
+    ties stay in their order. The rest follows, its scores capped so that none is above the last
     of those: scores that never increase down the list still do not.
     """
     mixed = [(1 - mix) * old + mix * new for old, new in zip(scores, new_scores, strict=False)]

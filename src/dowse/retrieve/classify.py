@@ -1,4 +1,4 @@
-"""What kind of question a query is, and which strategy that speaks for."""
+"""The kind of a query, which decides which strategy gets more weight."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from msgspec import Meta
 
 from dowse.bounds import check_bounds
 from dowse.retrieve.lexing import lex
+from dowse.retrieve.strategies import STRATEGIES
+from dowse.search_state import SearchState
 
 QueryType = Literal["factual", "navigational", "exploratory"]
 """What a query asks for: a thing by its exact name, a place in the documents, or an explanation."""
 
 _FACTOR = Meta(ge=0, le=10)
-_FAVOURED = {"factual": "keyword", "navigational": "graph", "exploratory": "semantic"}
-_STRATEGIES = ("semantic", "keyword", "code", "graph")
 
 # Names such as iPhone, gRPC and GitHub are written so in prose: identifiers have two small letters
 # before the first capital, or three capitalised parts.
@@ -42,14 +42,16 @@ _PLACE = re.compile(
 class ClassifyOptions:
     """Whether the kind of a query changes the weights, and by how much."""
 
-    enabled: Annotated[bool, "Weigh strategies by the kind of the query."] = False
+    enabled: Annotated[bool, "Change the weights of strategies by the kind of the query."] = False
     factual: Annotated[
-        float, _FACTOR, "Factor for keyword search when a name is asked for, 0 to 10."
+        float, _FACTOR, "Multiplies the keyword weight when the query names a thing exactly (0–10)."
     ] = 1.5
     navigational: Annotated[
-        float, _FACTOR, "Factor for the graph when a place is asked for, 0 to 10."
+        float, _FACTOR, "Multiplies the graph weight when the query asks for a place (0–10)."
     ] = 1.5
-    exploratory: Annotated[float, _FACTOR, "Factor for semantic search on all else, 0 to 10."] = 1.3
+    exploratory: Annotated[
+        float, _FACTOR, "Multiplies the semantic weight of all other queries (0–10)."
+    ] = 1.3
 
     def __post_init__(self) -> None:
         """Rejects factors that no weight could be multiplied by."""
@@ -57,9 +59,15 @@ class ClassifyOptions:
 
     def multipliers(self, kind: QueryType) -> dict[str, float]:
         """The factor for the weight of each strategy."""
-        factors = dict.fromkeys(_STRATEGIES, 1.0)
-        factors[_FAVOURED[kind]] = float(getattr(self, kind))
-        return factors
+        favour = float(getattr(self, kind))
+        return {one.name: favour if one.favoured_by == kind else 1.0 for one in STRATEGIES}
+
+
+def weigh_by_type(search: SearchState) -> None:
+    """Lets the kind of query change the weights."""
+    factors = search.of(ClassifyOptions).multipliers(classify(search.written))
+    for strategy, factor in factors.items():
+        search.weights[strategy] *= factor
 
 
 def classify(text: str) -> QueryType:

@@ -5,20 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.ports import Reading
 from dowse.retrieve.keyword import most_bm25
-from dowse.types import Keys, Query, Ranking
+from dowse.search_state import SearchState
+from dowse.types import Keys, Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class CodeOptions:
     """Whether code blocks are a strategy of their own."""
 
-    enabled: Annotated[bool, "Rank code blocks by the identifiers in the query."] = False
+    enabled: Annotated[
+        bool, "Hybrid search also ranks code blocks by the identifiers in the query."
+    ] = False
 
 
-def rank_by_code(reading: Reading, query: Query, top_k: int, among: Keys | None = None) -> Ranking:
+def rank_by_code(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
     """Chunks whose code holds any identifier of the query, whole or in parts."""
-    terms = query.code_terms
+    reading, terms = search.reading, search.query.code_terms
     most = most_bm25(terms, (), reading.frequencies(terms, code=True), reading.size)
-    return Ranking("code", reading.code(terms, top_k, among), most)
+    return Ranking("code", reading.code(terms, limit, among), most)

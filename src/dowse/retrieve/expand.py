@@ -1,4 +1,4 @@
-"""Words of the documents that mean nearly what a query means."""
+"""Words of the documents that mean nearly the same as a query."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from dowse.bounds import SHARE, check_bounds
+from dowse.retrieve.semantic import query_vector
+from dowse.search_state import SearchState
 from dowse.types import Matrix, Vector
 
 
@@ -16,13 +18,35 @@ from dowse.types import Matrix, Vector
 class ExpandOptions:
     """Whether words near the query are appended to it for the semantic search."""
 
-    enabled: Annotated[bool, "Append near words of the vocabulary to the query."] = False
-    terms: Annotated[int, Meta(ge=1, le=50), "How many words at most, 1 to 50."] = 3
-    similarity: Annotated[float, SHARE, "Least cosine between a word and the query, 0 to 1."] = 0.5
+    enabled: Annotated[
+        bool, "Add words of the documents that are close in meaning to the semantic query."
+    ] = False
+    terms: Annotated[int, Meta(ge=1, le=50), "How many words to add at most (1–50)."] = 3
+    similarity: Annotated[
+        float, SHARE, "Cosine to the query at or above which a word may be added (0–1)."
+    ] = 0.5
 
     def __post_init__(self) -> None:
         """Rejects what no query could be expanded by."""
         check_bounds(self, "expand")
+
+
+def expand_query(search: SearchState) -> None:
+    """Adds the words of the documents nearest to the query, for the semantic ranking."""
+    vector = query_vector(search)
+    if vector is None:
+        return
+    words, vectors = search.parts.words(search.reading)
+    known = set(search.parts.analyzer.vocabulary(search.query.text))
+    added = nearest_words(vector, words, vectors, known, search.of(ExpandOptions))
+    if added:
+        search.embedded_text = " ".join([search.query.text, *added])
+        search.vector = None  # of what was asked; the next one is of what is searched for
+
+
+def embeds_the_query(search: SearchState) -> bool:
+    """Whether a query is embedded; a hypothesis is embedded as it is."""
+    return "semantic" in search.strategies and not search.hypothesis
 
 
 def nearest_words(
@@ -32,7 +56,7 @@ def nearest_words(
     query_words: Collection[str],
     options: ExpandOptions,
 ) -> list[str]:
-    """The words nearest to the query that are not in it, nearest first; equals go by the alphabet.
+    """The words nearest to the query that are not in it, nearest first; ties in alphabetical order.
 
     `vectors` holds one row for each of `words`.
     """

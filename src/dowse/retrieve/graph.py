@@ -1,16 +1,16 @@
-"""Ranking by links: what lies next to the documents that the other strategies found."""
+"""Ranking by links: documents next to those that the other strategies found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated
 
-import numpy as np
 from msgspec import Meta
 
 from dowse.bounds import check_bounds
 from dowse.ports import Reading
+from dowse.search_state import SearchState
 from dowse.types import Keys, Ranking, Scores
 
 _BLOCK = 200  # chunks that are looked up at a time
@@ -20,36 +20,39 @@ _BLOCK = 200  # chunks that are looked up at a time
 class GraphOptions:
     """Whether links between documents are a strategy of their own."""
 
-    enabled: Annotated[bool, "Rank documents that are linked with what was found."] = False
-    depth: Annotated[int, Meta(ge=1, le=5), "How many links away a document may be, 1 to 5."] = 1
+    enabled: Annotated[bool, "Hybrid search also ranks documents linked with what was found."] = (
+        False
+    )
+    depth: Annotated[int, Meta(ge=1, le=5), "How many links away a document may be (1–5)."] = 1
 
     def __post_init__(self) -> None:
         """Rejects a depth that finds nothing, or everything."""
         check_bounds(self, "graph")
 
 
-def rank_by_links(
-    reading: Reading,
-    found: Collection[str],
-    depth: int,
-    best_first: Callable[[Keys], Scores],
-    top_k: int,
-    *,
-    among: Keys | None,
-) -> Ranking:
+def rank_by_links(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
     """Documents linked with the found ones, each by its best chunk for the query.
 
-    `best_first` ranks chunks for the query; it is asked about the neighbours' chunks alone.
+    The scores are those of the ranking by meaning, or by words where there is no vector.
     """
-    neighbours = linked_documents(reading, found, depth)
-    keys = reading.keys_of(neighbours) if neighbours else np.zeros(0, dtype=np.int64)
-    if among is not None:
-        keys = np.intersect1d(keys, among, assume_unique=True)
-    return Ranking("graph", one_per_document(reading, best_first(keys) if len(keys) else [], top_k))
+    found, reading = search.found_documents(), search.reading
+    keys = _chunks(reading, linked_documents(reading, found, search.of(GraphOptions).depth), among)
+    best = one_per_document(reading, search.rank(keys) if len(keys) else [], limit)
+    ceilings = {one.strategy: one.ceiling for one in search.rankings}
+    ceiling = 1.0 if search.vector is not None else ceilings.get("keyword", 0.0)
+    return Ranking("graph", best, ceiling)
+
+
+def _chunks(reading: Reading, documents: Collection[str], among: Keys | None) -> Keys:
+    """The chunks of these documents that may be found."""
+    import numpy as np  # noqa: PLC0415  listing the strategies must not take as long as loading it
+
+    keys = reading.keys_of(documents) if documents else np.zeros(0, dtype=np.int64)
+    return keys if among is None else np.intersect1d(keys, among, assume_unique=True)
 
 
 def linked_documents(reading: Reading, found: Collection[str], depth: int) -> set[str]:
-    """The documents that lie up to `depth` links, either way, from any of these."""
+    """The documents up to `depth` links away, either way, from any of these."""
     reached: set[str] = set()
     edge_of_search = set(found)
     for _ in range(depth):

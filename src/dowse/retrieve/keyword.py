@@ -5,20 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from dowse.ports import Reading
-from dowse.types import Keys, Query, Ranking
+from dowse.search_state import SearchState
+from dowse.types import Keys, Ranking
 
 _SATURATION = 2.2  # BM25's k1 + 1, which no number of occurrences exceeds
 
 
-def rank_by_keyword(
-    reading: Reading, query: Query, top_k: int, among: Keys | None = None
-) -> Ranking:
-    """Chunks that hold any of the query's terms; one that is missing loses score, not the chunk."""
-    most = most_bm25(
-        query.terms, query.alternatives, reading.frequencies(query.terms), reading.size
-    )
-    return Ranking("keyword", reading.keyword(query.terms, top_k, among), most)
+def rank_by_keyword(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
+    """Chunks that hold any of the query's terms; a missing term costs score, not the result."""
+    reading, query = search.reading, search.query
+    held = reading.frequencies(query.terms)
+    most = most_bm25(query.terms, query.alternatives, held, reading.size)
+    return Ranking("keyword", reading.keyword(query.terms, limit, among), most)
 
 
 def most_bm25(
@@ -27,7 +25,7 @@ def most_bm25(
     frequencies: Mapping[str, int],
     size: int,
 ) -> float:
-    """What a chunk would score at most: as if it held every term without end.
+    """The highest possible score: that of a chunk which repeats every term without end.
 
     A term that nothing holds counts too, so that a query that is mostly unknown stays weak. Of
     alternatives only the rarest counts.

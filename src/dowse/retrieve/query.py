@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from dowse.ports import Analyzer
-from dowse.retrieve.dates import first_moment
+from dowse.retrieve.filters import first_moment
 from dowse.retrieve.lexing import Piece, lex
 from dowse.types import Condition, ConditionKind, Fields, Query
 

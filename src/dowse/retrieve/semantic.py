@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Annotated
+from dowse.errors import EmbedError, UsageError
+from dowse.search_state import SearchState
+from dowse.types import Keys, Ranking, Vector
 
-from dowse.ports import Reading
-from dowse.types import ChunkKey, Keys, Ranking, Scores, Vector
-
-_AFTER_LATIN = "\u0250"  # the first character that no Latin alphabet in use has
+_MAKE_VECTORS = "Make them with: dowse config set embed.provider local, then dowse index --rebuild"
 
 
-@dataclass(frozen=True, slots=True)
-class ReadableOptions:
-    """Whether vectors count only as far as the model can read the script of a text."""
-
-    enabled: Annotated[
-        bool, "Trust a model of Latin letters less, the more a text is in other letters."
-    ] = True
-
-
-def rank_by_meaning(
-    reading: Reading, vector: Vector, top_k: int, among: Keys | None = None
-) -> Ranking:
+def rank_by_meaning(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
     """Chunks by the cosine of their vector to the query's."""
-    return Ranking("semantic", reading.nearest(vector, top_k, among), ceiling=1.0)
+    vector = query_vector(search)
+    found = [] if vector is None else search.reading.nearest(vector, limit, among)
+    return Ranking("semantic", found, ceiling=1.0)
 
 
-def trusted(ranking: Ranking, trust: Mapping[ChunkKey, float]) -> Ranking:
-    """The ranking with every score as far as it can be trusted, from 0 to 1."""
-
-    def lowered(scores: Scores) -> Scores:
-        lower = [(key, score * trust[key]) for key, score in scores]
-        return sorted(lower, key=lambda pair: (-pair[1], pair[0]))
-
-    return replace(ranking, scores=lowered(ranking.scores), others=lowered(ranking.others))
+def query_vector(search: SearchState) -> Vector | None:
+    """The vector of what is searched for; None when there is none, and words can rank."""
+    if search.vector is None:
+        search.vector = _embed(search)
+    return search.vector
 
 
-def latin_share(text: str) -> float:
-    """The share of a text's letters that are Latin; 1 when it has no letters."""
-    if text.isascii():
-        return 1.0
-    letters = [character for character in text if character.isalpha()]
-    latin = sum(character < _AFTER_LATIN for character in letters)
-    return latin / len(letters) if letters else 1.0
+def _embed(search: SearchState) -> Vector | None:
+    embedder, only_by_meaning = search.parts.embedder, search.strategies == ("semantic",)
+    if embedder is None:
+        if only_by_meaning:
+            raise UsageError("The index has no vectors to rank by meaning with.", _MAKE_VECTORS)
+        return None
+    try:
+        if search.hypothesis:
+            batch = next(iter(embedder.passages([search.embedded_text])))
+            vector: Vector = batch.vectors[0]
+            return vector
+        return embedder.query(search.embedded_text)
+    except EmbedError as error:
+        if only_by_meaning:
+            raise
+        search.notices.append(f"Ranked by words alone. {error}")
+        return None

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal
 
 from dowse.types.index import Scores
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Keys = NDArray[np.int64]
+else:
+    Keys = Any
+    """Chunk keys, ascending, each once."""
 
 ConditionKind = Literal[
     "category",
@@ -46,10 +52,6 @@ class Condition:
     written: str = ""  # as the user wrote it, for messages: `tag:draft`, `-word`, `--after 2024`
 
 
-Keys = NDArray[np.int64]
-"""Chunk keys, ascending, each once."""
-
-
 @dataclass(frozen=True, slots=True)
 class Query:
     """A query as it was understood."""
@@ -68,7 +70,7 @@ class Query:
 class Ranking:
     """What one strategy found, best first."""
 
-    strategy: str  # "semantic", "keyword", "code", "graph"
+    strategy: str  # its name in `dowse.retrieve.strategies`
     scores: Scores
     ceiling: float = 0.0  # the most that a score could be for this query; 0 when nobody knows
     others: Scores = field(default_factory=list)  # of chunks that only other strategies handed over

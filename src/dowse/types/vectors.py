@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:  # these records are also used where loading numpy would take too long
+    import numpy as np
+    from numpy.typing import NDArray
 
-Matrix = NDArray[np.float32]
-"""Row vectors of unit length, one row per text."""
-
-
-Vector = NDArray[np.float32]
-"""One vector of unit length."""
+    Vector = NDArray[np.float32]
+    Matrix = NDArray[np.float32]
+else:
+    Vector = Any
+    """One vector of unit length."""
+    Matrix = Any
+    """Row vectors of unit length, one row per text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,7 +218,7 @@ def test_a_cut_document_says_how_to_go_on(ask: Ask) -> None:
         ("query_documents", {"query": "x", "top_n": True}, "must be a whole number"),
         ("query_documents", {"query": "x", "tag": "a"}, 'a list of texts, as ["a", "b"]'),
         ("query_documents", {"query": "x", "tag": [""]}, "tag names nothing"),
-        ("query_documents", {"query": "x", "mode": "magic"}, "hybrid, keyword, semantic, code"),
+        ("query_documents", {"query": "x", "mode": "magic"}, "hybrid, semantic, keyword, code"),
         ("query_documents", {"query": "x", "after": "soon"}, "2024-06-30"),
         ("query_documents", {"query": "x", "mmr": True, "per_doc": 1}, "Use one."),
         ("query_documents", {"query": "x", "project": "other"}, "use one of: notes"),

@@ -130,7 +130,7 @@ def test_settings_tell_all_that_set_takes(client: TestClient) -> None:
     assert switches["parents.enabled"]["type"] == "boolean"
     assert switches["search.top_n"]["type"] == "integer"
     assert switches["threshold.min_confidence"]["type"] == "number"
-    assert switches["search.mode"]["choices"] == ["code", "hybrid", "hyde", "keyword", "semantic"]
+    assert switches["search.mode"]["choices"] == [mode["name"] for mode in told["modes"]]
     assert switches["search.preset"]["choices"] == list(told["presets"])
     assert not any(name.startswith(("chunk.", "embed.")) for name in switches)
     for name, one in switches.items():

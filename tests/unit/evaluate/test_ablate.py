@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
@@ -17,9 +17,9 @@ from dowse.evaluate import (
     ablations,
 )
 from dowse.flow import Recipe
-from dowse.fuse.options import GatherOptions
-from dowse.refine.options import ThresholdOptions
-from dowse.retrieve import GraphOptions
+from dowse.fuse.gather import GatherOptions
+from dowse.refine.cuts import ThresholdOptions
+from dowse.retrieve.graph import GraphOptions
 from dowse.settings import Settings, change_recipe
 
 
@@ -34,7 +34,7 @@ def test_every_stage_with_a_switch_is_switched() -> None:
     apart = {"parents.enabled", "calibrate.enabled"}
     switches = {
         f"{section}.enabled"
-        for section in recipe.__slots__
+        for section in (one.name for one in fields(recipe))
         if hasattr(getattr(recipe, section), "enabled")
     }
     assert switches - apart <= switched

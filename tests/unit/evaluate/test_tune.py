@@ -23,7 +23,7 @@ from dowse.evaluate.tune import (
     own_questions,
     tune,
 )
-from dowse.flow import Found, Recipe
+from dowse.flow import Recipe, Retrieved
 from dowse.locations import Locations
 from dowse.settings import Settings, change_recipe
 from dowse.testing import HashEmbedder
@@ -111,7 +111,7 @@ def _tuned(rank: Callable[[int, Recipe], int], count: int = 60, documents: int =
         for n in range(count)
     ]
     rules = [_Rule(right[n], lambda recipe, n=n: rank(n, recipe)) for n in range(count)]  # type: ignore[misc]
-    evidence = Evidence({}, tuple(cast("Found", rule) for rule in rules))
+    evidence = Evidence({}, tuple(cast("Retrieved", rule) for rule in rules))
     return tune([evidence], questions, Settings())
 
 

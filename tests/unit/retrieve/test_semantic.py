@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from dowse.retrieve import latin_share, trusted
 from dowse.retrieve.keyword import most_bm25
+from dowse.retrieve.readable import latin_share, trusted
 from dowse.types import Ranking
 
 

@@ -10,10 +10,9 @@ from typing import Any, get_args
 import click
 
 from dowse.errors import UsageError
-from dowse.flow import Mode
 from dowse.front.cli.suggest import search_changes
 from dowse.presets import PRESETS
-from dowse.retrieve import Filters
+from dowse.retrieve import Filters, Mode, modes_explained
 from dowse.settings import SHORT_NAMES, find_setting, parse_text
 
 _REPEATABLE = ("category", "author", "tag", "path", "source", "language")
@@ -103,8 +102,7 @@ _PARAMETERS = (
     click.option(
         "--mode",
         type=click.Choice(get_args(Mode)),
-        help="Rank by words and meaning (hybrid), by one of them, by identifiers in code, or take"
-        " the query for an answer and find what is like it (hyde).",
+        help=f"Which strategies rank. {modes_explained()}",
     ),
     click.option(
         "--category", multiple=True, metavar="NAME", help="Only this category; several: any."

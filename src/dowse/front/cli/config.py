@@ -149,8 +149,7 @@ def _project(call: Call) -> Project | None:
 
 def _shapes(chosen: Chosen) -> Iterator[SettingShape]:
     for name, setting in known_settings().items():
-        section, _, option = name.partition(".")
-        value = hide_in_value(getattr(getattr(chosen.settings, section), option))
+        value = hide_in_value(chosen.settings.value(name))
         origin = chosen.origins.get(name, "default")
         yield SettingShape(name, value, setting.default, origin, setting.meaning)
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from rich.text import Text
 
-from dowse.flow import Standing
+from dowse.flow import SEARCH_FLOW, Standing
 from dowse.front.cli.lines import Part, counted, folded, line, number, table
 from dowse.types import Place, Response, Step, Trace
 
-_MULTIPLIERS = frozenset({"community", "recency"})
+_MULTIPLIERS = {stage.name for stage in SEARCH_FLOW if stage.multiplies}
 
 
 def draw_trace(

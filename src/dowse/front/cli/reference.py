@@ -154,7 +154,7 @@ def _kind(hint: Any) -> str:
         return plain[hint]
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
-        return " or ".join(_code(str(one)) for one in arguments)
+        return " or ".join(_code(str(one) or '""') for one in arguments)
     if origin is tuple:
         return f"list of {_kind(arguments[0])}"
     if origin in {types.UnionType, typing.Union}:

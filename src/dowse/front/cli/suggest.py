@@ -27,10 +27,6 @@ def setting_names(_: click.Context, __: click.Parameter, incomplete: str) -> lis
 
 def search_changes(context: click.Context, one: click.Parameter, incomplete: str) -> list[str]:
     """Names of the settings that one search may change, ready for their value."""
-    from dataclasses import fields  # noqa: PLC0415  as above
+    from dowse.settings import is_of_a_search  # noqa: PLC0415  as above
 
-    from dowse.flow import Recipe  # noqa: PLC0415  as above
-
-    sections = {section.name for section in fields(Recipe)}
-    names = setting_names(context, one, incomplete)
-    return [f"{name}=" for name in names if name.partition(".")[0] in sections]
+    return [f"{name}=" for name in setting_names(context, one, incomplete) if is_of_a_search(name)]

@@ -110,11 +110,8 @@ def _asked(
 def _shape(
     engine: Engine, tuning: Tuning, questions: Sequence[Question], evidence: Sequence[Evidence]
 ) -> TuneShape:
-    changes = []
-    for name, better in tuning.best.items():
-        section, _, option = name.partition(".")
-        now = getattr(getattr(engine.settings, section), option)
-        changes.append(ChangeShape(name, now, better))
+    settings, best = engine.settings, tuning.best.items()
+    changes = [ChangeShape(name, settings.value(name), better) for name, better in best]
     notices = tuple(dict.fromkeys(notice for one in evidence for notice in one.notices))
     return TuneShape.of(engine.project.name, tuning, questions, changes, notices)
 

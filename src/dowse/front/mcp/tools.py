@@ -10,6 +10,7 @@ from dowse.front.mcp import outputs
 from dowse.front.mcp.outputs import Json
 from dowse.front.mcp.parameters import Arguments, Parameter
 from dowse.presets import PRESETS
+from dowse.retrieve import MODES
 
 if TYPE_CHECKING:
     from dowse.front.mcp.desk import Desk
@@ -70,7 +71,7 @@ _QUERY = ToolSpec(
             "mode",
             "string",
             "hybrid unless one way of ranking is wanted; code is for identifiers.",
-            choices=("hybrid", "keyword", "semantic", "code"),
+            choices=tuple(mode.name for mode in MODES if not mode.hypothesis),
         ),
         *_FILTERS,
         _MIN_CONFIDENCE,

@@ -8,14 +8,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dowse.errors import UsageError
-from dowse.flow import Mode
-from dowse.retrieve import MOST_VALUES, Filters
+from dowse.presets import PRESETS
+from dowse.retrieve import MOST_VALUES, Filters, Mode, modes_explained
 from dowse.settings import SHORT_NAMES, find_setting, parse_text
 
 Record = TypeVar("Record", bound=Struct)
@@ -28,9 +37,10 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?")
 
 Text = Annotated[str, Meta(min_length=1, max_length=500, pattern=_WORDS)]
 Date = Annotated[str, Meta(pattern=_DATE, max_length=19)]
-PresetName = Literal[
-    "general", "api-reference", "personal-notes", "research-papers", "seed-a", "seed-b"
-]
+if TYPE_CHECKING:
+    PresetName = str
+else:
+    PresetName = Literal[tuple(PRESETS)]
 
 _Project = Annotated[
     Text, Meta(description="The project; without it, the one that the server was started in.")
@@ -64,7 +74,9 @@ class SearchParameters(ProjectParameters, frozen=True, kw_only=True):
         ),
     ]
     n: Annotated[int, Meta(ge=1, le=200, description="How many results.")] | UnsetType = UNSET
-    mode: Annotated[Mode, Meta(description="Which strategies rank.")] | UnsetType = UNSET
+    mode: (
+        Annotated[Mode, Meta(description=f"Which strategies rank. {modes_explained()}")] | UnsetType
+    ) = UNSET
     preset: Annotated[PresetName, Meta(description="A named set of settings.")] | UnsetType = UNSET
     category: Annotated[
         tuple[Text, ...], Meta(max_length=MOST_VALUES, description="One of these categories.")

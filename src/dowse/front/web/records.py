@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 import msgspec
 
 from dowse.engine import Engine
 from dowse.front.cli.shapes import IndexShape, ProjectShape, StatusShape
-from dowse.presets import PRESETS
+from dowse.presets import PRESETS, preset_values
 from dowse.projects import Project
+from dowse.retrieve import MODES, STRATEGIES
 from dowse.service import Job
 from dowse.settings import Setting, is_of_a_search, known_settings
 from dowse.types import Event
@@ -127,18 +128,27 @@ class SwitchShape:
     @classmethod
     def of(cls, setting: Setting, chosen: Chosen) -> SwitchShape:
         """The shape of a setting."""
-        section, _, option = setting.name.partition(".")
-        choices = tuple(PRESETS) if setting.name == "search.preset" else _choices(setting)
+        section, _, _ = setting.name.partition(".")
+        choices = _choices(setting)
         return cls(
             name=setting.name,
             section=section,
             type="choice" if choices else _type(setting),
             choices=choices,
-            value=getattr(getattr(chosen.settings, section), option),
+            value=chosen.settings.value(setting.name),
             default=setting.default,
             origin=chosen.origins.get(setting.name, "default"),
             meaning=setting.meaning,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ModeShape:
+    """A mode of search."""
+
+    name: Annotated[str, "As `mode` takes it."]
+    label: Annotated[str, "How the page calls it."]
+    meaning: Annotated[str, "What it does."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +158,8 @@ class SwitchesShape:
     project: Annotated[str, "The project that the values hold for."]
     settings: Annotated[tuple[SwitchShape, ...], "All that `set` takes."]
     presets: Annotated[Mapping[str, Mapping[str, Any]], "The settings of each preset."]
+    modes: Annotated[tuple[ModeShape, ...], "The modes of search; the first is the default."]
+    strategies: Annotated[tuple[str, ...], "The names of all strategies, in their order."]
 
     @classmethod
     def of(cls, engine: Engine, chosen: Chosen) -> SwitchesShape:
@@ -157,11 +169,19 @@ class SwitchesShape:
             for name, setting in known_settings().items()
             if is_of_a_search(name)
         )
-        return cls(engine.project.name, switches, PRESETS)
+        return cls(
+            engine.project.name,
+            switches,
+            {name: preset_values(name) for name in PRESETS},
+            tuple(ModeShape(mode.name, mode.label, mode.meaning) for mode in MODES),
+            tuple(one.name for one in STRATEGIES),
+        )
 
 
 def _choices(setting: Setting) -> tuple[str, ...]:
-    return tuple(map(str, msgspec.json.schema(setting.type).get("enum", ())))
+    """All that a setting can be, in their order; empty is the choice of none."""
+    is_choice = get_origin(setting.type) is Literal
+    return tuple(str(one) for one in get_args(setting.type) if one) if is_choice else ()
 
 
 def _type(setting: Setting) -> SwitchType:

@@ -52,7 +52,7 @@ def test_every_stage_has_its_switches(site: Any) -> None:
     page.click("#stages-toggle")
     names = {one["name"] for one in asked["settings"]} - {"search.mode", "search.top_n"}
     expect(page.locator("#stages [id^='set-']")).to_have_count(len(names))
-    page.locator("#stages details summary").nth(1).click()
+    page.locator("#stages details[data-stage='classify'] summary").click()
     number = page.locator("[id='set-classify.factual']")
     number.fill("2.5")
     expect(page.locator("#stages-count")).to_have_text("1")

@@ -1,6 +1,7 @@
 // The pictures of "Why here?", drawn from the trace of a result.
 
 import { spoken, svg } from "./dom.js";
+import { fill } from "./strategies.js";
 
 const ROW = 30;
 const LABEL = 116;
@@ -21,7 +22,7 @@ export function contributionsFigure(places, wide) {
     const across = Math.max(scale(given[at]), 1.5);
     parts.push(text(0, y + 19, spoken(place.strategy), "strong"));
     parts.push(svg("rect", { x: LABEL, y: y + 6, width: room, height: 16, rx: 4, class: "track" }));
-    parts.push(svg("rect", { x: LABEL + from, y: y + 6, width: across, height: 16, rx: 3, class: `fill-${place.strategy}` }));
+    parts.push(svg("rect", { x: LABEL + from, y: y + 6, width: across, height: 16, rx: 3, class: fill(place.strategy) }));
     parts.push(text(LABEL + room + 10, y + 19, `+${place.contribution.toFixed(3)}`));
     parts.push(text(LABEL + room + 66, y + 19, place.rank ? `#${place.rank}` : "–", "faint"));
     from += scale(given[at]);
@@ -30,7 +31,7 @@ export function contributionsFigure(places, wide) {
   parts.push(svg("line", { x1: LABEL, x2: wide, y1: y, y2: y, class: "rule" }), text(0, y + 23, "Together", "strong"));
   let start = LABEL;
   places.forEach((place, at) => {
-    parts.push(svg("rect", { x: start, y: y + 10, width: scale(given[at]), height: 16, class: `fill-${place.strategy}` }));
+    parts.push(svg("rect", { x: start, y: y + 10, width: scale(given[at]), height: 16, class: fill(place.strategy) }));
     start += scale(given[at]);
   });
   parts.push(text(LABEL + room + 10, y + 23, total.toFixed(3), "strong"));

@@ -3,19 +3,11 @@
 import { byId, el, show } from "./dom.js";
 import { addFilter, change, FILTERS, removeFilter, state } from "./state.js";
 
-const MODES = {
-  "": "Words and meaning",
-  keyword: "Words only",
-  semantic: "Meaning only",
-  code: "Names in code",
-  hyde: "Texts like this",
-};
 const SUGGESTED = 8;
 
 /** Prepares the chips. */
 export function start() {
   show(byId("filter-kind"), Object.keys(FILTERS).map((kind) => el("option", { value: kind }, kind)));
-  show(byId("mode"), Object.entries(MODES).map(([value, label]) => el("option", { value }, label)));
   byId("mode").addEventListener("change", () => change({ mode: byId("mode").value }));
   byId("filter-kind").addEventListener("change", example);
   byId("filter-add").addEventListener("click", () => toggle(byId("filter-form").hidden));
@@ -27,6 +19,17 @@ export function start() {
     }
   });
   example();
+}
+
+/** Offers the modes of search that the server has; the first is the default. */
+export function setModes(modes) {
+  show(byId("mode"), modes.map(({ name, label, meaning }, at) => el("option", { value: at ? name : "", title: meaning }, label)));
+  drawMode();
+}
+
+function drawMode() {
+  const choices = [...byId("mode").options].map((one) => one.value);
+  byId("mode").value = choices.includes(state.mode) ? state.mode : "";
 }
 
 /** Opens or closes the form; whether it was open. */
@@ -53,7 +56,7 @@ function apply() {
 
 /** Draws the chips that hold, and those that the results suggest. */
 export function draw(hits = []) {
-  byId("mode").value = state.mode in MODES ? state.mode : "";
+  drawMode();
   const within = ["filters", "facets"].some((id) => byId(id).contains(document.activeElement)); // it is drawn anew
   show(byId("filters"), state.filters.map(({ kind, value }) => el("button", { type: "button", class: "chip on", "aria-label": `Remove filter ${kind} ${value}`, on: { click: () => removeFilter(kind, value) } }, `${kind}: ${value}`)));
   show(byId("facets"), suggested(hits).map(([kind, value]) => el("button", { type: "button", class: "chip facet", "aria-label": `Only ${kind} ${value}`, on: { click: () => addFilter(kind, value) } }, kind === "tag" ? `#${value}` : value)));

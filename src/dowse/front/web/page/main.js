@@ -31,7 +31,7 @@ async function search() {
   byId("working").hidden = false;
   try {
     const changed = Object.keys(state.changes).length > 0;
-    const [found, before] = await Promise.all([api.search(state, mine.signal), changed && usual.key !== key ? api.search({ ...state, changes: {} }, mine.signal) : null]);
+    const [found, before] = await Promise.all([api.search(state, mine.signal), changed && usual.key !== key ? api.search({ ...state, changes: {} }, mine.signal) : null, stages.ready()]);
     if (mine !== latest) return; // a newer question has been asked
     if (before || !changed) usual = { key, response: before ?? found };
     response = found;
@@ -154,7 +154,10 @@ async function changeProject() {
   graph.forget();
   status.refresh();
   if (state.view === "graph") graph.open();
-  await stages.load().catch(failed);
+  await stages
+    .load()
+    .then((told) => filters.setModes(told.modes))
+    .catch(failed);
 }
 
 function changed(names) {

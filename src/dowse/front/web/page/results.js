@@ -1,8 +1,7 @@
 // The list of results: what was found, where it stands, and what has changed since the last settings.
 
 import { byId, counted, el, marked, narrow, show, spoken, still, svg } from "./dom.js";
-
-const STRATEGIES = ["semantic", "keyword", "code", "graph"];
+import { fill, inOrder } from "./strategies.js";
 
 let hits = [];
 let selected = -1;
@@ -95,10 +94,10 @@ function mini(hit) {
   const total = hit.places.reduce((sum, place) => sum + Math.max(place.contribution, 0), 0);
   if (!total) return null;
   let from = 0;
-  const parts = STRATEGIES.flatMap((strategy) => hit.places.filter((place) => place.strategy === strategy)).map((place) => {
+  const parts = inOrder(hit.places).map((place) => {
     const wide = (Math.max(place.contribution, 0) / total) * 100;
     from += wide;
-    return svg("rect", { x: from - wide, y: 0, width: wide, height: 10, class: `fill-${place.strategy}` });
+    return svg("rect", { x: from - wide, y: 0, width: wide, height: 10, class: fill(place.strategy) });
   });
   const told = hit.places.map((place) => `${place.strategy} ${Math.round((place.contribution / total) * 100)}%`).join(", ");
   return svg("svg", { class: "mini", viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": told }, svg("title", {}, told), parts);

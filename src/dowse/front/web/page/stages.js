@@ -3,17 +3,28 @@
 import * as api from "./api.js";
 import { byId, counted, debounced, el, show, spoken } from "./dom.js";
 import { change, state } from "./state.js";
+import * as strategies from "./strategies.js";
 
 const NOT_HERE = new Set(["search.mode", "search.top_n"]); // these have their own place on the page
 
 let known = [];
 let presets = {};
+let loading = Promise.resolve();
 
 /** Asks for the settings of the project. */
-export async function load() {
+export function load() {
+  loading = ask();
+  return loading;
+}
+
+/** Settles once the settings have come, or could not be had. */
+export const ready = () => loading.catch(() => null);
+
+async function ask() {
   const told = await api.settings(state.project);
   known = told.settings.filter((one) => !NOT_HERE.has(one.name));
   presets = told.presets;
+  strategies.set(told.strategies);
   draw();
   return told;
 }

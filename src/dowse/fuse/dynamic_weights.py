@@ -1,11 +1,45 @@
-"""Weights that follow how clearly a strategy tells its results apart."""
+"""Strategies whose scores hardly differ lose weight."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated
 
+from msgspec import Meta
+
+from dowse.bounds import SHARE, check_bounds
+from dowse.search_state import SearchState
 from dowse.types import Ranking, Scores
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicWeightsOptions:
+    """Whether a strategy whose scores hardly differ loses weight."""
+
+    enabled: Annotated[bool, "Lower the weight of strategies whose scores hardly differ."] = False
+    min_factor: Annotated[float, SHARE, "Lowest factor that a weight is multiplied by (0–1)."] = 0.5
+    variance_threshold: Annotated[
+        float,
+        Meta(gt=0, le=1),
+        "Variance of scaled scores at or above which a strategy keeps its weight.",
+    ] = 0.1
+
+    def __post_init__(self) -> None:
+        """Rejects what no weight could be computed with."""
+        check_bounds(self, "dynamic_weights")
+
+
+def adjust_weights(search: SearchState) -> None:
+    """Takes weight from strategies whose scores hardly differ."""
+    options = search.of(DynamicWeightsOptions)
+    search.weights |= dynamic_weights(
+        search.rankings,
+        search.weights,
+        min_factor=options.min_factor,
+        variance_threshold=options.variance_threshold,
+    )
 
 
 def dynamic_weights(
@@ -15,7 +49,7 @@ def dynamic_weights(
     min_factor: float,
     variance_threshold: float,
 ) -> dict[str, float]:
-    """Moves weight from strategies whose scores lie close together to those that are decided.
+    """Moves weight from strategies whose scores are close together to the others.
 
     The weights of the strategies that found something keep their sum; all others stay as they are.
     """
@@ -34,7 +68,7 @@ def dynamic_weights(
 
 
 def _factor(variance: float, min_factor: float, variance_threshold: float) -> float:
-    """From `min_factor` for no variance to 1 from the threshold on."""
+    """From `min_factor` for no variance to 1 at or above the threshold."""
     if variance >= variance_threshold:
         return 1.0
     return min(1.0, max(min_factor, variance / variance_threshold))
@@ -43,8 +77,8 @@ def _factor(variance: float, min_factor: float, variance_threshold: float) -> fl
 def _variance(scores: Scores) -> float:
     """The population variance of the scores as parts of the largest.
 
-    A negative score, such as the cosine of an opposite, counts as 0; if none is above 0, nothing
-    was told apart.
+    A negative score, such as the cosine of an opposite, counts as 0. If none is above 0, the
+    variance is 0.
     """
     largest = max(score for _, score in scores)
     if largest <= 0:

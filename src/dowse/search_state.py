@@ -1,20 +1,25 @@
-"""What search stages hand along: the query, what was found, and each candidate's story."""
+"""What the stages of a search hand along: the query, what was found, and each candidate's history.
+
+A stage is a function that changes a `SearchState`. It reads its own options with `search.of(…)`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
 
+from msgspec import Meta
+
+from dowse.bounds import check_bounds
 from dowse.errors import Damaged
-from dowse.flow.recipe import Recipe
-from dowse.flow.words import KnownWords
 from dowse.ports import Analyzer, Embedder, Reading, Reranker
-from dowse.read import Root
 from dowse.types import (
     ChunkKey,
     Condition,
     Keys,
+    Matrix,
     Place,
     Query,
     Ranking,
@@ -25,6 +30,44 @@ from dowse.types import (
     Trace,
     Vector,
 )
+
+if TYPE_CHECKING:
+    from dowse.read import Root
+
+Options = TypeVar("Options")
+
+
+class StageOptions(Protocol):
+    """The options of every stage."""
+
+    def of(self, kind: type[Options]) -> Options:
+        """The options of one class."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """What a search returns, and where it looks."""
+
+    # What the modes and presets are, `settings` adds from their tables.
+    mode: Annotated[str, "Which strategies rank."] = "hybrid"
+    preset: Annotated[str, "A named set of settings; empty: none."] = ""
+    top_n: Annotated[int, Meta(ge=1, le=10_000), "How many results at most, from 1."] = 5
+    top_k: Annotated[
+        int,
+        Meta(ge=0, le=100_000),
+        "Candidates per strategy, at least 10; 0 means max(10, 2 × top_n).",
+    ] = 0
+    fresh: Annotated[bool, "Leave out results whose file has been deleted since."] = True
+
+    def __post_init__(self) -> None:
+        """Rejects what no search could be run with."""
+        check_bounds(self, "search")
+
+    @property
+    def candidates(self) -> int:
+        """How many candidates each strategy hands over."""
+        return max(10, self.top_k or 2 * self.top_n)
 
 
 @dataclass(slots=True)
@@ -38,6 +81,11 @@ class Candidate:
     section: Section | None = None  # what is shown instead of the chunk
     section_text: str = ""
 
+    @property
+    def document(self) -> str:
+        """The id of its document."""
+        return self.stored.document.id
+
     def rescore(self, stage: str, score: float) -> None:
         """Gives it a new score, and notes which stage did."""
         self.steps.append(Step(stage, self.score, score))
@@ -50,37 +98,40 @@ class Candidate:
 
     @property
     def order(self) -> tuple[float, float, str, int]:
-        """Best first; equals by the best place that a strategy gave them, then as in the folder."""
+        """Best first; ties: best rank in any strategy, then document id and position."""
         ranks = [place.rank for place in self.places if place.rank is not None]
         best = min(ranks, default=math.inf)
-        return -self.score, best, self.stored.document.id, self.stored.chunk.start
+        return -self.score, best, self.document, self.stored.chunk.start
 
 
 @dataclass(frozen=True, slots=True)
-class Kit:
+class SearchParts:
     """The parts that stages work with."""
 
     reading: Reading
     analyzer: Analyzer
     embedder: Embedder | None  # None: there are no vectors
     reranker: Callable[[], Reranker] | None  # opens it; None: there is none
-    words: KnownWords
+    words: Callable[[Reading], tuple[Sequence[str], Matrix]]  # the vocabulary and its vectors
     roots: Sequence[Root]
     now: float  # seconds since 1970
 
 
 @dataclass(slots=True)
-class Searching:
-    """The work that search stages hand along."""
+class SearchState:
+    """A search between two stages."""
 
     written: str  # the query as it was asked
-    recipe: Recipe
-    kit: Kit
-    demanded: tuple[Condition, ...] = ()  # beside those in the query
+    recipe: StageOptions
+    parts: SearchParts
+    demanded: tuple[Condition, ...] = ()  # in addition to those in the query
     query: Query = field(default_factory=lambda: Query("", "", (), ()))
+    strategies: tuple[str, ...] = ()  # names of those that are to rank
+    hypothesis: bool = False  # the query is a possible answer, and is embedded as a passage
     embedded_text: str = ""  # what the query's vector is made of
+    latin: float = 1.0  # share of the query's letters that are Latin
     vector: Vector | None = None  # once a stage has needed it
-    weights: dict[str, float] = field(default_factory=dict)
+    weights: dict[str, float] = field(default_factory=dict)  # by strategy
     rankings: list[Ranking] = field(default_factory=list)
     multipliers: dict[str, float] = field(default_factory=dict)  # by document, before fusion
     candidates: list[Candidate] = field(default_factory=list)
@@ -93,10 +144,19 @@ class Searching:
     _among: Keys | None = None
     _stored: dict[ChunkKey, StoredChunk] = field(default_factory=dict)
 
+    def of(self, kind: type[Options]) -> Options:
+        """The options of a stage or strategy, by their class."""
+        return self.recipe.of(kind)
+
+    @property
+    def asked(self) -> SearchOptions:
+        """What the search is to return, and where it looks."""
+        return self.recipe.of(SearchOptions)
+
     @property
     def reading(self) -> Reading:
         """The generation of the index that is searched."""
-        return self.kit.reading
+        return self.parts.reading
 
     @property
     def count(self) -> int:
@@ -117,36 +177,26 @@ class Searching:
 
     @property
     def has_words(self) -> bool:
-        """Whether there is anything to rank by, beside conditions."""
+        """Whether there is anything to rank by, apart from conditions."""
         return any(map(str.isalnum, self.query.text))
-
-    @property
-    def least_confidence(self) -> float:
-        """The confidence below which results are dropped; 0 keeps all."""
-        wanted = self.recipe.threshold.min_confidence
-        return self.proposed_least if wanted < 0 else wanted
-
-    @property
-    def is_hybrid(self) -> bool:
-        """Whether several strategies rank."""
-        return self.recipe.search.mode == "hybrid"
-
-    @property
-    def searches_by_meaning(self) -> bool:
-        """Whether a query is embedded; a hypothesis is embedded as it is."""
-        return self.recipe.search.mode in {"hybrid", "semantic"}
 
     @property
     def reads_latin(self) -> bool:
         """Whether the model behind the vectors can read Latin letters alone."""
-        embedder = self.kit.embedder
+        embedder = self.parts.embedder
         return self.vector is not None and embedder is not None and embedder.model.latin_only
 
-    def without_conditions(self) -> Searching:
-        """The same search before anything was found, with nothing that keeps chunks out."""
-        free = replace(self.query, conditions=())
-        return Searching(
-            self.written, self.recipe, self.kit, (), free, self.embedded_text, vector=self.vector
+    def without_conditions(self) -> SearchState:
+        """The same search before anything was found, with no condition."""
+        return SearchState(
+            self.written,
+            self.recipe,
+            self.parts,
+            query=replace(self.query, conditions=()),
+            strategies=self.strategies,
+            hypothesis=self.hypothesis,
+            embedded_text=self.embedded_text,
+            vector=self.vector,
         )
 
     def found_keys(self) -> set[ChunkKey]:

@@ -1,0 +1,97 @@
+"""The stages of a search, as a table.
+
+A new stage is a file with its options, its rule and the function that runs it, and a row here.
+Settings, presets, ablation, tuning, traces and the docs follow from the row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field, make_dataclass
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from dowse.flow.freshness import drop_deleted
+from dowse.flow.stages import SearchStage
+from dowse.fuse.calibrate import CalibrateOptions, give_confidence
+from dowse.fuse.community import CommunityOptions, favour_communities
+from dowse.fuse.dynamic_weights import DynamicWeightsOptions, adjust_weights
+from dowse.fuse.fusion import FuseOptions, fuse
+from dowse.fuse.gather import GatherOptions, gather
+from dowse.fuse.recency import RecencyOptions, prefer_recent
+from dowse.refine.cuts import ThresholdOptions, drop_unsure, has_threshold, keep_first
+from dowse.refine.diversity import DiversityOptions, diversify
+from dowse.refine.duplicates import (
+    ExactDedupOptions,
+    NearDedupOptions,
+    SemanticDedupOptions,
+    drop_exact,
+    drop_near,
+    drop_same_meaning,
+)
+from dowse.refine.parents import ParentsOptions, show_sections
+from dowse.refine.rerank import RerankOptions, read_closely
+from dowse.retrieve.classify import ClassifyOptions, weigh_by_type
+from dowse.retrieve.expand import ExpandOptions, embeds_the_query, expand_query
+from dowse.retrieve.rankings import complete_scores, follow, followers, retrieve
+from dowse.retrieve.readable import ReadableOptions, trust_the_readable
+from dowse.retrieve.strategies import STRATEGIES
+from dowse.retrieve.understand import understand_query
+
+_WEIGHT = Meta(ge=0, le=100)
+
+
+def _with_weights(options: type[FuseOptions]) -> type[Any]:
+    """The options of fusion with a weight for each strategy."""
+    weights: list[tuple[str, Any, Any]] = [
+        (
+            one.name,
+            Annotated[float, _WEIGHT, f"Weight of the {one.name} ranking."],
+            field(default=one.weight),
+        )
+        for one in STRATEGIES
+    ]
+    return make_dataclass(options.__name__, weights, bases=(options,), frozen=True, slots=True)
+
+
+_NO_DIVERSITY = {"mmr": False, "max_chunks_per_doc": 0}
+
+SEARCH_FLOW: tuple[SearchStage, ...] = (
+    SearchStage("understand", understand_query),
+    SearchStage("classify", weigh_by_type, ClassifyOptions),
+    SearchStage("expand", expand_query, ExpandOptions, when=embeds_the_query, needs_vectors=True),
+    SearchStage("retrieve", retrieve),
+    SearchStage("graph", follow, when=lambda s: bool(followers(s))),
+    SearchStage("complete", complete_scores, when=lambda s: s.of(FuseOptions).method == "convex"),
+    SearchStage("readable", trust_the_readable, ReadableOptions, when=lambda s: s.reads_latin),
+    SearchStage("community", favour_communities, CommunityOptions, multiplies=True),
+    SearchStage("dynamic_weights", adjust_weights, DynamicWeightsOptions, replayed=True),
+    SearchStage("fuse", fuse, _with_weights(FuseOptions), replayed=True),
+    SearchStage("fresh", drop_deleted, when=lambda s: s.asked.fresh),
+    SearchStage(
+        "gather", gather, GatherOptions, off={"share": 0.0}, on={"share": 0.5}, replayed=True
+    ),
+    SearchStage(
+        "recency",
+        prefer_recent,
+        RecencyOptions,
+        off={"bias": 0.0},
+        ablated=False,  # the files of a test collection are all equally new
+        replayed=True,
+        multiplies=True,
+    ),
+    # It changes no order.
+    SearchStage("calibrate", give_confidence, CalibrateOptions, always=True, ablated=False),
+    SearchStage(
+        "threshold", drop_unsure, ThresholdOptions, off={"min_confidence": 0.0}, when=has_threshold
+    ),
+    SearchStage("exact_dedup", drop_exact, ExactDedupOptions),
+    SearchStage("near_dedup", drop_near, NearDedupOptions),
+    SearchStage("semantic_dedup", drop_same_meaning, SemanticDedupOptions, needs_vectors=True),
+    # An ablation compares its ways on short lists instead.
+    SearchStage("diversity", diversify, DiversityOptions, off=_NO_DIVERSITY, ablated=False),
+    SearchStage("rerank", read_closely, RerankOptions, needs_vectors=True),
+    SearchStage("parents", show_sections, ParentsOptions, ablated=False),  # it changes texts only
+    SearchStage("top_n", keep_first),
+)
+"""What happens to a query, in this order."""

@@ -1,0 +1,59 @@
+"""Results that are left out for their confidence, or for their place in the list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta
+
+from dowse.bounds import check_bounds
+from dowse.errors import BadSettings
+from dowse.search_state import SearchState
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdOptions:
+    """How sure dowse must be of a result."""
+
+    min_confidence: Annotated[
+        float,
+        Meta(ge=-1, le=1),
+        "Drop results with a confidence below this (0–1). -1: return nothing if even the best"
+        " result is below the cut-off that was fitted for the model.",
+    ] = -1.0
+
+    def __post_init__(self) -> None:
+        """Rejects a confidence that cannot be."""
+        check_bounds(self, "threshold")
+        if -1 < self.min_confidence < 0:
+            raise BadSettings("threshold.min_confidence must be between 0 and 1, or -1.")
+
+
+def drop_unsure(search: SearchState) -> None:
+    """Leaves out what dowse is not sure enough of."""
+    least = _least_confidence(search)
+    unsure = [place for place, one in enumerate(search.candidates) if one.score < least]
+    if search.of(ThresholdOptions).min_confidence < 0 and 0 not in unsure:
+        # The cut-off of the calibration is for the answer as a whole: dropping single results
+        # behind a good one cost nine points of recall on the shipped corpus.
+        return
+    scores = [candidate.score for candidate in search.candidates]
+    reasons = {place: f"confidence {scores[place]:.4f} is below {least:g}" for place in unsure}
+    search.drop("threshold", reasons)
+
+
+def has_threshold(search: SearchState) -> bool:
+    """Whether there is a confidence below which results are dropped."""
+    return _least_confidence(search) > 0
+
+
+def _least_confidence(search: SearchState) -> float:
+    wanted = search.of(ThresholdOptions).min_confidence
+    return search.proposed_least if wanted < 0 else wanted
+
+
+def keep_first(search: SearchState) -> None:
+    """Keeps as many results as are wanted."""
+    top_n, count = search.asked.top_n, len(search.candidates)
+    search.drop("top_n", {place: f"place {place + 1} of {count}" for place in range(top_n, count)})

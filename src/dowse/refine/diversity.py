@@ -1,0 +1,98 @@
+"""Results that differ from each other, or come from different documents.
+
+Maximal marginal relevance (Carbonell and Goldstein, 1998), or a limit for each document.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from dowse.bounds import SHARE, check_bounds
+from dowse.refine.cosines import cosines, directions
+from dowse.refine.parents import ParentsOptions
+from dowse.refine.rerank import RerankOptions
+from dowse.search_state import SearchState
+from dowse.types import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class DiversityOptions:
+    """Whether results are chosen to differ from each other."""
+
+    mmr: Annotated[bool, "Choose results by maximal marginal relevance."] = False
+    balance: Annotated[float, SHARE, "Of MMR: 1 counts relevance only, 0 difference only."] = 0.7
+    max_chunks_per_doc: Annotated[
+        int,
+        Meta(ge=0, le=10_000),
+        "Results of one document at most; 0: no limit. Not used with MMR.",
+    ] = 0
+
+    def __post_init__(self) -> None:
+        """Rejects what nothing could be chosen by."""
+        check_bounds(self, "diversity")
+
+
+def diversify(search: SearchState) -> None:
+    """Chooses results that differ, or limits how many a document may have."""
+    options, kept = search.of(DiversityOptions), search.candidates
+    if options.mmr:
+        relevance = [candidate.score for candidate in kept]
+        chosen = select_diverse(relevance, search.vectors(), _count(search), options.balance)
+        left_out = set(range(len(kept))).difference(chosen)
+        reasons = dict.fromkeys(left_out, "too much like what was chosen before it")
+    else:
+        limit = options.max_chunks_per_doc
+        beyond = over_limit([one.document for one in kept], limit)
+        reasons = dict.fromkeys(beyond, f"its document has {limit} better results")
+    search.drop("diversity", reasons)
+
+
+def _count(search: SearchState) -> int:
+    """How many results the stages that follow can use."""
+    rerank, top_n = search.of(RerankOptions), search.asked.top_n
+    count = max(top_n, rerank.top_n if rerank.enabled else 0)
+    return 2 * count if search.of(ParentsOptions).enabled else count
+
+
+def over_limit(documents: Sequence[str], limit: int) -> list[int]:
+    """The places beyond the first `limit` of each document; a limit of 0 means none."""
+    if limit <= 0:
+        return []
+    seen: Counter[str] = Counter()
+    over: list[int] = []
+    for place, document in enumerate(documents):
+        seen[document] += 1
+        if seen[document] > limit:
+            over.append(place)
+    return over
+
+
+def select_diverse(
+    relevance: Sequence[float], vectors: Sequence[Vector | None], count: int, balance: float
+) -> list[int]:
+    """The places of `count` results that are relevant and unlike each other, ascending.
+
+    One after the other is selected for `balance` times its relevance minus the rest times its
+    highest cosine to what is selected; that is 0 for the first and for what has no vector. Ties
+    are selected in their order, so a balance of 1 selects the first `count`.
+    """
+    if count >= len(relevance):
+        return list(range(len(relevance)))
+    rows = directions(vectors)
+    gain = balance * np.asarray(relevance, np.float64)
+    likeness = np.zeros(len(relevance))
+    selected: list[int] = []
+    while len(selected) < count:
+        worth = gain - (1 - balance) * likeness
+        worth[selected] = -np.inf
+        best = int(np.argmax(worth))
+        closeness = cosines(rows, rows[best])
+        likeness = np.maximum(likeness, closeness) if selected else closeness
+        selected.append(best)
+    return sorted(selected)

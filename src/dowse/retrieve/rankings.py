@@ -1,0 +1,78 @@
+"""The stages in which strategies rank: each on its own, then from what was found, then the gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dowse.retrieve.strategies import STRATEGIES, Strategy, find_strategy
+from dowse.search_state import SearchState
+from dowse.types import ChunkKey, Ranking, Scores
+
+
+def own_rankers(search: SearchState) -> tuple[Strategy, ...]:
+    """The strategies of a search that rank on their own."""
+    return tuple(one for one in STRATEGIES if one.name in search.strategies and not one.follows)
+
+
+def followers(search: SearchState) -> tuple[Strategy, ...]:
+    """The strategies of a search that start from what the others found."""
+    return tuple(one for one in STRATEGIES if one.name in search.strategies and one.follows)
+
+
+def retrieve(search: SearchState) -> None:
+    """Lets every strategy of the search rank that can do so on its own.
+
+    One after the other: in parallel threads it took 3.5 ms against 3.4 over 20,000 chunks, since
+    the model has all cores to itself and the keyword ranking takes a third of a millisecond.
+    """
+    if search.has_words:
+        _rank(search, own_rankers(search))
+    elif search.conditions:
+        search.rankings.append(_listing(search))
+
+
+def follow(search: SearchState) -> None:
+    """Lets strategies rank that start from what the others found."""
+    _rank(search, followers(search))
+
+
+def _rank(search: SearchState, strategies: Sequence[Strategy]) -> None:
+    limit, among = search.asked.candidates, search.among
+    for strategy in strategies:
+        ranking = strategy.rank(search, limit, among)
+        search.rankings += [ranking] if ranking.scores else []
+
+
+def complete_scores(search: SearchState) -> None:
+    """Lets every strategy score what only others found, so that scores can be compared."""
+    found = search.found_keys()
+    search.rankings = [
+        replace(ranking, others=_scores_of(search, ranking, found)) for ranking in search.rankings
+    ]
+
+
+def _scores_of(search: SearchState, ranking: Ranking, found: set[ChunkKey]) -> Scores:
+    import numpy as np  # noqa: PLC0415  listing the strategies must not take as long as loading it
+
+    strategy = find_strategy(ranking.strategy)
+    missing = np.array(sorted(found.difference(key for key, _ in ranking.scores)), dtype=np.int64)
+    if strategy is None or strategy.follows or not len(missing):
+        return []
+    return strategy.rank(search, len(missing), missing).scores
+
+
+def _listing(search: SearchState) -> Ranking:
+    """The documents that fulfil all conditions, each by its first chunk, when nothing is asked.
+
+    It has no row among the strategies: it ranks by nothing, so it has no weight, mode or switch.
+    """
+    first: dict[str, int] = {}
+    for key, stored in search.stored(
+        search.among.tolist() if search.among is not None else []
+    ).items():
+        known = first.get(stored.document.id)
+        if known is None or stored.chunk.start < search.stored([known])[known].chunk.start:
+            first[stored.document.id] = key
+    in_order = [(first[document], 1.0) for document in sorted(first)]
+    return Ranking("listing", in_order[: search.asked.candidates])

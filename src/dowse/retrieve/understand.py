@@ -1,0 +1,33 @@
+"""The first stage of a search: what the query means, and which strategies are to rank."""
+
+from __future__ import annotations
+
+from dowse.retrieve.query import understand
+from dowse.retrieve.readable import latin_share
+from dowse.retrieve.rewrite import rewrite
+from dowse.retrieve.strategies import mode_of, strategies_wanted
+from dowse.search_state import SearchState
+from dowse.types import Query
+
+
+def understand_query(search: SearchState) -> None:
+    """Tells words, phrases and conditions apart, and corrects what nothing would match."""
+    search.hypothesis = mode_of(search).hypothesis
+    search.strategies = strategies_wanted(search)
+    search.query = _as_answer(search) if search.hypothesis else _as_query(search)
+    search.notices += search.query.notices
+    search.embedded_text = search.query.text
+    search.latin = latin_share(search.query.text)
+
+
+def _as_query(search: SearchState) -> Query:
+    analyzer = search.parts.analyzer
+    return rewrite(understand(search.written, analyzer), search.reading, analyzer)
+
+
+def _as_answer(search: SearchState) -> Query:
+    """All words as they are: in an answer nothing is a sign."""
+    terms = tuple(search.parts.analyzer.query_terms(search.written))
+    asked = any(map(str.isalnum, search.written))
+    notices = () if asked else ("The hypothesis holds no word to search for.",)
+    return Query(search.written, search.written, terms, (), notices=notices)

@@ -1,0 +1,279 @@
+"""The tables of strategies and stages are the only place: a new row is found everywhere."""
+
+from __future__ import annotations
+
+import ast
+import filecmp
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+import dowse
+from dowse.flow import SEARCH_FLOW, Recipe
+from dowse.presets import PRESETS, preset_values
+from dowse.retrieve import MODES, STRATEGIES, Mode, strategies
+from dowse.settings import known_settings
+
+_SOURCE = Path(dowse.__file__).parent
+_TESTS = Path(__file__).parents[2]
+
+_STRATEGY = '''
+"""Ranking by title."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from dowse.search_state import SearchState
+from dowse.types import Keys, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class TitleOptions:
+    enabled: Annotated[bool, "Rank documents by their title."] = False
+
+
+def rank_by_title(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
+    words = search.query.text.lower().split()
+    named = [
+        entry.id
+        for entry in search.reading.documents()
+        if any(word in entry.fields.title.lower() for word in words)
+    ]
+    keys = search.reading.keys_of(named).tolist() if named else []
+    allowed = keys if among is None else [key for key in keys if key in set(among.tolist())]
+    return Ranking("title", [(key, 1.0) for key in allowed[:limit]], 1.0)
+'''
+_STRATEGY_ROW = '''
+    Strategy(
+        "title", rank_by_title, "words", "by titles", 0.7, TitleOptions, "Titles only", "factual"
+    ),
+)
+"""The strategies, in'''
+
+_STAGE = '''
+"""Drops long results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from dowse.search_state import SearchState
+
+
+@dataclass(frozen=True, slots=True)
+class BriefOptions:
+    enabled: Annotated[bool, "Drop long results."] = False
+    most: Annotated[int, "Characters at most."] = 40
+
+
+def keep_brief(search: SearchState) -> None:
+    most = search.of(BriefOptions).most
+    long = [place for place, one in enumerate(search.candidates) if len(one.stored.text) > most]
+    search.drop("brief", {place: "it is long" for place in long})
+'''
+_STAGE_ROW = '''    SearchStage("brief", keep_brief, BriefOptions),
+    SearchStage("top_n"'''
+
+_PROGRAM = """
+import json, sys
+from pathlib import Path
+import click
+from dowse.evaluate import ablations
+from dowse.flow import Recipe
+from dowse.front.cli.commands import cli
+from dowse.front.cli.reference import commands_page, root_context, settings_page
+from dowse.front.mcp.parameters import input_schema
+from dowse.front.mcp.tools import tools
+from dowse.front.web.openapi import description
+from dowse.front.web.records import SwitchesShape
+from dowse.front.cli.draw_trace import draw_trace
+from dowse.presets import preset_values
+from dowse.workspace import Chosen
+from vaults import open_engine
+
+command = cli.get_command(root_context(), "search")
+help = command.get_help(click.Context(command, info_name="search", parent=root_context()))
+query = tools()["query_documents"]
+folder = Path(sys.argv[1])
+with open_engine(folder / "notes", folder / "index") as engine:
+    engine.index()
+    on = {"title.enabled": True, "brief.enabled": True, "search.top_n": 10}
+    page = SwitchesShape.of(engine, Chosen(engine.settings, {}, ()))
+    alone = engine.search("wind", changes={"search.mode": "title"})
+    hybrid = engine.search("wind", changes=on)
+    short = engine.explain("wind", str(folder / "notes" / "wind.md"), changes=on)
+    long = engine.explain("wind", str(folder / "notes" / "long.md"), changes=on)
+    drawn = [str(line) for line in draw_trace(long.fates[0].trace, 100, 0)]
+print(json.dumps({
+    "help": " ".join(help.split()),
+    "docs": commands_page() + settings_page(),
+    "ablations": {one.name: one.changes for one in ablations(Recipe())},
+    "mcp": input_schema(query.parameters)["properties"]["mode"]["enum"],
+    "openapi": json.dumps(description()["paths"]),
+    "preset": preset_values("seed-b"),
+    "page": {
+        "modes": {one.name: one.label for one in page.modes},
+        "strategies": page.strategies,
+        "settings": [one.name for one in page.settings],
+    },
+    "alone": [hit.document for hit in alone.hits],
+    "hybrid": [hit.document for hit in hybrid.hits],
+    "stages": list(hybrid.seconds),
+    "places": sorted(place.strategy for place in short.fates[0].trace.places),
+    "standing": [one.strategy for one in short.fates[0].standing],
+    "dropped": long.fates[0].trace.steps[-1].dropped,
+    "drawn": " ".join(drawn),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of dowse with one more strategy and one more stage."""
+    package = tmp_path_factory.mktemp("library") / "dowse"
+    shutil.copytree(_SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "retrieve" / "title.py").write_text(_STRATEGY, "utf-8")
+    _add_row(
+        package / "retrieve" / "strategies.py",
+        "from dowse.retrieve.title import TitleOptions, rank_by_title",
+        (')\n"""The strategies, in', _STRATEGY_ROW),
+    )
+    (package / "refine" / "brief.py").write_text(_STAGE, "utf-8")
+    _add_row(
+        package / "flow" / "search_flow.py",
+        "from dowse.refine.brief import BriefOptions, keep_brief",
+        ('    SearchStage("top_n"', _STAGE_ROW),
+    )
+    return package
+
+
+def _add_row(table: Path, imports: str, row: tuple[str, str]) -> None:
+    text = table.read_text("utf-8").replace("\nfrom dowse.", f"\n{imports}\nfrom dowse.", 1)
+    assert row[0] in text
+    table.write_text(text.replace(*row, 1), "utf-8")
+
+
+@pytest.fixture(scope="module")
+def seen(library: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the doors and the evaluation of that copy show."""
+    folder = tmp_path_factory.mktemp("vault")
+    (folder / "notes").mkdir()
+    (folder / "notes" / "wind.md").write_text("# Wind\n\nThe vane.\n", "utf-8")
+    (folder / "notes" / "long.md").write_text(f"# Wind power\n\n{'more ' * 30}\n", "utf-8")
+    (folder / "notes" / "bread.md").write_text("# Bread\n\nwind\n", "utf-8")
+    paths = os.pathsep.join([str(library.parent), str(_TESTS)])
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, str(folder)],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    shown: dict[str, Any] = json.loads(done.stdout)
+    return shown
+
+
+def test_a_strategy_and_a_stage_take_two_files_each(library: Path) -> None:
+    files = {path.relative_to(library) for path in library.rglob("*.py")}
+    same = {path.relative_to(_SOURCE) for path in _SOURCE.rglob("*.py")}
+    touched = {
+        str(path)
+        for path in files
+        if path not in same or not filecmp.cmp(library / path, _SOURCE / path, shallow=False)
+    }
+    assert touched == {
+        "retrieve/title.py",
+        "retrieve/strategies.py",
+        "refine/brief.py",
+        "flow/search_flow.py",
+    }
+
+
+def test_a_new_strategy_is_a_mode_at_every_door(seen: dict[str, Any]) -> None:
+    assert "[hybrid|semantic|keyword|code|title|hyde]" in seen["help"]
+    assert "title: rank by titles" in seen["help"]
+    assert seen["mcp"] == ["hybrid", "semantic", "keyword", "code", "title"]
+    assert '"title"' in seen["openapi"]
+    assert "title: rank by titles" in seen["openapi"]
+    assert seen["page"]["modes"]["title"] == "Titles only"
+    assert seen["page"]["strategies"] == ["semantic", "keyword", "code", "graph", "title"]
+    assert "`fuse.title` | `0.7`" in seen["docs"]
+    assert "`title.enabled` | `false`" in seen["docs"]
+
+
+def test_a_new_strategy_ranks_and_is_explained(seen: dict[str, Any]) -> None:
+    assert set(seen["alone"]) == {"wind.md", "long.md"}
+    assert seen["places"] == ["keyword", "semantic", "title"]
+    assert seen["standing"] == ["semantic", "keyword", "title"]
+
+
+def test_a_new_stage_runs_where_its_row_is_and_is_explained(seen: dict[str, Any]) -> None:
+    assert seen["stages"][-3:] == ["brief", "top_n", "present"]
+    assert "long.md" not in seen["hybrid"]
+    assert "wind.md" in seen["hybrid"]
+    assert seen["dropped"] == "it is long"
+    assert "dropped: it is long" in seen["drawn"]
+
+
+def test_a_new_stage_has_settings_at_every_door(seen: dict[str, Any]) -> None:
+    assert {"brief.enabled", "brief.most"} <= set(seen["page"]["settings"])
+    assert "`brief.most` | `40` | integer | Characters at most." in seen["docs"]
+
+
+def test_new_rows_are_part_of_an_ablation(seen: dict[str, Any]) -> None:
+    assert seen["ablations"]["with brief"] == {"brief.enabled": True}
+    assert seen["ablations"]["with title"] == {"title.enabled": True}
+    assert seen["ablations"]["title alone"] == {"search.mode": "title"}
+
+
+def test_presets_of_older_systems_turn_new_rows_off(seen: dict[str, Any]) -> None:
+    assert seen["preset"]["brief.enabled"] is False
+    assert seen["preset"]["title.enabled"] is False
+    assert seen["preset"]["fuse.title"] == 0.7
+
+
+def test_type_checkers_and_programs_see_the_same_modes() -> None:
+    tree = ast.parse(Path(strategies.__file__).read_text("utf-8"))
+    written = [
+        tuple(ast.literal_eval(node.value.slice))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and ast.unparse(node.targets[0]) == "Mode"
+        and isinstance(node.value, ast.Subscript)
+        and isinstance(node.value.slice, ast.Tuple)
+    ]
+    assert written == [get_args(Mode)] == [tuple(mode.name for mode in MODES)]
+
+
+def test_every_row_names_options_that_exist() -> None:
+    for strategy in STRATEGIES:
+        if strategy.options is not None:
+            assert "enabled" in {one.name for one in fields(strategy.options)}
+    for stage in SEARCH_FLOW:
+        names = {one.name for one in fields(stage.options)} if stage.options else set()
+        assert {*stage.on, *stage.off} <= names, stage.name
+
+
+def test_off_in_a_row_is_off() -> None:
+    recipe = Recipe()
+    for stage in SEARCH_FLOW:
+        if stage.options is not None and stage.off:
+            assert not stage.is_on(stage.options(**stage.off)), stage.name
+            assert not stage.on or stage.is_on(stage.options(**stage.on)), stage.name
+            assert recipe.of(stage.options) == stage.options(), stage.name
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_name_settings_that_exist(name: str) -> None:
+    assert preset_values(name).keys() <= known_settings().keys()
