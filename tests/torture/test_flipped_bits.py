@@ -24,7 +24,7 @@ def test_what_doctor_calls_sound_gives_the_right_answers(
     patient: Patient, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:
     """Bits of the database are flipped: each is found, or does not matter."""
-    chance, tries = random.Random(10), rounds(8, 300)
+    chance, tries = random.Random(10), rounds(8, 100)
     wrong: list[object] = []
     found = 0
     for _ in range(tries):
