@@ -60,7 +60,7 @@ def test_doctor_finds_missing_and_damaged_weights(
     monkeypatch.setenv("DOWSE_EMBED_PROVIDER", "local")
     missing = dowse("doctor")
     assert missing.code == 1
-    assert f"mend it: dowse models pull {DEFAULT}" in missing.out
+    assert f"Fix: dowse models pull {DEFAULT}" in missing.out
     monkeypatch.setenv("DOWSE_EMBED_MODEL", "someone/tiny")
     assert dowse("models", "pull", "someone/tiny", "--from", model).code == 0
     assert dowse("doctor").code == 0

@@ -115,7 +115,7 @@ def _read_toml(front: Frontmatter) -> None:
         place = _TOML_PLACE.search(str(error))
         line = int(place[1]) + 1 if place and place[1] else front.written.count("\n") + 1
         cause = _TOML_PLACE.sub("", str(error))
-        what = f"the frontmatter is not valid TOML ({cause}); mend it to have its fields found"
+        what = f"the frontmatter is not valid TOML ({cause}); fix it to have its fields found"
         front.problems.append(Problem(line, what))
     except RecursionError:
         front.problems.append(Problem(1, _TOO_DEEP))
@@ -149,7 +149,7 @@ def _keep_as_text(front: Frontmatter) -> None:
 def _yaml_problem(error: Exception) -> Problem:
     mark = getattr(error, "problem_mark", None)
     cause = getattr(error, "problem", None) or getattr(error, "reason", None) or "nested too deep"
-    what = f"the frontmatter is not valid YAML ({cause}); mend it to have all its fields found"
+    what = f"the frontmatter is not valid YAML ({cause}); fix it to have all its fields found"
     return Problem(mark.line + 2 if mark else 1, what)
 
 

@@ -21,7 +21,7 @@ from dowse.read.wanted import Wanted
 _MISSING = "There is no such file or folder; bring it back, or remove it from the project."
 _OUTWARDS = "It is a link that leads out of the folder; move what it points at into the folder."
 _LOOP = "It is a link that leads back to a folder that it lies in."
-_DEAD = "It is a link to something that does not exist; mend or remove it."
+_DEAD = "It is a link to something that does not exist; fix or remove it."
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ TOPICS = {
         "project": "List, add, remove, rename, restore or trust projects.",
         "config": "Show and change settings.",
         "models": "List, fetch and remove model weights.",
-        "doctor": "Find what is wrong, and say how to mend it.",
+        "doctor": "Find what is wrong, and say how to fix it.",
         "completion": "Print the completion script for a shell.",
         "version": "Tell which version of dowse this is.",
     },

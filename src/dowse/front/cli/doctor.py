@@ -1,4 +1,4 @@
-"""`dowse doctor`: find what is wrong, and say how to mend it."""
+"""`dowse doctor`: find what is wrong, and say how to fix it."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class DoctorShape:
     """What `dowse doctor` found."""
 
     checks: Annotated[tuple[Check, ...], "What was looked at, each with its findings."]
-    findings: Annotated[tuple[Finding, ...], "All findings, each with what mends it."]
+    findings: Annotated[tuple[Finding, ...], "All findings, each with the command that fixes it."]
 
 
 @click.command(cls=Command, shape=DoctorShape, epilog=_EXAMPLES)
 @click.option("--repair", is_flag=True, help="Rebuild what is damaged and can be rebuilt.")
 @pass_call
 def command(call: Call, repair: bool) -> int:
-    """Find what is wrong, and say how to mend it.
+    """Find what is wrong, and say how to fix it.
 
     Looks at Python and its packages, dowse's folders, the settings, the model weights, the terminal
-    and the index of every project. Exits with 1 when there is something to mend.
+    and the index of every project. Exits with 1 when there is a problem.
     """
     checks = tuple(_checks(call, repair))
     findings = tuple(finding for check in checks for finding in check.findings)
@@ -75,9 +75,7 @@ def _draw(checks: tuple[Check, ...], width: int | None) -> Iterator[Text]:
         yield from drawn
         for finding in check.findings:
             yield from folded(line((finding.what, "yellow")), width, 4)
-            yield from folded(line(("mend it: ", "dim"), (finding.repair, "bold")), width, 6)
+            yield from folded(line(("Fix: ", "dim"), (finding.repair, "bold")), width, 6)
     count = sum(len(check.findings) for check in checks)
     yield Text()
-    yield line(
-        (counted(count, "thing") + " to mend.", "yellow") if count else ("All is well.", "green")
-    )
+    yield line((counted(count, "problem") + ".", "yellow") if count else ("All is well.", "green"))
