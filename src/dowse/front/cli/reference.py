@@ -211,7 +211,7 @@ _EXIT_CODES = _table(
         ("0", "Fine."),
         (
             "1",
-            "Failed; the message says why. `doctor`: there is a problem; `search`: nothing was found.",
+            "Failed; the message says why. `doctor`: there is a problem; `search`: no result.",
         ),
         ("2", "The call cannot mean anything, names something unknown, or was refused."),
         ("3", "`dowse index`: indexed, but some files were left out."),
