@@ -20,7 +20,7 @@ test: $(VENV)/installed weights
 
 # The campaigns that try to break dowse, at full length: at most 15 minutes on two cores.
 torture: $(VENV)/installed weights
-	$(BIN)/pytest tests/torture tests/unit/test_restore.py --torture -n 2
+	$(BIN)/pytest tests/torture tests/crash tests/unit/test_restore.py --torture -n 2
 
 check: $(VENV)/installed
 	$(BIN)/ruff check .

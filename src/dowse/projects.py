@@ -38,6 +38,9 @@ LOCAL_FILE = "dowse.toml"
 ELSEWHERE = "elsewhere"
 """The folder below a project's that is never made: roots in it are on another machine."""
 
+TRASH = "trash-"
+"""What the name of a folder begins with that holds a removed project until it is deleted."""
+
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
 _INDEX = "index"  # the folder of the index in that of the project
 _ROOTS = "project.roots"  # where the file of a project says which folders it has
@@ -189,10 +192,10 @@ class Projects:
         """Forgets a project and its index, also when its file is broken; documents stay."""
         folder = self._folder / self._known(name)
         # Out of sight at once, so that nothing of it is left to a later project of the same name.
-        trash = self._folder.with_name(f"trash-{uuid.uuid4().hex}")
+        trash = self._folder.with_name(f"{TRASH}{uuid.uuid4().hex}")
         with self._alone(), _undisturbed(folder):
             move_folder(folder, trash)
-        for left in self._folder.parent.glob("trash-*"):
+        for left in self._folder.parent.glob(f"{TRASH}*"):
             remove_folder(left)
 
     def restore(self, name: str, roots: Sequence[Path] = ()) -> Project:

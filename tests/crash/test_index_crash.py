@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,7 @@ import pytest
 from index_content import content
 from vaults import open_engine, write_vault
 
-FILES = 500
-KILLS = 50
+FILES = 300
 _RUN = """
 import sys; sys.path.insert(0, sys.argv[1])
 from pathlib import Path
@@ -43,13 +43,15 @@ def _whole_run(vault: Path, index: Path) -> float:
     return time.monotonic() - start
 
 
-def test_no_kill_leaves_a_hole(tmp_path: Path) -> None:
+def test_no_kill_leaves_a_hole(
+    tmp_path: Path, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
+) -> None:
     vault, index = tmp_path / "vault", tmp_path / "harmed"
     write_vault(vault, FILES)
     duration = _whole_run(vault, tmp_path / "unharmed")
     moments = random.Random(7)
     killed = 0
-    while killed < KILLS:
+    while killed < rounds(15, 50):
         process = _start(vault, index)
         time.sleep(moments.uniform(0, duration * 0.5))
         process.send_signal(signal.SIGKILL)
@@ -59,6 +61,7 @@ def test_no_kill_leaves_a_hole(tmp_path: Path) -> None:
             assert engine.check() == []
         if pending.new + pending.changed < FILES / 5:  # a finished index cannot be interrupted
             _edit_some(vault, moments)
+    tally("kills of a run over 300 files survived", killed)
     _whole_run(vault, index)
     _whole_run(vault, tmp_path / "fresh")
     with open_engine(vault, index) as harmed, open_engine(vault, tmp_path / "fresh") as fresh:

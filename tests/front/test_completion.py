@@ -46,7 +46,7 @@ def test_an_unknown_shell(dowse: Dowse) -> None:
 @pytest.mark.usefixtures("indexed")
 def test_commands_options_projects_documents_and_settings_are_completed() -> None:
     assert _completions("sea") == ["search"]
-    assert _completions("project", "re") == ["remove", "rename"]
+    assert _completions("project", "re") == ["remove", "rename", "restore"]
     assert "--explain" in _completions("search", "--e")
     assert _completions("ls", "-p", "v") == ["vault"]
     assert _completions("get", "gui") == ["guides/restore.md", "guides/winter-ja.md"]

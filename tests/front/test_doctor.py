@@ -104,7 +104,8 @@ def test_a_project_of_which_nothing_can_be_read_does_not_hide_the_others(
     (finding,) = shape["findings"]
     assert str(file) in finding["what"]
     advice = finding["repair"].rpartition("with: dowse ")[2].split()
-    assert dowse(*advice, "--yes").code == 0
+    assert advice == ["project", "restore", "closed"]
+    assert dowse(*advice).code == 0
     assert dowse("doctor").code == 0
 
 

@@ -164,6 +164,7 @@ def _check_finished(home: Home, scenario: Scenario, name: str) -> None:
             assert home.run(f"index {{vault}} -p {fresh}").code == 0
             assert home.content(project) == home.content(fresh)
             assert home.run(f"project remove {fresh} --yes").code == 0
+    home.run("doctor --repair")  # removes what killed imports and removals left
     findings = home.run("doctor --json").json["findings"]
     assert not [one for one in findings if "weights" not in json.dumps(one)]
     assert home.leftovers() == []

@@ -16,9 +16,10 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from dowse.errors import Locked
-from dowse.files import PRIVATE_FILE, make_private_folder
+from dowse.files import PRIVATE_FILE, make_private_folder, remove_folder
 from dowse.locations import Locations
 from dowse.privacy import secure
+from dowse.projects import TRASH
 from dowse.transfer.exchange import put_back
 
 _PREFIX = "import-"
@@ -36,15 +37,15 @@ def staging(where: Locations) -> Iterator[Path]:
     folder, lock = _own_folder(where.data)
     try:
         made = folder / "project"
-        made.mkdir()
+        make_private_folder(made)
         yield made
     finally:
         _remove(folder, lock)
 
 
 def abandoned(where: Locations) -> list[Path]:
-    """The folders that killed imports have left."""
-    left = []
+    """The folders that killed imports and removals have left."""
+    left = _trash(where)
     for folder in sorted(where.data.glob(f"{_PREFIX}*")):
         with suppress(OSError), _if_abandoned(folder):
             left.append(folder)
@@ -52,17 +53,25 @@ def abandoned(where: Locations) -> list[Path]:
 
 
 def clear_abandoned(where: Locations) -> int:
-    """Removes what killed imports have left, and gives how many there were.
+    """Removes what killed imports and removals have left, and gives how many there were.
 
     A project that one of them had moved aside, and did not replace yet, is moved back.
     """
     cleared = 0
+    for folder in _trash(where):
+        remove_folder(folder)
+        cleared += not folder.exists()
     for folder in sorted(where.data.glob(f"{_PREFIX}*")):
         with suppress(OSError), _if_abandoned(folder) as lock:
             put_back(folder, where.projects)
             _remove(folder, lock)
             cleared += not folder.exists()
     return cleared
+
+
+def _trash(where: Locations) -> list[Path]:
+    """Removed projects that are still there: nobody uses them, whoever is deleting them."""
+    return sorted(where.data.glob(f"{TRASH}*"))
 
 
 def _own_folder(data: Path) -> tuple[Path, FileLock]:

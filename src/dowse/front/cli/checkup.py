@@ -65,17 +65,17 @@ def check_folders(call: Call, *, repair: bool) -> Iterator[Check]:
         yield Check("Settings", "cannot be used", (Finding(error.message, error.hint),))
 
 
-def check_imports(call: Call, *, repair: bool) -> Iterator[Check]:
-    """What imports that were killed have left; removes it when asked."""
+def check_leftovers(call: Call, *, repair: bool) -> Iterator[Check]:
+    """What imports and removals that were killed have left; removes it when asked."""
     where = call.workspace.locations
     if not (left := abandoned(where)):
         return
-    found = f"{counted(len(left), 'folder')} of imports that were killed"
+    found = f"{counted(len(left), 'folder')} of commands that were killed"
     if repair and clear_abandoned(where) == len(left):
-        yield Check("Imports", f"{found}, removed")
+        yield Check("Leftovers", f"{found}, removed")
     else:
         what = f"{found}, such as {short_path(left[0])}."
-        yield Check("Imports", found, (Finding(what, "dowse doctor --repair"),))
+        yield Check("Leftovers", found, (Finding(what, "dowse doctor --repair"),))
 
 
 def _check_privacy(where: Locations, *, repair: bool) -> Check:

@@ -13,7 +13,7 @@ from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.checkup import (
     Check,
     check_folders,
-    check_imports,
+    check_leftovers,
     check_machine,
     check_models,
     check_project,
@@ -56,7 +56,7 @@ def command(call: Call, repair: bool) -> int:
 def _checks(call: Call, repair: bool) -> Iterator[Check]:
     yield from check_machine()
     yield from check_folders(call, repair=repair)
-    yield from check_imports(call, repair=repair)
+    yield from check_leftovers(call, repair=repair)
     projects = call.workspace.projects
     chosen = [projects.get(call.project)] if call.project else projects.all()
     yield from check_models(call, chosen)

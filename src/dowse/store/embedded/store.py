@@ -95,10 +95,10 @@ class EmbeddedStore:
         with writer_lock(self._folder, wait), disk_errors(self._folder):
             self.close()
             # First the database: without its log it could be half of one.
-            self._database.unlink(missing_ok=True)
+            _remove(self._database)
             sync_folder(self._folder)
             for path in [path for names in _FILES for path in self._folder.glob(names)]:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                _remove(path)
 
     def close(self) -> None:
         """Lets go of everything that is open."""
@@ -153,3 +153,10 @@ class EmbeddedStore:
                     return None
                 self._opened = (wanted, indexes)
             return self._opened[1]
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
