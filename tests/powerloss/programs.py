@@ -18,8 +18,6 @@ from dowse.workspace import Workspace
 from powerloss.promises import ABSENT, begin, done
 from vaults import open_engine
 
-batches._FILES = 3  # so that a small folder makes several batches
-
 INDEX = "index"  # the observable: which version of the folder the index holds
 EMPTY = "empty"
 
@@ -118,6 +116,7 @@ def transfer(home: Path, folders: Path) -> None:
 
 
 if __name__ == "__main__":
+    batches._FILES = 3  # so that a small folder makes several batches
     os.environ["DOWSE_CONFIG_DIR"] = sys.argv[2]
     program = {"index": index, "settings": settings, "transfer": transfer}[sys.argv[1]]
     program(Path(sys.argv[2]), Path(sys.argv[3]))
