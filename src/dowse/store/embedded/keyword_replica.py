@@ -24,7 +24,7 @@ from dowse.store.embedded.truth import Terms, Truth
 from dowse.types import ChunkKey
 
 _META = "meta.json"  # the one file of those below that is ever replaced
-_HEAP = 30_000_000  # bytes that tantivy may fill before it writes a segment; few files need as much
+_HEAP = 30_000_000  # bytes that tantivy may fill before it writes a segment
 
 
 class KeywordReplica:
