@@ -50,7 +50,8 @@ def index(folder: Path, name: str, text: str) -> Cost:
     """Indexes a folder with one file."""
     vault, data = folder / "vault", folder / "data"
     vault.mkdir(parents=True)
-    size = (vault / "a.md").write_bytes(text.encode())
+    written = text.encode()[:FULL].decode("utf-8", "ignore").encode()
+    (vault / "a.md").write_bytes(written)
     own = {f"DOWSE_{kind}_DIR": str(folder / kind.lower()) for kind in ("CONFIG", "DATA", "CACHE")}
     done = subprocess.run(
         [sys.executable, "-S", "-c", _LAUNCHER, DOWSE, "index", str(vault), "--json"],
@@ -67,7 +68,7 @@ def index(folder: Path, name: str, text: str) -> Cost:
         measured["code"],
         measured["memory"],
         measured["seconds"],
-        max(0, taken - FLOOR) / size,
+        max(0, taken - FLOOR) / len(written),
         json.loads(done.stdout) if done.stdout else {},
     )
 

@@ -41,6 +41,11 @@ class Found:
         else:
             self._take_tag(offset, item, lines)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no further link is taken."""
+        return "links" in self._kept.cuts
+
     def note(self, what: str, line: int) -> None:
         """Notes that something was too much."""
         self._kept.cuts.setdefault(what, line)

@@ -71,6 +71,8 @@ class _ReferenceReader:
         prose = self._text[place.start : place.end]
         if "[" not in prose and "%%" not in prose and not may_hold_tags(prose):
             return
+        if self.found.is_full and "#" not in prose and "%%" not in prose:
+            return
         if place.quoted:
             prose = _QUOTE_MARKS.sub(lambda marks: " " * len(marks[0]), prose)
         inline = read_inline(prose, self._definitions)

@@ -7,7 +7,7 @@ page, an alias), so that a store can look up by that name which links a change m
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -52,7 +52,8 @@ def choose(source: str, link: Link, named: Sequence[Name]) -> str | None:
         return source  # only an anchor: a place in the document itself
     for reading in _readings(link):
         wanted = _looked_up(source, reading)
-        for group in _matches(source, reading, [name for name in named if name.name == wanted]):
+        bearers = [name for name in named if name.name == wanted]
+        for group in _matches(source, reading, bearers) if bearers else ():
             if group:
                 return min(group, key=lambda name: _nearness(source, name.document)).document
     return None
@@ -66,7 +67,7 @@ def _readings(link: Link) -> list[Link]:
 
 
 def _looked_up(source: str, link: Link) -> str:
-    return posixpath.basename(_paths(source, link)[0])
+    return posixpath.basename(next(_paths(source, link)))
 
 
 def _matches(source: str, link: Link, named: Sequence[Name]) -> Iterable[list[Name]]:
@@ -82,7 +83,7 @@ def _matches(source: str, link: Link, named: Sequence[Name]) -> Iterable[list[Na
         yield [name for name in named if name.kind == "alias" and name.spelled == spelled]
 
 
-def _paths(source: str, link: Link) -> list[str]:
+def _paths(source: str, link: Link) -> Iterator[str]:
     """The paths that a target can mean, best first: beside the source, then from the root.
 
     A site's address may begin with folders that are not in the project: `/docs/a/b` means `a/b`
@@ -92,9 +93,11 @@ def _paths(source: str, link: Link) -> list[str]:
     root = fold(_root(source))
     if target.startswith("/"):
         parts = _join("", target.strip("/")).split("/")
-        return [_join(root, "/".join(parts[start:])) for start in range(len(parts))]
-    beside = _join(fold(posixpath.dirname(source)), target)
-    return [beside] if link.kind == "relative" else [beside, _join(root, target)]
+        yield from (_join(root, "/".join(parts[start:])) for start in range(len(parts)))
+        return
+    yield _join(fold(posixpath.dirname(source)), target)
+    if link.kind != "relative":
+        yield _join(root, target)
 
 
 def _nearness(source: str, document_id: str) -> tuple[bool, int, int, int, str]:
