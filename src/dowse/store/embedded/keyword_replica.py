@@ -28,6 +28,8 @@ _META = "meta.json"  # the one file of those below that is ever replaced
 _FEW = 1000  # chunks that are built again in less than a second, whatever share was deleted
 _SHARE = 0.05  # so that each deleted chunk costs at most building twenty
 _HEAP = 30_000_000  # bytes that tantivy may fill before it writes a segment; few files need as much
+# Terms that may wait for tantivy, which takes them slower than they come and sets no limit itself.
+_MOST_WAITING = 500_000
 
 
 class KeywordReplica:
@@ -57,11 +59,17 @@ class KeywordReplica:
         with _writer(folder) as writer:
             for key in changed or ():
                 writer.delete_documents_by_term("key", key)
-            added = 0
-            for row in truth.keyword_rows(self._analyzer, changed):
+            added = waiting = 0
+            for key, body, code in truth.keyword_rows(self._analyzer, changed):
                 added += 1
                 with tantivy_errors(folder):
-                    writer.add_document(_document(*row))
+                    writer.add_document(_document(key, body, code))
+                    waiting += len(body) + len(code)
+                    if waiting >= _MOST_WAITING:
+                        # No reader opens it before the manifest, and a crash makes all be taken
+                        # once more, as it does after the last commit.
+                        writer.commit()
+                        waiting = 0
         known = {name: known for name, known in manifest.files.items() if name != _META}
         files = sum_files(folder, [path.name for path in _files(folder)], known)
         deleted = 0 if changed is None else _deleted(manifest) + len(changed) - added
