@@ -70,7 +70,7 @@ class Site:
 
     def _heard(self, message: Any) -> None:
         if message.type == "error":
-            self.troubles.append(f"console: {message.text}")
+            self.troubles.append(f"console: {message.text} {message.location.get('url', '')}")
 
     def close(self) -> None:
         """Closes all pages; raises when one of them reached outside or went wrong."""
