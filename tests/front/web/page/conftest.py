@@ -82,12 +82,12 @@ class Site:
 
 
 @pytest.fixture
-def serving(browser: Browser) -> Iterator[Callable[..., Site]]:
-    """Starts the real server over some engines."""
+def serving(browser: Browser, service: Service) -> Iterator[Callable[..., Site]]:
+    """Starts the real server over the notes; it ends before the notes are removed."""
     sites: list[Site] = []
     servers: list[tuple[Server, threading.Thread]] = []
 
-    def serve(service: Service, door: Door | None = None) -> Site:
+    def serve(door: Door | None = None) -> Site:
         listening = bind("127.0.0.1", 0)
         server = Server(application(service, door or Door(), watch=False))
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
@@ -107,6 +107,6 @@ def serving(browser: Browser) -> Iterator[Callable[..., Site]]:
 
 
 @pytest.fixture
-def site(serving: Callable[..., Site], service: Service) -> Site:
+def site(serving: Callable[..., Site]) -> Site:
     """The server over the notes."""
-    return serving(service)
+    return serving()

@@ -52,7 +52,7 @@ def test_a_document_full_of_script_does_nothing(
 ) -> None:
     (notes / "hostile.md").write_text(_HOSTILE, "utf-8")
     _reindexed(service)
-    site = serving(service)
+    site = serving()
     page = site.open("#q=hostile attacks")
     expect(page.locator(".hit").first).to_contain_text("<script>")
     expect(page.locator("#reader h2").first).to_contain_text("<script>")
@@ -85,9 +85,9 @@ def test_what_an_address_says_is_text(site: Any) -> None:
 
 
 @pytest.fixture
-def guarded(serving: Callable[..., Any], service: Service) -> Iterator[tuple[Any, str]]:
+def guarded(serving: Callable[..., Any]) -> Iterator[tuple[Any, str]]:
     """A page that nobody has given the token yet, and where the server is."""
-    site = serving(service, Door(token=_TOKEN))
+    site = serving(Door(token=_TOKEN))
     context = site.browser.new_context()
     page = context.new_page()
     page.set_default_timeout(8_000)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from command_line import Dowse
-from dowse.service import Service
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
@@ -95,12 +94,12 @@ def test_the_mode_can_be_chosen(site: Any) -> None:
 
 
 def test_another_project_can_be_chosen(
-    serving: Callable[..., Any], service: Service, home: Path, dowse: Dowse
+    serving: Callable[..., Any], home: Path, dowse: Dowse
 ) -> None:
     (home / "recipes").mkdir()
     (home / "recipes" / "soup.md").write_text("# Soup\n\nLeek and potato.\n", "utf-8")
     assert dowse("index", home / "recipes").code == 0
-    page = serving(service).open("#q=leek")
+    page = serving().open("#q=leek")
     expect(page.locator("#project option")).to_have_count(2)
     page.select_option("#project", "recipes")
     expect(page.locator(".hit-title").first).to_have_text("Soup")
