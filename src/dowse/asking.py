@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any, Self
 
 from dowse.errors import NotFound, StampMismatch
@@ -30,9 +30,10 @@ from dowse.projects import Project
 from dowse.read import path_of
 from dowse.references import Passage, find_passage
 from dowse.refine.rerank import RerankOptions
+from dowse.request import NO_FILTERS, NOTHING
 from dowse.retrieve import Filters
 from dowse.search_state import SearchParts, SearchState
-from dowse.settings import Settings, change_recipe
+from dowse.settings import Settings, change_answer, change_recipe
 from dowse.stamp import WantedStamp, takes_vectors, wanted_stamp
 from dowse.types import (
     DocumentEntry,
@@ -41,13 +42,6 @@ from dowse.types import (
     Stamp,
 )
 from dowse.wiring import Parts
-
-NO_FILTERS = Filters()
-"""Filters that let everything pass."""
-
-NOTHING: Mapping[str, Any] = MappingProxyType({})
-"""No changes to the settings."""
-
 
 class Asking:
     """A project, open for questions; safe from several threads."""
@@ -97,9 +91,9 @@ class Asking:
         self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
     ) -> Response:
         """The same, with what the chunks say to the question."""
-        with self._searching(query, filters, changes) as search:
-            response = run_search(search)
-            return with_answer(search, response, self.settings.answer, self._parts.writer)
+        options, others = change_answer(self.settings.answer, changes)
+        with self._searching(query, filters, others) as search:
+            return with_answer(search, run_search(search), options, self._parts.writer)
 
     def explain(
         self,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dowse.asking import NO_FILTERS
+from dowse.request import NO_FILTERS
 from dowse.engine import Engine
 from dowse.errors import Locked, NotFound, UsageError
 from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run

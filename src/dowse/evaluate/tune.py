@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.asking import NO_FILTERS
+from dowse.request import NO_FILTERS
 from dowse.engine import Engine
 from dowse.errors import UsageError
 from dowse.evaluate.compare import SEED, Difference, compare

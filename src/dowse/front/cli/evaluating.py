@@ -25,12 +25,12 @@ from dowse.evaluate import (
     report,
 )
 from dowse.flow import Recipe
-from dowse.front.cli.asking import assigned
 from dowse.front.cli.call import real_path
 from dowse.front.cli.eval_shapes import ComparisonShape, EvalShape, MeasureShape
 from dowse.front.cli.lines import counted
 from dowse.outputs import check_output, write_output
 from dowse.presets import PRESETS
+from dowse.request import assigned
 from dowse.settings import change_recipe, is_of_a_search
 from dowse.types import Announce, Event
 from dowse.workspace import Workspace

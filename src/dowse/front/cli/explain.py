@@ -8,13 +8,14 @@ import click
 from rich.text import Text
 
 from dowse.flow import Explanation, Fate
-from dowse.front.cli.asking import Asking, takes_query
+from dowse.front.cli.asking import takes_query
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw_trace import draw_trace
 from dowse.front.cli.lines import counted, folded, line
 from dowse.front.cli.search_shapes import ExplanationShape
 from dowse.front.cli.suggest import document_ids
 from dowse.front.cli.why import lines_of, why
+from dowse.request import SearchRequest
 from dowse.types import header_line
 
 _INDENT = 4
@@ -30,9 +31,10 @@ Examples:
 
 
 @click.command(cls=Command, shape=ExplanationShape, epilog=_EXAMPLES)
-@takes_query
+@takes_query("explain")
 @click.option(
     "--doc",
+    "--reference",
     "reference",
     required=True,
     metavar="DOC",
@@ -41,16 +43,19 @@ Examples:
 )
 @click.option("--all", "everything", is_flag=True, help="Show all of its chunks, not only 5.")
 @pass_call
-def command(call: Call, asking: Asking, reference: str, everything: bool) -> None:
+def command(call: Call, asked: SearchRequest, reference: str, everything: bool) -> None:
     """Tell why a document is among the results, or is not.
 
     The search is run as `dowse search` would with the same options. Then comes where each strategy
     ranks the document among all, and the stage that dropped it.
     """
-    query, filters, changes = asking.text, asking.filters, asking.changes
     with call.progress() as announce, call.open(announce=announce) as engine:
         explanation = engine.explain(
-            query, reference, filters=filters, changes=changes, here=call.here
+            asked.query,
+            reference,
+            filters=asked.filters,
+            changes=asked.changes,
+            here=call.here,
         )
         shape = ExplanationShape.of(explanation, why(explanation), engine)
     shown = len(explanation.fates) if everything else _BEST
