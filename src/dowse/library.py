@@ -15,6 +15,7 @@ from dowse.engine import Engine, Status
 from dowse.errors import NotFound, UsageError
 from dowse.flow import Explanation, IndexReport, LinkGraph, Related
 from dowse.locations import Locations, locations
+from dowse.present import within_texts
 from dowse.projects import Project
 from dowse.references import Passage
 from dowse.request import NOTHING, OPTIONS, Call, SearchRequest

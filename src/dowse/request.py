@@ -153,7 +153,11 @@ class SearchRequest:
 
 def _changes(values: Mapping[str, Any]) -> dict[str, Any]:
     named = {one.setting: values[one.name] for one in OPTIONS if one.setting and one.name in values}
-    return named | dict(assigned(text) for text in values.get("set", ()))
+    if "set" not in values:
+        return named
+    from dowse.settings import assigned  # noqa: PLC0415  most calls set none
+
+    return named | dict(assigned(text) for text in values["set"])
 
 
 def _without_rivals(changes: dict[str, Any]) -> dict[str, Any]:
@@ -174,18 +178,6 @@ def _is_on(changes: Mapping[str, Any], name: str) -> bool:
     from dowse.settings import check_value  # noqa: PLC0415  most calls change neither
 
     return name in changes and bool(check_value(name, changes[name], "arguments"))
-
-
-def assigned(text: str) -> tuple[str, object]:
-    """The setting and the value that `section.name=value` gives it."""
-    from dowse.settings import find_setting, parse_text  # noqa: PLC0415  most calls set none
-
-    name, sign, value = text.partition("=")
-    if not sign:
-        raise UsageError(
-            f"set takes a setting and its value, not {text!r}.", "Write it as: search.top_k=30"
-        )
-    return name.strip(), parse_text(find_setting(name.strip()), value.strip())
 
 
 def settable(call: Call) -> tuple[str, ...]:
