@@ -43,6 +43,7 @@ from dowse.types import (
 )
 from dowse.wiring import Parts
 
+
 class Asking:
     """A project, open for questions; safe from several threads."""
 

@@ -253,12 +253,12 @@ def _asked(call: Call, query: object, asking: Asking) -> SearchRequest:
     if not isinstance(settings, Mapping):
         raise UsageError("settings must be a mapping.", 'As in: settings={"search.top_k": 30}')
     values = {"query": query if isinstance(query, str) else ""} | given
-    return SearchRequest.of(call, {name: _plain(name, one) for name, one in values.items()}, settings)
+    return SearchRequest.of(
+        call, {name: _plain(name, one) for name, one in values.items()}, settings
+    )
 
 
-_LISTS = frozenset(
-    name for row in OPTIONS if row.is_list for name in (row.name, *row.older)
-)
+_LISTS = frozenset(name for row in OPTIONS if row.is_list for name in (row.name, *row.older))
 
 
 def _plain(name: str, value: Any) -> object:

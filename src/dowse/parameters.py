@@ -16,7 +16,10 @@ from dowse.decoding import shown
 from dowse.errors import UsageError
 
 Kind = Literal["text", "texts", "date", "choice", "integer", "number", "boolean", "assignments"]
-"""What a value may be; `texts` and `assignments` are lists, an assignment is `section.name=value`."""
+"""What a value may be; `texts` and `assignments` are lists, an assignment is `section.name=x`."""
+
+Arguments = Mapping[str, Any]
+"""What a call says, checked: values by the names of parameters."""
 
 MOST_VALUES = 100
 """The most values of one parameter; more belong into a folder, a tag or a project of their own."""
@@ -107,7 +110,9 @@ class Parameter:
         if self.kind == "integer" and isinstance(value, float) and value.is_integer():
             value = int(value)  # to JSON Schema, 3.0 is an integer too
         if isinstance(value, list) and len(value) > self._many:
-            raise Malformed(f"{self.name} has {len(value):,} values.", f"Give {self._many} at most.")
+            raise Malformed(
+                f"{self.name} has {len(value):,} values.", f"Give {self._many} at most."
+            )
         if not self._fits(value):
             raise Malformed(f"{self.name} cannot be {shown(value)}.", f"It must be {self.must_be}.")
         texts = value if isinstance(value, list) else [value]
@@ -138,12 +143,13 @@ class Parameter:
     # ── Describing ───────────────────────────────────────────────────────────
 
     def schema(self, *, brief: bool = False) -> dict[str, Any]:
-        """Its JSON Schema, always of one type; `brief` leaves out what a text must look like."""
+        """Its JSON Schema, always of one type; `brief` leaves the limits out, which a refusal names."""
         if self.is_list:
-            limits = {"minItems": self.low, "maxItems": self.high if brief else self._many}
-            return {"type": "array", "items": self._of_text(brief=brief), **_said(limits)}
+            limits = {} if brief else {"minItems": self._few, "maxItems": self._many}
+            return {"type": "array", "items": self._of_text(brief=brief), **limits}
         if self.kind in {"integer", "number"}:
-            return {"type": self.kind, **_said({"minimum": self.low, "maximum": self.high})}
+            limits = {} if brief else {"minimum": self.low, "maximum": self.high}
+            return {"type": self.kind, **limits}
         if self.kind == "boolean":
             return {"type": "boolean"}
         if self.kind == "choice":
@@ -157,10 +163,6 @@ class Parameter:
         return {"type": "string", "pattern": pattern, "maxLength": self.longest}
 
 
-def _said(limits: Mapping[str, float | None]) -> dict[str, float]:
-    return {name: limit for name, limit in limits.items() if limit is not None}
-
-
 def _without_halves(value: object) -> object:
     """The value without halves of characters, which JSON and odd bytes can name."""
     if isinstance(value, str):
@@ -170,7 +172,7 @@ def _without_halves(value: object) -> object:
 
 def checked(
     rows: Iterable[Parameter], given: Mapping[str, Any], *, written: bool = False
-) -> dict[str, Any]:
+) -> Arguments:
     """What a call says, by the names of the rows; raises `Malformed` with what to do instead.
 
     With `written`, every value is a list of texts, as in an address or on a command line.

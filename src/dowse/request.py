@@ -32,7 +32,7 @@ NO_FILTERS = Filters()
 OPTIONS: tuple[Parameter, ...] = (
     Parameter(
         "query",
-        "Say what to look for: a question, some words, or a name from code.",
+        "A question, some words, or a name from code.",
         required=True,
         longest=LONGEST_QUERY,
         older=("q",),
@@ -53,14 +53,28 @@ OPTIONS: tuple[Parameter, ...] = (
         choices=tuple(mode.name for mode in MODES),
         setting="search.mode",
     ),
-    Parameter("tag", "Only with all of these tags, or tags below them.", "texts", older=("tags",), example="database"),
+    Parameter(
+        "tag",
+        "Only with all of these tags, or tags below them.",
+        "texts",
+        older=("tags",),
+        example="database",
+    ),
     Parameter("path", "Only paths that begin with one of these.", "texts", example="guides/"),
-    Parameter("after", "Only changed then or later: 2024, 2024-06, 2024-06-30.", "date", example="2024-06"),
+    Parameter(
+        "after", "Only changed since: 2024, 2024-06 or 2024-06-30.", "date", example="2024-06"
+    ),
     Parameter("before", "Only changed before this date.", "date", example="2025"),
     Parameter("category", "Only in one of these categories.", "texts", example="guide"),
     Parameter("author", "Only by one of these, or a part of the name.", "texts", example="Ada"),
     Parameter("source", "Only files with one of these endings: md, pdf.", "texts", example="md"),
-    Parameter("language", "Only with code in one of these languages.", "texts", older=("lang",), example="python"),
+    Parameter(
+        "language",
+        "Only with code in one of these languages.",
+        "texts",
+        older=("lang",),
+        example="python",
+    ),
     Parameter(
         "min_confidence",
         "Drop results below this; 0.3 is strict.",
@@ -69,8 +83,15 @@ OPTIONS: tuple[Parameter, ...] = (
         high=1,
         setting="threshold.min_confidence",
     ),
-    Parameter("parents", "Return whole sections instead of passages.", "boolean", setting="parents.enabled"),
-    Parameter("mmr", "Choose results that differ from each other.", "boolean", setting="diversity.mmr"),
+    Parameter(
+        "parents",
+        "Return whole sections instead of passages.",
+        "boolean",
+        setting="parents.enabled",
+    ),
+    Parameter(
+        "mmr", "Choose results that differ from each other.", "boolean", setting="diversity.mmr"
+    ),
     Parameter(
         "per_doc",
         "Most results of one document; 0: no limit.",
@@ -80,12 +101,23 @@ OPTIONS: tuple[Parameter, ...] = (
         setting="diversity.max_chunks_per_doc",
         instead_of="diversity.mmr",
     ),
-    Parameter("rerank", "Read the first results once more, with the query; slower.", "boolean", setting="rerank.enabled"),
-    Parameter("preset", "A named set of settings.", "choice", choices=tuple(PRESETS), setting="search.preset"),
+    Parameter(
+        "rerank",
+        "Read the first results once more, with the query; slower.",
+        "boolean",
+        setting="rerank.enabled",
+    ),
+    Parameter(
+        "preset",
+        "A named set of settings.",
+        "choice",
+        choices=tuple(PRESETS),
+        setting="search.preset",
+    ),
     Parameter("set", "Any other setting, for this call: search.top_k=30.", "assignments"),
     Parameter(
         "max_tokens",
-        "Fit what is returned into so many tokens: the best texts whole, the last one cut.",
+        "Most tokens to return: the best texts, the last one cut.",
         "integer",
         low=1,
         high=1_000_000,

@@ -10,7 +10,6 @@ from msgspec import Meta
 from dowse.bounds import ALWAYS, NAME, check_bounds
 from dowse.errors import BadSettings
 
-
 OF_THE_WRITER = frozenset(
     f"answer.{name}" for name in ("endpoint_url", "endpoint_model", "api_key_env", "timeout")
 )

@@ -92,7 +92,6 @@ from dowse.evaluate import ablations
 from dowse.flow import Recipe
 from dowse.front.cli.app import cli
 from dowse.front.cli.reference import commands_page, root_context, settings_page
-from dowse.front.mcp.parameters import input_schema
 from dowse.front.mcp.tools import tools
 from dowse.front.web.openapi import description
 from dowse.front.web.records import SwitchesShape
@@ -118,7 +117,7 @@ print(json.dumps({
     "help": " ".join(help.split()),
     "docs": commands_page() + settings_page(),
     "ablations": {one.name: one.changes for one in ablations(Recipe())},
-    "mcp": input_schema(query.parameters)["properties"]["mode"]["enum"],
+    "mcp": query.input["properties"]["mode"]["enum"],
     "openapi": json.dumps(description()["paths"]),
     "preset": preset_values("seed-b"),
     "page": {
@@ -203,7 +202,7 @@ def test_a_strategy_and_a_stage_take_two_files_each(library: Path) -> None:
 def test_a_new_strategy_is_a_mode_at_every_door(seen: dict[str, Any]) -> None:
     assert "[hybrid|semantic|keyword|code|title|hyde]" in seen["help"]
     assert "title: rank by titles" in seen["help"]
-    assert seen["mcp"] == ["hybrid", "semantic", "keyword", "code", "title"]
+    assert seen["mcp"] == ["hybrid", "semantic", "keyword", "code", "title", "hyde"]
     assert '"title"' in seen["openapi"]
     assert "title: rank by titles" in seen["openapi"]
     assert seen["page"]["modes"]["title"] == "Titles only"

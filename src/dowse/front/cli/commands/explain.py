@@ -15,8 +15,8 @@ from dowse.front.cli.complete import document_ids
 from dowse.front.cli.draw.text import folded, line
 from dowse.front.cli.draw.trace import draw_trace
 from dowse.records.search import ExplanationShape
-from dowse.text.amounts import counted
 from dowse.request import SearchRequest
+from dowse.text.amounts import counted
 from dowse.types import header_line
 
 _INDENT = 4
