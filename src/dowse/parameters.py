@@ -116,7 +116,7 @@ class Parameter:
         if not self._fits(value):
             raise Malformed(f"{self.name} cannot be {shown(value)}.", f"It must be {self.must_be}.")
         texts = value if isinstance(value, list) else [value]
-        if self.kind in {"text", "texts"} and not all(re.search(_WORDS, one) for one in texts):
+        if self.kind in {"text", "texts"} and not all(re.search(_WORDS, str(one)) for one in texts):
             raise self._empty()
         return _without_halves(value)
 
@@ -145,11 +145,11 @@ class Parameter:
     def schema(self, *, brief: bool = False) -> dict[str, Any]:
         """Its JSON Schema, always of one type; `brief` leaves the limits out, which a refusal names."""
         if self.is_list:
-            limits = {} if brief else {"minItems": self._few, "maxItems": self._many}
-            return {"type": "array", "items": self._of_text(brief=brief), **limits}
+            held: dict[str, Any] = {"type": "array", "items": self._of_text(brief=brief)}
+            return held if brief else held | {"minItems": self._few, "maxItems": self._many}
         if self.kind in {"integer", "number"}:
-            limits = {} if brief else {"minimum": self.low, "maximum": self.high}
-            return {"type": self.kind, **limits}
+            held = {"type": self.kind}
+            return held if brief else held | {"minimum": self.low, "maximum": self.high}
         if self.kind == "boolean":
             return {"type": "boolean"}
         if self.kind == "choice":

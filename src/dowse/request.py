@@ -174,10 +174,11 @@ class SearchRequest:
         cls, values: Mapping[str, Any], settings: Mapping[str, Any] = NOTHING
     ) -> SearchRequest:
         """The request that checked values make; values that are no options of a search are left."""
-        wanted = {name: values[name] for name in _FILTERS & values.keys()}
-        filters = Filters(
-            **{name: tuple(one) if isinstance(one, list) else one for name, one in wanted.items()}
-        )
+        wanted: dict[str, Any] = {
+            name: tuple(values[name]) if option(name).is_list else values[name]
+            for name in _FILTERS & values.keys()
+        }
+        filters = Filters(**wanted)
         filters.conditions()  # dates that are none are refused before anything is opened
         changes = _changes(values) | dict(settings)
         return cls(values["query"], filters, _without_rivals(changes), values.get("max_tokens"))

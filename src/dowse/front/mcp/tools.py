@@ -32,7 +32,8 @@ class ToolSpec:
     def input(self) -> Json:
         """The schema of what it takes; another name of a tool leaves out what that explains."""
         described = {
-            one.name: one.schema(brief=True) | ({} if self.alias or not one.meaning else {"description": one.meaning})
+            one.name: one.schema(brief=True)
+            | ({} if self.alias or not one.meaning else {"description": one.meaning})
             for one in self.parameters
         }
         return object_schema(self.parameters, described)
