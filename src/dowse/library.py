@@ -12,14 +12,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
-from dowse.asking import NOTHING
-from dowse.engine import Engine, Status
+from dowse.caretaker import Status
+from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
 from dowse.flow import Explanation, IndexReport, LinkGraph, Related
 from dowse.locations import Locations, locations
 from dowse.projects import Project
 from dowse.references import Passage
 from dowse.retrieve import Filters, Mode
+from dowse.searcher import NOTHING
 from dowse.settings import SHORT_NAMES
 from dowse.types import Announce, DocumentEntry, Response, silent
 from dowse.workspace import Workspace

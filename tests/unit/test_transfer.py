@@ -149,7 +149,7 @@ def test_an_import_is_the_index_that_was_exported(
     done = import_project(theirs, exported)
     assert done.notices == ()
     with opened(ours) as one, opened(theirs) as other:
-        with one._parts.store.read() as a, other._parts.store.read() as b:
+        with one.parts.store.read() as a, other.parts.store.read() as b:
             assert content(a) == content(b)
             assert a.files() == b.files()
             assert done.counts == a.counts()
@@ -214,8 +214,8 @@ def test_odd_documents_survive_the_way(tmp_path: Path, theirs: Workspace, ours: 
     with (
         opened(ours, "odd") as one,
         opened(theirs, "odd") as other,
-        one._parts.store.read() as a,
-        other._parts.store.read() as b,
+        one.parts.store.read() as a,
+        other.parts.store.read() as b,
     ):
         assert content(a) == content(b)
 
@@ -235,7 +235,7 @@ def test_every_store_can_export_and_import(
     with store.read() as reading:
         about = About(manifest.project, manifest.roots, manifest.embed, settings.vocabulary.size)
         pack(reading, stamp, about, again, silent)
-        with opened(ours) as engine, engine._parts.store.read() as before:
+        with opened(ours) as engine, engine.parts.store.read() as before:
             assert content(reading) == content(before)
     store.close()
     assert again.getvalue() == exported.read_bytes()

@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from dowse.engine import Engine, Freshness, Status
+from dowse.caretaker import Freshness, Status
+from dowse.engine import Engine
 from dowse.flow import IndexReport
 from dowse.projects import Project
 from dowse.references import Passage

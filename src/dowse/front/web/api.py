@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -65,9 +66,12 @@ class Shared:
     service: Service
     watchers: Watchers
 
-    def engine(self, asked: ProjectParameters) -> Engine:
-        """The open engine of the project that a request means."""
-        return self.service.engine(named(asked))
+    @contextmanager
+    def engine(self, asked: ProjectParameters) -> Iterator[Engine]:
+        """The engine of the project that a request means; its index is opened once."""
+        engine = self.service.engine(named(asked))
+        with engine.hold():
+            yield engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +107,17 @@ def named(asked: ProjectParameters) -> str | None:
 
 
 def _search(shared: Shared, asked: SearchParameters) -> ResponseShape:
-    engine = shared.engine(asked)
-    found = engine.search(asked.q, filters=asked.filters, changes=asked.changes)
-    shared.service.metrics.searched(engine.project.name, found.seconds)
-    return ResponseShape.of(_as_asked(found, asked), engine)
+    with shared.engine(asked) as engine:
+        found = engine.search(asked.q, filters=asked.filters, changes=asked.changes)
+        shared.service.metrics.searched(engine.project.name, found.seconds)
+        return ResponseShape.of(_as_asked(found, asked), engine)
 
 
 def _answer(shared: Shared, asked: SearchParameters) -> ResponseShape:
-    engine = shared.engine(asked)
-    found = engine.answer(asked.q, filters=asked.filters, changes=asked.changes)
-    shared.service.metrics.searched(engine.project.name, found.seconds)
-    return ResponseShape.of(_as_asked(found, asked), engine)
+    with shared.engine(asked) as engine:
+        found = engine.answer(asked.q, filters=asked.filters, changes=asked.changes)
+        shared.service.metrics.searched(engine.project.name, found.seconds)
+        return ResponseShape.of(_as_asked(found, asked), engine)
 
 
 def _as_asked(found: Response, asked: SearchParameters) -> Response:
@@ -127,35 +131,35 @@ def _as_asked(found: Response, asked: SearchParameters) -> Response:
 
 
 def _explain(shared: Shared, asked: ExplainParameters) -> ExplanationShape:
-    engine = shared.engine(asked)
-    explanation = engine.explain(
-        asked.q, asked.reference, filters=asked.filters, changes=asked.changes
-    )
-    return ExplanationShape.of(explanation, why(explanation), engine)
+    with shared.engine(asked) as engine:
+        explanation = engine.explain(
+            asked.q, asked.reference, filters=asked.filters, changes=asked.changes
+        )
+        return ExplanationShape.of(explanation, why(explanation), engine)
 
 
 def _related(shared: Shared, asked: RelatedParameters) -> RelatedShape:
-    engine = shared.engine(asked)
-    return RelatedShape.of(engine.related(asked.reference, asked.n), engine)
+    with shared.engine(asked) as engine:
+        return RelatedShape.of(engine.related(asked.reference, asked.n), engine)
 
 
 def _document(shared: Shared, asked: DocumentParameters) -> DocumentPageShape:
-    engine = shared.engine(asked)
-    meant = engine.get(asked.reference)
-    shown = engine.get(meant.document) if asked.whole else meant
-    return DocumentPageShape(
-        project=engine.project.name,
-        document=meant.document,
-        path=str(engine.path_of(meant.document)),
-        title=meant.title,
-        first_line=meant.first_line,
-        last_line=meant.last_line,
-        total_lines=meant.total_lines,
-        text=shown.text,
-        html=_rendered(engine, shown.document, shown.text, shown.first_line)
-        if asked.format == "html"
-        else None,
-    )
+    with shared.engine(asked) as engine:
+        meant = engine.get(asked.reference)
+        shown = engine.get(meant.document) if asked.whole else meant
+        return DocumentPageShape(
+            project=engine.project.name,
+            document=meant.document,
+            path=str(engine.path_of(meant.document)),
+            title=meant.title,
+            first_line=meant.first_line,
+            last_line=meant.last_line,
+            total_lines=meant.total_lines,
+            text=shown.text,
+            html=_rendered(engine, shown.document, shown.text, shown.first_line)
+            if asked.format == "html"
+            else None,
+        )
 
 
 def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
@@ -166,8 +170,8 @@ def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
 
 
 def _graph(shared: Shared, asked: ProjectParameters) -> GraphShape:
-    engine = shared.engine(asked)
-    return GraphShape.of(engine.graph(), engine.project.name)
+    with shared.engine(asked) as engine:
+        return GraphShape.of(engine.graph(), engine.project.name)
 
 
 def _projects(shared: Shared, _: NoParameters) -> PageProjectsShape:
@@ -180,24 +184,24 @@ def _projects(shared: Shared, _: NoParameters) -> PageProjectsShape:
 
 
 def _status(shared: Shared, asked: ProjectParameters) -> ServerStatusShape:
-    engine = shared.engine(asked)
-    name = engine.project.name
-    job = shared.service.job(name)
-    return ServerStatusShape.around(
-        StatusShape.of(engine.status()),
-        JobShape.of(job, engine.project) if job else None,
-        shared.watchers.state(name),
-    )
+    with shared.engine(asked) as engine:
+        name = engine.project.name
+        job = shared.service.job(name)
+        return ServerStatusShape.around(
+            StatusShape.of(engine.status()),
+            JobShape.of(job, engine.project) if job else None,
+            shared.watchers.state(name),
+        )
 
 
 def _index(shared: Shared, asked: ProjectParameters) -> JobShape:
     project = shared.service.project(named(asked))
-    return JobShape.of(shared.service.index(project.name), project)
+    return JobShape.of(shared.service.index(project), project)
 
 
 def _settings(shared: Shared, asked: ProjectParameters) -> SwitchesShape:
-    engine = shared.engine(asked)
-    return SwitchesShape.of(engine, shared.service.workspace.settings(engine.project))
+    engine, chosen = shared.service.open(shared.service.project(named(asked)))
+    return SwitchesShape.of(engine, chosen)
 
 
 def _alive(_: Shared, __: NoParameters) -> AliveShape:
