@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dowse.analyze.languages import Language, Wish, cut, versions_of
-from dowse.analyze.scripts import HANGUL_RUN, KANA, pairs
 from dowse.errors import BadSettings
+from dowse.text.scripts import HANGUL_RUN, KANA, pairs
 
 _HAN: dict[str, Language] = {
     "auto": "chinese",

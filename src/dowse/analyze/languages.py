@@ -13,9 +13,9 @@ from functools import cache
 from threading import Lock
 from typing import Literal, Protocol
 
-from dowse.analyze.scripts import HAN
 from dowse.analyze.stopwords import JAPANESE_COMMON, KOREAN_COMMON
 from dowse.errors import BadSettings
+from dowse.text.scripts import HAN
 
 Language = Literal["japanese", "korean", "chinese"]
 """A language that has a tokenizer."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dowse.store.fold import fold
+from dowse.text.fold import fold
 from dowse.types import Link
 
 NameKind = Literal["file", "folder", "alias"]

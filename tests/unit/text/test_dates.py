@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from dowse.parse.dates import read_date
+from dowse.text.dates import read_date
 
 
 def at(*parts: int) -> float:
