@@ -10,6 +10,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
+
+WikilinkKind = Literal["wikilink", "embed"]
+"""An embed shows its target in place: `![[Target]]`."""
 
 WIKILINK = re.compile(r"(?<!\\)(!?)\[\[([^\[\]\n]+)\]\]")
 _PIPE = re.compile(r"\\?\|")  # in a table the pipe has to be escaped
