@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from command_line import DOWSE, Dowse, on_terminal, process
-from dowse.front.cli import commands
+from dowse.front.cli import app as commands
 
 ESCAPE = "\x1b"
 _LINES = (

@@ -11,14 +11,14 @@ from mcp import Client
 from mcp.server.lowlevel.server import Server
 from mcp_types import CallToolResult, ListToolsResult, ResourceLink
 
-from dowse.front.cli.link_shapes import NeighbourShape
-from dowse.front.cli.search_shapes import HitShape
-from dowse.front.cli.shapes import PassageShape, ProjectShape
 from dowse.front.mcp import outputs
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.server import build_server
 from dowse.front.mcp.tools import ALIASES
 from dowse.present import count_tokens
+from dowse.records.links import NeighbourShape
+from dowse.records.project import PassageShape, ProjectShape
+from dowse.records.search import HitShape
 from dowse.service import Service
 from mcp_client import Ask, text_of, with_client
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -14,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dowse.errors import UsageError
+from dowse.front.cli.draw.unseen import escaped
 from dowse.front.cli.screen import Screen
-from dowse.front.cli.unseen import escaped
 from dowse.process import name_command
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from dowse.engine import Engine
-    from dowse.front.cli.progress import ProgressDrawer
+    from dowse.front.cli.draw.progress import ProgressDrawer
     from dowse.projects import Project
     from dowse.types import Announce, Event
     from dowse.workspace import Workspace
@@ -67,7 +66,7 @@ class Call:
 
     def progress(self) -> ProgressDrawer:
         """What draws the progress of this call."""
-        from dowse.front.cli.progress import ProgressDrawer  # noqa: PLC0415  as above
+        from dowse.front.cli.draw.progress import ProgressDrawer  # noqa: PLC0415  as above
 
         return ProgressDrawer(self.aside, quiet=self.quiet)
 
@@ -125,7 +124,7 @@ class Call:
 
     def remark(self, *sentences: str) -> None:
         """Says something beside the result, unless the user wants quiet."""
-        from dowse.front.cli.lines import folded, line  # noqa: PLC0415  --help does not need it
+        from dowse.front.cli.draw.text import folded, line  # noqa: PLC0415  --help does not need it
 
         if not self.quiet:
             self.out.flush()
@@ -154,12 +153,6 @@ def as_json_line(shape: object) -> bytes:
     import msgspec  # noqa: PLC0415  as above
 
     return escaped(msgspec.json.encode(shape)) + b"\n"
-
-
-def real_path(path: Path) -> Path:
-    """Where a path that was typed leads, whether there is anything or not."""
-    # Unlike pathlib's, these two take a ~name that is nobody's home, and links that go in circles.
-    return Path(os.path.realpath(os.path.expanduser(path)))  # noqa: PTH111
 
 
 pass_call = click.make_pass_decorator(Call, ensure=True)

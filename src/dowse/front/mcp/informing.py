@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
-from dowse.engine import Engine
+from dowse.care.doctor import missing_abilities
 from dowse.errors import DowseError
-from dowse.front.cli.shapes import ProjectShape, StatusShape
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.outputs import PROJECT, Json
 from dowse.front.mcp.parameters import Arguments
 from dowse.front.mcp.replies import Reply, pick
 from dowse.projects import Project
+from dowse.records.project import ProjectShape, StatusShape
 from dowse.service import Job
 
 _STATUS = ("indexed", "up_to_date", "freshness", "counts")
@@ -80,30 +79,9 @@ def _about(desk: Desk, project: Project) -> dict[str, Any]:
         "model": str((shape.stamp or {}).get("model", "none")),
         "status": pick(shape, _STATUS),
         **told,
-        "missing": list(_missing(engine)) if shape.indexed else [],
+        "missing": list(missing_abilities(engine)) if shape.indexed else [],
         "notices": notices,
     }
-
-
-def _missing(engine: Engine) -> Iterator[str]:
-    """What cannot be done here, and why, in sentences."""
-    embed, rerank = engine.settings.embed, engine.settings.rerank
-    if embed.provider == "none":
-        yield (
-            "Search by meaning: embed.provider is none. The user changes that with: dowse config"
-            f" set embed.provider local; dowse index --rebuild -p {engine.project.name}"
-        )
-    else:
-        try:
-            # A hypothesis is taken word for word, so that all it can be told is about the model.
-            found = engine.search("documents", changes={"search.mode": "hyde", "search.top_n": 1})
-            yield from (f"Search by meaning: {notice}" for notice in found.notices)
-        except DowseError as error:
-            yield f"Search: {error}"
-    if embed.provider != "local" and not rerank.model:
-        yield "rerank: it needs a local model, or rerank.model."
-    if find_spec("markitdown") is None:
-        yield "PDF and Office files: the user installs them with: pip install 'dowse[formats]'"
 
 
 def _told(info: Json) -> str:

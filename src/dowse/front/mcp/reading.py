@@ -7,8 +7,6 @@ from dataclasses import replace
 
 from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
-from dowse.front.cli.link_shapes import NeighbourShape, RelatedShape
-from dowse.front.cli.shapes import PassageShape
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.outputs import NEIGHBOUR, PASSAGE, Json
 from dowse.front.mcp.parameters import Arguments
@@ -17,6 +15,8 @@ from dowse.front.mcp.replies import QUOTED, Link, Reply, coded, fenced, pick
 from dowse.front.mcp.uris import SCHEME, parse_uri
 from dowse.front.mcp.visible import visible_line
 from dowse.present import fit
+from dowse.records.links import NeighbourShape, RelatedShape
+from dowse.records.project import PassageShape
 from dowse.references import Passage
 
 MAX_TOKENS = 8000

@@ -9,11 +9,11 @@ from itertools import islice
 import mcp_types as types
 
 from dowse.errors import DowseError
-from dowse.front.cli.shapes import iso
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.quoting import quoted
 from dowse.front.mcp.uris import parse_uri, uri_of
 from dowse.front.mcp.visible import visible_line
+from dowse.records.project import iso
 from dowse.types import DocumentEntry
 
 _PAGE = 100  # documents that one request lists

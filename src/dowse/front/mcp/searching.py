@@ -7,15 +7,14 @@ from typing import Any
 
 from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
-from dowse.front.cli.formats import within_budget
-from dowse.front.cli.search_shapes import HitShape
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.outputs import HIT, Json
 from dowse.front.mcp.parameters import Arguments
 from dowse.front.mcp.quoting import addressed, link_to, quoted
 from dowse.front.mcp.replies import QUOTED, Link, Reply, pick
 from dowse.front.mcp.visible import visible_line
-from dowse.present import as_markdown
+from dowse.present import as_markdown, within_budget
+from dowse.records.search import HitShape
 from dowse.retrieve import Filters
 from dowse.settings import SHORT_NAMES
 from dowse.types import Hit, Response

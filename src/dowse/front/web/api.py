@@ -18,11 +18,7 @@ from starlette.routing import Route as HttpRoute
 from dowse import __version__
 from dowse.engine import Engine
 from dowse.errors import DowseError
-from dowse.front.cli.formats import Form, within_budget
-from dowse.front.cli.link_shapes import GraphShape, RelatedShape
-from dowse.front.cli.search_shapes import ExplanationShape, ResponseShape
-from dowse.front.cli.shapes import ProjectShape, StatusShape
-from dowse.front.cli.why import why
+from dowse.flow.why import why
 from dowse.front.web.answers import answer
 from dowse.front.web.observing import AliveShape, ReadyShape, readiness
 from dowse.front.web.parameters import (
@@ -45,6 +41,10 @@ from dowse.front.web.records import (
     SwitchesShape,
 )
 from dowse.front.web.watching import Watchers
+from dowse.present import tokens_of_texts, within_budget
+from dowse.records.links import GraphShape, RelatedShape
+from dowse.records.project import ProjectShape, StatusShape
+from dowse.records.search import ExplanationShape, ResponseShape
 from dowse.service import Service
 from dowse.types import Response, Trace
 from dowse.wanted import until_given_up
@@ -118,7 +118,7 @@ def _answer(shared: Shared, asked: SearchParameters) -> ResponseShape:
 
 def _as_asked(found: Response, asked: SearchParameters) -> Response:
     if asked.max_tokens is not UNSET:
-        found = within_budget(found, asked.max_tokens, Form("json").tokens)
+        found = within_budget(found, asked.max_tokens, tokens_of_texts)
     if asked.explain:
         return found
     hits = tuple(replace(hit, trace=_UNTRACED) for hit in found.hits)
