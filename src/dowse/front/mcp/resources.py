@@ -13,7 +13,7 @@ from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.quoting import quoted
 from dowse.front.mcp.uris import parse_uri, uri_of
 from dowse.front.mcp.visible import visible_line
-from dowse.records.project import iso
+from dowse.text.dates import iso
 from dowse.types import DocumentEntry
 
 _PAGE = 100  # documents that one request lists
