@@ -158,14 +158,10 @@ def _carry_settings(workspace: Workspace, project: Project, manifest: Manifest) 
 
 
 def _differing(wishes: Mapping[str, Any], current: Settings) -> dict[str, Any]:
-    def value(name: str) -> object:
-        section, _, option = name.partition(".")
-        return getattr(getattr(current, section), option)
-
     # Who wants no vectors, or has them made elsewhere, is not talked into a local model.
     if current.embed.provider != "local":
         wishes = {name: wish for name, wish in wishes.items() if not name.startswith("embed.")}
-    return {name: wish for name, wish in wishes.items() if wish != value(name)}
+    return {name: wish for name, wish in wishes.items() if wish != current.value(name)}
 
 
 def _roots(manifest: Manifest, home: Path, given: Sequence[Path]) -> tuple[Path, ...]:
