@@ -28,7 +28,7 @@ from dowse.settings import (
     read_file,
 )
 from dowse.types import Announce, silent
-from dowse.wiring import assemble
+from dowse.wiring import Given, Parts, assemble
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,9 @@ class Chosen:
 class Workspace:
     """Everything of one user's."""
 
-    def __init__(self, where: Locations | None = None) -> None:
+    def __init__(self, where: Locations | None = None, given: Given | None = None) -> None:
         self.locations = where or locations()
+        self.given = given or Given()  # every project is opened with these
         self.projects = Projects(self.locations)
         self.trust = Trust(self.locations.trust_file)
 
@@ -74,8 +75,23 @@ class Workspace:
         if fetch:  # it is opened to be written
             secure(self.locations)
         project = self._with_agreed_roots(project, chosen.local)
-        parts = assemble(project, chosen.settings, self.locations, announce, fetch=fetch)
+        parts = self.parts(project, chosen.settings, announce, fetch=fetch)
         return Engine(project, chosen.settings, parts)
+
+    def parts(
+        self,
+        project: Project,
+        settings: Settings,
+        announce: Announce = silent,
+        *,
+        fetch: bool = False,
+        offline: bool = False,
+    ) -> Parts:
+        """What an engine of a project is made of; `assemble` says what the arguments mean."""
+        where, given = self.locations, self.given
+        return assemble(
+            project, settings, where, announce, fetch=fetch, offline=offline, given=given
+        )
 
     def watch(
         self,

@@ -50,9 +50,9 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 @pytest.fixture
-def service(notes: Path) -> Iterator[Service]:
+def service(notes: Path, workspace: Workspace) -> Iterator[Service]:
     """A service whose engine is open already, as after the first call."""
-    service = Service(Workspace(), notes)
+    service = Service(workspace, notes)
     service.engine("notes").search("warm")
     yield service
     service.close()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dowse.front.cli.draw.progress import ProgressDrawer
     from dowse.projects import Project
     from dowse.types import Announce, Event
+    from dowse.wiring import Given
     from dowse.workspace import Chosen, Workspace
 
 
@@ -41,13 +42,14 @@ class Call:
     json: bool = False
     quiet: bool = False
     verbose: bool = False
+    given: Given | None = None  # parts that every project is opened with
 
     @cached_property
     def workspace(self) -> Workspace:
         """The user's projects and settings."""
         from dowse.workspace import Workspace  # noqa: PLC0415  --help does not need it
 
-        return Workspace()
+        return Workspace(given=self.given)
 
     @cached_property
     def out(self) -> Screen:
