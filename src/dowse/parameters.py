@@ -143,7 +143,7 @@ class Parameter:
     # ── Describing ───────────────────────────────────────────────────────────
 
     def schema(self, *, brief: bool = False) -> dict[str, Any]:
-        """Its JSON Schema, always of one type; `brief` leaves the limits out, which a refusal names."""
+        """Its JSON Schema, always of one type; `brief` leaves out limits, which a refusal names."""
         if self.is_list:
             held: dict[str, Any] = {"type": "array", "items": self._of_text(brief=brief)}
             return held if brief else held | {"minItems": self._few, "maxItems": self._many}

@@ -12,19 +12,20 @@ from dataclasses import replace
 
 from dowse.present.shorten import shorten
 from dowse.text.amounts import counted
+from dowse.text.scripts import HAN, HANGUL, KANA, WIDE_SIGNS
 from dowse.types import Response
 
 _RUN = re.compile(
-    r"""
+    rf"""
       (?P<word>[A-Z]?[a-z]+)
     | (?P<capitals>[A-Z]+)
     | (?P<digits>[0-9]+)
     | (?P<space>\s+)
     | (?P<letters>[\u00c0-\u024f]+)
-    | (?P<han>[\u2e80-\u303f\u3100-\u312f\u3400-\u9fff\uf900-\ufaff\uff00-\uff65]+)
-    | (?P<kana>[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]+)
-    | (?P<hangul>[\uac00-\ud7af\u1100-\u11ff\u3130-\u318f]+)
-    | (?P<rare>[\U00010000-\U0010ffff\ud800-\udfff\ue000-\uf8ff]+)
+    | (?P<rare>[\U00010000-\U0010ffff\ud800-\udfff\ue000-\uf8ff\u3130-\u318f]+)
+    | (?P<kana>[{KANA}]+)
+    | (?P<hangul>[{HANGUL}]+)
+    | (?P<han>[{HAN}{WIDE_SIGNS}]+)
     | (?P<sign>.)
     """,
     re.VERBOSE,

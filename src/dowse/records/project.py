@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from dowse.engine import Engine, Freshness, Status
+from dowse.caretaker import Freshness, Status
+from dowse.engine import Engine
 from dowse.flow import IndexReport
 from dowse.projects import Project
 from dowse.references import Passage
+from dowse.text.dates import iso
 from dowse.types import Counts, DocumentEntry, Finding, LeftOut
-
-_FIRST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
-_LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +161,3 @@ class ProjectsShape:
 
     projects: Annotated[tuple[ProjectShape, ...], "By name."]
     broken: Annotated[tuple[Finding, ...], "Projects that cannot be read."]
-
-
-def iso(seconds: float) -> str:
-    """A time in ISO 8601, in UTC; one that no calendar knows becomes the nearest that it knows."""
-    return datetime.fromtimestamp(min(max(seconds, _FIRST), _LAST), UTC).isoformat(
-        timespec="seconds"
-    )

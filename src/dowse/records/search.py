@@ -8,7 +8,7 @@ from typing import Annotated
 
 from dowse.engine import Engine
 from dowse.flow import Explanation, Fate, Standing
-from dowse.records.project import iso
+from dowse.text.dates import iso
 from dowse.types import Answer, Hit, Place, Response, Sentence, Step
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from dowse.errors import UsageError
+from dowse.text.dates import first_moment
 from dowse.types import Condition, ConditionKind
-
-_FORMS = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d", "%Y-%m", "%Y")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +52,6 @@ class Filters:
             yield Condition("after", bound=_time(self.after), written=f"--after {self.after}")
         if self.before:
             yield Condition("before", bound=_time(self.before), written=f"--before {self.before}")
-
-
-def first_moment(text: str) -> float | None:
-    """The first moment (UTC) of a year, a month, a day or a minute; None when it is no date."""
-    for form in _FORMS if text.isascii() else ():  # digits of other scripts are words here
-        try:
-            return datetime.strptime(text, form).replace(tzinfo=UTC).timestamp()
-        except ValueError:
-            continue
-    return None
 
 
 def _time(text: str) -> float:

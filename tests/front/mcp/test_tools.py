@@ -116,6 +116,13 @@ def test_a_query_finds_passages_and_links_to_their_documents(ask: Ask) -> None:
     assert first["text"] in text_of(found)
 
 
+def test_a_link_says_whether_a_document_is_markdown_or_plain_text(ask: Ask) -> None:
+    found = ask("query_documents", query="rain gauge bottle restore", top_n=5)
+    types = {one.name: one.mime_type for one in found.content if isinstance(one, ResourceLink)}
+    assert types["journal/day.txt"] == "text/plain"
+    assert types["guides/restore.md"] == "text/markdown"
+
+
 def test_every_search_option_is_taken(ask: Ask) -> None:
     found = ask(
         "query_documents",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from dowse.front.cli.call import Call
 from dowse.front.cli.commands.version import command as version_command
 from dowse.front.cli.failures import report
 from dowse.front.cli.lazy import LazyGroup
+
+if TYPE_CHECKING:
+    from dowse.wiring import Given
 
 TOPICS = {
     "Search": {
@@ -86,9 +90,9 @@ def cli(context: click.Context, version: bool) -> None:
         context.find_root().ensure_object(Call).begins(context.invoked_subcommand)
 
 
-def run_here(arguments: Sequence[str]) -> int:
+def run_here(arguments: Sequence[str], given: Given | None = None) -> int:
     """Runs a line in this process, and gives its exit code."""
-    call = _call(arguments)
+    call = _call(arguments, given)
     try:
         result = cli.main(list(arguments), prog_name="dowse", standalone_mode=False, obj=call)
         call.out.flush()
@@ -102,10 +106,10 @@ def tell_failure(error: BaseException, arguments: Sequence[str]) -> int:
     return _told(error, _call(arguments))
 
 
-def _call(arguments: Sequence[str]) -> Call:
+def _call(arguments: Sequence[str], given: Given | None = None) -> Call:
     # Until the line is understood nobody knows whether it asks for JSON, and it may never be.
     before_dashes = list(arguments)[: _position(arguments, "--")]
-    return Call(json=_asks_for_json(before_dashes))
+    return Call(json=_asks_for_json(before_dashes), given=given)
 
 
 def _told(error: BaseException, call: Call) -> int:

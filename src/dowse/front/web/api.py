@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -63,9 +64,12 @@ class Shared:
     service: Service
     watchers: Watchers
 
-    def engine(self, asked: Arguments) -> Engine:
-        """The open engine of the project that a request means."""
-        return self.service.engine(asked.get("project"))
+    @contextmanager
+    def engine(self, asked: Arguments) -> Iterator[Engine]:
+        """The engine of the project that a request means; its index is opened once."""
+        engine = self.service.engine(asked.get("project"))
+        with engine.hold():
+            yield engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +100,22 @@ class Route:
 
 
 def _search(shared: Shared, asked: Arguments) -> ResponseShape:
-    return _found(shared, asked, Engine.search)
+    return _found(shared, asked, lambda engine: engine.search)
 
 
 def _answer(shared: Shared, asked: Arguments) -> ResponseShape:
-    return _found(shared, asked, Engine.answer)
+    return _found(shared, asked, lambda engine: engine.answer)
 
 
-def _found(shared: Shared, asked: Arguments, call: Callable[..., Response]) -> ResponseShape:
-    request, engine = SearchRequest.made_of(asked), shared.engine(asked)
-    found = call(engine, request.query, filters=request.filters, changes=request.changes)
-    shared.service.metrics.searched(engine.project.name, found.seconds)
-    found = within_texts(found, request.max_tokens)
-    return ResponseShape.of(found if asked["explain"] else _untraced(found), engine)
+def _found(
+    shared: Shared, asked: Arguments, call: Callable[[Engine], Callable[..., Response]]
+) -> ResponseShape:
+    request = SearchRequest.made_of(asked)
+    with shared.engine(asked) as engine:
+        found = call(engine)(request.query, filters=request.filters, changes=request.changes)
+        shared.service.metrics.searched(engine.project.name, found.seconds)
+        found = within_texts(found, request.max_tokens)
+        return ResponseShape.of(found if asked["explain"] else _untraced(found), engine)
 
 
 def _untraced(found: Response) -> Response:
@@ -118,35 +125,36 @@ def _untraced(found: Response) -> Response:
 
 
 def _explain(shared: Shared, asked: Arguments) -> ExplanationShape:
-    request, engine = SearchRequest.made_of(asked), shared.engine(asked)
-    explanation = engine.explain(
-        request.query, asked["reference"], filters=request.filters, changes=request.changes
-    )
-    return ExplanationShape.of(explanation, why(explanation), engine)
+    request = SearchRequest.made_of(asked)
+    with shared.engine(asked) as engine:
+        explanation = engine.explain(
+            request.query, asked["reference"], filters=request.filters, changes=request.changes
+        )
+        return ExplanationShape.of(explanation, why(explanation), engine)
 
 
 def _related(shared: Shared, asked: Arguments) -> RelatedShape:
-    engine = shared.engine(asked)
-    return RelatedShape.of(engine.related(asked["reference"], asked["n"]), engine)
+    with shared.engine(asked) as engine:
+        return RelatedShape.of(engine.related(asked["reference"], asked["n"]), engine)
 
 
 def _document(shared: Shared, asked: Arguments) -> DocumentPageShape:
-    engine = shared.engine(asked)
-    meant = engine.get(asked["reference"])
-    shown = engine.get(meant.document) if asked["whole"] else meant
-    return DocumentPageShape(
-        project=engine.project.name,
-        document=meant.document,
-        path=str(engine.path_of(meant.document)),
-        title=meant.title,
-        first_line=meant.first_line,
-        last_line=meant.last_line,
-        total_lines=meant.total_lines,
-        text=shown.text,
-        html=_rendered(engine, shown.document, shown.text, shown.first_line)
-        if asked["format"] == "html"
-        else None,
-    )
+    with shared.engine(asked) as engine:
+        meant = engine.get(asked["reference"])
+        shown = engine.get(meant.document) if asked["whole"] else meant
+        return DocumentPageShape(
+            project=engine.project.name,
+            document=meant.document,
+            path=str(engine.path_of(meant.document)),
+            title=meant.title,
+            first_line=meant.first_line,
+            last_line=meant.last_line,
+            total_lines=meant.total_lines,
+            text=shown.text,
+            html=_rendered(engine, shown.document, shown.text, shown.first_line)
+            if asked["format"] == "html"
+            else None,
+        )
 
 
 def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
@@ -157,8 +165,8 @@ def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
 
 
 def _graph(shared: Shared, asked: Arguments) -> GraphShape:
-    engine = shared.engine(asked)
-    return GraphShape.of(engine.graph(), engine.project.name)
+    with shared.engine(asked) as engine:
+        return GraphShape.of(engine.graph(), engine.project.name)
 
 
 def _projects(shared: Shared, _: Arguments) -> PageProjectsShape:
@@ -171,24 +179,24 @@ def _projects(shared: Shared, _: Arguments) -> PageProjectsShape:
 
 
 def _status(shared: Shared, asked: Arguments) -> ServerStatusShape:
-    engine = shared.engine(asked)
-    name = engine.project.name
-    job = shared.service.job(name)
-    return ServerStatusShape.around(
-        StatusShape.of(engine.status()),
-        JobShape.of(job, engine.project) if job else None,
-        shared.watchers.state(name),
-    )
+    with shared.engine(asked) as engine:
+        name = engine.project.name
+        job = shared.service.job(name)
+        return ServerStatusShape.around(
+            StatusShape.of(engine.status()),
+            JobShape.of(job, engine.project) if job else None,
+            shared.watchers.state(name),
+        )
 
 
 def _index(shared: Shared, asked: Arguments) -> JobShape:
     project = shared.service.project(asked.get("project"))
-    return JobShape.of(shared.service.index(project.name), project)
+    return JobShape.of(shared.service.index(project), project)
 
 
 def _settings(shared: Shared, asked: Arguments) -> SwitchesShape:
-    engine = shared.engine(asked)
-    return SwitchesShape.of(engine, shared.service.workspace.settings(engine.project))
+    engine, chosen = shared.service.open(shared.service.project(asked.get("project")))
+    return SwitchesShape.of(engine, chosen)
 
 
 def _alive(_: Shared, __: Arguments) -> AliveShape:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dowse.store.fold import fold
+from dowse.text.fold import fold
 from dowse.types import Condition
 
 Statement = tuple[str, tuple[object, ...]]

@@ -15,7 +15,7 @@ from dowse.store.embedded.records import EDGE_ORDER, EDGES, edge
 from dowse.store.embedded.replicas import Indexes
 from dowse.store.embedded.spelling import SEPARATOR, nearly, slips_in
 from dowse.store.embedded.statements import Statements
-from dowse.store.fold import fold_word
+from dowse.text.fold import fold_word
 from dowse.types import ChunkKey, Condition, Edge, Keys, Scores, Vector
 
 _AFTER_ALL = "\U0010ffff"  # sorts behind every letter

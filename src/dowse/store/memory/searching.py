@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dowse.ports import Analyzer
-from dowse.store.fold import fold_word
 from dowse.store.memory.bm25 import bm25
 from dowse.store.memory.conditions import holds
 from dowse.store.memory.spelling import slips
 from dowse.store.vectors import model_of
+from dowse.text.fold import fold_word
 from dowse.types import (
     Chunk,
     ChunkKey,

@@ -49,10 +49,11 @@ def command(call: Call, paths: tuple[Path, ...], rebuild: bool, wait: float) -> 
     began = time.perf_counter()
     given = [real_path(path) for path in paths]
     project, within = call.workspace.select_for_indexing(call.project, given, call.here)
-    call.say_withheld(project)
+    chosen = call.workspace.settings(project)
+    call.say_withheld(project, chosen)
     with call.progress() as announce:
         try:
-            with call.workspace.open(project, announce=announce, fetch=True) as engine:
+            with call.workspace.open_with(project, chosen, announce, fetch=True) as engine:
                 report = engine.index(within, rebuild=rebuild, wait=wait, announce=announce)
         except KeyboardInterrupt:
             raise Interrupted(

@@ -11,8 +11,9 @@ from rich.text import Text
 from dowse.errors import NotFound
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.text import line, number, table
-from dowse.records.project import DocumentShape, DocumentsShape, iso
+from dowse.records.project import DocumentShape, DocumentsShape
 from dowse.text.amounts import size
+from dowse.text.dates import iso
 from dowse.types import DocumentEntry
 
 _EXAMPLES = """\

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 from rich.text import Text
 
-from dowse.engine import Status
+from dowse.caretaker import Status
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.text import Part, number, pairs
 from dowse.locations import short_path

@@ -37,6 +37,7 @@ def command(call: Call, log_format: str, log_level: str) -> None:
     """
     start_logging(log_format, log_level)
     project = call.select()
+    call.say_withheld(project, call.workspace.settings(project))
     with call.progress() as announce:
 
         def changed(report: IndexReport) -> None:

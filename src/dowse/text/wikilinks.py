@@ -2,16 +2,18 @@
 
 The order is Obsidian's: target first. Dendron writes the label first, which cannot be told from
 a plain Obsidian link by looking at it; such a link keeps the note's name as its label, where
-whoever resolves links can still find it. Only where Dendron spells out `dendron://vault/note` is
-the order certain, and there the parts are put right.
+the store can still find it when it resolves links. Only where Dendron spells out
+`dendron://vault/note` is the order certain, and there the parts are put right.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
-from dowse.types import LinkKind
+WikilinkKind = Literal["wikilink", "embed"]
+"""An embed shows its target in place: `![[Target]]`."""
 
 WIKILINK = re.compile(r"(?<!\\)(!?)\[\[([^\[\]\n]+)\]\]")
 _PIPE = re.compile(r"\\?\|")  # in a table the pipe has to be escaped
@@ -23,7 +25,7 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 class Wikilink:
     """The parts of a wikilink, trimmed; `target` is empty for a place in the same document."""
 
-    kind: LinkKind
+    kind: WikilinkKind
     target: str
     anchor: str
     label: str
@@ -41,7 +43,7 @@ def read_wikilink(match: re.Match[str]) -> Wikilink:
     if _DENDRON.match(label):
         target, label = label, target.strip()
     path, _, anchor = _DENDRON.sub("", target.strip()).partition("#")
-    kind: LinkKind = "embed" if match[1] else "wikilink"
+    kind: WikilinkKind = "embed" if match[1] else "wikilink"
     return Wikilink(kind, path.strip(), anchor.strip(), label)
 
 

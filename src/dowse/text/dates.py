@@ -1,4 +1,4 @@
-"""A date as people write it → seconds since 1970."""
+"""Dates as people and programs write them ↔ seconds since 1970."""
 
 from __future__ import annotations
 
@@ -31,8 +31,30 @@ _FORMS = [
         r"(?P<year> (?:19|20) \d\d )",
     )
 ]
+# What a filter takes: as ISO 8601 writes it, from a year down to a second with its zone.
+_ISO = re.compile(
+    rf"{_YEAR} (?: - (?P<month>\d\d?) (?: - (?P<day>\d\d?) {_CLOCK} )? )?",
+    re.IGNORECASE | re.VERBOSE | re.ASCII,
+)
 _SECONDS = re.compile(r"\d{9,10}(?:\.\d+)?")
 _MILLISECONDS = re.compile(r"\d{12,13}")
+_FIRST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
+_LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+
+
+def iso(seconds: float) -> str:
+    """A time in ISO 8601, in UTC; one that no calendar has becomes the nearest that it has."""
+    moment = datetime.fromtimestamp(min(max(seconds, _FIRST), _LAST), UTC)
+    return moment.isoformat(timespec="seconds")
+
+
+def first_moment(text: str) -> float | None:
+    """The first moment (UTC) of a year, a month, a day or a minute; None when it is no date."""
+    match = _ISO.fullmatch(text)
+    try:
+        return _moment(match.groupdict()).timestamp() if match else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def read_date(value: object) -> float | None:

@@ -6,10 +6,8 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from dowse.errors import NotFound, StampMismatch
 from dowse.flow import (
     Explanation,
     KnownWords,
@@ -25,48 +23,28 @@ from dowse.flow import (
     whole_graph,
     with_answer,
 )
+from dowse.open_index import OpenIndex
 from dowse.ports import Reading
-from dowse.projects import Project
 from dowse.read import path_of
 from dowse.references import Passage, find_passage
 from dowse.refine.rerank import RerankOptions
 from dowse.request import NO_FILTERS, NOTHING
 from dowse.retrieve import Filters
 from dowse.search_state import SearchParts, SearchState
-from dowse.settings import Settings, change_answer, change_recipe
-from dowse.stamp import WantedStamp, takes_vectors, wanted_stamp
+from dowse.settings import change_answer, change_recipe
 from dowse.types import (
     DocumentEntry,
     Edge,
     Response,
-    Stamp,
 )
-from dowse.wiring import Parts
 
 
-class Asking:
-    """A project, open for questions; safe from several threads."""
+class Searcher:
+    """What can be asked of one open project; safe from several threads."""
 
-    def __init__(self, project: Project, settings: Settings, parts: Parts) -> None:
-        self.project = project
-        self.settings = settings
-        self._parts = parts
-        self._words = KnownWords(settings.vocabulary.size)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Lets go of everything that is open."""
-        self._parts.store.close()
+    def __init__(self, index: OpenIndex) -> None:
+        self._index = index
+        self._words = KnownWords(index.settings.vocabulary.size)
 
     def search(
         self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
@@ -92,9 +70,9 @@ class Asking:
         self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
     ) -> Response:
         """The same, with what the chunks say to the question."""
-        options, others = change_answer(self.settings.answer, changes)
+        options, others = change_answer(self._index.settings.answer, changes)
         with self._searching(query, filters, others) as search:
-            return with_answer(search, run_search(search), options, self._parts.writer)
+            return with_answer(search, run_search(search), options, self._index.parts.writer)
 
     def explain(
         self,
@@ -120,97 +98,65 @@ class Asking:
 
     def related(self, reference: str, limit: int = 10, *, here: Path | None = None) -> Related:
         """What belongs to a document: by links, by community, by meaning."""
-        with self._reading() as (reading, _):
+        with self._index.read_usable() as (reading, _):
             document = self._passage(reading, reference, here).document
             return find_related(reading, document, limit)
 
     def graph(self) -> LinkGraph:
         """All documents and the links between them."""
-        with self._reading() as (reading, _):
+        with self._index.read_usable() as (reading, _):
             return whole_graph(reading)
 
     @contextmanager
     def read(self) -> Iterator[Reading]:
         """The newest generation of the index, unchanged for as long as it is held."""
-        with self._reading() as (reading, _):
+        with self._index.read_usable() as (reading, _):
             yield reading
-
-    @contextmanager
-    def _reading(self) -> Iterator[tuple[Reading, bool]]:
-        """A reading that can be used, and whether it has vectors."""
-        with self._parts.store.read() as reading:
-            yield reading, takes_vectors(self._check_readable(reading))
 
     @contextmanager
     def _searching(
         self, query: str, filters: Filters, changes: Mapping[str, Any]
     ) -> Iterator[SearchState]:
-        recipe, parts = change_recipe(self.settings, changes), self._parts
-        with self._reading() as (reading, has_vectors):
+        index = self._index
+        recipe, parts = change_recipe(index.settings, changes), index.parts
+        with self._index.read_usable() as (reading, has_vectors):
             state_parts = SearchParts(
                 reading,
                 parts.analyzer,
                 parts.embedder if has_vectors else None,
                 parts.reranker(recipe.of(RerankOptions).model),
                 self._words.of,
-                self.project.named_roots,
+                index.roots,
                 time.time(),
             )
             search = start_search(query, recipe, state_parts, filters.conditions())
             if parts.embedder and not has_vectors:
                 search.notices.append(
-                    f"Ranked by words alone: the index has no vectors. {self._rebuild}"
+                    f"Ranked by words alone: the index has no vectors. {index.rebuild}"
                 )
             yield search
 
     def _passage(self, reading: Reading, reference: str, here: Path | None) -> Passage:
-        return find_passage(reading, reference, self.project.named_roots, here)
+        return find_passage(reading, reference, self._index.roots, here)
 
     def get(self, reference: str, *, here: Path | None = None) -> Passage:
         """A document or a part of it: `path`, `path:line:count`, `path:first-last`, or an id.
 
         `here` is the folder that a path begins at, by default the current one.
         """
-        with self._reading() as (reading, _):
+        with self._index.read_usable() as (reading, _):
             return self._passage(reading, reference, here)
 
     def links(self, document_id: str) -> list[Edge]:
         """The links of a document, to others and from them."""
-        with self._parts.store.read() as reading:
+        with self._index.read() as reading:
             return reading.links_of([document_id])
 
     def documents(self) -> list[DocumentEntry]:
         """All documents, by id."""
-        with self._parts.store.read() as reading:
+        with self._index.read() as reading:
             return reading.documents()
 
     def path_of(self, document_id: str) -> Path:
         """Where a document's file is."""
-        return path_of(self.project.named_roots, document_id)
-
-    # ── The stamp ────────────────────────────────────────────────────────────
-
-    def _wanted(self) -> WantedStamp:
-        settings, parts = self.settings, self._parts
-        return wanted_stamp(settings.read, settings.chunk, parts.analyzer, parts.embedder)
-
-    def _check_stamp(self, stamp: Stamp, wanted: WantedStamp) -> None:
-        mismatches = wanted.mismatches(stamp)
-        if mismatches:
-            raise StampMismatch(
-                "The index was built with other settings. " + " ".join(mismatches), self._rebuild
-            )
-
-    @property
-    def _rebuild(self) -> str:
-        return f"Rebuild it with: dowse index --rebuild -p {self.project.name}"
-
-    def _check_readable(self, reading: Reading) -> Stamp:
-        stamp = reading.stamp()
-        if stamp is None:
-            raise NotFound(
-                f"The project {self.project.name!r} has not been indexed yet.",
-                f"Index it with: dowse index -p {self.project.name}",
-            )
-        self._check_stamp(stamp, self._wanted())
-        return stamp
+        return path_of(self._index.roots, document_id)

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from dowse.parse.dates import read_date
+from dowse.text.dates import first_moment, iso, read_date
 
 
 def at(*parts: int) -> float:
@@ -81,3 +81,32 @@ def test_dates_as_people_write_them(written: object, seconds: float) -> None:
 )
 def test_what_is_no_date(written: object) -> None:
     assert read_date(written) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [
+        ("1850", at(1850, 1, 1)),
+        ("2024-1", at(2024, 1, 1)),
+        ("2024-01-05", at(2024, 1, 5)),
+        ("2024-01-05T10:20", at(2024, 1, 5, 10, 20)),
+        ("2024-01-05 10:20:30", at(2024, 1, 5, 10, 20, 30)),
+        ("2024-01-05T10:20:30.000Z", at(2024, 1, 5, 10, 20, 30)),
+        ("2024-01-05T10:20:30+02:00", at(2024, 1, 5, 8, 20, 30)),
+    ],
+)
+def test_a_filter_takes_the_dates_that_programs_write(written: str, seconds: float) -> None:
+    assert first_moment(written) == seconds
+
+
+@pytest.mark.parametrize(
+    "written", ["", "5", "May 2024", "1704449430", "2024-13", "2024-02-30", "0000", "٢٠٢٤", "2024 "]
+)
+def test_a_filter_takes_no_other_dates(written: str) -> None:
+    assert first_moment(written) is None
+
+
+def test_a_time_beyond_the_calendar_is_written_as_the_nearest_in_it() -> None:
+    assert iso(at(2024, 1, 5)) == "2024-01-05T00:00:00+00:00"
+    assert iso(-1e15)[:4] == "0001"
+    assert iso(1e15)[:4] == "9999"
