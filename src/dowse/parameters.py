@@ -40,6 +40,7 @@ _READ: Mapping[str, Callable[[str], object]] = {
     "integer": lambda text: int(text) if _WHOLE.fullmatch(text) else text,
     "number": lambda text: float(text) if _NUMBER.fullmatch(text) else text,
 }
+_WORDED = frozenset({"text", "texts", "date"})
 _LISTS = frozenset({"texts", "assignments"})
 
 
@@ -116,7 +117,7 @@ class Parameter:
         if not self._fits(value):
             raise Malformed(f"{self.name} cannot be {shown(value)}.", f"It must be {self.must_be}.")
         texts = value if isinstance(value, list) else [value]
-        if self.kind in {"text", "texts"} and not all(re.search(_WORDS, str(one)) for one in texts):
+        if self.kind in _WORDED and not all(re.search(_WORDS, str(one)) for one in texts):
             raise self._empty()
         return _without_halves(value)
 
