@@ -122,10 +122,11 @@ with open_engine(folder / "notes", folder / "index") as engine:
 with Dowse.open(folder / "notes", home=folder / "own", embedder=HashEmbedder()) as program:
     program.index()
     titled = program.search("wind", titles=True)
+answering = description()["paths"]["/api/v1/answer"]["get"]
 print(json.dumps({
     "titled": sorted({place.strategy for hit in titled.hits for place in hit.trace.places}),
     "takes": query.input["properties"],
-    "parameters": [one["name"] for one in description()["paths"]["/api/v1/answer"]["get"]["parameters"]],
+    "parameters": [one["name"] for one in answering["parameters"]],
     "help": " ".join(help.split()),
     "docs": commands_page() + settings_page(),
     "ablations": {one.name: one.changes for one in ablations(Recipe())},
