@@ -13,7 +13,6 @@ from typing import Any
 from dowse.engine import Engine
 from dowse.errors import NotFound, Refused, UsageError
 from dowse.flow import IndexReport
-from dowse.local import LocalFile, Trust, read_local
 from dowse.locations import Locations, locations
 from dowse.privacy import secure
 from dowse.projects import LOCAL_FILE, Project, Projects, find_local_file, update_toml
@@ -27,6 +26,7 @@ from dowse.settings import (
     parse_text,
     read_file,
 )
+from dowse.trust import LocalFile, Trust, read_local
 from dowse.types import Announce, silent
 from dowse.wiring import Given, Parts, assemble
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dowse.read.decode import decode, refuse_binary, unix_lines
-from dowse.read.regular import Unreadable
+from dowse.read.safe_open import Unreadable
 
 _SLIDE = re.compile(r"^<!-- Slide number: (\d+) -->\n*(?:# (.+)$)?", re.MULTILINE)
 _EMPTY_CELL = re.compile(r"\| (?:NaN|Unnamed: \d+(?:_level_\d+)?) (?=\|)")

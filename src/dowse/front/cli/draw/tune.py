@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from rich.text import Text
 
 from dowse.evaluate.compare import Difference
-from dowse.evaluate.own import FEW
+from dowse.evaluate.self_queries import FEW
 from dowse.evaluate.tune import FOLDS, Question, Tuning
 from dowse.front.cli.draw.text import Part, folded, line, number, table
 from dowse.text.amounts import counted

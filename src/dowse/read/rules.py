@@ -10,7 +10,7 @@ from dowse.read.formats import TEXT, kind_of
 from dowse.read.ignore import Ignores, Rules, rules_in
 from dowse.read.options import ReadOptions
 from dowse.read.patterns import parse
-from dowse.read.regular import Unreadable
+from dowse.read.safe_open import Unreadable
 
 JUNK = frozenset(
     {

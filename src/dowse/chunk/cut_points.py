@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from dowse.chunk.cut import Place
+from dowse.chunk.optimal_cut import Place
 from dowse.types import Block
 
 _AFTER_BLANK_LINE = 10

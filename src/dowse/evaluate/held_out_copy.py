@@ -18,10 +18,10 @@ from dowse.analyze import find_communities
 from dowse.chunk import chunk
 from dowse.engine import Engine
 from dowse.errors import Damaged, Locked, StampMismatch
-from dowse.evaluate.blanking import hide
-from dowse.evaluate.opening import Bench
-from dowse.evaluate.own import own_collection
+from dowse.evaluate.bench import Bench
 from dowse.evaluate.records import OwnQuery
+from dowse.evaluate.redact import hide
+from dowse.evaluate.self_queries import own_collection
 from dowse.files import PRIVATE_FILE, make_private_folder
 from dowse.flow import IndexReport
 from dowse.flow.vectors import VectorMaker
