@@ -49,7 +49,7 @@ def _check_packed(data: bytes) -> None:
     if not data:
         raise Unreadable("It is empty.")
     if data.startswith(_OLD_OFFICE):
-        raise Unreadable("It is protected by a password, or of an older format; save it anew.")
+        raise Unreadable("It has a password, or an older format. Save it again without them.")
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         unpacked = sum(member.file_size for member in packed.infolist())
     if unpacked > max(_HARMLESS, _DENSEST * len(data)):

@@ -18,9 +18,9 @@ from dowse.read.rules import VENV_MARK, Gate, is_inside
 from dowse.read.safe_open import Unreadable, wording
 from dowse.read.scope import Wanted
 
-_MISSING = "There is no such file or folder; bring it back, or remove it from the project."
+_MISSING = "There is no such file or folder. Restore it, or remove it from the project."
 _OUTWARDS = "It is a link that leads out of the folder; move what it points at into the folder."
-_LOOP = "It is a link that leads back to a folder that it lies in."
+_LOOP = "It is a link to a folder that contains it."
 _DEAD = "It is a link to something that does not exist; fix or remove it."
 
 

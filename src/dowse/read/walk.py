@@ -58,4 +58,4 @@ _TWIN = (
 
 
 def _outside(path: Path) -> LeftOut:
-    return LeftOut(readable(os.fspath(path)), "It lies outside the folders of the project.")
+    return LeftOut(readable(os.fspath(path)), "It is outside the folders of the project.")
