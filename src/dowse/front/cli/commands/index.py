@@ -43,8 +43,8 @@ def command(call: Call, paths: tuple[Path, ...], rebuild: bool, wait: float) -> 
 
     PATH is a folder or a file. Without PATH, the project of the current folder is indexed. A folder
     that belongs to no project becomes a new project. Unchanged files are skipped. Ctrl-C is safe at
-    any time. The exit code is 3 when files were left out. A file that is indexed in part is reported
-    and does not change the exit code.
+    any time. The exit code is 3 when files were left out. A file that is indexed in part is
+    reported and does not change the exit code.
     """
     began = time.perf_counter()
     given = [real_path(path) for path in paths]
