@@ -26,7 +26,7 @@ from dowse.locations import Locations
 from dowse.privacy import secure
 from dowse.read import Root
 from dowse.store.embedded.lock import writer_lock
-from dowse.store.embedded.roots import noted_roots
+from dowse.store.embedded.sqlite.roots import noted_roots
 from dowse.types import Finding
 
 if TYPE_CHECKING:

@@ -845,7 +845,9 @@ def test_a_replacement_that_fails_leaves_the_former(
     with writer_lock(index, wait=0), pytest.raises(Locked):
         import_project(ours, exported, replace=True)
     before = snapshot(ours)
-    monkeypatch.setattr("dowse.store.embedded.writing.SqliteWriting.set_communities", _interrupt)
+    monkeypatch.setattr(
+        "dowse.store.embedded.sqlite.writing.SqliteWriting.set_communities", _interrupt
+    )
     with pytest.raises(KeyboardInterrupt):
         import_project(ours, exported, replace=True)
     assert snapshot(ours) == before
@@ -882,7 +884,9 @@ def test_an_import_that_is_interrupted_leaves_nothing(
     theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = snapshot(theirs)
-    monkeypatch.setattr("dowse.store.embedded.writing.SqliteWriting.set_communities", _interrupt)
+    monkeypatch.setattr(
+        "dowse.store.embedded.sqlite.writing.SqliteWriting.set_communities", _interrupt
+    )
     with pytest.raises(KeyboardInterrupt):
         import_project(theirs, sample)
     assert snapshot(theirs) == before

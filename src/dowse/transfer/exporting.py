@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.embed import EmbedOptions, known_models
-from dowse.embed.models import full_name
+from dowse.embed.models.known import full_name
 from dowse.errors import NotFound
 from dowse.outputs import check_output, output_file
 from dowse.projects import Project

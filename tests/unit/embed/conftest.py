@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.embed.models import KNOWN_MODELS, WHEELS, Recipe, Wheel
+from dowse.embed.models.known import KNOWN_MODELS, WHEELS, Recipe, Wheel
 from tiny_model import HIDDEN, Published, make_model, make_wheel
 
 

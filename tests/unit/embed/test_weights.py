@@ -17,16 +17,16 @@ from typing import BinaryIO
 import pytest
 
 from dowse.embed import models_status, pull
-from dowse.embed.models import WHEELS
-from dowse.embed.shelf import Shelf
-from dowse.embed.simple_index import PYPI, configured_indexes
+from dowse.embed.models.known import WHEELS
+from dowse.embed.models.model_cache import ModelCache
+from dowse.embed.models.simple_index import PYPI, configured_indexes
 from dowse.errors import NotFound, WeightsMissing
 from dowse.types import Event
 from tiny_model import Published, make_model, make_wheel
 
 
 def files(cache: Path, name: str = "tiny") -> set[str]:
-    folder = Shelf(cache).folder(name)
+    folder = ModelCache(cache).folder(name)
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 

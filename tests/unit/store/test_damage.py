@@ -11,10 +11,10 @@ import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
 from dowse.errors import Damaged
-from dowse.store.embedded.keyword_replica import KeywordReplica
-from dowse.store.embedded.manifest import Manifest, write_manifest
+from dowse.store.embedded.keyword.replica import KeywordReplica
+from dowse.store.embedded.manifest import ReplicaManifest, write_manifest
 from dowse.store.embedded.store import EmbeddedStore
-from dowse.store.embedded.vector_replica import VectorReplica
+from dowse.store.embedded.vectors.replica import VectorReplica
 from dowse.types import Announce, Event, silent
 
 _REPAIR = "dowse doctor --repair"
@@ -272,7 +272,7 @@ class PowerCut(BaseException):
 
 
 def _cut_before_manifest(monkeypatch: pytest.MonkeyPatch, replica: str) -> None:
-    def cut(path: Path, manifest: Manifest) -> None:
+    def cut(path: Path, manifest: ReplicaManifest) -> None:
         if path.stem == replica:
             raise PowerCut
         write_manifest(path, manifest)
@@ -283,7 +283,7 @@ def _cut_before_manifest(monkeypatch: pytest.MonkeyPatch, replica: str) -> None:
 def _cut_before_take(
     monkeypatch: pytest.MonkeyPatch, replica: type[KeywordReplica | VectorReplica]
 ) -> None:
-    def cut(*_: object) -> Manifest:
+    def cut(*_: object) -> ReplicaManifest:
         raise PowerCut
 
     monkeypatch.setattr(replica, "take", cut)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from documents import PlainAnalyzer
-from dowse.store.embedded.database import Connections, create
+from dowse.store.embedded.sqlite.database import Connections, create
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.types import Counts
 

@@ -187,9 +187,9 @@ def test_a_full_disk_loses_nothing(store: EmbeddedStore) -> None:
 @pytest.mark.parametrize(
     "function",
     [
-        "dowse.store.embedded.vector_replica.save",
+        "dowse.store.embedded.vectors.replica.save",
         "dowse.store.embedded.replicas.write_manifest",
-        "dowse.store.embedded.keyword_replica.sum_files",
+        "dowse.store.embedded.keyword.replica.sum_files",
     ],
 )
 def test_a_disk_that_is_full_for_the_replicas_loses_nothing(

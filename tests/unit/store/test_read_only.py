@@ -155,7 +155,7 @@ def test_a_full_disk_cannot_be_written_and_the_index_stays_whole(folder: Path) -
 def test_a_frozen_reading_notices_a_writer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader, writer = (EmbeddedStore(folder, PlainAnalyzer()) for _ in range(2))
     from dowse.errors import Locked  # noqa: PLC0415
-    from dowse.store.embedded.database import Connections  # noqa: PLC0415
+    from dowse.store.embedded.sqlite.database import Connections  # noqa: PLC0415
 
     monkeypatch.setattr(reader._connections, "_open", reader._connections._open_frozen)
     assert isinstance(reader._connections, Connections)

@@ -13,7 +13,7 @@ import pytest
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
 from dowse.errors import DowseError
 from dowse.store.embedded.store import EmbeddedStore
-from dowse.store.embedded.vector_replica import VectorReplica
+from dowse.store.embedded.vectors.replica import VectorReplica
 
 _TESTS = str(Path(__file__).parents[2])
 _COUNT = 60

@@ -10,10 +10,10 @@ from typing import cast
 import numpy as np
 import pytest
 
-from dowse.store.embedded.manifest import Manifest, verify
-from dowse.store.embedded.truth import Truth, VectorRow
-from dowse.store.embedded.vector_index import VectorIndex
-from dowse.store.embedded.vector_replica import VectorReplica
+from dowse.store.embedded.manifest import ReplicaManifest, verify
+from dowse.store.embedded.sqlite.truth import Truth, VectorRow
+from dowse.store.embedded.vectors.index import VectorIndex
+from dowse.store.embedded.vectors.replica import VectorReplica
 from dowse.types import Matrix, Scores, Vector
 
 
@@ -211,7 +211,7 @@ def test_equal_scores_come_by_key_also_at_the_cut(tmp_path: Path, exact_rows: in
 
 
 def test_a_manifest_of_the_same_rows_is_the_same(tmp_path: Path) -> None:
-    manifests: list[Manifest] = []
+    manifests: list[ReplicaManifest] = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         driver = Driver(tmp_path / name, 16, 10)

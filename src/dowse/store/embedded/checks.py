@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dowse.errors import DowseError, IndexUnusable
-from dowse.store.embedded.database import FORMAT, Connections, format_of
 from dowse.store.embedded.failures import database_errors
 from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.replicas import Replicas
-from dowse.store.embedded.structure import complaints
-from dowse.store.embedded.sums import communities_sum, document_sum, is_sound, sum_of
-from dowse.store.embedded.truth import Truth
+from dowse.store.embedded.sqlite.database import FORMAT, Connections, format_of
+from dowse.store.embedded.sqlite.structure import complaints
+from dowse.store.embedded.sqlite.sums import communities_sum, document_sum, is_sound, sum_of
+from dowse.store.embedded.sqlite.truth import Truth
 from dowse.types import Finding
 
 REBUILD = "dowse index --rebuild"

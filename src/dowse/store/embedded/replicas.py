@@ -12,13 +12,13 @@ from dowse.errors import Damaged
 from dowse.files import close_tree
 from dowse.ports import Analyzer
 from dowse.store.embedded.failures import disk_errors
-from dowse.store.embedded.keyword_index import KeywordIndex
-from dowse.store.embedded.keyword_replica import KeywordReplica
-from dowse.store.embedded.manifest import Manifest, read_manifest, verify, write_manifest
-from dowse.store.embedded.owners import Owners
-from dowse.store.embedded.truth import Truth, describe
-from dowse.store.embedded.vector_index import VectorIndex
-from dowse.store.embedded.vector_replica import VectorReplica
+from dowse.store.embedded.keyword.index import KeywordIndex
+from dowse.store.embedded.keyword.replica import KeywordReplica
+from dowse.store.embedded.manifest import ReplicaManifest, read_manifest, verify, write_manifest
+from dowse.store.embedded.sqlite.owners import Owners
+from dowse.store.embedded.sqlite.truth import Truth, describe
+from dowse.store.embedded.vectors.index import VectorIndex
+from dowse.store.embedded.vectors.replica import VectorReplica
 from dowse.types import Announce, Event
 
 Replica = KeywordReplica | VectorReplica
@@ -45,7 +45,9 @@ class Replicas:
         self._announce = announce
         self._keyword = KeywordReplica(folder, analyzer)
         self._vectors = VectorReplica(folder)
-        self._trusted: dict[str, Manifest] = {}  # by replica: what this process wrote or verified
+        self._trusted: dict[
+            str, ReplicaManifest
+        ] = {}  # by replica: what this process wrote or verified
 
     def open(self, connection: sqlite3.Connection) -> Indexes | None:
         """Both replicas, if they are at the connection's generation; None while they are not.
@@ -127,7 +129,7 @@ class Replicas:
     def _build(self, replica: Replica, truth: Truth) -> None:
         self._publish(replica, replica.take(replica.create(truth), truth, None))
 
-    def _is_current(self, replica: Replica, manifest: Manifest) -> bool:
+    def _is_current(self, replica: Replica, manifest: ReplicaManifest) -> bool:
         """Whether the files are those of the manifest; raises `Damaged` when one is not sound.
 
         They are not when a writer died between changing them and writing its manifest; to take
@@ -145,13 +147,13 @@ class Replicas:
             self._trusted[replica.name] = manifest
         return current
 
-    def _publish(self, replica: Replica, manifest: Manifest) -> None:
+    def _publish(self, replica: Replica, manifest: ReplicaManifest) -> None:
         write_manifest(self._path(replica), manifest)
         close_tree(self._folder)  # tantivy creates files with the rights of the umask
         self._trusted[replica.name] = manifest
         self._sweep(replica, manifest)
 
-    def _sweep(self, replica: Replica, manifest: Manifest) -> None:
+    def _sweep(self, replica: Replica, manifest: ReplicaManifest) -> None:
         """Removes what the manifest no longer mentions, as far as nobody holds it."""
         for left in self._folder.glob(f".{self._path(replica).name}-*"):  # by a killed writer
             left.unlink(missing_ok=True)
@@ -165,7 +167,7 @@ class Replicas:
                 with suppress(OSError):
                     path.unlink()
 
-    def _manifest(self, replica: Replica) -> Manifest | None:
+    def _manifest(self, replica: Replica) -> ReplicaManifest | None:
         return read_manifest(self._path(replica))
 
     def _path(self, replica: Replica) -> Path:

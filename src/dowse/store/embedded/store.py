@@ -19,7 +19,6 @@ from dowse.errors import Damaged, Locked
 from dowse.files import sync_folder
 from dowse.ports import Analyzer
 from dowse.store.embedded import checks
-from dowse.store.embedded.database import Connections
 from dowse.store.embedded.failures import (
     check_kind,
     database_errors,
@@ -27,10 +26,11 @@ from dowse.store.embedded.failures import (
     replica_damaged,
 )
 from dowse.store.embedded.lock import writer_lock
-from dowse.store.embedded.reading import SqliteReading
 from dowse.store.embedded.replicas import Indexes, Replicas
-from dowse.store.embedded.truth import Truth
-from dowse.store.embedded.writing import SqliteWriting
+from dowse.store.embedded.sqlite.database import Connections
+from dowse.store.embedded.sqlite.reading import SqliteReading
+from dowse.store.embedded.sqlite.truth import Truth
+from dowse.store.embedded.sqlite.writing import SqliteWriting
 from dowse.types import Announce, Finding, silent
 
 _PATIENCE = 5.0  # seconds that a reader waits for a writer to finish publishing a batch

@@ -1,0 +1,1 @@
+"""Model files: which are known, where they come from, where they are kept."""
