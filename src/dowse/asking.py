@@ -182,12 +182,12 @@ class Asking:
     def links(self, document_id: str) -> list[Edge]:
         """The links of a document, to others and from them."""
         with self._parts.store.read() as reading:
-            return reading.links_of([document_id])
+            return reading.links.of([document_id])
 
     def documents(self) -> list[DocumentEntry]:
         """All documents, by id."""
         with self._parts.store.read() as reading:
-            return reading.documents()
+            return reading.catalogue.documents()
 
     def path_of(self, document_id: str) -> Path:
         """Where a document's file is."""
@@ -211,7 +211,7 @@ class Asking:
         return f"Rebuild it with: dowse index --rebuild -p {self.project.name}"
 
     def _check_readable(self, reading: Reading) -> Stamp:
-        stamp = reading.stamp()
+        stamp = reading.catalogue.stamp()
         if stamp is None:
             raise NotFound(
                 f"The project {self.project.name!r} has not been indexed yet.",

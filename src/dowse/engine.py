@@ -89,9 +89,9 @@ class Engine(Asking):
 
         with self._parts.store.write(wait) as writing:
             wanted = self._wanted()
-            stamp = writing.stamp()
+            stamp = writing.catalogue.stamp()
             # An empty index can become one of any settings.
-            if stamp is None or (wanted.mismatches(stamp) and not writing.files()):
+            if stamp is None or (wanted.mismatches(stamp) and not writing.catalogue.files()):
                 stamp = wanted.whole
                 writing.start(stamp)
             self._check_stamp(stamp, wanted)
@@ -158,15 +158,17 @@ class Engine(Asking):
     def status(self) -> Status:
         """What there is to know about the project."""
         with self._parts.store.read() as reading:
-            stamp = reading.stamp()
-            changes = scan(self.project.named_roots, (), self.settings.read, reading.files())
+            stamp = reading.catalogue.stamp()
+            changes = scan(
+                self.project.named_roots, (), self.settings.read, reading.catalogue.files()
+            )
             new = sum(source.id not in changes.known for source in changes.pending)
             return Status(
                 project=self.project.name,
                 roots=tuple(str(root) for root in self.project.roots),
-                folder=str(self.project.index_folder),
-                bytes=_size(self.project.index_folder),
-                counts=reading.counts(),
+                folder=self._parts.store.place,
+                bytes=self._parts.store.bytes(),
+                counts=reading.catalogue.counts(),
                 stamp=stamp,
                 freshness=Freshness(new, len(changes.pending) - new, len(changes.gone)),
                 notices=tuple(self._wanted().mismatches(stamp) if stamp else ()),
@@ -179,7 +181,7 @@ class Engine(Asking):
     def built_with(self) -> Stamp | None:
         """What the index was built with; None while there is none."""
         with self._parts.store.read() as reading:
-            return reading.stamp()
+            return reading.catalogue.stamp()
 
     def writer(self) -> str:
         """Who is writing to the index now, in a sentence; empty when nobody is."""
@@ -192,13 +194,5 @@ class Engine(Asking):
     def mismatches(self) -> list[str]:
         """Settings that the index was not built with; an empty list while it can be used."""
         with self._parts.store.read() as reading:
-            stamp = reading.stamp()
+            stamp = reading.catalogue.stamp()
             return self._wanted().mismatches(stamp) if stamp else []
-
-
-def _size(folder: Path) -> int:
-    total = 0
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):  # a writer may be replacing files meanwhile
-            total += path.stat().st_size if path.is_file() else 0
-    return total

@@ -28,7 +28,7 @@ from dowse.settings import (
     read_file,
 )
 from dowse.types import Announce, silent
-from dowse.wiring import assemble
+from dowse.wiring import INDEXES, assemble
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Workspace:
 
     def __init__(self, where: Locations | None = None) -> None:
         self.locations = where or locations()
-        self.projects = Projects(self.locations)
+        self.projects = Projects(self.locations, INDEXES)
         self.trust = Trust(self.locations.trust_file)
 
     def open(

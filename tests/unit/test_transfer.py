@@ -42,7 +42,6 @@ from dowse.errors import (
 from dowse.locations import Locations
 from dowse.ports import Embedder
 from dowse.settings import Settings, known_settings
-from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.store.memory import MemoryStore
 from dowse.testing import HashEmbedder, NoEmbedder
@@ -151,8 +150,8 @@ def test_an_import_is_the_index_that_was_exported(
     with opened(ours) as one, opened(theirs) as other:
         with one._parts.store.read() as a, other._parts.store.read() as b:
             assert content(a) == content(b)
-            assert a.files() == b.files()
-            assert done.counts == a.counts()
+            assert a.catalogue.files() == b.catalogue.files()
+            assert done.counts == a.catalogue.counts()
         assert other.check() == []
 
 
@@ -841,8 +840,8 @@ def test_a_replacement_that_fails_leaves_the_former(
 ) -> None:
     (exported.parent / "cut").write_bytes(exported.read_bytes()[:-100])
     refused(ours, exported.parent / "cut", name="notes", replace=True)
-    index = ours.projects.get("notes").index_folder
-    with writer_lock(index, wait=0), pytest.raises(Locked):
+    former = ours.projects.get("notes").folder
+    with ours.projects.indexes.undisturbed(former), pytest.raises(Locked):
         import_project(ours, exported, replace=True)
     before = snapshot(ours)
     monkeypatch.setattr(

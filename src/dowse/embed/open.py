@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.embed.endpoint.embedder import EndpointEmbedder
-from dowse.embed.models.download_progress import folder_size
 from dowse.embed.models.fetch import copy_model, fetch_model
 from dowse.embed.models.folder_model import FolderModel
 from dowse.embed.models.known import KNOWN_MODELS, full_name
@@ -17,6 +16,7 @@ from dowse.embed.onnx.embedder import OnnxEmbedder, cores
 from dowse.embed.onnx.late_interaction import LateInteraction
 from dowse.embed.options import DEFAULT_MODEL, EmbedOptions
 from dowse.errors import BadSettings, NotFound, UsageError
+from dowse.files import folder_size
 from dowse.ports import Embedder, Reranker
 from dowse.types import Announce, silent
 

@@ -47,7 +47,7 @@ def export_project(
             parts.store.read() as reading,
             output_file(workspace, file, force=overwrite) as target,
         ):
-            stamp = reading.stamp()
+            stamp = reading.catalogue.stamp()
             if stamp is None:
                 raise NotFound(
                     f"The project {project.name!r} has not been indexed yet.",

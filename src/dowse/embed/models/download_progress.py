@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from dowse.files import folder_size
 from dowse.types import Announce, Event
 
 _INTERVAL = 0.2  # seconds between two looks
@@ -28,16 +28,6 @@ def announcing_download(
         done.set()
         watcher.join()
     announce(Event("download", total or folder_size(folder), total, "bytes"))
-
-
-def folder_size(folder: Path) -> int:
-    """The bytes of all files below a folder, as far as they can be seen."""
-    size = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):  # a file may be gone by now
-                size += (Path(parent) / name).stat().st_size
-    return size
 
 
 def _watch(folder: Path, total: int | None, announce: Announce, done: threading.Event) -> None:

@@ -1,4 +1,4 @@
-"""Looking at every part of an index, and saying which command mends what is wrong."""
+"""Looking at every part of an index, and saying which command fixes what is wrong."""
 
 from __future__ import annotations
 
@@ -141,11 +141,11 @@ def _compare(connection: sqlite3.Connection, replicas: Replicas) -> Iterator[Fin
 
 
 def _differences(connection: sqlite3.Connection, replicas: Replicas) -> Iterator[Finding]:
-    opened = replicas.open(connection)
+    truth = Truth(connection)
+    opened = replicas.open(truth)
     if opened is None:
         yield Finding("The keyword or vector index is behind the database.", _REPAIR)
         return
-    truth = Truth(connection)
     if opened.keyword.keys() != truth.chunk_keys():
         yield Finding("The keyword index does not hold the chunks of the database.", _REPAIR)
     if opened.vectors.keys() != {key for key, _ in truth.vector_rows()}:

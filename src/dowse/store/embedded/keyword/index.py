@@ -10,6 +10,7 @@ import numpy as np
 import tantivy
 from numpy.typing import NDArray
 
+from dowse.ports import KeywordField
 from dowse.store.embedded.failures import tantivy_errors
 from dowse.store.embedded.keyword.mirror import open_searcher
 from dowse.types import ChunkKey, Keys, Scores
@@ -49,7 +50,7 @@ class KeywordIndex:
         return self._searcher.num_docs
 
     def search(
-        self, field: str, terms: Sequence[str], limit: int, among: Keys | None = None
+        self, field: KeywordField, terms: Sequence[str], limit: int, among: Keys | None = None
     ) -> Scores:
         """Chunks that hold any of the terms in a field, best first by BM25."""
         if not terms or limit < 1 or (among is not None and not len(among)):
@@ -61,7 +62,7 @@ class KeywordIndex:
             return self._best(self._listed(query, among), limit, None)
         return self._best(query, limit, among)
 
-    def phrase(self, field: str, terms: Sequence[str]) -> Keys:
+    def phrase(self, field: KeywordField, terms: Sequence[str]) -> Keys:
         """Chunks in which the terms follow each other, by key; no terms follow each other in all.
 
         A term that is listed several times at one position, to weigh more, stands there once.
@@ -75,15 +76,15 @@ class KeywordIndex:
         keys, _ = self._fetch(tantivy.Query.const_score_query(query, 0.0), max(1, self.size))
         return np.sort(keys)
 
-    def frequencies(self, field: str, terms: Sequence[str]) -> dict[str, int]:
-        """In how many chunks each term stands."""
+    def frequencies(self, field: KeywordField, terms: Sequence[str]) -> dict[str, int]:
+        """In about how many chunks each term occurs."""
         return {term: self._frequency(field, term) for term in terms}
 
     def keys(self) -> set[ChunkKey]:
         """All the chunks it holds."""
         return set(self.phrase("body", ()).tolist())
 
-    def _frequency(self, field: str, term: str) -> int:
+    def _frequency(self, field: KeywordField, term: str) -> int:
         # tantivy's own figure counts deleted chunks until their segment is merged, which matters
         # for rare terms alone, and those are quickly counted.
         about = self._searcher.doc_freq(field, term)
@@ -122,5 +123,5 @@ class KeywordIndex:
             [(tantivy.Occur.Must, unscored), (tantivy.Occur.Must, query)]
         )
 
-    def _term(self, field: str, term: str) -> tantivy.Query:
+    def _term(self, field: KeywordField, term: str) -> tantivy.Query:
         return tantivy.Query.term_query(self._schema, field, term, "freq")

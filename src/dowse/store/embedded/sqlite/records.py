@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from dowse.types import Chunk, DocumentEntry, Edge, Fields, Link, Section
+from dowse.types import Chunk, ChunkKey, DocumentEntry, Edge, Fields, Link, Section
 
 ENTRY = """d.id, d.short, d.fields, d.modified, d.size, d.mtime_ns,
   (SELECT count(*) FROM chunks c WHERE c.document = d.key)"""
@@ -49,3 +49,13 @@ def chunk(row: Sequence[Any]) -> Chunk:
 def edge(row: Sequence[Any]) -> Edge:
     """A link and where it leads."""
     return Edge(row[0], Link(*row[1:6]), row[6])
+
+
+def keyed_chunk(row: Sequence[Any]) -> tuple[ChunkKey, int, Chunk]:
+    """A chunk with its key and that of its document."""
+    return row[0], row[1], chunk(row[2:])
+
+
+def of_documents(columns: str) -> str:
+    """A statement that lists columns of some documents, whose keys are bound as JSON."""
+    return f"SELECT {columns} FROM documents d WHERE d.key IN (SELECT value FROM json_each(?))"

@@ -11,12 +11,11 @@ ROOTS = "roots"
 """The row of the table `meta` that lists them, as JSON."""
 
 
-def noted_roots(folder: Path) -> list[str]:
-    """What the index in a folder knows of its roots; nothing when it cannot be read.
+def noted_roots(database: Path) -> list[str]:
+    """What a database knows of the roots of its index; nothing when it cannot be read.
 
     The replicas are left alone: opening them needs settings, which are lost with the file.
     """
-    database = folder / "index.db"
     if not database.is_file():
         return []
     try:

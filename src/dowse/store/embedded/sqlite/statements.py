@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from dowse.store.embedded.failures import content_errors, database_errors
-from dowse.store.embedded.sqlite.roots import ROOTS, decoded
 from dowse.store.vectors import model_of
-from dowse.types import Stamp
+from dowse.types import Keys, Stamp
 
 _T = TypeVar("_T")
 
@@ -25,37 +26,36 @@ class Statements:
         self._one_at_a_time = threading.Lock()  # threads may share a reading, not a statement
         self._database = database
 
-    @property
-    def generation(self) -> int:
-        """How many batches the index has taken."""
-        return int(self._meta("generation") or 0)
+    def meta(self, name: str) -> str | None:
+        """What the index says about itself under a name."""
+        row = self.row("SELECT value FROM meta WHERE name = ?", name)
+        return None if row is None else str(row[0])
 
     def stamp(self) -> Stamp | None:
         """What the index was built with; None while it is new."""
-        stamp = self._meta("stamp")
+        stamp = self.meta("stamp")
         with content_errors():
             return None if stamp is None else json.loads(stamp)
 
-    def roots(self) -> list[str]:
-        """The folders that the index was made of, as far as it knows."""
-        return decoded(self._meta(ROOTS))
-
-    @property
-    def _model(self) -> tuple[str, int]:
+    def model(self) -> tuple[str, int]:
+        """The key and the dimensions of the model whose vectors the index takes."""
         return model_of(self.stamp())
 
-    def _meta(self, name: str) -> str | None:
-        row = self._row("SELECT value FROM meta WHERE name = ?", name)
-        return None if row is None else str(row[0])
+    def row(self, query: str, *values: object) -> Any:
+        """The first row, or None."""
+        return next(iter(self.rows(query, *values)), None)
 
-    def _row(self, query: str, *values: object) -> Any:
-        return next(iter(self._rows(query, *values)), None)
-
-    def _rows(self, query: str, *values: object) -> list[Any]:
+    def rows(self, query: str, *values: object) -> list[Any]:
+        """All rows."""
         with database_errors(self._database), self._one_at_a_time:
             return self._connection.execute(query, values).fetchall()
 
-    def _made(self, make: Callable[[Sequence[Any]], _T], query: str, *values: object) -> list[_T]:
+    def keys(self, query: str, *values: object) -> Keys:
+        """The keys that the first column lists, ascending."""
+        rows = self.rows(query, *values)
+        return np.sort(np.fromiter((row[0] for row in rows), np.int64, len(rows)))
+
+    def made(self, make: Callable[[Sequence[Any]], _T], query: str, *values: object) -> list[_T]:
         """What is made of each row, of which only one is held at a time."""
         with database_errors(self._database), self._one_at_a_time, content_errors():
             return [make(row) for row in self._connection.execute(query, values)]

@@ -11,18 +11,23 @@ from pathlib import Path
 from typing import get_args
 
 from dowse.ports import Analyzer
-from dowse.store.embedded.failures import database_errors, replica_damaged
-from dowse.store.embedded.replicas import Indexes, Replicas
+from dowse.store.embedded.failures import database_errors
+from dowse.store.embedded.replicas import Replicas
+from dowse.store.embedded.sqlite.catalogue import SqliteCatalogue
 from dowse.store.embedded.sqlite.change import Change
 from dowse.store.embedded.sqlite.database import upgrade
-from dowse.store.embedded.sqlite.reading import SqliteReading
+from dowse.store.embedded.sqlite.links import SqliteLinks
 from dowse.store.embedded.sqlite.roots import ROOTS
+from dowse.store.embedded.sqlite.statements import Statements
 from dowse.store.embedded.sqlite.structure import check_structure
-from dowse.store.embedded.sqlite.sums import communities_sum, is_sound, sum_of
+from dowse.store.embedded.sqlite.sums import communities_sum, sum_of
+from dowse.store.embedded.sqlite.text_vectors import SqliteTextVectors
+from dowse.store.embedded.sqlite.truth import Truth
+from dowse.store.embedded.sqlite.vocabulary import SqliteVocabulary
 from dowse.types import Batch, Debt, Stamp, Vector, text_key
 
 
-class SqliteWriting(SqliteReading):
+class SqliteWriting:
     """The writing side of the embedded store; only the holder of the lock has one."""
 
     def __init__(
@@ -32,13 +37,18 @@ class SqliteWriting(SqliteReading):
         analyzer: Analyzer,
         replicas: Replicas,
     ) -> None:
-        super().__init__(connection, database, self._newest)
+        self._connection = connection
+        self._database = database
         self._analyzer = analyzer
         self._replicas = replicas
-        self._opened: Indexes | None = None
+        self._sql = Statements(connection, database)
+        self.catalogue = SqliteCatalogue(self._sql)
+        self.links = SqliteLinks(self._sql)
+        self.vocabulary = SqliteVocabulary(self._sql)
+        self.text_vectors = SqliteTextVectors(self._sql)
         with database_errors(database):
             upgrade(connection)
-        replicas.catch_up(connection, mend=True)
+        replicas.catch_up(Truth(connection), repair=True)
 
     def start(self, stamp: Stamp) -> None:
         """Empties the index and stamps it; known vectors are kept.
@@ -55,14 +65,14 @@ class SqliteWriting(SqliteReading):
 
     def note_roots(self, roots: Sequence[str]) -> None:
         """Notes which folders the index is made of."""
-        if self.roots() != list(roots):
+        if self.catalogue.roots() != list(roots):
             with database_errors(self._database):
                 self._set_meta(ROOTS, json.dumps(list(roots)))
 
     def apply(self, batch: Batch) -> None:
         """Takes a batch in one transaction: after a crash all of it is there, or nothing."""
         with self._change() as change:
-            change.keep(*self._model, batch.vectors)
+            change.keep(*self._sql.model(), batch.vectors)
             for document_id in batch.gone:
                 change.remove(document_id)
             for document in batch.put:
@@ -73,27 +83,18 @@ class SqliteWriting(SqliteReading):
     def remember(self, vectors: Mapping[bytes, Vector]) -> None:
         """Keeps vectors by text key; chunks that were waiting for one of them get it."""
         with self._change() as change:
-            change.keep(*self._model, vectors)
-
-    def without_vector(self, keys: Sequence[bytes]) -> list[bytes]:
-        """Those of these text keys that have no vector, or a damaged one, in their order."""
-        unknown = set(super().without_vector(keys))
-        query = "SELECT vector, checksum FROM embeddings WHERE model = ? AND text_key = ?"
-        model, _ = self._model
-        return [
-            key for key in keys if key in unknown or not is_sound(*self._row(query, model, key))
-        ]
+            change.keep(*self._sql.model(), vectors)
 
     def owed(self) -> frozenset[Debt]:
         """What has not been done since documents last changed, also when that run was killed."""
-        found = self._meta("owed")
+        found = self._sql.meta("owed")
         if found is None:  # of a version that did not write it down
             return frozenset(get_args(Debt))
         return frozenset(debt for debt in get_args(Debt) if debt in found.split())
 
     def set_communities(self, communities: Mapping[str, int]) -> None:
         """Replaces the communities."""
-        if dict(communities) == self.communities():
+        if dict(communities) == self.links.communities():
             self._pay("communities")
             return
         with self._change():
@@ -108,14 +109,13 @@ class SqliteWriting(SqliteReading):
     def tidy(self, vocabulary: int, *, thorough: bool = False) -> None:
         """Forgets unused vectors once they outnumber the used; rebuilds a worn keyword index."""
         self._forget_vectors(vocabulary)
-        if self._replicas.renew_keyword(self._connection, thorough=thorough):
-            self._opened = None
+        self._replicas.renew(Truth(self._connection), thorough=thorough)
         self._pay("tidy")
 
     def _forget_vectors(self, vocabulary: int) -> None:
         with database_errors(self._database):
             self._list_used_texts(vocabulary)
-            idle, busy = self._row(
+            idle, busy = self._sql.row(
                 "SELECT count(*) FILTER (WHERE u.text_key IS NULL), count(u.text_key)"
                 " FROM embeddings e LEFT JOIN used u ON u.text_key = e.text_key"
             )
@@ -128,7 +128,7 @@ class SqliteWriting(SqliteReading):
             self._connection.execute("PRAGMA optimize")
 
     def _list_used_texts(self, vocabulary: int) -> None:
-        words = [(text_key(word),) for word in self.vocabulary(vocabulary)]
+        words = [(text_key(word),) for word in self.vocabulary.most_frequent(vocabulary)]
         self._connection.execute("DROP TABLE IF EXISTS temp.used")
         self._connection.execute("CREATE TEMP TABLE used (text_key BLOB PRIMARY KEY)")
         self._connection.execute("INSERT OR IGNORE INTO used SELECT text_key FROM chunks")
@@ -140,7 +140,7 @@ class SqliteWriting(SqliteReading):
             self._set_owed(self.owed() - {debt})
 
     def _set_owed(self, debts: frozenset[Debt]) -> None:
-        if self._meta("owed") != (text := " ".join(sorted(debts))):
+        if self._sql.meta("owed") != (text := " ".join(sorted(debts))):
             self._set_meta("owed", text)
 
     @contextmanager
@@ -156,25 +156,17 @@ class SqliteWriting(SqliteReading):
             except BaseException:
                 self._connection.rollback()
                 raise
-            self._opened = None
-            self._replicas.catch_up(self._connection, mend=True)
+            self._replicas.catch_up(Truth(self._connection), repair=True)
 
     def _begin(self) -> Change:
         self._connection.execute("BEGIN IMMEDIATE")
-        before = self.generation
+        before = self.catalogue.generation
         self._connection.execute("DELETE FROM journal WHERE generation <= ?", (before,))
         self._set_meta("journal_from", str(before))
-        self._set_meta("journal_from_id", self._meta("generation_id") or "")
+        self._set_meta("journal_from_id", self._sql.meta("generation_id") or "")
         self._set_meta("generation", str(before + 1))
         self._set_meta("generation_id", uuid.uuid4().hex)
         return Change(self._connection, self._analyzer, before + 1)
-
-    def _newest(self) -> Indexes:
-        # Opened only when it is asked for: a writer seldom searches.
-        self._opened = self._opened or self._replicas.open(self._connection)
-        if self._opened is None:
-            raise replica_damaged("The keyword or vector index is behind the database.")
-        return self._opened
 
     def _set_meta(self, name: str, value: str) -> None:
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))

@@ -54,7 +54,7 @@ class VectorIndex:
         """Whether the vectors that are still on disk can be read."""
         return all(vectors.is_whole for _, vectors, _ in self._segments)
 
-    def search(self, vector: Vector, limit: int, among: Keys | None = None) -> Scores:
+    def nearest(self, vector: Vector, limit: int, among: Keys | None = None) -> Scores:
         """Chunks by cosine to the vector, best first; only `among` these keys, if given."""
         allowed = self._alive if among is None else self._alive & np.isin(self._keys, among)
         rows = np.flatnonzero(allowed)
@@ -69,7 +69,7 @@ class VectorIndex:
         order = np.lexsort((keys, -scores))[:limit]
         return [(int(keys[place]), float(scores[place])) for place in order]
 
-    def vectors(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vector]:
+    def of(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vector]:
         """The vectors of these chunks; those without one are passed over."""
         rows = np.flatnonzero(self._alive & np.isin(self._keys, np.array(keys, np.int64)))
         if not len(rows):

@@ -82,6 +82,10 @@ class VectorReplica:
         """The files of a manifest that are still in use: all, since it is always current."""
         return manifest.files
 
+    def is_worn(self, manifest: ReplicaManifest, truth: Truth, *, thorough: bool) -> bool:  # noqa: ARG002  (of the port)
+        """Never: what is deleted is left out when segments are joined."""
+        return False
+
     def open(self, manifest: ReplicaManifest) -> VectorIndex:
         """The index that a manifest describes."""
         return VectorIndex(self._base / manifest.folder, _segments(manifest), self._exact_rows)
