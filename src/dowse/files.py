@@ -184,3 +184,9 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def real_path(path: Path) -> Path:
+    """Where a path that was typed leads, whether there is anything or not."""
+    # Unlike pathlib's, these two take a ~name that is nobody's home, and links that go in circles.
+    return Path(os.path.realpath(os.path.expanduser(path)))  # noqa: PTH111

@@ -12,6 +12,7 @@ from pathlib import Path
 from dowse.errors import DowseError, NotFound, UsageError
 from dowse.ports import Reading
 from dowse.read import Root
+from dowse.text.fold import fold
 from dowse.types import StoredDocument
 
 _LINES = re.compile(
@@ -91,12 +92,12 @@ def _by_path(
 
 def _by_ending(reading: Reading, name: str) -> StoredDocument | None:
     """The one document whose path ends like this, with or without its ending."""
-    wanted = f"/{name.casefold().lstrip('/')}"
+    wanted = f"/{fold(name).lstrip('/')}"
+    paths = {entry.id: f"/{fold(entry.id)}" for entry in reading.catalogue.documents()}
     ids = [
-        entry.id
-        for entry in reading.catalogue.documents()
-        if f"/{entry.id.casefold()}".endswith(wanted)
-        or f"/{entry.id.casefold().rpartition('.')[0]}".endswith(wanted)
+        id_
+        for id_, path in paths.items()
+        if path.endswith(wanted) or path.rpartition(".")[0].endswith(wanted)
     ]
     if len(ids) > 1:
         some = ", ".join(ids[:5])
@@ -135,7 +136,7 @@ def _lines(document: StoredDocument, first: int, count: int | None) -> Passage:
 
 def _not_found(reading: Reading, name: str) -> NotFound:
     ids = [entry.id for entry in reading.catalogue.documents()]
-    near = [id_ for id_ in ids if name.casefold() in id_.casefold()][:3]
+    near = [id_ for id_ in ids if fold(name) in fold(id_)][:3]
     near = near or difflib.get_close_matches(name, ids, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(near)}?" if near else "List documents with: dowse ls"
     return NotFound(f"There is no document {name!r}.", hint)

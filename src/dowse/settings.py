@@ -25,7 +25,7 @@ from dowse.bounds import complaint, declared, meaning
 from dowse.chunk import ChunkOptions
 from dowse.decoding import UNREADABLE, read_small, shown, why_unreadable
 from dowse.embed import EmbedOptions
-from dowse.errors import BadSettings
+from dowse.errors import BadSettings, UsageError
 from dowse.flow.recipe import Recipe
 from dowse.present import AnswerOptions
 from dowse.presets import PRESETS, preset_values
@@ -264,3 +264,14 @@ def _toml_list(name: str, text: str) -> object:
 def _suggestion(name: str) -> str:
     near = difflib.get_close_matches(name[:100], known_settings(), n=3, cutoff=0.5)
     return f"Did you mean {' or '.join(near)}?" if near else "See: dowse config show"
+
+
+def assigned(text: str) -> tuple[str, object]:
+    """The setting and the value that `--set` gives it."""
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise UsageError(
+            f"--set takes a setting and its value, not {text!r}.",
+            "Write it as: --set search.top_k=30",
+        )
+    return name.strip(), parse_text(find_setting(name.strip()), value.strip())

@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from command_line import Dowse
-from dowse.front.cli.draw_hits import draw_response
+from dowse.front.cli.draw.hits import draw_response
 from dowse.present import count_tokens
 from dowse.types import Hit, Place, Response, Step, Trace
 

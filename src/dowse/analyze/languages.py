@@ -13,9 +13,9 @@ from functools import cache
 from threading import Lock
 from typing import Literal, Protocol
 
-from dowse.analyze.scripts import HAN
 from dowse.analyze.stopwords import JAPANESE_COMMON, KOREAN_COMMON
 from dowse.errors import BadSettings
+from dowse.text.scripts import HAN_CHARACTER
 
 Language = Literal["japanese", "korean", "chinese"]
 """A language that has a tokenizer."""
@@ -121,7 +121,7 @@ class _Japanese:
             if wish.common or word not in JAPANESE_COMMON:
                 yield word
                 if wish.characters and written != word[:1]:
-                    yield from HAN.findall(written)
+                    yield from HAN_CHARACTER.findall(written)
 
 
 class _Korean:

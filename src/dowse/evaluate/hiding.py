@@ -39,7 +39,7 @@ from dowse.types import (
     silent,
     text_key,
 )
-from dowse.wiring import Parts, assemble
+from dowse.wiring import Parts
 from dowse.workspace import Workspace
 
 _FOLDER = "evaluation"  # below that of the project
@@ -69,7 +69,7 @@ def hidden_copy(
     """
     settings = settings or engine.settings
     project = replace(engine.project, folder=engine.project.folder / _FOLDER)
-    parts = assemble(project, settings, workspace.locations, announce, fetch=False)
+    parts = workspace.parts(project, settings, announce)
     with _alone(project), Engine(project, settings, parts) as copy:
         yield Copy(copy, _fill(engine, parts, settings, queries, announce))
 

@@ -20,6 +20,7 @@ from dowse.evaluate.blanking import folded, hide, joined, still_says
 from dowse.evaluate.records import Collection, OwnKind, OwnQuery
 from dowse.parse import parse
 from dowse.ports import Reading
+from dowse.text.scripts import CJK_CHARACTER
 from dowse.types import Document, DocumentEntry, Edge
 
 PER_KIND = 50
@@ -30,7 +31,6 @@ FEW = 30
 
 _LEAST_BELOW = 40  # characters of text that a heading must have below it to be worth finding
 _LONGEST = 300  # characters; what is longer is no query
-_CHINESE_OR_ALIKE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # Quotes, a minus before a word or a colon within one would be taken for signs of a query.
 _SIGNS = re.compile(r"""["“”„«»「」『』`*]|(?<!\S)-+|(?<=\w):(?=\S)""")
 
@@ -188,8 +188,8 @@ def _query(written: str) -> str:
 
 def _words(text: str) -> int:
     """How many words a text has that say something; two Chinese characters count as one."""
-    characters = len(_CHINESE_OR_ALIKE.findall(text))
-    others = [folded(word) for word in _CHINESE_OR_ALIKE.sub(" ", text).split()]
+    characters = len(CJK_CHARACTER.findall(text))
+    others = [folded(word) for word in CJK_CHARACTER.sub(" ", text).split()]
     return characters // 2 + (sum(map(bool, others)) if {*others, ""} - {*STOPWORDS, ""} else 0)
 
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from dowse.asking import NO_FILTERS
 from dowse.engine import Engine
 from dowse.errors import Locked, NotFound, UsageError
 from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
 from dowse.refine.cuts import ThresholdOptions
 from dowse.retrieve import Filters
+from dowse.searcher import NO_FILTERS
 from dowse.settings import change_recipe
 from dowse.types import Announce, Event, silent
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from dowse import limits
+from dowse.text.fold import fold
 
 # Everything may belong to a tag but spaces and punctuation; "-", "_" and "/" may.
 _TAG = re.compile(
@@ -43,5 +44,5 @@ def without_repeats(names: Iterable[str]) -> tuple[str, ...]:
     """The names that say something in order, each once whatever its case, as first spelled."""
     first: dict[str, str] = {}
     for name in filter(None, names):
-        first.setdefault(name.casefold(), name)
+        first.setdefault(fold(name), name)
     return tuple(first.values())

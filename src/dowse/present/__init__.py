@@ -1,7 +1,7 @@
 """Ranking → what a person or a model reads."""
 
 from dowse.present.answer import extract_answer
-from dowse.present.budget import count_tokens, fit
+from dowse.present.budget import count_tokens, fit, tokens_of_texts, within_budget
 from dowse.present.formats import as_markdown
 from dowse.present.options import AnswerOptions
 from dowse.present.snippet import snippet
@@ -17,5 +17,7 @@ __all__ = [
     "fit",
     "instructions_and_material",
     "snippet",
+    "tokens_of_texts",
+    "within_budget",
     "written_answer",
 ]

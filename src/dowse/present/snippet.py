@@ -11,6 +11,7 @@ from dowse.present.inline import plain
 from dowse.present.marks import Mark, find_marks
 from dowse.present.matching import Wanted
 from dowse.present.pieces import Piece, pieces
+from dowse.text.scripts import is_unspaced
 
 _LENGTH = 200  # characters
 _LEAD = 40  # characters before the first match that make it readable
@@ -114,12 +115,7 @@ def _readable_end(text: str, start: int) -> int:
 
 def _may_cut(text: str, place: int) -> bool:
     before, after = text[place - 1], text[place]
-    return before == " " or after == " " or (_is_ideographic(before) and _is_ideographic(after))
-
-
-def _is_ideographic(character: str) -> bool:
-    """Whether it belongs to a script that is written without blanks between words."""
-    return "\u3000" <= character <= "\u9fff" or character >= "\uf900"
+    return before == " " or after == " " or (is_unspaced(before) and is_unspaced(after))
 
 
 def _drawn(text: str, start: int, end: int, marks: list[Mark]) -> str:

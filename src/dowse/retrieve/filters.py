@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from dowse.errors import UsageError
+from dowse.text.dates import first_moment
 from dowse.types import Condition, ConditionKind
 
 MOST_VALUES = 100
 """The most values of one filter; more belong into a folder, a tag or a project of their own."""
-
-_FORMS = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d", "%Y-%m", "%Y")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +60,6 @@ def _check_count(name: str, values: tuple[str, ...]) -> None:
             f"The filter {name} has {len(values):,} values.",
             f"Give it {MOST_VALUES} at most, or search without it.",
         )
-
-
-def first_moment(text: str) -> float | None:
-    """The first moment (UTC) of a year, a month, a day or a minute; None when it is no date."""
-    for form in _FORMS if text.isascii() else ():  # digits of other scripts are words here
-        try:
-            return datetime.strptime(text, form).replace(tzinfo=UTC).timestamp()
-        except ValueError:
-            continue
-    return None
 
 
 def _time(text: str) -> float:

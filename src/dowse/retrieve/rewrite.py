@@ -7,7 +7,6 @@ these documents do not hold may still be right ("mango" is no slip for "mongo").
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from dowse.ports import Analyzer, Reading
 from dowse.retrieve.lexing import lex
 from dowse.retrieve.query import MOST_TERMS, distinct
+from dowse.text.fold import fold_word
 from dowse.types import Condition, Query
 
 _COMPLETIONS = 50  # words that stand for one prefix
@@ -44,7 +44,8 @@ def _complete(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
         return query
     looked_up = query.prefixes[:_MOST_LOOKUPS]
     found = {
-        prefix: reading.vocabulary.beginning(_lookup(prefix), _COMPLETIONS) for prefix in looked_up
+        prefix: reading.vocabulary.beginning(fold_word(prefix), _COMPLETIONS)
+        for prefix in looked_up
     }
     notices = [f'No word begins with "{prefix}".' for prefix in looked_up if not found[prefix]]
     if len(query.prefixes) > _MOST_LOOKUPS:
@@ -106,7 +107,7 @@ def _mend_missing(query: Query, missing: set[str], reading: Reading, analyzer: A
 
 def _instead(word: str, all_lost: bool, reading: Reading) -> list[str]:
     """Words of the documents that may be meant by one that none of them holds."""
-    looked_up = _lookup(word)
+    looked_up = fold_word(word)
     beginnings = reading.vocabulary.beginning(
         looked_up, _BEGINNINGS if all_lost else _FEWER_BEGINNINGS
     )
@@ -128,7 +129,7 @@ def _widen(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     word = next(_plain_words(query, analyzer), None)
     if word is None or not 3 <= len(word.written) <= 5:
         return query
-    longer = reading.vocabulary.beginning(_lookup(word.written), _BEGINNINGS)
+    longer = reading.vocabulary.beginning(fold_word(word.written), _BEGINNINGS)
     terms = {each: _whole(analyzer.query_terms(each)) for each in longer}
     added = [each for each, term in terms.items() if term != word.term][:_FEWER_BEGINNINGS]
     if not added:
@@ -148,7 +149,7 @@ def _plain_words(query: Query, analyzer: Analyzer) -> Iterator[_Word]:
 
 def _single_terms(words: list[str], analyzer: Analyzer) -> Iterator[_Word]:
     for word in words:
-        terms = analyzer.query_terms(_lookup(word))
+        terms = analyzer.query_terms(fold_word(word))
         if len(terms) == 1:
             yield _Word(word, terms[0])
 
@@ -200,11 +201,6 @@ def _with_words(query: Query, words: list[str], analyzer: Analyzer) -> Query:
 def _whole(terms: list[str]) -> str:
     """The term that stands for a whole word: of `auth-server` not "server", which is not meant."""
     return max(terms, key=len, default="")
-
-
-def _lookup(word: str) -> str:
-    """A word as the documents' words are kept: composed, in small letters, not stemmed."""
-    return unicodedata.normalize("NFC", word).lower()
 
 
 def _listed(words: list[str]) -> str:

@@ -13,7 +13,6 @@ from dowse.projects import Project
 from dowse.stamp import takes_vectors
 from dowse.transfer.pack import About, pack
 from dowse.types import Announce, Stamp, silent
-from dowse.wiring import assemble
 from dowse.workspace import Workspace
 
 
@@ -41,7 +40,7 @@ def export_project(
     """Writes a project's index into one file, whole or not at all, outside of all roots."""
     file = check_output(workspace, file, force=overwrite)  # before anything takes long
     settings = workspace.settings(project).settings
-    parts = assemble(project, settings, workspace.locations, announce, fetch=False)
+    parts = workspace.parts(project, settings, announce)
     try:
         with (
             parts.store.read() as reading,

@@ -20,7 +20,7 @@ from dowse.transfer.records import Manifest
 from dowse.transfer.staging import staging
 from dowse.transfer.unpack import fill
 from dowse.types import Announce, Counts, Stamp, silent
-from dowse.wiring import Parts, assemble
+from dowse.wiring import Parts
 from dowse.workspace import Workspace
 
 _MOST_ROOTS = 1000
@@ -97,7 +97,7 @@ def _fill(
     workspace: Workspace, project: Project, archive: Archive, announce: Announce
 ) -> tuple[Counts, tuple[str, ...]]:
     settings = workspace.settings(project).settings
-    parts = assemble(project, settings, workspace.locations, announce, fetch=False, offline=True)
+    parts = workspace.parts(project, settings, announce, offline=True)
     stamp, notice = _stamp(archive.manifest.stamp, settings, parts)
     their_vectors = stamp["model"] == archive.manifest.stamp["model"] and not notice
     try:
@@ -158,14 +158,10 @@ def _carry_settings(workspace: Workspace, project: Project, manifest: Manifest) 
 
 
 def _differing(wishes: Mapping[str, Any], current: Settings) -> dict[str, Any]:
-    def value(name: str) -> object:
-        section, _, option = name.partition(".")
-        return getattr(getattr(current, section), option)
-
     # Who wants no vectors, or has them made elsewhere, is not talked into a local model.
     if current.embed.provider != "local":
         wishes = {name: wish for name, wish in wishes.items() if not name.startswith("embed.")}
-    return {name: wish for name, wish in wishes.items() if wish != value(name)}
+    return {name: wish for name, wish in wishes.items() if wish != current.value(name)}
 
 
 def _roots(manifest: Manifest, home: Path, given: Sequence[Path]) -> tuple[Path, ...]:

@@ -11,14 +11,14 @@ from mcp import Client
 from mcp.server.lowlevel.server import Server
 from mcp_types import CallToolResult, ListToolsResult, ResourceLink
 
-from dowse.front.cli.link_shapes import NeighbourShape
-from dowse.front.cli.search_shapes import HitShape
-from dowse.front.cli.shapes import PassageShape, ProjectShape
 from dowse.front.mcp import outputs
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.server import build_server
 from dowse.front.mcp.tools import ALIASES
 from dowse.present import count_tokens
+from dowse.records.links import NeighbourShape
+from dowse.records.project import PassageShape, ProjectShape
+from dowse.records.search import HitShape
 from dowse.service import Service
 from mcp_client import Ask, text_of, with_client
 
@@ -114,6 +114,13 @@ def test_a_query_finds_passages_and_links_to_their_documents(ask: Ask) -> None:
     links = [one for one in found.content if isinstance(one, ResourceLink)]
     assert links[0].uri == first["uri"]
     assert first["text"] in text_of(found)
+
+
+def test_a_link_says_whether_a_document_is_markdown_or_plain_text(ask: Ask) -> None:
+    found = ask("query_documents", query="rain gauge bottle restore", top_n=5)
+    types = {one.name: one.mime_type for one in found.content if isinstance(one, ResourceLink)}
+    assert types["journal/day.txt"] == "text/plain"
+    assert types["guides/restore.md"] == "text/markdown"
 
 
 def test_every_search_option_is_taken(ask: Ask) -> None:

@@ -14,6 +14,7 @@ from dowse.evaluate.own import own_queries
 from dowse.evaluate.records import OwnQuery
 from dowse.locations import Locations
 from dowse.testing import HashEmbedder
+from dowse.wiring import Given
 from dowse.workspace import Workspace
 
 _CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus" / "docs"
@@ -22,10 +23,10 @@ _KEYWORD = {"search.mode": "keyword"}
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+def workspace(tmp_path: Path) -> Workspace:
     """A user with vectors that need no weights."""
-    monkeypatch.setattr("dowse.wiring.open_embedder", lambda *_, **__: HashEmbedder())
-    return Workspace(Locations(tmp_path / "config", tmp_path / "data", tmp_path / "cache"))
+    where = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "cache")
+    return Workspace(where, Given(HashEmbedder()))
 
 
 def _indexed(workspace: Workspace, folder: Path, notes: Mapping[str, str]) -> Engine:

@@ -20,6 +20,7 @@ from dowse.evaluate.records import OwnQuery
 from dowse.locations import Locations
 from dowse.parse import parse
 from dowse.testing import HashEmbedder
+from dowse.wiring import Given
 from dowse.workspace import Workspace
 
 _LONG = "The keeper climbs the stairs every evening and writes down what the lamp has burnt."
@@ -51,14 +52,14 @@ NOTES: Mapping[str, str] = {
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+def workspace(tmp_path: Path) -> Workspace:
     """A user with notes, and vectors that need no weights."""
-    monkeypatch.setattr("dowse.wiring.open_embedder", lambda *_, **__: HashEmbedder())
     for name, text in NOTES.items():
         path = tmp_path / "notes" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-    return Workspace(Locations(tmp_path / "config", tmp_path / "data", tmp_path / "cache"))
+    where = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "cache")
+    return Workspace(where, Given(HashEmbedder()))
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ from dowse.flow import Recipe, Retrieved
 from dowse.locations import Locations
 from dowse.settings import Settings, change_recipe
 from dowse.testing import HashEmbedder
+from dowse.wiring import Given
 from dowse.workspace import Workspace
 from vaults import open_engine, write_vault
 
@@ -201,11 +202,11 @@ def test_the_same_evidence_gives_the_same_result() -> None:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+def workspace(tmp_path: Path) -> Workspace:
     """A user with a vault, and vectors that need no weights."""
-    monkeypatch.setattr("dowse.wiring.open_embedder", lambda *_, **__: HashEmbedder())
     write_vault(tmp_path / "vault", 20)
-    workspace = Workspace(Locations(tmp_path / "config", tmp_path / "data", tmp_path / "cache"))
+    where = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "cache")
+    workspace = Workspace(where, Given(HashEmbedder()))
     with workspace.open(workspace.projects.add([tmp_path / "vault"], "vault")) as engine:
         engine.index()
     return workspace

@@ -90,13 +90,13 @@ from pathlib import Path
 import click
 from dowse.evaluate import ablations
 from dowse.flow import Recipe
-from dowse.front.cli.commands import cli
+from dowse.front.cli.app import cli
 from dowse.front.cli.reference import commands_page, root_context, settings_page
 from dowse.front.mcp.parameters import input_schema
 from dowse.front.mcp.tools import tools
 from dowse.front.web.openapi import description
 from dowse.front.web.records import SwitchesShape
-from dowse.front.cli.draw_trace import draw_trace
+from dowse.front.cli.draw.trace import draw_trace
 from dowse.presets import preset_values
 from dowse.workspace import Chosen
 from vaults import open_engine

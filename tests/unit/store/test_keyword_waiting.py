@@ -23,7 +23,7 @@ def content_of(vault: Path, index: Path) -> dict[str, Any]:
     engine = open_engine(vault, index)
     engine.index()
     assert engine.check() == []
-    with engine._parts.store.read() as reading:
+    with engine.parts.store.read() as reading:
         return content(reading)
 
 

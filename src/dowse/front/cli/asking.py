@@ -10,10 +10,10 @@ from typing import Any, get_args
 import click
 
 from dowse.errors import UsageError
-from dowse.front.cli.suggest import search_changes
+from dowse.front.cli.complete import search_changes
 from dowse.presets import PRESETS
 from dowse.retrieve import Filters, Mode, modes_explained
-from dowse.settings import SHORT_NAMES, find_setting, parse_text
+from dowse.settings import SHORT_NAMES, assigned
 
 _REPEATABLE = ("category", "author", "tag", "path", "source", "language")
 
@@ -81,17 +81,6 @@ class Asking:
         if self.per_doc:
             chosen["diversity.mmr"] = False  # it would take the place of the limit
         return chosen | dict(assigned(text) for text in self.assignments)
-
-
-def assigned(text: str) -> tuple[str, object]:
-    """The setting and the value that `--set` gives it."""
-    name, sign, value = text.partition("=")
-    if not sign:
-        raise UsageError(
-            f"--set takes a setting and its value, not {text!r}.",
-            "Write it as: --set search.top_k=30",
-        )
-    return name.strip(), parse_text(find_setting(name.strip()), value.strip())
 
 
 _PARAMETERS = (

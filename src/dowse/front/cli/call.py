@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -14,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dowse.errors import UsageError
+from dowse.front.cli.draw.unseen import escaped
 from dowse.front.cli.screen import Screen
-from dowse.front.cli.unseen import escaped
 from dowse.process import name_command
 
 if TYPE_CHECKING:
@@ -24,10 +23,11 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from dowse.engine import Engine
-    from dowse.front.cli.progress import ProgressDrawer
+    from dowse.front.cli.draw.progress import ProgressDrawer
     from dowse.projects import Project
     from dowse.types import Announce, Event
-    from dowse.workspace import Workspace
+    from dowse.wiring import Given
+    from dowse.workspace import Chosen, Workspace
 
 
 def _silent(event: Event) -> None:
@@ -42,13 +42,14 @@ class Call:
     json: bool = False
     quiet: bool = False
     verbose: bool = False
+    given: Given | None = None  # parts that every project is opened with
 
     @cached_property
     def workspace(self) -> Workspace:
         """The user's projects and settings."""
         from dowse.workspace import Workspace  # noqa: PLC0415  --help does not need it
 
-        return Workspace()
+        return Workspace(given=self.given)
 
     @cached_property
     def out(self) -> Screen:
@@ -67,15 +68,13 @@ class Call:
 
     def progress(self) -> ProgressDrawer:
         """What draws the progress of this call."""
-        from dowse.front.cli.progress import ProgressDrawer  # noqa: PLC0415  as above
+        from dowse.front.cli.draw.progress import ProgressDrawer  # noqa: PLC0415  as above
 
         return ProgressDrawer(self.aside, quiet=self.quiet)
 
     def select(self) -> Project:
         """The project that this call is about."""
-        project = self.workspace.select(self.project, self.here)
-        self.say_withheld(project)
-        return project
+        return self.workspace.select(self.project, self.here)
 
     def open(
         self,
@@ -85,7 +84,10 @@ class Call:
         fetch: bool = False,
     ) -> AbstractContextManager[Engine]:
         """Opens the project that this call is about; with `fetch`, missing weights are fetched."""
-        return self.workspace.open(self.select(), overrides, announce, fetch=fetch)
+        project = self.select()
+        chosen = self.workspace.settings(project, overrides)
+        self.say_withheld(project, chosen)
+        return self.workspace.open_with(project, chosen, announce, fetch=fetch)
 
     def begins(self, command: str) -> None:
         """Notes which command this process runs, so that a second writer can name it."""
@@ -125,19 +127,19 @@ class Call:
 
     def remark(self, *sentences: str) -> None:
         """Says something beside the result, unless the user wants quiet."""
-        from dowse.front.cli.lines import folded, line  # noqa: PLC0415  --help does not need it
+        from dowse.front.cli.draw.text import folded, line  # noqa: PLC0415  --help does not need it
 
         if not self.quiet:
             self.out.flush()
             for sentence in sentences:
                 self.aside.show(folded(line((sentence, "yellow")), self.aside.width))
 
-    def say_withheld(self, project: Project) -> None:
-        """Tells what the dowse.toml of a project asks for without the user's consent."""
-        withheld = self.workspace.settings(project).withheld
-        if withheld:
+    def say_withheld(self, project: Project, chosen: Chosen) -> None:
+        """Says what the dowse.toml of a project asks for without the user's consent."""
+        if chosen.withheld:
+            asked = ", to ".join(chosen.withheld)
             self.remark(
-                f"Its dowse.toml asks to {', to '.join(withheld)}: not done without your consent.",
+                f"Its dowse.toml asks to {asked}: not done without your consent.",
                 f"Agree with: dowse project trust {shlex.quote(str(project.roots[0]))}",
             )
 
@@ -154,12 +156,6 @@ def as_json_line(shape: object) -> bytes:
     import msgspec  # noqa: PLC0415  as above
 
     return escaped(msgspec.json.encode(shape)) + b"\n"
-
-
-def real_path(path: Path) -> Path:
-    """Where a path that was typed leads, whether there is anything or not."""
-    # Unlike pathlib's, these two take a ~name that is nobody's home, and links that go in circles.
-    return Path(os.path.realpath(os.path.expanduser(path)))  # noqa: PTH111
 
 
 pass_call = click.make_pass_decorator(Call, ensure=True)

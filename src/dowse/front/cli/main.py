@@ -8,29 +8,32 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from dowse.front.cli.remote import ask_server
 from dowse.front.cli.screen import Screen, prepare_streams
+from dowse.front.socket.client import ask_server
+
+if TYPE_CHECKING:
+    from dowse.wiring import Given
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C: 128 and the number of the signal."""
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Runs a line, and gives its exit code."""
+def run(arguments: Sequence[str], given: Given | None = None) -> int:
+    """Runs a line, and gives its exit code; `given` are parts that projects are opened with."""
     prepare_streams()
     try:
         code = ask_server(arguments, Screen(sys.stdout), Screen(sys.stderr))
     except BaseException as error:  # noqa: BLE001  this is the edge: everything gets its exit code
-        from dowse.front.cli.commands import tell_failure  # noqa: PLC0415  as below
+        from dowse.front.cli.app import tell_failure  # noqa: PLC0415  as below
 
         return tell_failure(error, arguments)
     if code is not None:
         return code
-    from dowse.front.cli.commands import run_here  # noqa: PLC0415  a server may spare us this
+    from dowse.front.cli.app import run_here  # noqa: PLC0415  a server may spare us this
 
-    return run_here(arguments)
+    return run_here(arguments, given)
 
 
 def main() -> NoReturn:

@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import click
 
 from dowse.bounds import ALWAYS, consent, limits
+from dowse.front.cli.app import TOPICS, cli
 from dowse.front.cli.call import Command, global_options
-from dowse.front.cli.commands import TOPICS, cli
-from dowse.front.cli.config import as_toml
+from dowse.front.cli.commands.config import as_toml
 from dowse.settings import SECTIONS, Setting, known_settings
 
 _EXPLAINED = re.compile(r"^(\S.*?\S)\s{2,}(\S.*)$")

@@ -20,6 +20,7 @@ from dowse.front.mcp.parameters import check_arguments, input_schema
 from dowse.front.mcp.tools import ToolSpec, tools
 from dowse.front.mcp.uris import TEMPLATE
 from dowse.front.mcp.visible import visible_line
+from dowse.text.file_names import media_type
 from dowse.wanted import until_given_up
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def _failure(said: str) -> types.CallToolResult:
 def _result(reply: Reply, *, linked: bool) -> types.CallToolResult:
     links = [
         types.ResourceLink(
-            uri=link.uri, name=link.name, title=link.title, mime_type="text/markdown"
+            uri=link.uri, name=link.name, title=link.title, mime_type=media_type(link.name)
         )
         for link in (reply.links if linked else ())
     ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -18,11 +19,7 @@ from starlette.routing import Route as HttpRoute
 from dowse import __version__
 from dowse.engine import Engine
 from dowse.errors import DowseError
-from dowse.front.cli.formats import Form, within_budget
-from dowse.front.cli.link_shapes import GraphShape, RelatedShape
-from dowse.front.cli.search_shapes import ExplanationShape, ResponseShape
-from dowse.front.cli.shapes import ProjectShape, StatusShape
-from dowse.front.cli.why import why
+from dowse.flow.why import why
 from dowse.front.web.answers import answer
 from dowse.front.web.observing import AliveShape, ReadyShape, readiness
 from dowse.front.web.parameters import (
@@ -45,6 +42,10 @@ from dowse.front.web.records import (
     SwitchesShape,
 )
 from dowse.front.web.watching import Watchers
+from dowse.present import tokens_of_texts, within_budget
+from dowse.records.links import GraphShape, RelatedShape
+from dowse.records.project import ProjectShape, StatusShape
+from dowse.records.search import ExplanationShape, ResponseShape
 from dowse.service import Service
 from dowse.types import Response, Trace
 from dowse.wanted import until_given_up
@@ -65,9 +66,12 @@ class Shared:
     service: Service
     watchers: Watchers
 
-    def engine(self, asked: ProjectParameters) -> Engine:
-        """The open engine of the project that a request means."""
-        return self.service.engine(named(asked))
+    @contextmanager
+    def engine(self, asked: ProjectParameters) -> Iterator[Engine]:
+        """The engine of the project that a request means; its index is opened once."""
+        engine = self.service.engine(named(asked))
+        with engine.hold():
+            yield engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +107,22 @@ def named(asked: ProjectParameters) -> str | None:
 
 
 def _search(shared: Shared, asked: SearchParameters) -> ResponseShape:
-    engine = shared.engine(asked)
-    found = engine.search(asked.q, filters=asked.filters, changes=asked.changes)
-    shared.service.metrics.searched(engine.project.name, found.seconds)
-    return ResponseShape.of(_as_asked(found, asked), engine)
+    with shared.engine(asked) as engine:
+        found = engine.search(asked.q, filters=asked.filters, changes=asked.changes)
+        shared.service.metrics.searched(engine.project.name, found.seconds)
+        return ResponseShape.of(_as_asked(found, asked), engine)
 
 
 def _answer(shared: Shared, asked: SearchParameters) -> ResponseShape:
-    engine = shared.engine(asked)
-    found = engine.answer(asked.q, filters=asked.filters, changes=asked.changes)
-    shared.service.metrics.searched(engine.project.name, found.seconds)
-    return ResponseShape.of(_as_asked(found, asked), engine)
+    with shared.engine(asked) as engine:
+        found = engine.answer(asked.q, filters=asked.filters, changes=asked.changes)
+        shared.service.metrics.searched(engine.project.name, found.seconds)
+        return ResponseShape.of(_as_asked(found, asked), engine)
 
 
 def _as_asked(found: Response, asked: SearchParameters) -> Response:
     if asked.max_tokens is not UNSET:
-        found = within_budget(found, asked.max_tokens, Form("json").tokens)
+        found = within_budget(found, asked.max_tokens, tokens_of_texts)
     if asked.explain:
         return found
     hits = tuple(replace(hit, trace=_UNTRACED) for hit in found.hits)
@@ -127,35 +131,35 @@ def _as_asked(found: Response, asked: SearchParameters) -> Response:
 
 
 def _explain(shared: Shared, asked: ExplainParameters) -> ExplanationShape:
-    engine = shared.engine(asked)
-    explanation = engine.explain(
-        asked.q, asked.reference, filters=asked.filters, changes=asked.changes
-    )
-    return ExplanationShape.of(explanation, why(explanation), engine)
+    with shared.engine(asked) as engine:
+        explanation = engine.explain(
+            asked.q, asked.reference, filters=asked.filters, changes=asked.changes
+        )
+        return ExplanationShape.of(explanation, why(explanation), engine)
 
 
 def _related(shared: Shared, asked: RelatedParameters) -> RelatedShape:
-    engine = shared.engine(asked)
-    return RelatedShape.of(engine.related(asked.reference, asked.n), engine)
+    with shared.engine(asked) as engine:
+        return RelatedShape.of(engine.related(asked.reference, asked.n), engine)
 
 
 def _document(shared: Shared, asked: DocumentParameters) -> DocumentPageShape:
-    engine = shared.engine(asked)
-    meant = engine.get(asked.reference)
-    shown = engine.get(meant.document) if asked.whole else meant
-    return DocumentPageShape(
-        project=engine.project.name,
-        document=meant.document,
-        path=str(engine.path_of(meant.document)),
-        title=meant.title,
-        first_line=meant.first_line,
-        last_line=meant.last_line,
-        total_lines=meant.total_lines,
-        text=shown.text,
-        html=_rendered(engine, shown.document, shown.text, shown.first_line)
-        if asked.format == "html"
-        else None,
-    )
+    with shared.engine(asked) as engine:
+        meant = engine.get(asked.reference)
+        shown = engine.get(meant.document) if asked.whole else meant
+        return DocumentPageShape(
+            project=engine.project.name,
+            document=meant.document,
+            path=str(engine.path_of(meant.document)),
+            title=meant.title,
+            first_line=meant.first_line,
+            last_line=meant.last_line,
+            total_lines=meant.total_lines,
+            text=shown.text,
+            html=_rendered(engine, shown.document, shown.text, shown.first_line)
+            if asked.format == "html"
+            else None,
+        )
 
 
 def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
@@ -166,8 +170,8 @@ def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
 
 
 def _graph(shared: Shared, asked: ProjectParameters) -> GraphShape:
-    engine = shared.engine(asked)
-    return GraphShape.of(engine.graph(), engine.project.name)
+    with shared.engine(asked) as engine:
+        return GraphShape.of(engine.graph(), engine.project.name)
 
 
 def _projects(shared: Shared, _: NoParameters) -> PageProjectsShape:
@@ -180,24 +184,24 @@ def _projects(shared: Shared, _: NoParameters) -> PageProjectsShape:
 
 
 def _status(shared: Shared, asked: ProjectParameters) -> ServerStatusShape:
-    engine = shared.engine(asked)
-    name = engine.project.name
-    job = shared.service.job(name)
-    return ServerStatusShape.around(
-        StatusShape.of(engine.status()),
-        JobShape.of(job, engine.project) if job else None,
-        shared.watchers.state(name),
-    )
+    with shared.engine(asked) as engine:
+        name = engine.project.name
+        job = shared.service.job(name)
+        return ServerStatusShape.around(
+            StatusShape.of(engine.status()),
+            JobShape.of(job, engine.project) if job else None,
+            shared.watchers.state(name),
+        )
 
 
 def _index(shared: Shared, asked: ProjectParameters) -> JobShape:
     project = shared.service.project(named(asked))
-    return JobShape.of(shared.service.index(project.name), project)
+    return JobShape.of(shared.service.index(project), project)
 
 
 def _settings(shared: Shared, asked: ProjectParameters) -> SwitchesShape:
-    engine = shared.engine(asked)
-    return SwitchesShape.of(engine, shared.service.workspace.settings(engine.project))
+    engine, chosen = shared.service.open(shared.service.project(named(asked)))
+    return SwitchesShape.of(engine, chosen)
 
 
 def _alive(_: Shared, __: NoParameters) -> AliveShape:

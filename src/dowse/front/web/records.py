@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, Self, get_args, get_origin
 import msgspec
 
 from dowse.engine import Engine
-from dowse.front.cli.shapes import IndexShape, ProjectShape, StatusShape
 from dowse.presets import PRESETS, preset_values
 from dowse.projects import Project
+from dowse.records.project import IndexShape, ProjectShape, StatusShape
 from dowse.retrieve import MODES, STRATEGIES
 from dowse.service import Job
 from dowse.settings import Setting, is_of_a_search, known_settings

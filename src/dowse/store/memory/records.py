@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection, Sequence
 
-from dowse.store.fold import fold_word
 from dowse.store.memory.generation import Generation
 from dowse.store.resolve import choose, names_of, names_of_target
+from dowse.text.fold import fold_word
 from dowse.types import (
     Chunk,
     ChunkKey,

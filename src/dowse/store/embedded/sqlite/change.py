@@ -15,9 +15,9 @@ from dowse.ports import Analyzer
 from dowse.store.embedded.sqlite.facets import facets_of
 from dowse.store.embedded.sqlite.links import resolve_links
 from dowse.store.embedded.sqlite.sums import keep_document_sums, sum_of
-from dowse.store.fold import fold
 from dowse.store.resolve import names_of, names_of_target
 from dowse.store.vectors import encode_vector
+from dowse.text.fold import fold
 from dowse.types import (
     Chunk,
     ChunkedDocument,

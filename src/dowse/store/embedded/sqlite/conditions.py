@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dowse.ports import KeywordField
 from dowse.store.embedded.sqlite.statements import Statements
-from dowse.store.fold import fold
+from dowse.text.fold import fold
 from dowse.types import Condition, Keys
 
 Statement = tuple[str, tuple[object, ...]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from dowse.store.fold import fold
+from dowse.text.fold import fold
 from dowse.types import Document
 
 Facet = tuple[str, str]

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 
 from dowse.store.embedded.sqlite.statements import Statements
-from dowse.store.fold import fold_word
+from dowse.text.fold import fold_word
 
 _AFTER_ALL = "\U0010ffff"  # sorts behind every letter
 _SEPARATOR = "\x1f"  # between words that are handed over as one string; no word holds it
