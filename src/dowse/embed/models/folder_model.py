@@ -7,10 +7,10 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
+from dowse.embed.models import weights_missing
 from dowse.embed.models.folder import CONFIG, TOKENIZER, WEIGHTS, missing_files, read_recipe
 from dowse.embed.models.known import full_name
 from dowse.embed.models.local_model import Identity
-from dowse.embed.models.missing import weights_missing
 from dowse.embed.models.model_cache import ModelCache, file_record
 from dowse.embed.onnx.graph_cache import load_graph
 from dowse.errors import EmbedError

