@@ -180,7 +180,7 @@ def _heading_paths(shown: bool) -> Iterator[None]:
         return
     with (
         mock.patch("dowse.types.documents.embedding_text", lambda _, text: text),
-        mock.patch("dowse.store.embedded.reading.embedding_text", lambda _, text: text),
+        mock.patch("dowse.store.embedded.sqlite.text_vectors.embedding_text", lambda _, text: text),
     ):
         yield
 

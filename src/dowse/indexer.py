@@ -59,9 +59,9 @@ class Indexer:
 
         with self._index.parts.store.write(wait) as writing:
             wanted = self._index.wanted()
-            stamp = writing.stamp()
+            stamp = writing.catalogue.stamp()
             # An empty index can become one of any settings.
-            if stamp is None or (wanted.mismatches(stamp) and not writing.files()):
+            if stamp is None or (wanted.mismatches(stamp) and not writing.catalogue.files()):
                 stamp = wanted.whole
                 writing.start(stamp)
             self._index.check_stamp(stamp, wanted)

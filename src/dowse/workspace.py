@@ -28,7 +28,7 @@ from dowse.settings import (
 )
 from dowse.trust import LocalFile, Trust, read_local
 from dowse.types import Announce, silent
-from dowse.wiring import Given, Parts, assemble
+from dowse.wiring import INDEXES, Given, Parts, assemble
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Workspace:
     def __init__(self, where: Locations | None = None, given: Given | None = None) -> None:
         self.locations = where or locations()
         self.given = given or Given()  # every project is opened with these
-        self.projects = Projects(self.locations)
+        self.projects = Projects(self.locations, INDEXES)
         self.trust = Trust(self.locations.trust_file)
 
     def open(

@@ -121,18 +121,18 @@ def _fill(
         understood = wanted_stamp(
             settings.read, settings.chunk, parts.analyzer, parts.embedder
         ).text
-        stamp = {**(reading.stamp() or {}), **understood}
+        stamp = {**(reading.catalogue.stamp() or {}), **understood}
         _empty(parts.store, stamp)
         with parts.store.write(_WAIT) as writing:
             _copy(reading, writing, settings, queries, announce)
             vectors = VectorMaker(parts.embedder if takes_vectors(stamp) else None, writing)
             _embed_changed(vectors, writing, announce)
-            writing.set_communities(find_communities(writing.edges()))
+            writing.set_communities(find_communities(writing.links.all()))
             if settings.expand.enabled:
-                words = reading.vocabulary(settings.vocabulary.size)
-                writing.remember(reading.vectors([text_key(word) for word in words]))
+                words = reading.vocabulary.most_frequent(settings.vocabulary.size)
+                writing.remember(reading.text_vectors.known([text_key(word) for word in words]))
             writing.tidy(settings.vocabulary.size)
-            counts = writing.counts()
+            counts = writing.catalogue.counts()
     return IndexReport(
         added=counts.documents,
         changed=0,
@@ -166,7 +166,7 @@ def _copy(
     by_document: defaultdict[str, list[OwnQuery]] = defaultdict(list)
     for query in queries:
         by_document[query.document].append(query)
-    files = sorted(reading.files().items())
+    files = sorted(reading.catalogue.files().items())
     for start in range(0, len(files), _AT_ONCE):
         announce(Event("copy", start, len(files)))
         put = [
@@ -174,7 +174,7 @@ def _copy(
             for document, state in files[start : start + _AT_ONCE]
         ]
         texts = [one.chunked.embedding_text(part) for one in put for part in one.chunked.chunks]
-        known = reading.vectors(list({text_key(text) for text in texts}))
+        known = reading.text_vectors.known(list({text_key(text) for text in texts}))
         writing.apply(Batch(put=tuple(put), vectors=known))
 
 
@@ -185,13 +185,13 @@ def _cut(
     state: FileState,
     queries: Sequence[OwnQuery],
 ) -> IndexedDocument:
-    stored = reading.document(document)
+    stored = reading.catalogue.document(document)
     text = stored.text if stored else ""
     return IndexedDocument(chunk(hide(document, text, queries), settings.chunk), state)
 
 
 def _embed_changed(vectors: VectorMaker, writing: Writing, announce: Announce) -> None:
-    texts = vectors.unknown(writing.unembedded()) if vectors.can_embed else []
+    texts = vectors.unknown(writing.text_vectors.waiting()) if vectors.can_embed else []
 
     def progress(part: float) -> None:
         announce(Event("embed", int(part * len(texts)), len(texts), "chunks"))

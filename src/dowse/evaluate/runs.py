@@ -151,7 +151,7 @@ def _deep(changes: Mapping[str, Any], depth: int) -> dict[str, Any]:
 
 def _generation(engine: Engine) -> int:
     with engine.read() as reading:
-        return reading.generation
+        return reading.catalogue.generation
 
 
 def _general(notices: Counter[str], queries: int) -> tuple[str, ...]:

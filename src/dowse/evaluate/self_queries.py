@@ -41,9 +41,9 @@ def own_queries(reading: Reading, per_kind: int, seed: int = 0) -> tuple[OwnQuer
     None is said by its document elsewhere, where it would not be hidden. The same index and seed
     give the same queries.
     """
-    entries = {entry.id: entry for entry in reading.documents()}
+    entries = {entry.id: entry for entry in reading.catalogue.documents()}
     titles = {folded(entry.fields.title) for entry in entries.values()}
-    edges = list(reading.edges())
+    edges = list(reading.links.all())
     found: dict[OwnKind, Iterable[OwnQuery]] = {
         "heading": _headings(_parsed(reading, entries), titles),
         "link": _links(edges, entries),
@@ -103,7 +103,7 @@ def _in_turn(queries: Iterable[OwnQuery], seed: str) -> Iterator[OwnQuery]:
 
 
 def _can_be_hidden(reading: Reading, query: OwnQuery) -> bool:
-    stored = reading.document(query.document)
+    stored = reading.catalogue.document(query.document)
     return stored is not None and not still_says(hide(query.document, stored.text, [query]), query)
 
 
@@ -119,7 +119,7 @@ def _linking(edges: Iterable[Edge]) -> defaultdict[tuple[str, str], set[str]]:
 
 def _parsed(reading: Reading, documents: Iterable[str]) -> Iterator[Document]:
     for document in documents:
-        stored = reading.document(document)
+        stored = reading.catalogue.document(document)
         if stored is not None:
             yield parse(document, stored.text)
 

@@ -163,7 +163,7 @@ def test_nothing_that_is_searched_of_an_answer_holds_its_query(workspace: Worksp
         assert {query.kind for query in queries} == {"heading", "link", "description", "alias"}
         with hidden_copy(workspace, engine, queries) as copy, copy.engine.read() as reading:
             for query in queries:
-                stored = reading.document(query.document)
+                stored = reading.catalogue.document(query.document)
                 assert stored is not None
                 fields, asked = stored.entry.fields, joined(query.text)
                 named = {joined(one) for one in (fields.title, *fields.aliases, *fields.tags)}

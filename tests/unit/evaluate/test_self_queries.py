@@ -225,13 +225,13 @@ def test_neither_the_documents_nor_the_index_are_touched(
     workspace: Workspace, engine: Engine, tmp_path: Path
 ) -> None:
     with engine.read() as reading:
-        generation = reading.generation
+        generation = reading.catalogue.generation
     with hidden_copy(workspace, engine, _drawn(engine)):
         pass
     for name, text in NOTES.items():
         assert (tmp_path / "notes" / name).read_text("utf-8") == text
     with engine.read() as reading:
-        assert reading.generation == generation
+        assert reading.catalogue.generation == generation
     assert engine.status().freshness.changed == 0
 
 

@@ -95,9 +95,9 @@ def _project_names(pinned: str | None) -> list[str]:
     if pinned is None:
         return names
     if pinned not in names:
-        from dowse.projects import Projects  # noqa: PLC0415  it knows best what to say
+        from dowse.workspace import Workspace  # noqa: PLC0415  it knows best what to say
 
-        return [Projects(where).get(pinned).name]
+        return [Workspace(where).projects.get(pinned).name]
     return [pinned]
 
 
