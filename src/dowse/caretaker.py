@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from dowse.errors import DowseError
 from dowse.flow.scan import scan
@@ -48,15 +46,17 @@ class Caretaker:
     def status(self) -> Status:
         """What there is to know about the project."""
         with self._index.read() as reading:
-            stamp = reading.stamp()
-            changes = scan(self._index.roots, (), self._index.settings.read, reading.files())
+            stamp = reading.catalogue.stamp()
+            changes = scan(
+                self._index.roots, (), self._index.settings.read, reading.catalogue.files()
+            )
             new = sum(source.id not in changes.known for source in changes.pending)
             return Status(
                 project=self._index.project.name,
                 roots=tuple(str(root) for root in self._index.project.roots),
-                folder=str(self._index.project.index_folder),
-                bytes=_size(self._index.project.index_folder),
-                counts=reading.counts(),
+                folder=self._index.parts.store.place,
+                bytes=self._index.parts.store.bytes(),
+                counts=reading.catalogue.counts(),
                 stamp=stamp,
                 freshness=Freshness(new, len(changes.pending) - new, len(changes.gone)),
                 notices=tuple(self._index.wanted().mismatches(stamp) if stamp else ()),
@@ -69,7 +69,7 @@ class Caretaker:
     def built_with(self) -> Stamp | None:
         """What the index was built with; None while there is none."""
         with self._index.read() as reading:
-            return reading.stamp()
+            return reading.catalogue.stamp()
 
     def writer(self) -> str:
         """Who is writing to the index now, in a sentence; empty when nobody is."""
@@ -82,13 +82,5 @@ class Caretaker:
     def mismatches(self) -> list[str]:
         """Settings that the index was not built with; an empty list while it can be used."""
         with self._index.read() as reading:
-            stamp = reading.stamp()
+            stamp = reading.catalogue.stamp()
             return self._index.wanted().mismatches(stamp) if stamp else []
-
-
-def _size(folder: Path) -> int:
-    total = 0
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):  # a writer may be replacing files meanwhile
-            total += path.stat().st_size if path.is_file() else 0
-    return total

@@ -44,8 +44,8 @@ class Indexer:
             return self._update(paths, wait, announce)
         if not any(root.exists() for root in self._index.project.roots):
             raise Refused(
-                "None of its folders is here, so there is nothing to build it from.",
-                "Bring them back, or import it once more.",
+                "None of its folders exists, so there is nothing to build the index from.",
+                "Restore them, or import the project again.",
             )
         try:
             self.reset(wait)
@@ -59,9 +59,9 @@ class Indexer:
 
         with self._index.parts.store.write(wait) as writing:
             wanted = self._index.wanted()
-            stamp = writing.stamp()
+            stamp = writing.catalogue.stamp()
             # An empty index can become one of any settings.
-            if stamp is None or (wanted.mismatches(stamp) and not writing.files()):
+            if stamp is None or (wanted.mismatches(stamp) and not writing.catalogue.files()):
                 stamp = wanted.whole
                 writing.start(stamp)
             self._index.check_stamp(stamp, wanted)

@@ -50,7 +50,7 @@ class OpenIndex:
     def read_usable(self) -> Iterator[tuple[Reading, bool]]:
         """A reading that fits the settings, and whether it has vectors."""
         with self.read() as reading:
-            stamp = reading.stamp()
+            stamp = reading.catalogue.stamp()
             if stamp is None:
                 raise NotFound(
                     f"The project {self.project.name!r} has not been indexed yet.",

@@ -150,12 +150,12 @@ class Searcher:
     def links(self, document_id: str) -> list[Edge]:
         """The links of a document, to others and from them."""
         with self._index.read() as reading:
-            return reading.links_of([document_id])
+            return reading.links.of([document_id])
 
     def documents(self) -> list[DocumentEntry]:
         """All documents, by id."""
         with self._index.read() as reading:
-            return reading.documents()
+            return reading.catalogue.documents()
 
     def path_of(self, document_id: str) -> Path:
         """Where a document's file is."""

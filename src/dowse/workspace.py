@@ -13,7 +13,6 @@ from typing import Any
 from dowse.engine import Engine
 from dowse.errors import NotFound, Refused, UsageError
 from dowse.flow import IndexReport
-from dowse.local import LocalFile, Trust, read_local
 from dowse.locations import Locations, locations
 from dowse.privacy import secure
 from dowse.projects import LOCAL_FILE, Project, Projects, find_local_file, update_toml
@@ -27,8 +26,9 @@ from dowse.settings import (
     parse_text,
     read_file,
 )
+from dowse.trust import LocalFile, Trust, read_local
 from dowse.types import Announce, silent
-from dowse.wiring import Given, Parts, assemble
+from dowse.wiring import INDEXES, Given, Parts, assemble
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Workspace:
     def __init__(self, where: Locations | None = None, given: Given | None = None) -> None:
         self.locations = where or locations()
         self.given = given or Given()  # every project is opened with these
-        self.projects = Projects(self.locations)
+        self.projects = Projects(self.locations, INDEXES)
         self.trust = Trust(self.locations.trust_file)
 
     def open(

@@ -177,7 +177,7 @@ def test_an_edited_paragraph_embeds_only_its_own_chunks(vault: Path, tmp_path: P
     long.write_text("# Long\n\n" + "\n\n".join(parts), "utf-8")
     engine.index()
     with engine.parts.store.read() as reading:
-        before = reading.counts().chunks
+        before = reading.catalogue.counts().chunks
     embedder.texts.clear()
     long.write_text(long.read_text("utf-8").replace("part 5.", "part five.", 1), "utf-8")
     report = engine.index()
@@ -210,9 +210,11 @@ def test_a_renamed_file_keeps_its_vectors_and_its_links(vault: Path, tmp_path: P
     report = engine.index()
     assert (report.added, report.removed, embedder.texts) == (1, 1, [])
     with engine.parts.store.read() as reading:
-        leads = {edge.source: edge.target for edge in reading.edges() if edge.source == "source.md"}
+        leads = {
+            edge.source: edge.target for edge in reading.links.all() if edge.source == "source.md"
+        }
         assert leads == {"source.md": "part-0/target.md"}
-        assert reading.document("target.md") is None
+        assert reading.catalogue.document("target.md") is None
 
 
 def test_a_folder_that_cannot_be_seen_empties_no_index(vault: Path, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def _check_index(state: State, home: Path, base: Path, fresh: dict[str, dict[str
     with open_engine(base / version, home) as engine:
         _search(engine, values)
         with engine.parts.store.read() as reading:
-            known = {name: file.digest for name, file in reading.files().items()}
+            known = {name: file.digest for name, file in reading.catalogue.files().items()}
         _assert_documents(known, [_digests(base, value) for value in values])
         engine.index()
         found = _content(engine)
@@ -209,7 +209,7 @@ def _check_import(state: State, home: Path, base: Path) -> None:
     with workspace.open(project) as engine:
         _search(engine, values)
         with engine.parts.store.read() as reading:
-            known = {name: file.digest for name, file in reading.files().items()}
+            known = {name: file.digest for name, file in reading.catalogue.files().items()}
         assert known in [_imported(base, value) for value in values]
         engine.index()
         assert engine.check() == []

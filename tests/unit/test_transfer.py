@@ -42,7 +42,6 @@ from dowse.errors import (
 from dowse.locations import Locations
 from dowse.ports import Embedder
 from dowse.settings import Settings, known_settings
-from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.store.memory import MemoryStore
 from dowse.testing import HashEmbedder, NoEmbedder
@@ -150,8 +149,8 @@ def test_an_import_is_the_index_that_was_exported(
     with opened(ours) as one, opened(theirs) as other:
         with one.parts.store.read() as a, other.parts.store.read() as b:
             assert content(a) == content(b)
-            assert a.files() == b.files()
-            assert done.counts == a.counts()
+            assert a.catalogue.files() == b.catalogue.files()
+            assert done.counts == a.catalogue.counts()
         assert other.check() == []
 
 
@@ -832,11 +831,13 @@ def test_a_replacement_that_fails_leaves_the_former(
 ) -> None:
     (exported.parent / "cut").write_bytes(exported.read_bytes()[:-100])
     refused(ours, exported.parent / "cut", name="notes", replace=True)
-    index = ours.projects.get("notes").index_folder
-    with writer_lock(index, wait=0), pytest.raises(Locked):
+    former = ours.projects.get("notes").folder
+    with ours.projects.indexes.undisturbed(former), pytest.raises(Locked):
         import_project(ours, exported, replace=True)
     before = snapshot(ours)
-    monkeypatch.setattr("dowse.store.embedded.writing.SqliteWriting.set_communities", _interrupt)
+    monkeypatch.setattr(
+        "dowse.store.embedded.sqlite.writing.SqliteWriting.set_communities", _interrupt
+    )
     with pytest.raises(KeyboardInterrupt):
         import_project(ours, exported, replace=True)
     assert snapshot(ours) == before
@@ -873,7 +874,9 @@ def test_an_import_that_is_interrupted_leaves_nothing(
     theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = snapshot(theirs)
-    monkeypatch.setattr("dowse.store.embedded.writing.SqliteWriting.set_communities", _interrupt)
+    monkeypatch.setattr(
+        "dowse.store.embedded.sqlite.writing.SqliteWriting.set_communities", _interrupt
+    )
     with pytest.raises(KeyboardInterrupt):
         import_project(theirs, sample)
     assert snapshot(theirs) == before

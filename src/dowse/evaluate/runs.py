@@ -86,7 +86,7 @@ def check_ids(queries: Iterable[str]) -> None:
     for query in queries:
         if not query or re.search(r"\s", query):
             raise UsageError(
-                f"The query id {query!r} cannot stand in a run file.",
+                f"The query id {query!r} cannot be written into a run file.",
                 "Give queries ids without spaces.",
             )
 
@@ -151,7 +151,7 @@ def _deep(changes: Mapping[str, Any], depth: int) -> dict[str, Any]:
 
 def _generation(engine: Engine) -> int:
     with engine.read() as reading:
-        return reading.generation
+        return reading.catalogue.generation
 
 
 def _general(notices: Counter[str], queries: int) -> tuple[str, ...]:

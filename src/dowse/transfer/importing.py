@@ -64,7 +64,7 @@ def import_project(
         counts, notices = _fill(workspace, project, archive, announce)
         if former is None:
             return Imported(workspace.projects.adopt(folder, name), counts, notices)
-        put_in_place(folder, former)
+        put_in_place(folder, former.folder, workspace.projects.indexes)
         return Imported(workspace.projects.get(former.name), counts, notices)
 
 
@@ -104,7 +104,7 @@ def _fill(
         with parts.store.write() as writing:
             fill(writing, archive, stamp, settings, announce, keep_vectors=their_vectors)
             writing.note_roots([str(root) for root in project.roots])
-            counts = writing.counts()
+            counts = writing.catalogue.counts()
     finally:
         parts.store.close()
     missing = counts.chunks - counts.embedded

@@ -176,14 +176,14 @@ def global_options() -> list[click.Option]:
         click.Option(
             ["-p", "--project"],
             metavar="NAME",
-            help="The project, where the current folder does not say it.",
+            help="Project to use; by default that of the current folder.",
             expose_value=False,
             callback=_note("project"),
             shell_complete=_project_names,
         ),
         _flag(["--json"], "json", "Print one JSON document, also for errors."),
-        _flag(["-q", "--quiet"], "quiet", "Say nothing but results and errors."),
-        _flag(["-v", "--verbose"], "verbose", "Say more; show tracebacks of errors."),
+        _flag(["-q", "--quiet"], "quiet", "Print only results and errors."),
+        _flag(["-v", "--verbose"], "verbose", "Verbose output, with tracebacks of errors."),
     ]
 
 

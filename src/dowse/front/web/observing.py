@@ -56,7 +56,7 @@ def _project(service: Service, project: Project) -> ProjectReadyShape:
     indexing = job is not None and not job.ended.is_set()
     try:
         with service.open(project)[0].read() as reading:
-            return ProjectReadyShape(name, True, reading.generation, indexing, "")
+            return ProjectReadyShape(name, True, reading.catalogue.generation, indexing, "")
     except (DowseError, OSError) as error:
         return ProjectReadyShape(name, False, None, indexing, str(error))
 
