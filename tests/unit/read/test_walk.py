@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.read import collect as collect
+from dowse.read import collect
 from dowse.read.options import ReadOptions
 from dowse.read.roots import Root
 from dowse.read.walk import Walk, walk
