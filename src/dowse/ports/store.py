@@ -137,6 +137,6 @@ class IndexPlaces(Protocol):
         """
         ...
 
-    def undisturbed(self, project: Path) -> AbstractContextManager[None]:
+    def undisturbed(self, project: Path) -> AbstractContextManager[object]:
         """Keeps writers away from an index, if there is one; raises `Locked` while one works."""
         ...
