@@ -35,7 +35,7 @@ from dowse.evaluate import (
     read_collection,
     sample,
 )
-from dowse.evaluate.opening import evaluation_folder
+from dowse.evaluate.bench import evaluation_folder
 from dowse.workspace import Workspace
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dowse.asynchronous import AsyncDowse
-    from dowse.engine import Freshness, Status
+    from dowse.caretaker import Freshness, Status
     from dowse.errors import (
         BadSettings,
         Damaged,
@@ -98,7 +98,7 @@ _HOMES = (
     "dowse.projects",
     "dowse.references",
     "dowse.flow",
-    "dowse.engine",
+    "dowse.caretaker",
     "dowse.library",
     "dowse.asynchronous",
 )

@@ -44,8 +44,8 @@ class Indexer:
             return self._update(paths, wait, announce)
         if not any(root.exists() for root in self._index.project.roots):
             raise Refused(
-                "None of its folders is here, so there is nothing to build it from.",
-                "Bring them back, or import it once more.",
+                "None of its folders exists, so there is nothing to build the index from.",
+                "Restore them, or import the project again.",
             )
         try:
             self.reset(wait)

@@ -22,6 +22,7 @@ from dowse.front.web.security import Door
 from dowse.front.web.server import application
 from dowse.service import Service
 from dowse.store.embedded.store import EmbeddedStore
+from dowse.testing import HashEmbedder
 from dowse.workspace import Workspace
 from mcp_client import with_client
 
@@ -154,7 +155,7 @@ def test_mcp(
     ],
 )
 def test_python(call: Callable[[Library], object], notes: Path, counts: Counter[str]) -> None:
-    with contextlib.closing(Library("notes", home=None)) as library:
+    with contextlib.closing(Library("notes", embedder=HashEmbedder())) as library:
         assert library.project.roots == (notes,)
         counts.clear()
         call(library)

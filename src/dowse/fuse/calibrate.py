@@ -57,7 +57,7 @@ class Fit:
     score: float  # of the fused score
     lead: float  # of the first result's lead over the next document
     constant: float
-    least: float  # an answer is none when its best lies below
+    least: float  # an answer is none when its best score is below
 
 
 FITS: Mapping[str, Fit] = {

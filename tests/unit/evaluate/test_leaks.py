@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from dowse.engine import Engine
-from dowse.evaluate.blanking import joined
-from dowse.evaluate.hiding import hidden_copy
-from dowse.evaluate.own import own_queries
+from dowse.evaluate.held_out_copy import hidden_copy
 from dowse.evaluate.records import OwnQuery
+from dowse.evaluate.redact import joined
+from dowse.evaluate.self_queries import own_queries
 from dowse.locations import Locations
 from dowse.testing import HashEmbedder
 from dowse.wiring import Given

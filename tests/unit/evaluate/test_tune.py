@@ -12,8 +12,8 @@ import pytest
 
 from dowse.errors import UsageError
 from dowse.evaluate import tune as tune_module
-from dowse.evaluate.own import own_queries
 from dowse.evaluate.records import JudgedQuery
+from dowse.evaluate.self_queries import own_queries
 from dowse.evaluate.tune import (
     Evidence,
     Question,

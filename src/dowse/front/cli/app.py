@@ -20,7 +20,7 @@ TOPICS = {
     "Search": {
         "search": "Find the passages that answer a query.",
         "answer": "Answer a question from the documents, with its sources.",
-        "explain": "Tell why a document is among the results, or is not.",
+        "explain": "Say why a document is, or is not, among the results.",
         "related": "Show what belongs to a document.",
         "graph": "Export the documents and the links between them.",
         "get": "Show a document, or some lines of it.",
@@ -31,9 +31,9 @@ TOPICS = {
         "mcp": "Serve agents over the Model Context Protocol.",
     },
     "Index": {
-        "index": "Bring the index level with a folder.",
-        "watch": "Keep the index level with the folder as it changes.",
-        "status": "Tell what the index holds, and whether it is up to date.",
+        "index": "Create or update the index of a folder.",
+        "watch": "Update the index whenever the folder changes.",
+        "status": "Show what the index holds, and whether it is up to date.",
         "reset": "Empty the index; documents stay as they are.",
         "export": "Write a project into one file: texts, chunks and vectors.",
         "import": "Make a project of a file that `dowse export` wrote.",
@@ -48,7 +48,7 @@ TOPICS = {
         "models": "List, fetch and remove model weights.",
         "doctor": "Find what is wrong, and say how to fix it.",
         "completion": "Print the completion script for a shell.",
-        "version": "Tell which version of dowse this is.",
+        "version": "Show the version of dowse.",
     },
 }
 """All commands, as the help lists them."""
@@ -56,7 +56,7 @@ TOPICS = {
 _EXAMPLES = """\
 \b
 Examples:
-  dowse index ~/notes                    make or refresh an index
+  dowse index ~/notes                    create or update an index
   dowse search "how do I restore a backup"
   dowse search -n 10 --mode keyword get_station_by_id
   dowse answer "how often is the rain gauge calibrated"
@@ -75,7 +75,7 @@ cannot serve, 5 another process is writing, 70 a bug, 130 interrupted.
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
-@click.option("-V", "--version", is_flag=True, help="Tell which version of dowse this is.")
+@click.option("-V", "--version", is_flag=True, help="Show the version of dowse.")
 @click.pass_context
 def cli(context: click.Context, version: bool) -> None:
     """Search a folder of Markdown by meaning and by words, on your own machine.

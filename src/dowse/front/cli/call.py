@@ -94,7 +94,7 @@ class Call:
         name_command(f"dowse {command}")
 
     def takes_long(self) -> None:
-        """Says that the rest of the call may take longer than whoever runs it for others waits."""
+        """Says that the rest of the call may take longer than a server waits."""
 
     def answer(self, shape: object, draw: Callable[[int | None], Iterable[Text]]) -> None:
         """Gives the result: as one JSON document, or drawn for people."""
@@ -120,13 +120,13 @@ class Call:
         self.out.flush()
 
     def show_aside(self, draw: Callable[[int | None], Iterable[Text]]) -> None:
-        """Draws something beside the result, unless the user wants quiet."""
+        """Draws something on stderr, unless the user wants quiet."""
         if not self.quiet:
             self.out.flush()
             self.aside.show(draw(self.aside.width))
 
     def remark(self, *sentences: str) -> None:
-        """Says something beside the result, unless the user wants quiet."""
+        """Says something on stderr, unless the user wants quiet."""
         from dowse.front.cli.draw.text import folded, line  # noqa: PLC0415  --help does not need it
 
         if not self.quiet:
@@ -176,14 +176,14 @@ def global_options() -> list[click.Option]:
         click.Option(
             ["-p", "--project"],
             metavar="NAME",
-            help="The project, where the current folder does not say it.",
+            help="Project to use; by default that of the current folder.",
             expose_value=False,
             callback=_note("project"),
             shell_complete=_project_names,
         ),
         _flag(["--json"], "json", "Print one JSON document, also for errors."),
-        _flag(["-q", "--quiet"], "quiet", "Say nothing but results and errors."),
-        _flag(["-v", "--verbose"], "verbose", "Say more; show tracebacks of errors."),
+        _flag(["-q", "--quiet"], "quiet", "Print only results and errors."),
+        _flag(["-v", "--verbose"], "verbose", "Verbose output, with tracebacks of errors."),
     ]
 
 

@@ -219,7 +219,7 @@ _EXIT_CODES = _table(
         ("5", "Another process is writing to the index."),
         ("70", "A bug in dowse."),
         ("130", "Interrupted with Ctrl-C."),
-        ("141", "Whoever read the output has gone away."),
+        ("141", "The reader of the output has closed it."),
     ]
 )
 
@@ -259,7 +259,7 @@ name = "handbook"
 roots = ["docs", "notes"]
 ```
 
-Whoever can change the documents can change their `dowse.toml`.
+People who can change the documents can change their `dowse.toml`.
 These parts of it count only after `dowse project trust`, and only until the file changes:
 
 - folders outside its own;

@@ -113,7 +113,7 @@ def input_schema(parameters: Sequence[Parameter], *, explained: bool = True) -> 
 
 
 def check_arguments(parameters: Sequence[Parameter], given: Arguments) -> Arguments:
-    """The arguments of a call that were said; raises `UsageError` that says how to mend it."""
+    """The arguments of a call that were said; raises `UsageError` that says how to fix it."""
     known = {one.name: one for one in parameters}
     for name in given:
         if name not in known:

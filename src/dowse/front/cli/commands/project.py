@@ -14,9 +14,9 @@ from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.consent import require_yes
 from dowse.front.cli.draw.text import folded, line, table
 from dowse.front.cli.lazy import Group
-from dowse.local import LocalFile
 from dowse.locations import short_path
 from dowse.records.project import ProjectShape, ProjectsShape
+from dowse.trust import LocalFile
 
 _EXAMPLES = """\
 \b
@@ -137,7 +137,7 @@ def restore_project(call: Call, name: str, paths: tuple[Path, ...]) -> None:
 def trust(call: Call, path: Path | None, revoke: bool, yes: bool) -> None:
     """Agree to what a dowse.toml asks for.
 
-    A dowse.toml lies with the documents, and whoever can change them can change it. What it says
+    A dowse.toml is among the documents, and people who can change them can change it. What it says
     about other folders, models and endpoints counts only with your consent, and only until the file
     changes. PATH is the file or a folder below it; by default the current one.
     """

@@ -22,7 +22,7 @@ from dowse.text.amounts import counted, size
 )
 @pass_call
 def command(call: Call) -> None:
-    """Tell what the index holds, and whether it is up to date.
+    """Show what the index holds, and whether it is up to date.
 
     Looks at the names and times of all files, and reads none of them.
     """

@@ -16,8 +16,8 @@ from typing import get_args
 
 from dowse.analyze.stopwords import STOPWORDS
 from dowse.errors import UsageError
-from dowse.evaluate.blanking import folded, hide, joined, still_says
 from dowse.evaluate.records import Collection, OwnKind, OwnQuery
+from dowse.evaluate.redact import folded, hide, joined, still_says
 from dowse.parse import parse
 from dowse.ports import Reading
 from dowse.text.scripts import CJK_CHARACTER

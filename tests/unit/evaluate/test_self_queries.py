@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from dowse.engine import Engine
 from dowse.errors import Locked
-from dowse.evaluate import hiding
-from dowse.evaluate.blanking import hide
-from dowse.evaluate.hiding import hidden_copy
-from dowse.evaluate.own import headings_of, own_collection, own_queries, told_counts
+from dowse.evaluate import held_out_copy as hiding
+from dowse.evaluate.held_out_copy import hidden_copy
 from dowse.evaluate.records import OwnQuery
+from dowse.evaluate.redact import hide
+from dowse.evaluate.self_queries import headings_of, own_collection, own_queries, told_counts
 from dowse.locations import Locations
 from dowse.parse import parse
 from dowse.testing import HashEmbedder

@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from dowse.chunk.cut import Place
+from dowse.chunk.optimal_cut import Place
+from dowse.text.sentences import is_finished, sentence_ends
 from dowse.types import Block
 
 _AFTER_BLANK_LINE = 10
@@ -19,10 +20,10 @@ _WORD = 300
 _ANYWHERE = 600
 AFTER_HEADING = 1000  # leaves a heading behind
 
-_PROSE = re.compile(r"\n+|[.!?…][\"'”’)\]*_]*[ \t]+(?![a-z])|[。！？][」』”）]*(?!\n)")
 _LINES = re.compile(r"\n+")
 _WORDS = re.compile(r"\s+|[，、；：]")
-_SENTENCE_ENDS = frozenset(".!?…。！？")
+_BLANKS = re.compile(r"[ \t]*")
+_LONGEST_CLOSING = 8  # characters after a stop that are looked at
 _SKIN_TONES = range(0x1F3FB, 0x1F400)
 _JOINER = "\u200d"
 
@@ -74,13 +75,27 @@ def _lines(text: str, start: int, end: int, _maximum: int) -> Iterator[Place]:
 
 
 def _prose(text: str, start: int, end: int, _maximum: int) -> Iterator[Place]:
-    for match in _PROSE.finditer(text, start, end):
-        found = match[0]
-        if found == "\n":
-            before = text[match.start() - 1] if match.start() > start else ""
-            yield Place(match.end(), _LINE_AND_SENTENCE if before in _SENTENCE_ENDS else _LINE)
-        else:
-            yield Place(match.end(), _AFTER_BLANK_LINE if found[0] == "\n" else _SENTENCE)
+    edge = start
+    for feeds in _LINES.finditer(text, start, end):
+        yield from _sentences(text, edge, feeds.start())
+        yield Place(feeds.end(), _price_of_line(text, edge, feeds))
+        edge = feeds.end()
+    yield from _sentences(text, edge, end)
+
+
+def _price_of_line(text: str, start: int, feeds: re.Match[str]) -> int:
+    if len(feeds[0]) > 1:
+        return _AFTER_BLANK_LINE
+    said = text[max(start, feeds.start() - _LONGEST_CLOSING) : feeds.start()]
+    return _LINE_AND_SENTENCE if is_finished(said) else _LINE
+
+
+def _sentences(text: str, start: int, end: int) -> Iterator[Place]:
+    """Places between the sentences of one line."""
+    for stop in sentence_ends(text, start, end):
+        blanks = _BLANKS.match(text, stop, end)
+        if blanks and blanks.end() < end:
+            yield Place(blanks.end(), _SENTENCE)
 
 
 def _words(text: str, start: int, end: int, _maximum: int) -> Iterator[Place]:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from dowse.errors import BadSettings
-from dowse.local import Trust, read_local
 from dowse.settings import combine
+from dowse.trust import Trust, read_local
 
 
 @pytest.fixture

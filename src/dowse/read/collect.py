@@ -10,8 +10,8 @@ from pathlib import Path
 from dowse.read.convert import is_installed
 from dowse.read.formats import INSTALL, TEXT
 from dowse.read.options import ReadOptions
-from dowse.read.regular import too_large
 from dowse.read.roots import Root, document_id, readable
+from dowse.read.safe_open import too_large
 from dowse.types import LeftOut, SourceFile
 
 NOT_UTF8 = "Its name is not valid UTF-8; rename it."

@@ -1,6 +1,6 @@
 """A copy of an index in which the texts that queries were drawn from cannot be found.
 
-It is made from the index, not from the folder: no file of the user's is read or written. It lies
+It is made from the index, not from the folder: no file of the user's is read or written. It is
 with the project, so that it goes when the project goes, and keeps its vectors from run to run.
 """
 
@@ -18,10 +18,10 @@ from dowse.analyze import find_communities
 from dowse.chunk import chunk
 from dowse.engine import Engine
 from dowse.errors import Damaged, Locked, StampMismatch
-from dowse.evaluate.blanking import hide
-from dowse.evaluate.opening import Bench
-from dowse.evaluate.own import own_collection
+from dowse.evaluate.bench import Bench
 from dowse.evaluate.records import OwnQuery
+from dowse.evaluate.redact import hide
+from dowse.evaluate.self_queries import own_collection
 from dowse.files import PRIVATE_FILE, make_private_folder
 from dowse.flow import IndexReport
 from dowse.flow.vectors import VectorMaker

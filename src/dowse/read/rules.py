@@ -10,7 +10,7 @@ from dowse.read.formats import TEXT, kind_of
 from dowse.read.ignore import Ignores, Rules, rules_in
 from dowse.read.options import ReadOptions
 from dowse.read.patterns import parse
-from dowse.read.regular import Unreadable
+from dowse.read.safe_open import Unreadable
 
 JUNK = frozenset(
     {
@@ -113,7 +113,7 @@ class Gate:
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether a real path is this real folder or lies below it."""
+    """Whether a real path is this real folder or is below it."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
