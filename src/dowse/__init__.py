@@ -6,18 +6,113 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dowse.errors import DowseError
-    from dowse.library import Dowse
+    from dowse.asynchronous import AsyncDowse
+    from dowse.caretaker import Freshness, Status
+    from dowse.errors import (
+        BadSettings,
+        Damaged,
+        DowseError,
+        EmbedError,
+        EndpointFailed,
+        IndexUnusable,
+        Locked,
+        NotFound,
+        Refused,
+        StampMismatch,
+        UsageError,
+        WeightsMissing,
+    )
+    from dowse.flow import Explanation, Fate, IndexReport, LinkGraph, Neighbour, Related, Standing
+    from dowse.library import Asking, Dowse, Opening
+    from dowse.ports import Analyzer, Embedder, Reranker, Store
+    from dowse.projects import Project
+    from dowse.references import Passage
+    from dowse.types import (
+        Answer,
+        Counts,
+        DocumentEntry,
+        Edge,
+        Event,
+        Hit,
+        LeftOut,
+        Place,
+        Response,
+        Sentence,
+        Step,
+        Trace,
+    )
 
-__all__ = ["Dowse", "DowseError", "__version__"]
+__all__ = [
+    "Analyzer",
+    "Answer",
+    "Asking",
+    "AsyncDowse",
+    "BadSettings",
+    "Counts",
+    "Damaged",
+    "DocumentEntry",
+    "Dowse",
+    "DowseError",
+    "Edge",
+    "EmbedError",
+    "Embedder",
+    "EndpointFailed",
+    "Event",
+    "Explanation",
+    "Fate",
+    "Freshness",
+    "Hit",
+    "IndexReport",
+    "IndexUnusable",
+    "LeftOut",
+    "LinkGraph",
+    "Locked",
+    "Neighbour",
+    "NotFound",
+    "Opening",
+    "Passage",
+    "Place",
+    "Project",
+    "Refused",
+    "Related",
+    "Reranker",
+    "Response",
+    "Sentence",
+    "StampMismatch",
+    "Standing",
+    "Status",
+    "Step",
+    "Store",
+    "Trace",
+    "UsageError",
+    "WeightsMissing",
+    "__version__",
+]
 
 __version__ = "0.1.0"
 
-_HOMES = {"Dowse": "dowse.library", "DowseError": "dowse.errors"}
+_HOMES = (
+    "dowse.errors",
+    "dowse.types",
+    "dowse.ports",
+    "dowse.projects",
+    "dowse.references",
+    "dowse.flow",
+    "dowse.caretaker",
+    "dowse.library",
+    "dowse.asynchronous",
+)
+"""Where the names are defined, what loads least first."""
 
 
 def __getattr__(name: str) -> Any:
     """Loads what is asked for, so that a mere `import dowse` loads nothing."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'dowse' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    if name in __all__:
+        for home in map(import_module, _HOMES):
+            if hasattr(home, name):
+                return getattr(home, name)
+    raise AttributeError(f"module 'dowse' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -12,20 +12,34 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
-from dowse.asking import NOTHING
-from dowse.engine import Engine, Status
+from dowse.caretaker import Status
+from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
 from dowse.flow import Explanation, IndexReport, LinkGraph, Related
 from dowse.locations import Locations, locations
+from dowse.ports import Analyzer, Embedder, Reranker, Store
 from dowse.projects import Project
 from dowse.references import Passage
 from dowse.retrieve import Filters, Mode
+from dowse.searcher import NOTHING
 from dowse.settings import SHORT_NAMES
-from dowse.types import Announce, DocumentEntry, Response, silent
+from dowse.types import Announce, DocumentEntry, Event, Response, silent
+from dowse.wanted import check_wanted
+from dowse.wiring import Given, OpenStore
 from dowse.workspace import Workspace
 
 Some = str | Sequence[str]
 """One text, or several."""
+
+
+class Opening(TypedDict, total=False):
+    """What can be said when a project is opened."""
+
+    settings: Mapping[str, Any]  # by their full names; they hold for as long as it is open
+    home: str | os.PathLike[str] | None  # keeps dowse's files, instead of the user's folders
+    embedder: Embedder | None  # makes the vectors instead of the model of the settings
+    reranker: Reranker | None  # reads results once more instead of the model of the settings
+    store: OpenStore | None  # opens another store than the one in the project's folder
 
 
 class Asking(TypedDict, total=False):
@@ -67,39 +81,37 @@ class Dowse:
         *,
         settings: Mapping[str, Any] = NOTHING,
         home: str | os.PathLike[str] | None = None,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+        store: OpenStore | None = None,
     ) -> None:
         """Opens the project of a folder, or the one of a name; by default that of this folder.
 
-        A folder that belongs to no project becomes one. `settings` hold for as long as it is open.
-        `home` is where dowse keeps its files instead of in the user's own folders.
+        A folder that belongs to no project becomes one. `Opening` explains the other arguments.
         """
-        self._home = home
-        self._workspace = Workspace(_locations(home))
-        self._settings = dict(settings)
+        self._opening = Opening(
+            settings=dict(settings), home=home, embedder=embedder, reranker=reranker, store=store
+        )
+        given = Given(embedder, reranker, store and _opened_once(store))
+        self._workspace = Workspace(_locations(home), given)
         self.project, self._within = _select(self._workspace, place)
-        self._engine = self._workspace.open(self.project, self._settings)
+        self._engine = self._workspace.open(self.project, settings)
         self._lock = threading.Lock()
         self._calls = 0  # under way
         self._closed = False
 
     @classmethod
-    def open(
-        cls,
-        place: str | os.PathLike[str] | None = None,
-        *,
-        settings: Mapping[str, Any] = NOTHING,
-        home: str | os.PathLike[str] | None = None,
-    ) -> Self:
+    def open(cls, place: str | os.PathLike[str] | None = None, **opening: Unpack[Opening]) -> Self:
         """The same as calling the class: `with Dowse.open("notes") as notes: …`."""
-        return cls(place, settings=settings, home=home)
+        return cls(place, **opening)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.project.name!r}{' closed' if self._closed else ''}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Sent to another process, it is opened there anew: by its name, with the same settings."""
+        """Sent to another process, it is opened there again: by its name, with the same parts."""
         place = self._within[0] if self._within else self.project.name
-        return _reopened, (type(self), place, self._settings, self._home)
+        return _reopened, (type(self), place, self._opening)
 
     def __enter__(self) -> Self:
         return self
@@ -134,9 +146,12 @@ class Dowse:
         project = self._workspace.projects.get(self.project.name)
         with (
             self._in_use(),
-            self._workspace.open(project, self._settings, progress, fetch=True) as engine,
+            self._workspace.open(
+                project, self._opening["settings"], progress, fetch=True
+            ) as engine,
         ):
-            return engine.index(self._within, rebuild=rebuild, wait=wait, announce=progress)
+            announce = _while_wanted(progress)
+            return engine.index(self._within, rebuild=rebuild, wait=wait, announce=announce)
 
     # ── Asking ───────────────────────────────────────────────────────────────
 
@@ -209,13 +224,30 @@ class Dowse:
             self._engine.close()
 
 
-def _reopened(
-    kind: type[Dowse],
-    place: str | os.PathLike[str],
-    settings: Mapping[str, Any],
-    home: str | os.PathLike[str] | None,
-) -> Dowse:
-    return kind(place, settings=settings, home=home)
+def _reopened(kind: type[Dowse], place: str | os.PathLike[str], opening: Opening) -> Dowse:
+    return kind(place, **opening)
+
+
+def _while_wanted(progress: Announce) -> Announce:
+    """Ends a run at its next event once nobody waits for it; finished batches stay."""
+
+    def announce(event: Event) -> None:
+        check_wanted()
+        progress(event)
+
+    return announce
+
+
+def _opened_once(open_store: OpenStore) -> OpenStore:
+    """Gives the same store every time, so that indexing fills the one that is searched."""
+    opened: list[Store] = []
+
+    def once(analyzer: Analyzer) -> Store:
+        if not opened:
+            opened.append(open_store(analyzer))
+        return opened[0]
+
+    return once
 
 
 def _locations(home: str | os.PathLike[str] | None) -> Locations | None:

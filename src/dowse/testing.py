@@ -8,7 +8,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dowse.errors import WeightsMissing
+from dowse.store.memory import MemoryStore
 from dowse.types import EmbeddedBatch, Matrix, Model, Vector
+
+__all__ = ["HashEmbedder", "MemoryStore", "NoEmbedder", "OverlapReranker"]
 
 
 class HashEmbedder:
@@ -59,3 +62,19 @@ class NoEmbedder:
     def query(self, text: str) -> Vector:
         """Fails, as a machine without weights or network does."""
         raise WeightsMissing("The weights are not here.", "Fetch them with: dowse models pull")
+
+
+class OverlapReranker:
+    """Scores a passage by the share of the query's words that it has.
+
+    It keeps what it was asked, so that a test can say whether anything was reranked.
+    """
+
+    def __init__(self) -> None:
+        self.queries: list[str] = []  # in order
+
+    def scores(self, query: str, passages: Sequence[str]) -> list[float]:
+        """One score per passage, from 0 to 1."""
+        self.queries.append(query)
+        words = set(query.lower().split())
+        return [len(words & set(one.lower().split())) / max(1, len(words)) for one in passages]

@@ -11,15 +11,34 @@ from pathlib import Path
 from dowse.analyze import TextAnalyzer
 from dowse.embed import EmbedOptions, can_rerank, open_embedder, open_reranker
 from dowse.locations import Locations
-from dowse.ports import Analyzer, Embedder, Reranker, Store, Writer
+from dowse.ports import Analyzer, Embedder, IndexPlaces, Reranker, Store, Writer
 from dowse.present import EndpointWriter
 from dowse.projects import Project
 from dowse.settings import Settings
-from dowse.store.embedded.store import EmbeddedStore
+from dowse.store.embedded.places import EmbeddedPlaces
 from dowse.types import Announce
+
+INDEXES: IndexPlaces = EmbeddedPlaces()
+"""Where projects keep their indexes. Another store, or another vector index, is chosen here."""
 
 OpenReranker = Callable[[str], Callable[[], Reranker] | None]
 """Gives for a model's name what opens it as a reranker, or None when nothing can be opened."""
+
+
+OpenStore = Callable[[Analyzer], Store]
+"""Opens the store of an index whose terms this analyzer makes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Parts that a program brings along, used instead of what the settings ask for."""
+
+    embedder: Embedder | None = None
+    reranker: Reranker | None = None
+    store: OpenStore | None = None
+
+
+_NOTHING = Given()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +60,39 @@ def assemble(
     *,
     fetch: bool,
     offline: bool = False,
+    given: Given = _NOTHING,
 ) -> Parts:
-    """The parts that the settings ask for; missing weights are fetched only when that is wanted.
+    """The given parts, and otherwise those of the settings; with `fetch`, weights are fetched.
 
     With `offline`, nothing is asked over the network in order to know which model it is.
     """
     analyzer = TextAnalyzer(settings.keyword)
-    store = EmbeddedStore(project.index_folder, analyzer, announce)
-    embedder: Embedder | None = None
-    if settings.embed.provider != "none":
+    store = (
+        given.store(analyzer) if given.store else INDEXES.store(project.folder, analyzer, announce)
+    )
+    embedder = given.embedder
+    if embedder is None and settings.embed.provider != "none":
         embedder = open_embedder(
             settings.embed, locations.cache, announce, fetch=fetch, offline=offline
         )
-    reranker = rerankers(settings.embed, embedder, locations.cache, announce)
+    reranker = rerankers(settings.embed, embedder, locations.cache, announce, given.reranker)
     writer = EndpointWriter(settings.answer) if settings.answer.endpoint_url else None
     return Parts(store, analyzer, embedder, reranker, writer)
 
 
 def rerankers(
-    options: EmbedOptions, embedder: Embedder | None, cache_dir: Path, announce: Announce
+    options: EmbedOptions,
+    embedder: Embedder | None,
+    cache_dir: Path,
+    announce: Announce,
+    given: Reranker | None = None,
 ) -> OpenReranker:
-    """Opens rerankers by their model, each once; nothing is loaded before it is used."""
+    """Opens rerankers by their model, each once; nothing is loaded before it is used.
+
+    A given one is used for every model.
+    """
+    if given is not None:
+        return lambda _: lambda: given
     opened: dict[str, Reranker] = {}
     one_at_a_time = threading.Lock()
 

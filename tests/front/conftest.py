@@ -8,6 +8,8 @@ import pytest
 from command_line import Dowse, Result
 from dowse.front.cli.main import run
 from dowse.testing import HashEmbedder
+from dowse.wiring import Given
+from dowse.workspace import Workspace
 
 
 def _part(number: int) -> str:
@@ -79,15 +81,28 @@ def vault(home: Path) -> Path:
 
 
 @pytest.fixture
+def given(request: pytest.FixtureRequest) -> Given:
+    """What the projects of a test are opened with, at every door."""
+    return Given(HashEmbedder() if "by_meaning" in request.fixturenames else None)
+
+
+@pytest.fixture
+def workspace(home: Path, given: Given) -> Workspace:  # noqa: ARG001  the user must be there first
+    """The user's projects and settings."""
+    return Workspace(given=given)
+
+
+@pytest.fixture
 def dowse(
     home: Path,  # noqa: ARG001  the user must be there first
+    given: Given,
     capsys: pytest.CaptureFixture[str],
 ) -> Dowse:
     """Runs a line in this process."""
 
     def call(*arguments: object) -> Result:
         capsys.readouterr()
-        code = run([str(one) for one in arguments])
+        code = run([str(one) for one in arguments], given)
         seen = capsys.readouterr()
         return Result(code, seen.out, seen.err)
 
@@ -105,7 +120,6 @@ def indexed(vault: Path, dowse: Dowse) -> Path:
 def by_meaning(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001  as above
     """Vectors, made in this process without weights."""
     monkeypatch.setenv("DOWSE_EMBED_PROVIDER", "local")
-    monkeypatch.setattr("dowse.wiring.open_embedder", lambda *_, **__: HashEmbedder())
 
 
 @pytest.fixture

@@ -55,8 +55,8 @@ def _ways_out(vault: Path) -> list[str]:
 
 
 @pytest.fixture
-def service(enclosed: Path) -> Iterator[Service]:
-    service = Service(Workspace(), enclosed)
+def service(enclosed: Path, workspace: Workspace) -> Iterator[Service]:
+    service = Service(workspace, enclosed)
     yield service
     service.close()
 

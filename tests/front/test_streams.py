@@ -177,7 +177,7 @@ def test_a_bug_is_told_in_one_line(dowse: Dowse, monkeypatch: pytest.MonkeyPatch
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("something nobody thought of")
 
-    monkeypatch.setattr("dowse.engine.Engine.documents", broken)
+    monkeypatch.setattr("dowse.searcher.Searcher.documents", broken)
     result = dowse("ls")
     assert result.code == 70
     assert result.err.startswith("dowse: This is a bug: RuntimeError: something nobody thought of")

@@ -113,14 +113,12 @@ def _serve() -> None:
 
 
 def _load() -> None:
-    """Loads what the commands need, and replaces the model by one that needs no weights."""
-    import dowse.wiring  # noqa: PLC0415  not in the test's own process
-    from dowse.testing import HashEmbedder  # noqa: PLC0415
+    """Loads what the commands need."""
+    import dowse  # noqa: PLC0415  not in the test's own process
 
     for module in pkgutil.walk_packages(dowse.__path__, "dowse."):
         if not module.name.startswith(("dowse.integrations", "dowse.front.mcp", "dowse.front.web")):
             importlib.import_module(module.name)
-    dowse.wiring.open_embedder = lambda *_, **__: HashEmbedder()  # type: ignore[attr-defined]
 
 
 def _fork(line: Sequence[str], here: str, die_at: int | None, after: float | None) -> Ended:
@@ -169,6 +167,8 @@ def _read_until(source: int, deadline: float, child: int) -> bytes:
 
 def _run(line: Sequence[str], here: str, die_at: int | None) -> int:
     from dowse.front.cli.main import run  # noqa: PLC0415  as above
+    from dowse.testing import HashEmbedder  # noqa: PLC0415
+    from dowse.wiring import Given  # noqa: PLC0415
 
     os.chdir(here)
     if line[0] == "content":
@@ -178,7 +178,7 @@ def _run(line: Sequence[str], here: str, die_at: int | None) -> int:
     if die_at is not None:
         counter.start()
     try:
-        return run(line)
+        return run(line, Given(HashEmbedder()))  # a model that needs no weights
     finally:
         sys.settrace(None)
         sys.stdout.flush()
@@ -208,11 +208,13 @@ class _Counter:
 
 
 def _content(name: str) -> str:
-    from dowse.workspace import Workspace  # noqa: PLC0415  as above
+    from dowse.testing import HashEmbedder  # noqa: PLC0415  as above
+    from dowse.wiring import Given  # noqa: PLC0415
+    from dowse.workspace import Workspace  # noqa: PLC0415
     from index_content import content  # noqa: PLC0415
 
-    workspace = Workspace()
-    with workspace.open(workspace.projects.get(name)) as engine, engine._parts.store.read() as one:
+    workspace = Workspace(given=Given(HashEmbedder()))
+    with workspace.open(workspace.projects.get(name)) as engine, engine.parts.store.read() as one:
         whole = {part: value for part, value in content(one).items() if part != "stamp"}
         return "\n".join(
             f"{part} {hashlib.sha256(_ordered(value).encode()).hexdigest()}"

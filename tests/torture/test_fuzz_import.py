@@ -22,6 +22,7 @@ from dowse.projects import Project
 from dowse.testing import HashEmbedder
 from dowse.transfer import export_project, import_project
 from dowse.transfer.carrying import MAY_SET
+from dowse.wiring import Given
 from dowse.workspace import Workspace
 
 CORPUS = Path(__file__).with_name("corpus") / "import"
@@ -37,13 +38,13 @@ Parts = dict[str, bytes]
 def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("DOWSE_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setattr("dowse.wiring.open_embedder", lambda *_, **__: HashEmbedder(8))
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     """A user who has nothing yet."""
-    return Workspace(Locations(*(tmp_path / "own" / one for one in ("config", "data", "cache"))))
+    where = Locations(*(tmp_path / "own" / one for one in ("config", "data", "cache")))
+    return Workspace(where, Given(HashEmbedder(8)))
 
 
 @pytest.fixture

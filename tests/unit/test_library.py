@@ -12,15 +12,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pytest
 
 import dowse
 from dowse import Dowse, DowseError
 from dowse.errors import BadSettings, NotFound, UsageError
+from dowse.library import Opening
 from dowse.testing import HashEmbedder
 from dowse.types import Event, Response
+from dowse.wiring import Given
 from dowse.workspace import Workspace
 
 NOTES = {
@@ -43,8 +45,12 @@ def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
     for name in ("config", "data", "cache"):
         monkeypatch.setenv(f"DOWSE_{name.upper()}_DIR", str(tmp_path / "own" / name))
-    monkeypatch.setattr("dowse.wiring.open_embedder", lambda *_, **__: HashEmbedder())
     monkeypatch.chdir(tmp_path)
+
+
+def opened(place: str | Path | None = None, **opening: Unpack[Opening]) -> Dowse:
+    """A project with vectors that need no weights."""
+    return Dowse.open(place, **{"embedder": HashEmbedder(), **opening})
 
 
 @pytest.fixture
@@ -58,9 +64,9 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def notes(folder: Path) -> Iterator[Dowse]:
-    with Dowse.open(folder) as opened:
-        opened.index()
-        yield opened
+    with opened(folder) as project:
+        project.index()
+        yield project
 
 
 def found(response: Response) -> list[str]:
@@ -86,10 +92,10 @@ def test_the_package_offers_few_names() -> None:
 
 
 def test_a_folder_becomes_a_project_and_is_found_by_its_name(folder: Path) -> None:
-    with Dowse(folder) as notes:
+    with opened(folder) as notes:
         assert notes.project.name == "notes"
         assert notes.index().added == 3
-    with Dowse.open("notes") as by_name, Dowse(str(folder)) as by_path, Dowse() as by_default:
+    with opened("notes") as by_name, opened(str(folder)) as by_path, opened() as by_default:
         assert by_name.project == by_path.project == by_default.project
         assert found(by_name.search("rain gauge", n=1)) == ["journal/day.txt"]
 
@@ -97,7 +103,7 @@ def test_a_folder_becomes_a_project_and_is_found_by_its_name(folder: Path) -> No
 def test_a_folder_inside_a_project_is_indexed_alone(notes: Dowse, folder: Path) -> None:
     (folder / "new.md").write_text("# New\n", "utf-8")
     (folder / "journal" / "more.md").write_text("# More\n", "utf-8")
-    with Dowse(folder / "journal") as inside:
+    with opened(folder / "journal") as inside:
         assert inside.project == notes.project
         assert inside.index().added == 1
     assert notes.index().added == 1
@@ -107,7 +113,7 @@ def test_folders_that_others_add_stay(notes: Dowse, folder: Path) -> None:
     more = folder.with_name("more")
     more.mkdir()
     (more / "late.md").write_text("# Late\n\nThe ceilometer looks up.\n", "utf-8")
-    workspace = Workspace()
+    workspace = Workspace(given=Given(HashEmbedder()))
     with workspace.open(workspace.projects.extend(notes.project, [more])) as engine:
         assert engine.index().added == 1
     assert notes.index().removed == 0
@@ -116,7 +122,7 @@ def test_folders_that_others_add_stay(notes: Dowse, folder: Path) -> None:
 
 def test_what_is_neither_folder_nor_project_is_told(notes: Dowse) -> None:
     with pytest.raises(NotFound, match="neither a folder nor a project") as refusal:
-        Dowse("nowhere")
+        opened("nowhere")
     assert notes.project.name in refusal.value.hint
 
 
@@ -125,7 +131,7 @@ def test_an_empty_place_is_not_the_current_folder(
 ) -> None:
     monkeypatch.chdir(folder)
     with pytest.raises(NotFound, match="neither a folder nor a project"):
-        Dowse("")
+        opened("")
     assert not (tmp_path / "own" / "data" / "projects").exists()
 
 
@@ -135,24 +141,24 @@ def test_without_any_project_the_next_step_is_named() -> None:
 
 
 def test_before_indexing_the_next_step_is_named(folder: Path) -> None:
-    with Dowse(folder) as notes, pytest.raises(NotFound, match="not been indexed"):
+    with opened(folder) as notes, pytest.raises(NotFound, match="not been indexed"):
         notes.search("rain")
 
 
 def test_settings_hold_for_as_long_as_it_is_open(folder: Path) -> None:
     fixed = {"chunk.strategy": "fixed", "search.top_n": 1}
-    with Dowse(folder, settings=fixed) as notes:
+    with opened(folder, settings=fixed) as notes:
         notes.index()
         assert len(notes.search("database").hits) == 1
         stamp = notes.status().stamp
         assert stamp is not None
         assert stamp["chunk"]["strategy"] == "fixed"
     with pytest.raises(BadSettings, match=r"chunk\.size"):
-        Dowse(folder, settings={"chunk.size": 3})
+        opened(folder, settings={"chunk.size": 3})
 
 
 def test_a_home_of_its_own_leaves_the_user_alone(folder: Path, tmp_path: Path) -> None:
-    with Dowse(folder, home=tmp_path / "app") as notes:
+    with opened(folder, home=tmp_path / "app") as notes:
         notes.index()
         assert notes.project.folder.is_relative_to(tmp_path / "app")
     assert not (tmp_path / "own" / "data").exists()
@@ -241,14 +247,14 @@ def test_answers_explanations_and_neighbours(notes: Dowse) -> None:
 
 def test_progress_is_told(folder: Path) -> None:
     events: list[Event] = []
-    with Dowse(folder) as notes:
+    with opened(folder) as notes:
         notes.index(progress=events.append)
         assert notes.index(rebuild=True, progress=events.append).added == 3
     assert {"scan", "index"} <= {event.stage for event in events}
 
 
 def test_it_can_be_sent_to_another_process(folder: Path, tmp_path: Path) -> None:
-    with Dowse(folder, settings={"search.top_n": 1}, home=tmp_path / "app") as notes:
+    with opened(folder, settings={"search.top_n": 1}, home=tmp_path / "app") as notes:
         notes.index()
         with pickle.loads(pickle.dumps(notes)) as sent:  # noqa: S301  its own
             assert sent.project == notes.project

@@ -12,6 +12,7 @@ import pytest
 
 from dowse import Dowse
 from dowse.library import Asking
+from dowse.locations import Locations
 from dowse.testing import HashEmbedder
 from dowse.transfer import export_project
 from dowse.workspace import Workspace
@@ -30,7 +31,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(f"DOWSE_{name.upper()}_DIR", str(tmp_path / "own" / name))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("dowse.wiring.open_embedder", lambda *_, **__: HashEmbedder())
+    monkeypatch.setenv("DOWSE_EMBED_PROVIDER", "none")  # the programs choose no model
     (tmp_path / "notes" / "guides").mkdir(parents=True)
     (tmp_path / "notes" / "guides" / "restore.md").write_text(
         "# Restore a backup\n\nStop the writer before you restore the database.\n", "utf-8"
@@ -40,7 +41,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     with Dowse("~/notes") as notes:
         notes.index()
-        export_project(Workspace(), notes.project, tmp_path / "notes.dowse")
+    elsewhere = tmp_path / "elsewhere"
+    with Dowse("~/notes", home=elsewhere, embedder=HashEmbedder()) as with_vectors:
+        with_vectors.index()
+        export_project(
+            Workspace(Locations(elsewhere / "config", elsewhere / "data", elsewhere / "cache")),
+            with_vectors.project,
+            tmp_path / "notes.dowse",
+        )
     return tmp_path
 
 

@@ -42,7 +42,6 @@ from dowse.errors import (
 from dowse.locations import Locations
 from dowse.ports import Embedder
 from dowse.settings import Settings, known_settings
-from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.store.memory import MemoryStore
 from dowse.testing import HashEmbedder, NoEmbedder
@@ -53,6 +52,7 @@ from dowse.transfer.pack import About, pack
 from dowse.transfer.staging import abandoned, clear_abandoned
 from dowse.transfer.unpack import fill
 from dowse.types import Event, Response, silent
+from dowse.wiring import Given
 from dowse.workspace import Workspace
 from index_content import content
 from vaults import note, write_vault
@@ -64,17 +64,17 @@ QUERIES = ("restore a backup", "gateway radio", "station_3", '"clock drift"', "a
 def _model(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("DOWSE_")]:
         monkeypatch.delenv(name)
-    use(monkeypatch, HashEmbedder())
 
 
-def use(monkeypatch: pytest.MonkeyPatch, embedder: Embedder) -> None:
+def use(workspace: Workspace, embedder: Embedder | None) -> None:
     """Lets everything that is opened from now on embed with this."""
-    monkeypatch.setattr("dowse.wiring.open_embedder", lambda *_, **__: embedder)
+    workspace.given = Given(embedder)
 
 
 def user(folder: Path) -> Workspace:
     """Somebody with an empty dowse of their own."""
-    return Workspace(Locations(folder / "config", folder / "data", folder / "cache"))
+    where = Locations(folder / "config", folder / "data", folder / "cache")
+    return Workspace(where, Given(HashEmbedder()))
 
 
 @pytest.fixture
@@ -115,10 +115,8 @@ def exported(ours: Workspace, tmp_path: Path) -> Path:
 def sample_bytes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """Such a project, exported once for all who only need the file."""
     folder = tmp_path_factory.mktemp("sample")
-    with pytest.MonkeyPatch.context() as patch:
-        use(patch, HashEmbedder())
-        workspace = make_notes(folder)
-        export_project(workspace, workspace.projects.get("notes"), folder / "notes.dowse")
+    workspace = make_notes(folder)
+    export_project(workspace, workspace.projects.get("notes"), folder / "notes.dowse")
     return (folder / "notes.dowse").read_bytes()
 
 
@@ -149,10 +147,10 @@ def test_an_import_is_the_index_that_was_exported(
     done = import_project(theirs, exported)
     assert done.notices == ()
     with opened(ours) as one, opened(theirs) as other:
-        with one._parts.store.read() as a, other._parts.store.read() as b:
+        with one.parts.store.read() as a, other.parts.store.read() as b:
             assert content(a) == content(b)
-            assert a.files() == b.files()
-            assert done.counts == a.counts()
+            assert a.catalogue.files() == b.catalogue.files()
+            assert done.counts == a.catalogue.counts()
         assert other.check() == []
 
 
@@ -214,8 +212,8 @@ def test_odd_documents_survive_the_way(tmp_path: Path, theirs: Workspace, ours: 
     with (
         opened(ours, "odd") as one,
         opened(theirs, "odd") as other,
-        one._parts.store.read() as a,
-        other._parts.store.read() as b,
+        one.parts.store.read() as a,
+        other.parts.store.read() as b,
     ):
         assert content(a) == content(b)
 
@@ -235,7 +233,7 @@ def test_every_store_can_export_and_import(
     with store.read() as reading:
         about = About(manifest.project, manifest.roots, manifest.embed, settings.vocabulary.size)
         pack(reading, stamp, about, again, silent)
-        with opened(ours) as engine, engine._parts.store.read() as before:
+        with opened(ours) as engine, engine.parts.store.read() as before:
             assert content(reading) == content(before)
     store.close()
     assert again.getvalue() == exported.read_bytes()
@@ -273,10 +271,8 @@ def test_progress_is_told(ours: Workspace, theirs: Workspace, tmp_path: Path) ->
 # ── Without the model, without the documents ─────────────────────────────────
 
 
-def test_importing_embeds_nothing_and_words_find_at_once(
-    theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use(monkeypatch, NoEmbedder())
+def test_importing_embeds_nothing_and_words_find_at_once(theirs: Workspace, sample: Path) -> None:
+    use(theirs, NoEmbedder())
     done = import_project(theirs, sample)
     assert done.counts.embedded == done.counts.chunks
     with opened(theirs) as engine:
@@ -286,7 +282,7 @@ def test_importing_embeds_nothing_and_words_find_at_once(
 
 
 def test_where_not_even_the_model_is_known_the_vectors_are_kept_for_later(
-    theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
+    theirs: Workspace, sample: Path
 ) -> None:
     class Unknown(NoEmbedder):
         @property
@@ -297,20 +293,20 @@ def test_where_not_even_the_model_is_known_the_vectors_are_kept_for_later(
         def model(self, _: object) -> None:
             pass
 
-    use(monkeypatch, Unknown())
+    use(theirs, Unknown())
     done = import_project(theirs, sample)
     assert done.notices == ()
     with opened(theirs) as engine:
         assert engine.search("gateway").hits
-    use(monkeypatch, HashEmbedder())
+    use(theirs, HashEmbedder())
     with opened(theirs) as engine:
         assert engine.search("gateway", changes={"search.mode": "semantic"}).hits
 
 
 def test_vectors_of_another_model_are_left_out_and_can_be_made(
-    theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
+    theirs: Workspace, sample: Path
 ) -> None:
-    use(monkeypatch, HashEmbedder(32))
+    use(theirs, HashEmbedder(32))
     done = import_project(theirs, sample)
     assert "hash/64" in done.notices[0]
     assert "dowse index -p notes" in done.notices[0]
@@ -326,6 +322,7 @@ def test_who_wants_no_vectors_gets_none(
     theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOWSE_EMBED_PROVIDER", "none")
+    use(theirs, None)
     done = import_project(theirs, sample)
     assert (done.notices, done.counts.embedded) == ((), 0)
     with opened(theirs) as engine:
@@ -333,15 +330,15 @@ def test_who_wants_no_vectors_gets_none(
 
 
 def test_an_index_without_vectors_can_be_exported(
-    ours: Workspace, theirs: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ours: Workspace, theirs: Workspace, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("DOWSE_EMBED_PROVIDER", "none")
+    ours.change_setting("embed.provider", "none", None)
+    use(ours, None)
     project = ours.projects.get("notes")
     with ours.open(project) as engine:
         engine.index(rebuild=True)
     told = export_project(ours, project, tmp_path / "words.dowse")
     assert (told.vectors, told.notices) == (0, ())
-    monkeypatch.delenv("DOWSE_EMBED_PROVIDER")
     done = import_project(theirs, tmp_path / "words.dowse")
     assert "no vectors yet" in done.notices[0]
     with opened(theirs) as engine:
@@ -349,11 +346,9 @@ def test_an_index_without_vectors_can_be_exported(
         assert engine.index().embedded > 0
 
 
-def test_missing_vectors_are_told_when_exporting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use(monkeypatch, NoEmbedder())
+def test_missing_vectors_are_told_when_exporting(tmp_path: Path) -> None:
     workspace = user(tmp_path / "ours")
+    use(workspace, NoEmbedder())
     write_vault(tmp_path / "notes", 3)
     project = workspace.projects.add([tmp_path / "notes"])
     with workspace.open(project) as engine:
@@ -384,12 +379,12 @@ def test_documents_that_are_elsewhere_stay_through_everything(
 
 
 def test_documents_that_are_here_are_known_again(
-    theirs: Workspace, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    theirs: Workspace, exported: Path, tmp_path: Path
 ) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(tmp_path / "notes", copy, copy_function=shutil.copyfile)
     embedder = HashEmbedder()
-    use(monkeypatch, embedder)
+    use(theirs, embedder)
     import_project(theirs, exported, name="here", roots=[copy])
     with opened(theirs, "here") as engine:
         assert not engine.search("gateway radio").hits[0].stale
@@ -570,24 +565,19 @@ def test_a_hostile_export_opens_no_socket_and_sends_nothing(
 def test_after_a_hostile_replacement_indexing_asks_no_endpoint(
     ours: Workspace, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened_with: list[EmbedOptions] = []
-
-    def open_embedder(options: EmbedOptions, *_: object, **__: object) -> Embedder:
-        opened_with.append(options)
-        return HashEmbedder()
-
-    monkeypatch.setattr("dowse.wiring.open_embedder", open_embedder)
+    use(ours, None)  # the model of the settings
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("it asked somebody"))
     import_project(ours, forge(exported, manifest=_asks_for_an_endpoint), replace=True)
     (tmp_path / "notes" / "late.md").write_text("# Private\n", "utf-8")
     with opened(ours) as engine:
+        assert engine.settings.embed == EmbedOptions()
         assert engine.index().added == 1
-    assert {options.provider for options in opened_with} == {"local"}
 
 
 def test_an_import_does_not_ask_the_users_own_endpoint_either(
     theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.undo()
+    use(theirs, None)
     for name, value in {
         "embed.endpoint_url": "http://127.0.0.1:9/v1",
         "embed.endpoint_model": "own",
@@ -841,11 +831,13 @@ def test_a_replacement_that_fails_leaves_the_former(
 ) -> None:
     (exported.parent / "cut").write_bytes(exported.read_bytes()[:-100])
     refused(ours, exported.parent / "cut", name="notes", replace=True)
-    index = ours.projects.get("notes").index_folder
-    with writer_lock(index, wait=0), pytest.raises(Locked):
+    former = ours.projects.get("notes").folder
+    with ours.projects.indexes.undisturbed(former), pytest.raises(Locked):
         import_project(ours, exported, replace=True)
     before = snapshot(ours)
-    monkeypatch.setattr("dowse.store.embedded.writing.SqliteWriting.set_communities", _interrupt)
+    monkeypatch.setattr(
+        "dowse.store.embedded.sqlite.writing.SqliteWriting.set_communities", _interrupt
+    )
     with pytest.raises(KeyboardInterrupt):
         import_project(ours, exported, replace=True)
     assert snapshot(ours) == before
@@ -882,7 +874,9 @@ def test_an_import_that_is_interrupted_leaves_nothing(
     theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = snapshot(theirs)
-    monkeypatch.setattr("dowse.store.embedded.writing.SqliteWriting.set_communities", _interrupt)
+    monkeypatch.setattr(
+        "dowse.store.embedded.sqlite.writing.SqliteWriting.set_communities", _interrupt
+    )
     with pytest.raises(KeyboardInterrupt):
         import_project(theirs, sample)
     assert snapshot(theirs) == before

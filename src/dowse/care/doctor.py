@@ -151,7 +151,7 @@ def check_project(
 def _examine(engine: Engine) -> tuple[str, list[Finding]]:
     name = engine.project.name
     findings = [
-        Finding(f"{root} is not there.", "Bring it back, or: dowse project remove " + name)
+        Finding(f"{root} does not exist.", "Restore it, or: dowse project remove " + name)
         for root in engine.project.roots
         if not root.exists() and not engine.project.is_elsewhere(root)
     ]
@@ -246,5 +246,5 @@ def _check_folder(about: str, folder: Path) -> Check:
 
 def _how_to_write(about: str, folder: Path) -> str:
     if os.statvfs(folder).f_flag & os.ST_RDONLY:  # no permission would help
-        return f"Searching works all the same. To index, set DOWSE_{about.upper()}_DIR."
+        return f"Searching works. To index, set DOWSE_{about.upper()}_DIR."
     return f"chmod u+rwx {folder}"

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from dowse.chunk.places import before_joined
+from dowse.chunk.cut_points import before_joined
 from dowse.text.scripts import is_unspaced
 from dowse.text.sentences import sentence_ends
 from dowse.types import Block

@@ -8,10 +8,10 @@ import stat
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from dowse.read.gate import Gate, is_inside
 from dowse.read.ignore import RULE_FILES
 from dowse.read.options import ReadOptions
 from dowse.read.roots import Root
+from dowse.read.rules import Gate, is_inside
 from dowse.read.walk import walk
 
 MASS = 1000

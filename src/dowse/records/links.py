@@ -79,7 +79,7 @@ class EdgeShape:
     written: Annotated[str, "What it points at, as written."]
     kind: Annotated[LinkKind, "How it is written."]
     label: Annotated[str, "The text shown; empty when the link names none."]
-    line: Annotated[int, "Where it stands, from 1."]
+    line: Annotated[int, "Its line, from 1."]
 
     @classmethod
     def of(cls, edge: Edge) -> EdgeShape:

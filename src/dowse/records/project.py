@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
-from dowse.engine import Engine, Freshness, Status
+from dowse.caretaker import Freshness, Status
+from dowse.engine import Engine
 from dowse.flow import IndexReport
 from dowse.projects import Project
 from dowse.references import Passage
@@ -49,10 +50,10 @@ class StatusShape:
 
     project: Annotated[str, "Name of the project."]
     roots: Annotated[tuple[str, ...], "Its folders, absolute."]
-    folder: Annotated[str, "Where the index lies."]
+    folder: Annotated[str, "Where the index is."]
     bytes: Annotated[int, "What the index takes on disk."]
     indexed: Annotated[bool, "Whether it has been indexed yet."]
-    up_to_date: Annotated[bool, "Whether the index is level with the folder."]
+    up_to_date: Annotated[bool, "Whether the index matches the folder."]
     freshness: Annotated[Freshness, "Files that are new, changed or deleted since."]
     counts: Annotated[Counts, "How much the index holds."]
     stamp: Annotated[Mapping[str, Any] | None, "What the index was built with."]

@@ -19,7 +19,7 @@ class HitShape:
     rank: Annotated[int, "From 1."]
     score: Annotated[float, "0 to 1."]
     id: Annotated[str, "Of the chunk, or section; `dowse get` takes its first digits too."]
-    section: Annotated[str, "Id of the section it lies in."]
+    section: Annotated[str, "Id of its section."]
     document: Annotated[str, "Id of the document."]
     path: Annotated[str, "Where the file is, absolute."]
     title: Annotated[str, "Title of the document."]
@@ -78,7 +78,7 @@ class ResponseShape:
     removed: Annotated[
         Mapping[str, int], "When nothing was found: chunks that each condition kept out."
     ]
-    merged: Annotated[int, "Results that stand for others that mean the same."]
+    merged: Annotated[int, "Results that replace others with the same meaning."]
     counts: Annotated[Mapping[str, int], "Candidates left after each stage, in order."]
     seconds: Annotated[Mapping[str, float], "Time by stage."]
     calibration: Annotated[str, "What the scores are, in a few words."]
@@ -113,7 +113,7 @@ class FateShape:
     score: Annotated[float | None, "The last it had; null when no strategy handed it over."]
     standing: Annotated[
         tuple[Standing, ...],
-        "Where each strategy ranks it among all chunks, whatever the conditions.",
+        "Its rank in each strategy among all chunks, without the conditions.",
     ]
     places: Annotated[tuple[Place, ...], "Where each strategy put it, and what that gave it."]
     steps: Annotated[tuple[Step, ...], "What each stage did to it; `dropped` says why it went."]

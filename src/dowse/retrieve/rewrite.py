@@ -43,7 +43,10 @@ def _complete(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     if not query.prefixes:
         return query
     looked_up = query.prefixes[:_MOST_LOOKUPS]
-    found = {prefix: reading.words(fold_word(prefix), _COMPLETIONS) for prefix in looked_up}
+    found = {
+        prefix: reading.vocabulary.beginning(fold_word(prefix), _COMPLETIONS)
+        for prefix in looked_up
+    }
     notices = [f'No word begins with "{prefix}".' for prefix in looked_up if not found[prefix]]
     if len(query.prefixes) > _MOST_LOOKUPS:
         notices.append(f"Only the first {_MOST_LOOKUPS} words with a star were completed.")
@@ -56,7 +59,7 @@ def _complete(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
 def _without_unheld(query: Query, prefix: str, reading: Reading, analyzer: Analyzer) -> Query:
     """Leaves the prefix itself out where it is no word of the documents: nothing is missing."""
     own = analyzer.query_terms(prefix)
-    held = reading.frequencies(own)
+    held = reading.keyword.frequencies("body", own)
     return replace(
         query, terms=tuple(term for term in query.terms if term not in own or held.get(term))
     )
@@ -73,7 +76,7 @@ class _Word(NamedTuple):
 def _mend(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     if not query.terms:
         return query
-    frequencies = reading.frequencies(query.terms)
+    frequencies = reading.keyword.frequencies("body", query.terms)
     missing = {term for term in query.terms if not frequencies.get(term)}
     if missing:
         return _mend_missing(query, missing, reading, analyzer)
@@ -105,7 +108,9 @@ def _mend_missing(query: Query, missing: set[str], reading: Reading, analyzer: A
 def _instead(word: str, all_lost: bool, reading: Reading) -> list[str]:
     """Words of the documents that may be meant by one that none of them holds."""
     looked_up = fold_word(word)
-    beginnings = reading.words(looked_up, _BEGINNINGS if all_lost else _FEWER_BEGINNINGS)
+    beginnings = reading.vocabulary.beginning(
+        looked_up, _BEGINNINGS if all_lost else _FEWER_BEGINNINGS
+    )
     return beginnings or _misspelt(looked_up, all_lost, reading)
 
 
@@ -114,7 +119,7 @@ def _misspelt(word: str, all_lost: bool, reading: Reading) -> list[str]:
     # none. The first letter of a word is seldom the wrong one.
     if not all_lost and len(word) < _LEAST_MISSPELT:
         return []
-    spellings = reading.spellings(word, _SPELLINGS)
+    spellings = reading.vocabulary.spelled_like(word, _SPELLINGS)
     likely = [spelling for spelling in spellings if spelling.startswith(word[0])]
     return likely or (spellings if all_lost else [])
 
@@ -124,7 +129,7 @@ def _widen(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     word = next(_plain_words(query, analyzer), None)
     if word is None or not 3 <= len(word.written) <= 5:
         return query
-    longer = reading.words(fold_word(word.written), _BEGINNINGS)
+    longer = reading.vocabulary.beginning(fold_word(word.written), _BEGINNINGS)
     terms = {each: _whole(analyzer.query_terms(each)) for each in longer}
     added = [each for each, term in terms.items() if term != word.term][:_FEWER_BEGINNINGS]
     if not added:

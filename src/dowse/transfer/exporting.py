@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.embed import EmbedOptions, known_models
-from dowse.embed.models import full_name
+from dowse.embed.models.known import full_name
 from dowse.errors import NotFound
 from dowse.outputs import check_output, output_file
 from dowse.projects import Project
 from dowse.stamp import takes_vectors
 from dowse.transfer.pack import About, pack
 from dowse.types import Announce, Stamp, silent
-from dowse.wiring import assemble
 from dowse.workspace import Workspace
 
 
@@ -41,13 +40,13 @@ def export_project(
     """Writes a project's index into one file, whole or not at all, outside of all roots."""
     file = check_output(workspace, file, force=overwrite)  # before anything takes long
     settings = workspace.settings(project).settings
-    parts = assemble(project, settings, workspace.locations, announce, fetch=False)
+    parts = workspace.parts(project, settings, announce)
     try:
         with (
             parts.store.read() as reading,
             output_file(workspace, file, force=overwrite) as target,
         ):
-            stamp = reading.stamp()
+            stamp = reading.catalogue.stamp()
             if stamp is None:
                 raise NotFound(
                     f"The project {project.name!r} has not been indexed yet.",

@@ -20,7 +20,7 @@ from dowse.transfer.records import Manifest
 from dowse.transfer.staging import staging
 from dowse.transfer.unpack import fill
 from dowse.types import Announce, Counts, Stamp, silent
-from dowse.wiring import Parts, assemble
+from dowse.wiring import Parts
 from dowse.workspace import Workspace
 
 _MOST_ROOTS = 1000
@@ -64,7 +64,7 @@ def import_project(
         counts, notices = _fill(workspace, project, archive, announce)
         if former is None:
             return Imported(workspace.projects.adopt(folder, name), counts, notices)
-        put_in_place(folder, former)
+        put_in_place(folder, former.folder, workspace.projects.indexes)
         return Imported(workspace.projects.get(former.name), counts, notices)
 
 
@@ -97,14 +97,14 @@ def _fill(
     workspace: Workspace, project: Project, archive: Archive, announce: Announce
 ) -> tuple[Counts, tuple[str, ...]]:
     settings = workspace.settings(project).settings
-    parts = assemble(project, settings, workspace.locations, announce, fetch=False, offline=True)
+    parts = workspace.parts(project, settings, announce, offline=True)
     stamp, notice = _stamp(archive.manifest.stamp, settings, parts)
     their_vectors = stamp["model"] == archive.manifest.stamp["model"] and not notice
     try:
         with parts.store.write() as writing:
             fill(writing, archive, stamp, settings, announce, keep_vectors=their_vectors)
             writing.note_roots([str(root) for root in project.roots])
-            counts = writing.counts()
+            counts = writing.catalogue.counts()
     finally:
         parts.store.close()
     missing = counts.chunks - counts.embedded

@@ -192,6 +192,4 @@ def _can_be_id(name: str) -> bool:
 
 
 def _wrong(what: str) -> Damaged:
-    return Damaged(
-        f"The export does not hold together: {what}.", "Ask whoever made it for another one."
-    )
+    return Damaged(f"The export is inconsistent: {what}.", "Ask its author for another one.")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from dowse.types.display import hit_line, response_html, response_lines
 from dowse.types.index import Scores
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class Trace:
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Hit:
     """One result."""
 
@@ -124,6 +125,9 @@ class Hit:
     links_in: tuple[str, ...]  # and of those that link to it
     stale: bool  # the file has changed since it was indexed
     trace: Trace
+
+    def __repr__(self) -> str:
+        return f"<Hit {hit_line(self)}>"
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -149,9 +153,9 @@ class Answer:
     written_by: str  # name of the model that wrote it; "" when the sentences are the documents' own
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Response:
-    """The answer to a query."""
+    """The answer to a query: a collection of hits, best first, which a notebook can show."""
 
     query: str
     hits: tuple[Hit, ...]
@@ -163,3 +167,15 @@ class Response:
     nearest: tuple[Hit, ...] = ()  # when nothing was found: the best below the threshold
     removed: Mapping[str, int] = field(default_factory=dict)  # then, by condition: what it kept out
     answer: Answer | None = None  # when one was asked for and the results hold one
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __repr__(self) -> str:
+        return response_lines(self)
+
+    def _repr_html_(self) -> str:
+        return response_html(self)

@@ -24,9 +24,9 @@ def era(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def service(notes: Path) -> Iterator[Service]:
+def service(notes: Path, workspace: Workspace) -> Iterator[Service]:
     """The warm engines of a user with notes, in this process."""
-    warm = Service(Workspace(), notes)
+    warm = Service(workspace, notes)
     yield warm
     for thread in threading.enumerate():
         if thread.name.startswith("dowse-"):  # they work for doors that are closed by now

@@ -15,9 +15,9 @@ HERE = "http://127.0.0.1:7333"
 
 
 @pytest.fixture
-def service(notes: Path) -> Iterator[Service]:
+def service(notes: Path, workspace: Workspace) -> Iterator[Service]:
     """Warm engines over the notes."""
-    service = Service(Workspace(), notes)
+    service = Service(workspace, notes)
     yield service
     service.close()
 

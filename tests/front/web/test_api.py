@@ -285,7 +285,7 @@ def test_work_stops_when_its_answer_is_given_up(service: Service) -> None:
         pytest.MonkeyPatch.context() as patch,
         TestClient(application(service, door, watch=False), base_url=HERE) as client,
     ):
-        patch.setattr("dowse.engine.Engine.search", search)
+        patch.setattr("dowse.searcher.Searcher.search", search)
         assert client.get(f"{API}/search", params={"q": "slow"}).status_code == 504
         assert begun.is_set()
         assert stopped.wait(10)

@@ -24,6 +24,7 @@ from dowse.front.socket.client import is_for_server, socket_path
 from dowse.front.socket.server import LineServer
 from dowse.locations import locations
 from dowse.service import Service
+from dowse.wiring import Given
 from dowse.workspace import Workspace
 
 _PATIENCE = 60.0
@@ -143,7 +144,9 @@ def seen() -> list[bool]:
 
 
 @pytest.fixture
-def lines(notes: Path, seen: list[bool], monkeypatch: pytest.MonkeyPatch) -> Iterator[LineServer]:
+def lines(
+    notes: Path, workspace: Workspace, seen: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[LineServer]:
     """A server for lines, without the rest."""
     is_ours = server._is_ours
 
@@ -159,7 +162,7 @@ def lines(notes: Path, seen: list[bool], monkeypatch: pytest.MonkeyPatch) -> Ite
         return ours
 
     monkeypatch.setattr(server, "_is_ours", judged)
-    service = Service(Workspace(), notes)
+    service = Service(workspace, notes)
     with LineServer(service, noted) as lines:
         yield lines
     service.close()
@@ -206,21 +209,25 @@ def test_another_version_is_not_served(
     assert asked == [False]
 
 
-def test_what_a_dead_server_left_behind_is_replaced(notes: Path, dowse: Dowse) -> None:
+def test_what_a_dead_server_left_behind_is_replaced(
+    notes: Path, workspace: Workspace, dowse: Dowse
+) -> None:
     path = socket_path(locations())
     assert path is not None
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(path))
     assert path.exists()
     assert dowse("search", "restore").code == 0
-    with LineServer(Service(Workspace(), notes), run_line) as lines:
+    with LineServer(Service(workspace, notes), run_line) as lines:
         assert lines.path == str(path)
         assert dowse("search", "restore").code == 0
     assert not path.exists()
 
 
-def test_a_second_server_leaves_the_first_its_socket(lines: LineServer, notes: Path) -> None:
-    with LineServer(Service(Workspace(), notes), run_line) as second:
+def test_a_second_server_leaves_the_first_its_socket(
+    lines: LineServer, notes: Path, workspace: Workspace
+) -> None:
+    with LineServer(Service(workspace, notes), run_line) as second:
         assert second.path == ""
     assert Path(lines.path).exists()
 
@@ -283,10 +290,12 @@ def test_which_lines_may_be_run_elsewhere() -> None:
         assert not is_for_server(line.split())
 
 
-def test_a_path_that_is_too_long_is_no_socket(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_that_is_too_long_is_no_socket(
+    notes: Path, given: Given, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DOWSE_DATA_DIR", "/" + "a" * 120)
     assert socket_path(locations()) is None
-    with LineServer(Service(Workspace(), notes), run_line) as lines:
+    with LineServer(Service(Workspace(given=given), notes), run_line) as lines:
         assert (lines.path, "too long" in lines.why_not) == ("", True)
 
 
@@ -313,11 +322,13 @@ def test_a_server_of_another_user_is_not_told_anything(
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])
-def test_what_is_no_socket_is_left_alone(notes: Path, dowse: Dowse, what: str) -> None:
+def test_what_is_no_socket_is_left_alone(
+    notes: Path, workspace: Workspace, dowse: Dowse, what: str
+) -> None:
     path = socket_path(locations())
     assert path is not None
     path.mkdir() if what == "folder" else path.write_text("mine", "utf-8")
-    with LineServer(Service(Workspace(), notes), run_line) as lines:
+    with LineServer(Service(workspace, notes), run_line) as lines:
         assert lines.path == ""
         assert str(path) in lines.why_not
         assert dowse("search", "restore").code == 0

@@ -12,8 +12,8 @@ import pytest
 
 from dowse.errors import UsageError
 from dowse.evaluate import tune as tune_module
-from dowse.evaluate.own import own_queries
 from dowse.evaluate.records import JudgedQuery
+from dowse.evaluate.self_queries import own_queries
 from dowse.evaluate.tune import (
     Evidence,
     Question,
@@ -27,6 +27,7 @@ from dowse.flow import Recipe, Retrieved
 from dowse.locations import Locations
 from dowse.settings import Settings, change_recipe
 from dowse.testing import HashEmbedder
+from dowse.wiring import Given
 from dowse.workspace import Workspace
 from vaults import open_engine, write_vault
 
@@ -201,11 +202,11 @@ def test_the_same_evidence_gives_the_same_result() -> None:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+def workspace(tmp_path: Path) -> Workspace:
     """A user with a vault, and vectors that need no weights."""
-    monkeypatch.setattr("dowse.wiring.open_embedder", lambda *_, **__: HashEmbedder())
     write_vault(tmp_path / "vault", 20)
-    workspace = Workspace(Locations(tmp_path / "config", tmp_path / "data", tmp_path / "cache"))
+    where = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "cache")
+    workspace = Workspace(where, Given(HashEmbedder()))
     with workspace.open(workspace.projects.add([tmp_path / "vault"], "vault")) as engine:
         engine.index()
     return workspace
@@ -214,7 +215,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 def test_evidence_with_other_weights_of_fields_leaves_the_index_alone(workspace: Workspace) -> None:
     with workspace.open(workspace.projects.get("vault")) as engine:
         with engine.read() as reading:
-            drawn, before = own_queries(reading, 10), reading.generation
+            drawn, before = own_queries(reading, 10), reading.catalogue.generation
         questions = own_questions(drawn)
         assert len(questions) >= 10  # aliases
         evidence = list(gather_evidence(workspace, engine, questions, drawn, boosts=True))
@@ -222,7 +223,7 @@ def test_evidence_with_other_weights_of_fields_leaves_the_index_alone(workspace:
         assert all(len(one.found) == len(questions) for one in evidence)
         assert tune(evidence, questions, engine.settings).tried == 4 * 84
         with engine.read() as reading:
-            assert reading.generation == before
+            assert reading.catalogue.generation == before
         assert engine.mismatches() == []
 
 

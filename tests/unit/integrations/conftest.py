@@ -24,11 +24,10 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dowse]:
     """Two notes, indexed."""
     for name in [name for name in os.environ if name.startswith("DOWSE_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setattr("dowse.wiring.open_embedder", lambda *_, **__: HashEmbedder())
     for name, text in NOTES.items():
         path = tmp_path / "notes" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-    with Dowse(tmp_path / "notes", home=tmp_path / "home") as opened:
+    with Dowse(tmp_path / "notes", home=tmp_path / "home", embedder=HashEmbedder()) as opened:
         opened.index()
         yield opened

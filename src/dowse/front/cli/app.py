@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,11 +13,14 @@ from dowse.front.cli.commands.version import command as version_command
 from dowse.front.cli.failures import report
 from dowse.front.cli.lazy import LazyGroup
 
+if TYPE_CHECKING:
+    from dowse.wiring import Given
+
 TOPICS = {
     "Search": {
         "search": "Find the passages that answer a query.",
         "answer": "Answer a question from the documents, with its sources.",
-        "explain": "Tell why a document is among the results, or is not.",
+        "explain": "Say why a document is, or is not, among the results.",
         "related": "Show what belongs to a document.",
         "graph": "Export the documents and the links between them.",
         "get": "Show a document, or some lines of it.",
@@ -27,9 +31,9 @@ TOPICS = {
         "mcp": "Serve agents over the Model Context Protocol.",
     },
     "Index": {
-        "index": "Bring the index level with a folder.",
-        "watch": "Keep the index level with the folder as it changes.",
-        "status": "Tell what the index holds, and whether it is up to date.",
+        "index": "Create or update the index of a folder.",
+        "watch": "Update the index whenever the folder changes.",
+        "status": "Show what the index holds, and whether it is up to date.",
         "reset": "Empty the index; documents stay as they are.",
         "export": "Write a project into one file: texts, chunks and vectors.",
         "import": "Make a project of a file that `dowse export` wrote.",
@@ -44,7 +48,7 @@ TOPICS = {
         "models": "List, fetch and remove model weights.",
         "doctor": "Find what is wrong, and say how to fix it.",
         "completion": "Print the completion script for a shell.",
-        "version": "Tell which version of dowse this is.",
+        "version": "Show the version of dowse.",
     },
 }
 """All commands, as the help lists them."""
@@ -52,7 +56,7 @@ TOPICS = {
 _EXAMPLES = """\
 \b
 Examples:
-  dowse index ~/notes                    make or refresh an index
+  dowse index ~/notes                    create or update an index
   dowse search "how do I restore a backup"
   dowse search -n 10 --mode keyword get_station_by_id
   dowse answer "how often is the rain gauge calibrated"
@@ -71,7 +75,7 @@ cannot serve, 5 another process is writing, 70 a bug, 130 interrupted.
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
-@click.option("-V", "--version", is_flag=True, help="Tell which version of dowse this is.")
+@click.option("-V", "--version", is_flag=True, help="Show the version of dowse.")
 @click.pass_context
 def cli(context: click.Context, version: bool) -> None:
     """Search a folder of Markdown by meaning and by words, on your own machine.
@@ -86,9 +90,9 @@ def cli(context: click.Context, version: bool) -> None:
         context.find_root().ensure_object(Call).begins(context.invoked_subcommand)
 
 
-def run_here(arguments: Sequence[str]) -> int:
+def run_here(arguments: Sequence[str], given: Given | None = None) -> int:
     """Runs a line in this process, and gives its exit code."""
-    call = _call(arguments)
+    call = _call(arguments, given)
     try:
         result = cli.main(list(arguments), prog_name="dowse", standalone_mode=False, obj=call)
         call.out.flush()
@@ -102,10 +106,10 @@ def tell_failure(error: BaseException, arguments: Sequence[str]) -> int:
     return _told(error, _call(arguments))
 
 
-def _call(arguments: Sequence[str]) -> Call:
+def _call(arguments: Sequence[str], given: Given | None = None) -> Call:
     # Until the line is understood nobody knows whether it asks for JSON, and it may never be.
     before_dashes = list(arguments)[: _position(arguments, "--")]
-    return Call(json=_asks_for_json(before_dashes))
+    return Call(json=_asks_for_json(before_dashes), given=given)
 
 
 def _told(error: BaseException, call: Call) -> int:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from dowse.front.cli.draw.progress import ProgressDrawer
     from dowse.projects import Project
     from dowse.types import Announce, Event
-    from dowse.workspace import Workspace
+    from dowse.wiring import Given
+    from dowse.workspace import Chosen, Workspace
 
 
 def _silent(event: Event) -> None:
@@ -41,13 +42,14 @@ class Call:
     json: bool = False
     quiet: bool = False
     verbose: bool = False
+    given: Given | None = None  # parts that every project is opened with
 
     @cached_property
     def workspace(self) -> Workspace:
         """The user's projects and settings."""
         from dowse.workspace import Workspace  # noqa: PLC0415  --help does not need it
 
-        return Workspace()
+        return Workspace(given=self.given)
 
     @cached_property
     def out(self) -> Screen:
@@ -72,9 +74,7 @@ class Call:
 
     def select(self) -> Project:
         """The project that this call is about."""
-        project = self.workspace.select(self.project, self.here)
-        self.say_withheld(project)
-        return project
+        return self.workspace.select(self.project, self.here)
 
     def open(
         self,
@@ -84,7 +84,10 @@ class Call:
         fetch: bool = False,
     ) -> AbstractContextManager[Engine]:
         """Opens the project that this call is about; with `fetch`, missing weights are fetched."""
-        return self.workspace.open(self.select(), overrides, announce, fetch=fetch)
+        project = self.select()
+        chosen = self.workspace.settings(project, overrides)
+        self.say_withheld(project, chosen)
+        return self.workspace.open_with(project, chosen, announce, fetch=fetch)
 
     def begins(self, command: str) -> None:
         """Notes which command this process runs, so that a second writer can name it."""
@@ -131,12 +134,12 @@ class Call:
             for sentence in sentences:
                 self.aside.show(folded(line((sentence, "yellow")), self.aside.width))
 
-    def say_withheld(self, project: Project) -> None:
-        """Tells what the dowse.toml of a project asks for without the user's consent."""
-        withheld = self.workspace.settings(project).withheld
-        if withheld:
+    def say_withheld(self, project: Project, chosen: Chosen) -> None:
+        """Says what the dowse.toml of a project asks for without the user's consent."""
+        if chosen.withheld:
+            asked = ", to ".join(chosen.withheld)
             self.remark(
-                f"Its dowse.toml asks to {', to '.join(withheld)}: not done without your consent.",
+                f"Its dowse.toml asks to {asked}: not done without your consent.",
                 f"Agree with: dowse project trust {shlex.quote(str(project.roots[0]))}",
             )
 
@@ -173,14 +176,14 @@ def global_options() -> list[click.Option]:
         click.Option(
             ["-p", "--project"],
             metavar="NAME",
-            help="The project, where the current folder does not say it.",
+            help="Project to use; by default that of the current folder.",
             expose_value=False,
             callback=_note("project"),
             shell_complete=_project_names,
         ),
         _flag(["--json"], "json", "Print one JSON document, also for errors."),
-        _flag(["-q", "--quiet"], "quiet", "Say nothing but results and errors."),
-        _flag(["-v", "--verbose"], "verbose", "Say more; show tracebacks of errors."),
+        _flag(["-q", "--quiet"], "quiet", "Print only results and errors."),
+        _flag(["-v", "--verbose"], "verbose", "Verbose output, with tracebacks of errors."),
     ]
 
 

@@ -8,17 +8,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from dowse.front.cli.screen import Screen, prepare_streams
 from dowse.front.socket.client import ask_server
+
+if TYPE_CHECKING:
+    from dowse.wiring import Given
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C: 128 and the number of the signal."""
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Runs a line, and gives its exit code."""
+def run(arguments: Sequence[str], given: Given | None = None) -> int:
+    """Runs a line, and gives its exit code; `given` are parts that projects are opened with."""
     prepare_streams()
     try:
         code = ask_server(arguments, Screen(sys.stdout), Screen(sys.stderr))
@@ -30,7 +33,7 @@ def run(arguments: Sequence[str]) -> int:
         return code
     from dowse.front.cli.app import run_here  # noqa: PLC0415  a server may spare us this
 
-    return run_here(arguments)
+    return run_here(arguments, given)
 
 
 def main() -> NoReturn:

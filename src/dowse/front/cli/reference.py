@@ -219,7 +219,7 @@ _EXIT_CODES = _table(
         ("5", "Another process is writing to the index."),
         ("70", "A bug in dowse."),
         ("130", "Interrupted with Ctrl-C."),
-        ("141", "Whoever read the output has gone away."),
+        ("141", "The reader of the output has closed it."),
     ]
 )
 

@@ -121,7 +121,10 @@ class SharedCall(Call):
         """The engine of the project that the line is about, as it is open already."""
         if overrides or fetch:
             raise DowseError("This line needs an engine of its own.")
-        return nullcontext(self._service.engine(self.select().name))
+        project = self.select()
+        engine, chosen = self._service.open(project)
+        self.say_withheld(project, chosen)
+        return nullcontext(engine)
 
     def begins(self, command: str) -> None:
         """Notes nothing: this process serves, whatever lines it runs for others."""

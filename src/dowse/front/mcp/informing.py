@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dowse.care.doctor import missing_abilities
+from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.outputs import PROJECT, Json
@@ -63,7 +64,13 @@ def project_info(desk: Desk, arguments: Arguments) -> Reply:
 
 
 def _about(desk: Desk, project: Project) -> dict[str, Any]:
-    engine = desk.service.engine(project.name)
+    engine, _ = desk.service.open(project)
+    with engine.hold():
+        return _state(desk, engine)
+
+
+def _state(desk: Desk, engine: Engine) -> dict[str, Any]:
+    project = engine.project
     shape = StatusShape.of(engine.status())
     away = [str(root) for root in project.roots if not root.exists()]
     notices = [*shape.notices, *(f"{root} is not here; what was indexed stays." for root in away)]
@@ -71,8 +78,8 @@ def _about(desk: Desk, project: Project) -> dict[str, Any]:
     running = job is not None and not job.ended.is_set()
     if not running and not notices and not shape.up_to_date:
         notices += filter(None, [desk.failure(project.name)])  # before it is tried once more
-        job = desk.service.index(project.name)
-        notices.append("The folder has moved on; the index is brought level in the background.")
+        job = desk.service.index(project)
+        notices.append("The folder has changed; the index is being updated in the background.")
     told = {"job": pick(JobShape.of(job), JobShape.__slots__)} if job is not None else {}
     return {
         "project": project.name,

@@ -35,9 +35,9 @@ def page(desk: Desk, cursor: str | None) -> tuple[list[types.Resource], str | No
 def read(desk: Desk, uri: str) -> types.TextResourceContents:
     """The text of a document."""
     project, document = parse_uri(uri)
-    engine = desk.engine(project)
-    passage = engine.get(document)
-    text = quoted(engine, passage.document, passage.first_line, passage.text)
+    with desk.engine(project) as engine:
+        passage = engine.get(document)
+        text = quoted(engine, passage.document, passage.first_line, passage.text)
     return types.TextResourceContents(
         uri=uri, mime_type=media_type(passage.document), text=text, _meta=dict(_DATA)
     )
@@ -48,7 +48,7 @@ def _entries(desk: Desk, after: tuple[str, str]) -> Iterator[tuple[str, Document
         entries: list[DocumentEntry] = []
         if project.name >= after[0]:
             with suppress(DowseError):  # one broken project does not hide the others
-                entries = desk.service.engine(project.name).documents()
+                entries = desk.service.open(project)[0].documents()
         for entry in sorted(entries, key=lambda one: one.id):
             if (project.name, entry.id) > after:
                 yield project.name, entry

@@ -36,19 +36,19 @@ def search_with_hypothesis(desk: Desk, arguments: Arguments) -> Reply:
 
 
 def _search(desk: Desk, query: str, arguments: Arguments) -> Reply:
-    engine = desk.engine(arguments.get("project"))
-    found = engine.search(query, filters=_filters(arguments), changes=_changes(arguments))
-    desk.service.metrics.searched(engine.project.name, found.seconds)
-    told = desk.progress(engine.project.name) or _freshness(desk, found, engine)
-    seen = _visible(replace(found, notices=(*found.notices, *filter(None, [told]))), engine)
-    return _within(seen, arguments.get("max_tokens", MAX_TOKENS), engine)
+    with desk.engine(arguments.get("project")) as engine:
+        found = engine.search(query, filters=_filters(arguments), changes=_changes(arguments))
+        desk.service.metrics.searched(engine.project.name, found.seconds)
+        told = desk.progress(engine.project.name) or _freshness(desk, found, engine)
+        seen = _visible(replace(found, notices=(*found.notices, *filter(None, [told]))), engine)
+        return _within(seen, arguments.get("max_tokens", MAX_TOKENS), engine)
 
 
 def _freshness(desk: Desk, found: Response, engine: Engine) -> str:
     """What is to be said of files that are not as they were indexed; empty when they are."""
     stale = [hit.document for hit in found.hits if hit.stale]
     if any(_is_here(engine, document) for document in stale):
-        return desk.refresh(engine.project.name)
+        return desk.refresh(engine.project)
     # An index that came from another machine has no files here, and a run would find none.
     return "Some of these files are not here: this is what was indexed." if stale else ""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -65,9 +66,12 @@ class Shared:
     service: Service
     watchers: Watchers
 
-    def engine(self, asked: ProjectParameters) -> Engine:
-        """The open engine of the project that a request means."""
-        return self.service.engine(named(asked))
+    @contextmanager
+    def engine(self, asked: ProjectParameters) -> Iterator[Engine]:
+        """The engine of the project that a request means; its index is opened once."""
+        engine = self.service.engine(named(asked))
+        with engine.hold():
+            yield engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +107,17 @@ def named(asked: ProjectParameters) -> str | None:
 
 
 def _search(shared: Shared, asked: SearchParameters) -> ResponseShape:
-    engine = shared.engine(asked)
-    found = engine.search(asked.q, filters=asked.filters, changes=asked.changes)
-    shared.service.metrics.searched(engine.project.name, found.seconds)
-    return ResponseShape.of(_as_asked(found, asked), engine)
+    with shared.engine(asked) as engine:
+        found = engine.search(asked.q, filters=asked.filters, changes=asked.changes)
+        shared.service.metrics.searched(engine.project.name, found.seconds)
+        return ResponseShape.of(_as_asked(found, asked), engine)
 
 
 def _answer(shared: Shared, asked: SearchParameters) -> ResponseShape:
-    engine = shared.engine(asked)
-    found = engine.answer(asked.q, filters=asked.filters, changes=asked.changes)
-    shared.service.metrics.searched(engine.project.name, found.seconds)
-    return ResponseShape.of(_as_asked(found, asked), engine)
+    with shared.engine(asked) as engine:
+        found = engine.answer(asked.q, filters=asked.filters, changes=asked.changes)
+        shared.service.metrics.searched(engine.project.name, found.seconds)
+        return ResponseShape.of(_as_asked(found, asked), engine)
 
 
 def _as_asked(found: Response, asked: SearchParameters) -> Response:
@@ -127,35 +131,35 @@ def _as_asked(found: Response, asked: SearchParameters) -> Response:
 
 
 def _explain(shared: Shared, asked: ExplainParameters) -> ExplanationShape:
-    engine = shared.engine(asked)
-    explanation = engine.explain(
-        asked.q, asked.reference, filters=asked.filters, changes=asked.changes
-    )
-    return ExplanationShape.of(explanation, why(explanation), engine)
+    with shared.engine(asked) as engine:
+        explanation = engine.explain(
+            asked.q, asked.reference, filters=asked.filters, changes=asked.changes
+        )
+        return ExplanationShape.of(explanation, why(explanation), engine)
 
 
 def _related(shared: Shared, asked: RelatedParameters) -> RelatedShape:
-    engine = shared.engine(asked)
-    return RelatedShape.of(engine.related(asked.reference, asked.n), engine)
+    with shared.engine(asked) as engine:
+        return RelatedShape.of(engine.related(asked.reference, asked.n), engine)
 
 
 def _document(shared: Shared, asked: DocumentParameters) -> DocumentPageShape:
-    engine = shared.engine(asked)
-    meant = engine.get(asked.reference)
-    shown = engine.get(meant.document) if asked.whole else meant
-    return DocumentPageShape(
-        project=engine.project.name,
-        document=meant.document,
-        path=str(engine.path_of(meant.document)),
-        title=meant.title,
-        first_line=meant.first_line,
-        last_line=meant.last_line,
-        total_lines=meant.total_lines,
-        text=shown.text,
-        html=_rendered(engine, shown.document, shown.text, shown.first_line)
-        if asked.format == "html"
-        else None,
-    )
+    with shared.engine(asked) as engine:
+        meant = engine.get(asked.reference)
+        shown = engine.get(meant.document) if asked.whole else meant
+        return DocumentPageShape(
+            project=engine.project.name,
+            document=meant.document,
+            path=str(engine.path_of(meant.document)),
+            title=meant.title,
+            first_line=meant.first_line,
+            last_line=meant.last_line,
+            total_lines=meant.total_lines,
+            text=shown.text,
+            html=_rendered(engine, shown.document, shown.text, shown.first_line)
+            if asked.format == "html"
+            else None,
+        )
 
 
 def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
@@ -166,8 +170,8 @@ def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
 
 
 def _graph(shared: Shared, asked: ProjectParameters) -> GraphShape:
-    engine = shared.engine(asked)
-    return GraphShape.of(engine.graph(), engine.project.name)
+    with shared.engine(asked) as engine:
+        return GraphShape.of(engine.graph(), engine.project.name)
 
 
 def _projects(shared: Shared, _: NoParameters) -> PageProjectsShape:
@@ -180,24 +184,24 @@ def _projects(shared: Shared, _: NoParameters) -> PageProjectsShape:
 
 
 def _status(shared: Shared, asked: ProjectParameters) -> ServerStatusShape:
-    engine = shared.engine(asked)
-    name = engine.project.name
-    job = shared.service.job(name)
-    return ServerStatusShape.around(
-        StatusShape.of(engine.status()),
-        JobShape.of(job, engine.project) if job else None,
-        shared.watchers.state(name),
-    )
+    with shared.engine(asked) as engine:
+        name = engine.project.name
+        job = shared.service.job(name)
+        return ServerStatusShape.around(
+            StatusShape.of(engine.status()),
+            JobShape.of(job, engine.project) if job else None,
+            shared.watchers.state(name),
+        )
 
 
 def _index(shared: Shared, asked: ProjectParameters) -> JobShape:
     project = shared.service.project(named(asked))
-    return JobShape.of(shared.service.index(project.name), project)
+    return JobShape.of(shared.service.index(project), project)
 
 
 def _settings(shared: Shared, asked: ProjectParameters) -> SwitchesShape:
-    engine = shared.engine(asked)
-    return SwitchesShape.of(engine, shared.service.workspace.settings(engine.project))
+    engine, chosen = shared.service.open(shared.service.project(named(asked)))
+    return SwitchesShape.of(engine, chosen)
 
 
 def _alive(_: Shared, __: NoParameters) -> AliveShape:
@@ -213,34 +217,79 @@ def _health(_: Shared, __: NoParameters) -> HealthShape:
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/search", SearchParameters, ResponseShape, "Find passages.", _search),
-    Route("POST", "/search", SearchParameters, ResponseShape, "The same.", _search, body=True),
+    Route("GET", "/search", SearchParameters, ResponseShape, "Search.", _search),
+    Route(
+        "POST",
+        "/search",
+        SearchParameters,
+        ResponseShape,
+        "Search, with the parameters as JSON.",
+        _search,
+        body=True,
+    ),
     Route("GET", "/answer", SearchParameters, ResponseShape, "Answer a question.", _answer),
     Route(
         "GET",
         "/explain",
         ExplainParameters,
         ExplanationShape,
-        "Tell why a document is among the results, or is not.",
+        "Say why a document is, or is not, among the results.",
         _explain,
     ),
-    Route("GET", "/related", RelatedParameters, RelatedShape, "What belongs to it.", _related),
-    Route("GET", "/document", DocumentParameters, DocumentPageShape, "Show it.", _document),
+    Route(
+        "GET",
+        "/related",
+        RelatedParameters,
+        RelatedShape,
+        "Documents related to a document.",
+        _related,
+    ),
+    Route(
+        "GET",
+        "/document",
+        DocumentParameters,
+        DocumentPageShape,
+        "A document, or lines of it.",
+        _document,
+    ),
     Route("GET", "/graph", ProjectParameters, GraphShape, "All documents and links.", _graph),
     Route("GET", "/projects", NoParameters, PageProjectsShape, "All projects.", _projects),
-    Route("GET", "/status", ProjectParameters, ServerStatusShape, "How it stands.", _status),
+    Route(
+        "GET",
+        "/status",
+        ProjectParameters,
+        ServerStatusShape,
+        "What the index holds, and whether it is up to date.",
+        _status,
+    ),
     Route(
         "POST",
         "/index",
         ProjectParameters,
         JobShape,
-        "Bring the index level, in the background.",
+        "Update the index in the background.",
         _index,
         status=202,
     ),
-    Route("GET", "/settings", ProjectParameters, SwitchesShape, "What `set` takes.", _settings),
-    Route("GET", "/healthz", NoParameters, HealthShape, "Whether the server is there.", _health),
-    Route("GET", "/health", NoParameters, AliveShape, "It answers.", _alive, root="", instant=True),
+    Route(
+        "GET",
+        "/settings",
+        ProjectParameters,
+        SwitchesShape,
+        "The settings that one search may change.",
+        _settings,
+    ),
+    Route("GET", "/healthz", NoParameters, HealthShape, "Whether the server runs.", _health),
+    Route(
+        "GET",
+        "/health",
+        NoParameters,
+        AliveShape,
+        "Whether the process answers.",
+        _alive,
+        root="",
+        instant=True,
+    ),
     Route(
         "GET",
         "/ready",

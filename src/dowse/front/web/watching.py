@@ -98,7 +98,7 @@ class Watchers:
         watcher = _Watcher(project)
         try:
             # The first index can take minutes, and is made when somebody asks for it.
-            if self._service.engine(project.name).built_with() is None:
+            if self._service.open(project)[0].built_with() is None:
                 return
         except DowseError as error:
             watcher.error, watcher.failed_at = error, time.monotonic()

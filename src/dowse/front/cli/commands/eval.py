@@ -10,8 +10,8 @@ import click
 
 from dowse.errors import UsageError
 from dowse.evaluate import open_bench, read_collection, sample
-from dowse.evaluate.hiding import open_own_bench
-from dowse.evaluate.own import PER_KIND, own_collection, own_queries, told_counts
+from dowse.evaluate.held_out_copy import open_own_bench
+from dowse.evaluate.self_queries import PER_KIND, own_collection, own_queries, told_counts
 from dowse.evaluate.session import Wanted, evaluate
 from dowse.evaluate.shapes import EvalShape
 from dowse.files import real_path

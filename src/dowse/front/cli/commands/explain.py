@@ -43,10 +43,10 @@ Examples:
 @click.option("--all", "everything", is_flag=True, help="Show all of its chunks, not only 5.")
 @pass_call
 def command(call: Call, asking: Asking, reference: str, everything: bool) -> None:
-    """Tell why a document is among the results, or is not.
+    """Say why a document is, or is not, among the results.
 
-    The search is run as `dowse search` would with the same options. Then comes where each strategy
-    ranks the document among all, and the stage that dropped it.
+    The same options as in `dowse search` give the same search. The output shows the rank of the
+    document in each strategy, and the stage that dropped it.
     """
     query, filters, changes = asking.text, asking.filters, asking.changes
     with call.progress() as announce, call.open(announce=announce) as engine:

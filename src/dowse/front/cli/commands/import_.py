@@ -32,7 +32,7 @@ class ImportShape:
 
     project: Annotated[ProjectShape, "The new project."]
     counts: Annotated[Counts, "How much its index holds."]
-    notices: Annotated[tuple[str, ...], "What could not be brought, and how to change that."]
+    notices: Annotated[tuple[str, ...], "What could not be imported, and how to change that."]
 
     @classmethod
     def of(cls, imported: Imported) -> ImportShape:

@@ -1,4 +1,4 @@
-"""`dowse index`: bring the index level with a folder."""
+"""`dowse index`: create or update the index of a folder."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ INCOMPLETE = 3
 _EXAMPLES = """\
 \b
 Examples:
-  dowse index ~/notes              make a project of a folder, or refresh it
-  dowse index                      refresh the project of the current folder
+  dowse index ~/notes              make a project of a folder, or update it
+  dowse index                      update the project of the current folder
   dowse index -p work ~/a ~/b      one project over two folders
-  dowse index --rebuild            start anew, after settings have changed
+  dowse index --rebuild            rebuild it, after settings have changed
 """
 
 
@@ -39,20 +39,21 @@ Examples:
 )
 @pass_call
 def command(call: Call, paths: tuple[Path, ...], rebuild: bool, wait: float) -> int:
-    """Bring the index level with a folder.
+    """Create or update the index of a folder.
 
-    PATH is a folder or a file; without one the project of the current folder is indexed. A folder
-    that belongs to no project becomes one. Unchanged files cost next to nothing, and Ctrl-C is safe
-    at any time. Exits with 3 when some files had to be left out; a file that is indexed in part is
-    reported and changes no exit code.
+    PATH is a folder or a file. Without PATH, the project of the current folder is indexed. A folder
+    that belongs to no project becomes a new project. Unchanged files are skipped. Ctrl-C is safe at
+    any time. The exit code is 3 when files were left out. A file that is indexed in part is
+    reported and does not change the exit code.
     """
     began = time.perf_counter()
     given = [real_path(path) for path in paths]
     project, within = call.workspace.select_for_indexing(call.project, given, call.here)
-    call.say_withheld(project)
+    chosen = call.workspace.settings(project)
+    call.say_withheld(project, chosen)
     with call.progress() as announce:
         try:
-            with call.workspace.open(project, announce=announce, fetch=True) as engine:
+            with call.workspace.open_with(project, chosen, announce, fetch=True) as engine:
                 report = engine.index(within, rebuild=rebuild, wait=wait, announce=announce)
         except KeyboardInterrupt:
             raise Interrupted(

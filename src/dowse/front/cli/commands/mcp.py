@@ -49,7 +49,7 @@ class InstallShape:
 
 @click.group(cls=Group, invoke_without_command=True, epilog=_EXAMPLES)
 @click.option(
-    "--compat", is_flag=True, help="Offer the names search, get and get_project_info as well."
+    "--compat", is_flag=True, help="Also offer the tool names search, get and get_project_info."
 )
 @takes_logging
 @click.pass_context
@@ -57,7 +57,7 @@ def command(context: click.Context, compat: bool, log_format: str, log_level: st
     """Serve agents over the Model Context Protocol.
 
     A client starts this and speaks with it over stdin and stdout. With -p the agent sees that
-    project alone; else it sees all of them.
+    project alone; otherwise it sees all of them.
     """
     if context.invoked_subcommand is None:
         start_logging(log_format, log_level)
@@ -70,7 +70,7 @@ def _serve(call: Call, *, compat: bool) -> None:
     if sys.stdin.isatty():
         call.remark(
             "This speaks with programs: a client of the Model Context Protocol starts it.",
-            "Tell one of it with: dowse mcp install --client NAME. Ctrl-D ends it.",
+            "Add dowse to an agent with: dowse mcp install --client NAME. Ctrl-D ends it.",
         )
     pinned = call.project or os.environ.get("DOWSE_PROJECT")
     names = _project_names(pinned)
@@ -95,9 +95,9 @@ def _project_names(pinned: str | None) -> list[str]:
     if pinned is None:
         return names
     if pinned not in names:
-        from dowse.projects import Projects  # noqa: PLC0415  it knows best what to say
+        from dowse.workspace import Workspace  # noqa: PLC0415  it knows best what to say
 
-        return [Projects(where).get(pinned).name]
+        return [Workspace(where).projects.get(pinned).name]
     return [pinned]
 
 
@@ -119,7 +119,7 @@ def _project_names(pinned: str | None) -> list[str]:
 )
 @pass_call
 def install_command(call: Call, name: str, write: bool, file: Path | None) -> None:
-    """Tell a client of dowse.
+    """Add dowse to the configuration of a client.
 
     Prints what belongs into the client's configuration, or writes it there: what else is in the
     file stays, a copy of it is made first, and a file that is not plain JSON is left alone.

@@ -14,9 +14,9 @@ from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.consent import require_yes
 from dowse.front.cli.draw.text import folded, line, table
 from dowse.front.cli.lazy import Group
-from dowse.local import LocalFile
 from dowse.locations import short_path
 from dowse.records.project import ProjectShape, ProjectsShape
+from dowse.trust import LocalFile
 
 _EXAMPLES = """\
 \b

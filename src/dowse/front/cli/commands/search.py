@@ -35,8 +35,8 @@ Examples:
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="For people, as JSON, as a line of JSON per result, as Markdown for a model, or the paths"
-    " of the files alone.",
+    help="Text for people, one JSON document, one line of JSON per result, Markdown for a model, or"
+    " only the paths of the files.",
 )
 @click.option("--full", is_flag=True, help="Show whole passages in text, not only snippets.")
 @click.option(
@@ -46,12 +46,12 @@ Examples:
     help="Fit what is printed, or the passages in JSON, into a token budget: whole passages, best"
     " first, the last one cut.",
 )
-@click.option("--explain", is_flag=True, help="Show how each result came to its place.")
+@click.option("--explain", is_flag=True, help="Show how each result got its rank.")
 @click.option("--fail-on-empty", is_flag=True, help="Exit with 1 when nothing is found.")
 @click.option(
     "--no-server",
     is_flag=True,
-    help="Do not ask a running `dowse serve`; DOWSE_NO_SERVER=1 says the same.",
+    help="Do not ask a running `dowse serve`; DOWSE_NO_SERVER=1 does the same.",
 )
 @pass_call
 def command(
@@ -68,7 +68,7 @@ def command(
     """Find the passages that answer a query.
 
     The query is a question, some words or a name from code; quotes around it are not needed. Each
-    result shows its score (0 to 99), where it stands, and an id that `dowse get` takes.
+    result shows its score (0 to 99), its place and an id that `dowse get` takes.
 
     In the query, "words in quotes" must follow each other, -word must not be there, restor* stands
     for all words that begin so, and tag:x, title:x, path:x, author:x and category:x must hold.

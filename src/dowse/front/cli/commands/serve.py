@@ -20,7 +20,7 @@ _EXAMPLES = """\
 \b
 Examples:
   dowse serve                             the page is at http://127.0.0.1:7333
-  dowse serve --port 0 --json             a free port, told as JSON
+  dowse serve --port 0 --json             a free port, printed as JSON
   dowse serve --host 0.0.0.0              for other machines, with a token
   dowse serve --token-file ~/.dowse-token a token that nobody else can see
 """
@@ -28,13 +28,12 @@ Examples:
 
 @dataclass(frozen=True, slots=True)
 class ServeShape:
-    """What `dowse serve` tells when it is ready."""
+    """What `dowse serve` prints when it is ready."""
 
     address: Annotated[str, "Where the page is; the API is at api/v1/ below it, MCP at mcp."]
     token: Annotated[
         str,
-        "What requests must send, if it was made up here; one that was given is"
-        " not repeated. Empty otherwise.",
+        "The token that dowse made. Empty when a token was given or none is needed.",
     ]
     socket: Annotated[str, "Where the shell asks this process; empty: nowhere."]
 
@@ -45,7 +44,7 @@ class ServeShape:
     default="127.0.0.1",
     show_default=True,
     metavar="HOST",
-    help="The address to listen on. Others than this machine's own need a token.",
+    help="The address to listen on. An address that other machines can reach needs a token.",
 )
 @click.option(
     "--port",
@@ -59,26 +58,26 @@ class ServeShape:
     "--token",
     envvar="DOWSE_TOKEN",
     metavar="TEXT",
-    help="What requests must send as bearer token; also from DOWSE_TOKEN. Others on this machine"
-    " can see it in the list of processes: --token-file and DOWSE_TOKEN hide it. One is made up"
-    " where it is needed and none is given.",
+    help="The bearer token that requests must send. Other users of this machine can see it in the"
+    " list of processes; use --token-file or DOWSE_TOKEN to hide it. Where a token is needed and"
+    " none is given, dowse makes one.",
 )
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="A file that holds the token and that nobody else can read.",
+    help="A file with the token that only you can read.",
 )
 @click.option(
     "--name",
     "names",
     multiple=True,
     metavar="NAME",
-    help="A name by which requests may call the server, as behind a proxy; several: any.",
+    help="A further host name that requests may use, as behind a proxy. Repeatable.",
 )
-@click.option("--no-watch", is_flag=True, help="Do not follow changes of the documents.")
+@click.option("--no-watch", is_flag=True, help="Do not update the indexes when documents change.")
 @click.option(
-    "--compat", is_flag=True, help="Offer MCP tools as search, get and get_project_info as well."
+    "--compat", is_flag=True, help="Also offer the MCP tool names search, get and get_project_info."
 )
 @takes_logging
 @pass_call
@@ -96,7 +95,7 @@ def command(  # noqa: PLR0917  click passes them by name
 ) -> None:
     """Serve the web page, the JSON API and MCP from one warm process.
 
-    Every index is kept level with its folder as it changes, and search, answer, explain, related
+    Every index is updated as its folder changes, and search, answer, explain, related
     and get ask this process, so that they answer at once. Runs until Ctrl-C. With --json it prints
     one JSON document when it is ready.
     """
@@ -146,7 +145,7 @@ def _tell(call: Call, shape: ServeShape) -> None:
 
 
 def _tell_token(call: Call, host: str, port: int, token: str) -> None:
-    """Tells a token that was made up; one that was given need not stand in a log."""
+    """Shows a token that was made up. One that was given must not get into a log."""
     everywhere = host.strip("[]") in {"0.0.0.0", "::"}  # noqa: S104  nothing is bound here
     address = _address(socket.gethostname() if everywhere else host, port)
     call.out.write(f"Token: {token}\nThe page, with its token: {address}#token={token}\n")

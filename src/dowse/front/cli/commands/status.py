@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 from rich.text import Text
 
-from dowse.engine import Status
+from dowse.caretaker import Status
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.text import Part, number, pairs
 from dowse.locations import short_path
@@ -22,7 +22,7 @@ from dowse.text.amounts import counted, size
 )
 @pass_call
 def command(call: Call) -> None:
-    """Tell what the index holds, and whether it is up to date.
+    """Show what the index holds, and whether it is up to date.
 
     Looks at the names and times of all files, and reads none of them.
     """

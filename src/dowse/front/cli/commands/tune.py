@@ -12,8 +12,8 @@ import click
 from dowse.engine import Engine
 from dowse.errors import UsageError
 from dowse.evaluate.collections import read_collection
-from dowse.evaluate.own import PER_KIND, own_queries, told_counts
 from dowse.evaluate.records import OwnQuery
+from dowse.evaluate.self_queries import PER_KIND, own_queries, told_counts
 from dowse.evaluate.tune import (
     Evidence,
     Question,

@@ -21,7 +21,7 @@ class VersionShape:
 @click.command(cls=Command, shape=VersionShape)
 @pass_call
 def command(call: Call) -> None:
-    """Tell which version of dowse this is."""
+    """Show the version of dowse."""
     if call.json:
         call.write_json(VersionShape(__version__))
     else:

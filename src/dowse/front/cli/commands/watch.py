@@ -1,4 +1,4 @@
-"""`dowse watch`: keep the index level with the folder as it changes."""
+"""`dowse watch`: update the index whenever the folder changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _log = logging.getLogger("dowse.watch")
 @takes_logging
 @pass_call
 def command(call: Call, log_format: str, log_level: str) -> None:
-    """Keep the index level with the folder as it changes.
+    """Update the index whenever the folder changes.
 
     Runs until Ctrl-C, which lets it finish the files at hand; a second one stops it at once.
     Searches go on meanwhile, in this and other processes. With --json it prints one JSON document
@@ -37,6 +37,7 @@ def command(call: Call, log_format: str, log_level: str) -> None:
     """
     start_logging(log_format, log_level)
     project = call.select()
+    call.say_withheld(project, call.workspace.settings(project))
     with call.progress() as announce:
 
         def changed(report: IndexReport) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from rich.text import Text
 
 from dowse.evaluate.compare import Difference
-from dowse.evaluate.own import FEW
+from dowse.evaluate.self_queries import FEW
 from dowse.evaluate.tune import FOLDS, Question, Tuning
 from dowse.front.cli.draw.text import Part, folded, line, number, table
 from dowse.text.amounts import counted
@@ -116,7 +116,7 @@ def _why_not(shape: TuneShape) -> str:
         return f"fewer than {FEW} queries cannot show it."
     if shape.gain.difference <= 0:
         return "what ranks best for some queries does not for others."
-    return "on queries that were not chosen on, the gain cannot be told from chance."
+    return "on held-out queries, the gain may be chance."
 
 
 def _agreement(shape: TuneShape) -> str:

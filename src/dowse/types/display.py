@@ -1,0 +1,57 @@
+"""How results look in a Python console and in a notebook."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dowse.types.search import Hit, Response
+
+_MARKED = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
+
+
+def hit_line(hit: Hit) -> str:
+    """A hit on one line: score, place and headings."""
+    place = f"{hit.document}:{hit.first_line}-{hit.last_line}"
+    return f"{hit.score:.2f}  {_printable(place)}  {_printable(_name(hit))}"
+
+
+def response_lines(response: Response) -> str:
+    """A response as text: one line for each hit."""
+    title = f"<Response to {response.query!r}: {_count(len(response.hits))}>"
+    return "\n".join([title, *(f"  {hit_line(hit)}" for hit in response.hits)])
+
+
+def response_html(response: Response) -> str:
+    """A response as HTML, in which text of documents is only text."""
+    return "\n".join(_html(response))
+
+
+def _html(response: Response) -> Iterator[str]:
+    yield f"<p>{_count(len(response.hits))} for <b>{html.escape(response.query)}</b></p>"
+    if response.answer:
+        yield f"<blockquote>{html.escape(response.answer.text)}</blockquote>"
+    yield "<ol>"
+    for hit in response.hits:
+        place = html.escape(f"{hit.document}:{hit.first_line}-{hit.last_line}")
+        snippet = _MARKED.sub(r"<mark>\1</mark>", html.escape(hit.snippet))
+        yield f"<li><b>{html.escape(_name(hit))}</b> <code>{place}</code> {hit.score:.2f}"
+        yield f"<br>{snippet}</li>"
+    yield "</ol>"
+    yield from (f"<p><i>{html.escape(notice)}</i></p>" for notice in response.notices)
+
+
+def _name(hit: Hit) -> str:
+    return " › ".join((hit.title, *hit.headings))
+
+
+def _count(hits: int) -> str:
+    return "1 hit" if hits == 1 else f"{hits} hits"
+
+
+def _printable(text: str) -> str:
+    """The text without characters that could change what a terminal shows."""
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
