@@ -25,10 +25,6 @@ ALLOWED = frozenset(
 """Licences that dowse can be used and passed on with."""
 
 EXCEPTIONS = {
-    "igraph": (
-        "GPL: dowse does not ship it, it is installed from the package index; whoever passes on "
-        "both in one package has to follow the GPL"
-    ),
     "pypdfium2": "BSD-3-Clause and Apache-2.0, with those of the parts of PDFium in its wheel",
     "tiktoken": "MIT: its metadata holds the text of the licence instead of its name",
 }
