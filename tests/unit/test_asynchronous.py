@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -74,7 +75,9 @@ class Slow(HashEmbedder):
         return super().query(text)
 
 
-async def _cancelled(notes: AsyncDowse, slow: Slow, call: Callable[[], Awaitable[object]]) -> None:
+async def _cancelled(
+    notes: AsyncDowse, slow: Slow, call: Callable[[], Coroutine[Any, Any, object]]
+) -> None:
     """Cancels a call while it embeds, and waits until its thread has ended."""
     slow.reached.clear()
     slow.may_go_on.clear()

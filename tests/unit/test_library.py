@@ -50,7 +50,8 @@ def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def opened(place: str | Path | None = None, **opening: Unpack[Opening]) -> Dowse:
     """A project with vectors that need no weights."""
-    return Dowse.open(place, **{"embedder": HashEmbedder(), **opening})
+    opening.setdefault("embedder", HashEmbedder())
+    return Dowse.open(place, **opening)
 
 
 @pytest.fixture

@@ -25,7 +25,17 @@ def find_communities(edges: Iterable[Edge]) -> dict[str, int]:
         return {}
     from graspologic_native import leiden  # noqa: PLC0415  (only indexing needs it)
 
-    _, found = leiden([(*pair, 1.0) for pair in pairs], seed=_SEED)
+    # All of its parameters are set here: the same links give the same groups in every version.
+    _, found = leiden(
+        [(*pair, 1.0) for pair in pairs],
+        starting_communities=None,
+        resolution=1.0,
+        randomness=0.001,
+        iterations=1,
+        use_modularity=True,
+        seed=_SEED,
+        trials=1,
+    )
     groups: dict[int, list[str]] = {}
     for name in sorted(found):
         groups.setdefault(found[name], []).append(name)
