@@ -42,7 +42,7 @@ class Opening(TypedDict, total=False):
 
 
 class Asking(TypedDict, total=False):
-    """What can be said about a search besides the query: the rows of `dowse.request.OPTIONS`.
+    """The options of a search in addition to the query: the rows of `dowse.request.OPTIONS`.
 
     What is left out, or None, the settings decide. A test compares the names with the rows.
     """
@@ -122,7 +122,7 @@ class Dowse:
         self.close()
 
     def close(self) -> None:
-        """Lets go of everything that is open, once calls in other threads have ended."""
+        """Closes the store, once calls in other threads have ended."""
         with self._lock:
             last = not self._closed and not self._calls
             self._closed = True
@@ -134,10 +134,10 @@ class Dowse:
     def index(
         self, *, rebuild: bool = False, wait: float = 10.0, progress: Announce = silent
     ) -> IndexReport:
-        """Brings the index level with the folder; missing weights of the model are fetched.
+        """Updates the index from the folder; missing weights of the model are fetched.
 
-        With `rebuild` it starts anew. Raises `Locked` when another writes for longer than `wait`
-        seconds. `progress` is called with an `Event` now and then.
+        With `rebuild` it starts empty. Raises `Locked` when another process writes for longer than
+        `wait` seconds. `progress` is called with an `Event` now and then.
         """
         # Others may have given it further folders, whose documents must stay.
         project = self._workspace.projects.get(self.project.name)

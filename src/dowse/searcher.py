@@ -61,7 +61,7 @@ class Searcher:
     ) -> tuple[tuple[str, float], ...]:
         """The documents of what `search` would find, each by its best chunk and with its score.
 
-        Snippets take longer than the ranking does: whoever needs hundreds of results asks here.
+        Snippets take longer than the ranking does: callers that need hundreds of results ask here.
         """
         with self._searching(query, filters, changes) as search:
             return rank_documents(search)

@@ -1,6 +1,6 @@
 """Settings: files, environment and arguments become each room's own options, once, at the door.
 
-From weakest to strongest: built-in defaults, the user's config.toml, a dowse.toml that lies with
+From weakest to strongest: built-in defaults, the user's config.toml, a dowse.toml that is with
 the documents, what the user has set for the project, DOWSE_SECTION_NAME in the environment,
 arguments of the call.
 """

@@ -254,7 +254,7 @@ def test_what_came_near_is_told(dowse: Dowse) -> None:
 
 def test_the_filter_that_kept_results_out_is_named(dowse: Dowse) -> None:
     result = dowse("search", "--mode", "keyword", "lighthouse", "--tag", "database")
-    assert "--tag database kept out 1 passage that would else be found." in result.err
+    assert "--tag database excluded 1 passage that would otherwise match." in result.err
     shape = dowse("search", "--mode", "keyword", "lighthouse tag:database", "--json").json
     assert shape["removed"] == {"tag:database": 1}
     unknown = dowse("search", "--mode", "keyword", "xyzzyxyzzy", "--tag", "database").err

@@ -127,7 +127,7 @@ def run_indexing(
     embedder: Embedder | None,
     announce: Announce,
 ) -> IndexReport:
-    """Brings the index level with the folder, timing each stage."""
+    """Updates the index from the folder, and times each stage."""
     clock = Clock()
     vectors = VectorMaker(embedder, writing)
     work = Indexing(roots, within, read, chunk, vocabulary, writing, vectors, announce, clock)

@@ -54,7 +54,7 @@ class Fit:
     score: float  # of the fused score
     lead: float  # of the first result's lead over the next document
     constant: float
-    least: float  # an answer is none when its best lies below
+    least: float  # an answer is none when its best score is below
     strategies: tuple[str, ...] = ("semantic", "keyword")  # that ranked when it was fitted
     fusion: tuple[str, str] = ("convex", "ceiling")  # the method, and how scores were normalised
 

@@ -261,7 +261,7 @@ name = "handbook"
 roots = ["docs", "notes"]
 ```
 
-Whoever can change the documents can change their `dowse.toml`.
+People who can change the documents can change their `dowse.toml`.
 These parts of it count only after `dowse project trust`, and only until the file changes:
 
 - folders outside its own;

@@ -65,7 +65,7 @@ class _Door:
         self._limiter: anyio.CapacityLimiter | None = None
 
     async def _aside(self, work: Callable[[], _T]) -> _T:
-        """Runs what takes time beside the loop; a request that is cancelled lets go of it."""
+        """Runs what takes time outside the loop; a cancelled request does not wait for it."""
         if self._limiter is None:  # it belongs to the loop that is running
             self._limiter = anyio.CapacityLimiter(_AT_ONCE)
         with until_given_up():

@@ -66,7 +66,7 @@ class JobShape:
 
 @dataclass(frozen=True, slots=True)
 class WatchShape:
-    """How the index is kept level with the folder."""
+    """How the index is updated while the folder changes."""
 
     watching: Annotated[bool, "Whether changes are followed as they happen."]
     event: Annotated[Event | None, "The last thing that was said of it."]
