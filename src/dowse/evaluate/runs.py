@@ -18,8 +18,8 @@ from dowse.engine import Engine
 from dowse.errors import Locked, NotFound, UsageError
 from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
 from dowse.refine.cuts import ThresholdOptions
+from dowse.request import NO_FILTERS
 from dowse.retrieve import Filters
-from dowse.searcher import NO_FILTERS
 from dowse.settings import change_recipe
 from dowse.types import Announce, Event, silent
 

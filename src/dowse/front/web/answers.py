@@ -17,8 +17,8 @@ from dowse.errors import (
     Refused,
     UsageError,
 )
-from dowse.front.web.parameters import Malformed
 from dowse.front.web.records import ErrorShape
+from dowse.parameters import Malformed
 
 _STATUS: tuple[tuple[type[DowseError], int], ...] = (
     (Malformed, 400),
