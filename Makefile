@@ -15,14 +15,14 @@ demo: $(VENV)/installed weights
 	@echo
 	$(IN_DEMO) $(BIN)/dowse search -p demo "why do the masts not carry a SIM card"
 
-test: $(VENV)/installed weights
+test: $(VENV)/developing weights
 	$(BIN)/pytest -n auto
 
 # The campaigns that try to break dowse, at full length: at most 15 minutes on two cores.
-torture: $(VENV)/installed weights
-	$(BIN)/pytest tests/torture tests/crash tests/unit/test_restore.py --torture -n 2
+torture: $(VENV)/developing weights
+	$(BIN)/pytest tests/torture tests/crash tests/unit/test_restore.py --torture --timeout 1200 -n 2
 
-check: $(VENV)/installed
+check: $(VENV)/developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -31,33 +31,42 @@ check: $(VENV)/installed
 weights: $(VENV)/installed
 	@$(BIN)/dowse models pull
 
-# Everything comes from the lock file, with hashes; dowse itself is installed as it stands here.
+# What a user needs. Everything comes from the lock file, with hashes; dowse itself is this clone.
 $(VENV)/installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# What a developer needs in addition: tests, checks, and every optional format and language.
+$(VENV)/developing: requirements-dev.lock $(VENV)/installed
+	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@
+
+# The lock for users comes first: the one for developers adds to its versions, and changes none.
+COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+  --group build --no-emit-index-url --no-annotate --custom-compile-command "make lock"
+
 lock:
 	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --extra dev --extra formats --extra cjk --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" --output-file requirements.lock
+	$(COMPILE) --output-file requirements.lock
+	$(COMPILE) --extra dev --extra formats --extra cjk --constraint requirements.lock --output-file requirements-dev.lock
 
-docs: $(VENV)/installed
+docs: $(VENV)/developing
 	$(BIN)/python -m dowse.front.cli.reference docs
 
 # DATA is a folder with one judged collection per folder: docs/, queries.jsonl, qrels.tsv.
-eval: $(VENV)/installed weights
+eval: $(VENV)/developing weights
 	@test -n "$(DATA)" || { echo "Say where the collections are: make eval DATA=FOLDER"; exit 2; }
 	$(BIN)/python benchmarks/quality.py $(DATA)
 	$(BIN)/python benchmarks/defaults.py $(DATA)
 	$(BIN)/python benchmarks/confidence.py $(DATA)
 
-# Known vulnerabilities, licences and a bill of materials of everything in the lock file.
+# Known vulnerabilities, licences and a bill of materials of everything in the lock files.
 # Its tools are in an environment of their own; it fails when nothing could be looked up.
-audit: $(VENV)/installed $(AUDIT)/installed
+audit: $(VENV)/developing $(AUDIT)/installed
 	@rm -rf build/audit && mkdir -p build/audit
-	-$(AUDIT)/bin/pip-audit --require-hashes --disable-pip -r requirements.lock --progress-spinner off \
+	-$(AUDIT)/bin/pip-audit --require-hashes --disable-pip -r requirements-dev.lock --progress-spinner off \
 	  -f json -o build/audit/vulnerabilities.json 2> build/audit/pip-audit.log
 	$(AUDIT)/bin/pip-licenses --python $(BIN)/python --from=mixed --format=json --output-file build/audit/licences.json
 	$(AUDIT)/bin/cyclonedx-py environment $(BIN)/python --pyproject pyproject.toml --of JSON -o build/audit/bom.json

@@ -10,6 +10,8 @@ import pytest
 
 from vaults import close_engines
 
+pytest_plugins = ["gates"]
+
 _MEMORY = Path("/dev/shm")  # noqa: S108  (pytest makes a private folder in it)
 if os.access(
     _MEMORY, os.W_OK

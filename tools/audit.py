@@ -16,7 +16,7 @@ ALLOWED = frozenset(
     {
         *("0BSD", "3-Clause BSD License", "BSD License", "BSD-2-Clause", "BSD-3-Clause"),
         *("Apache Software License", "Apache-2.0", "CC0-1.0", "CNRI-Python", "ISC", "MIT"),
-        *("MIT License", "MIT-0", "MIT-CMU", "ISC License ISCL", "Zlib"),
+        *("MIT License", "DFSG approved", "MIT-0", "MIT-CMU", "ISC License ISCL", "Zlib"),
         *("PSF-2.0", "Python Software Foundation License", "Academic Free License AFL"),
         # A weak copyleft: it concerns changes to the files of the package itself.
         *("MPL-2.0", "Mozilla Public License 2.0 MPL 2.0"),
@@ -25,10 +25,6 @@ ALLOWED = frozenset(
 """Licences that dowse can be used and passed on with."""
 
 EXCEPTIONS = {
-    "igraph": (
-        "GPL: dowse does not ship it, it is installed from the package index; whoever passes on "
-        "both in one package has to follow the GPL"
-    ),
     "pypdfium2": "BSD-3-Clause and Apache-2.0, with those of the parts of PDFium in its wheel",
     "tiktoken": "MIT: its metadata holds the text of the licence instead of its name",
 }

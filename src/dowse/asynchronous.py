@@ -24,7 +24,7 @@ def _awaited(
     """A method of `Dowse` that runs in a thread; a call that is cancelled gives up its work."""
 
     @wraps(method)
-    async def call(self: AsyncDowse, *arguments: _P.args, **keywords: _P.kwargs) -> _R:
+    async def call(self: AsyncDowse, /, *arguments: _P.args, **keywords: _P.kwargs) -> _R:
         def work() -> _R:
             return method(self._opened(), *arguments, **keywords)
 

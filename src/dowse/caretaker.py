@@ -25,7 +25,7 @@ class Status:
 
     project: str
     roots: tuple[str, ...]
-    folder: str  # where the index lies
+    folder: str  # where the index is
     bytes: int  # that the index takes on disk
     counts: Counts
     stamp: Stamp | None

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from dowse.flow import (
@@ -29,20 +28,15 @@ from dowse.ports import Reading
 from dowse.read import path_of
 from dowse.references import Passage, find_passage
 from dowse.refine.rerank import RerankOptions
+from dowse.request import NO_FILTERS, NOTHING
 from dowse.retrieve import Filters
 from dowse.search_state import SearchParts, SearchState
-from dowse.settings import change_recipe
+from dowse.settings import change_answer, change_recipe
 from dowse.types import (
     DocumentEntry,
     Edge,
     Response,
 )
-
-NO_FILTERS = Filters()
-"""Filters that let everything pass."""
-
-NOTHING: Mapping[str, Any] = MappingProxyType({})
-"""No changes to the settings."""
 
 
 class Searcher:
@@ -67,7 +61,7 @@ class Searcher:
     ) -> tuple[tuple[str, float], ...]:
         """The documents of what `search` would find, each by its best chunk and with its score.
 
-        Snippets take longer than the ranking does: whoever needs hundreds of results asks here.
+        Snippets take longer than the ranking does: callers that need hundreds of results ask here.
         """
         with self._searching(query, filters, changes) as search:
             return rank_documents(search)
@@ -76,11 +70,9 @@ class Searcher:
         self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
     ) -> Response:
         """The same, with what the chunks say to the question."""
-        with self._searching(query, filters, changes) as search:
-            response = run_search(search)
-            return with_answer(
-                search, response, self._index.settings.answer, self._index.parts.writer
-            )
+        options, others = change_answer(self._index.settings.answer, changes)
+        with self._searching(query, filters, others) as search:
+            return with_answer(search, run_search(search), options, self._index.parts.writer)
 
     def explain(
         self,

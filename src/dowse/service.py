@@ -136,7 +136,7 @@ class Service:
         return self._jobs.get(name)
 
     def close(self) -> None:
-        """Lets go of everything that is open."""
+        """Closes everything that is open."""
         with self._lock:
             for _, engine in self._engines.values():
                 engine.close()

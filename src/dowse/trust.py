@@ -1,6 +1,6 @@
-"""A dowse.toml that lies with the documents: useful, but not to be trusted blindly.
+"""A dowse.toml among the documents: useful, but not to be trusted blindly.
 
-Whoever can change the documents can change it. It may say what is read inside its own folder and
+People who can change the documents can change it. It may say what is read inside its own folder and
 how it is cut and ranked. What would read more than the user's own settings do, load other models
 or send text away waits for the user's consent, which covers the file as it is and ends when it
 changes. Which settings that concerns is declared with each of them, see `dowse.bounds`.

@@ -16,9 +16,10 @@ from dowse.present import EndpointWriter
 from dowse.projects import Project
 from dowse.settings import Settings
 from dowse.store.embedded.places import EmbeddedPlaces
+from dowse.store.embedded.vectors.replica import VectorReplica
 from dowse.types import Announce
 
-INDEXES: IndexPlaces = EmbeddedPlaces()
+INDEXES: IndexPlaces = EmbeddedPlaces(VectorReplica)
 """Where projects keep their indexes. Another store, or another vector index, is chosen here."""
 
 OpenReranker = Callable[[str], Callable[[], Reranker] | None]

@@ -153,7 +153,7 @@ class Workspace:
         return [*layers, from_environment()]
 
     def local_file(self, start: Path) -> LocalFile | None:
-        """The dowse.toml that lies nearest above a path."""
+        """The dowse.toml that is nearest above a path."""
         path = find_local_file(start)
         return self._read_local(path) if path else None
 
@@ -235,7 +235,7 @@ class Workspace:
     def _check_stays(self, root: Path) -> None:
         """Raises `Refused` when a link leads a root out of the tree of a dowse.toml above it.
 
-        Roots are real when they are noted; whoever changes the documents can put a link there.
+        Roots are real when they are noted; people who change the documents can put a link there.
         """
         real = Path(os.path.realpath(root))
         for folder in root.parents if real != root else ():

@@ -100,7 +100,7 @@ def dowse(
 ) -> Dowse:
     """Runs a line in this process."""
 
-    def call(*arguments: object) -> Result:
+    def call(*arguments: object, given: Given = given) -> Result:
         capsys.readouterr()
         code = run([str(one) for one in arguments], given)
         seen = capsys.readouterr()

@@ -13,6 +13,7 @@ from dowse.evaluate import AblationRow, Difference, Latency, Measures, RunReport
 from dowse.evaluate.report import UnanswerableReport
 from dowse.evaluate.shapes import ComparisonShape, EvalShape, MeasureShape
 from dowse.front.cli.draw.eval import draw_eval
+from dowse.wiring import Given
 
 _DOCS = {
     "guides/restore.md": "# Restore a backup\n\nStop the writer before you restore the database.\n",
@@ -233,8 +234,8 @@ def test_keyword_search_alone_can_be_measured(
     dowse: Dowse, collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOWSE_EMBED_PROVIDER", "none")
-    assert dowse("eval", collection).code == 0
-    rows = dowse("eval", collection, "--ablate", "--json").json["ablation"]
+    assert dowse("eval", collection, given=Given()).code == 0
+    rows = dowse("eval", collection, "--ablate", "--json", given=Given()).json["ablation"]
     assert "semantic alone" not in {row["variant"] for row in rows}
 
 

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-_HEAVY = {"onnxruntime", "onnx", "igraph", "markitdown", "watchfiles", "huggingface_hub", "httpx2"}
+_HEAVY = {"onnxruntime", "onnx", "graspologic_native", "markitdown", "watchfiles"}
+_HEAVY |= {"huggingface_hub", "httpx2"}
 _PROGRAM = """
 import sys
 from dowse.front.cli.main import run

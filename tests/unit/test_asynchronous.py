@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
-from dowse import AsyncDowse, Dowse, NotFound, UsageError
-from dowse.testing import HashEmbedder
+from dowse import AsyncDowse, NotFound, UsageError
+from dowse.testing import HashEmbedder, OverlapReranker
 from dowse.types import Vector
-from dowse.wanted import GivenUp
 
 
 @pytest.fixture
@@ -61,32 +62,67 @@ def test_a_place_that_is_none_is_refused_when_it_is_opened(tmp_path: Path) -> No
         anyio.run(main)
 
 
-def test_a_cancelled_search_gives_up_its_work(opened: Callable[..., AsyncDowse]) -> None:
-    reached, go_on, ended = threading.Event(), threading.Event(), threading.Event()
-    outcome: list[BaseException] = []
+class Slow(HashEmbedder):
+    """Stops at its first text until it may go on."""
 
-    class Slow(HashEmbedder):
-        def query(self, text: str) -> Vector:
-            if threading.current_thread() is not threading.main_thread() and text == "slowly":
-                reached.set()
-                go_on.wait(30)
-            return super().query(text)
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached, self.may_go_on = threading.Event(), threading.Event()
 
-    class Watched(AsyncDowse):
-        def _opened(self) -> Dowse:
-            return _Watching(super()._opened(), outcome, ended)  # type: ignore[return-value]
+    def query(self, text: str) -> Vector:
+        self.reached.set()
+        self.may_go_on.wait(30)
+        return super().query(text)
+
+
+async def _cancelled(
+    notes: AsyncDowse, slow: Slow, call: Callable[[], Coroutine[Any, Any, object]]
+) -> None:
+    """Cancels a call while it embeds, and waits until its thread has ended."""
+    slow.reached.clear()
+    slow.may_go_on.clear()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(call)
+        while not slow.reached.is_set():
+            await anyio.sleep(0.01)
+        tasks.cancel_scope.cancel()
+    slow.may_go_on.set()
+    while notes._opened()._calls:
+        await anyio.sleep(0.01)
+
+
+def test_a_cancelled_search_does_no_further_stage(folder: Path, tmp_path: Path) -> None:
+    slow, reranker = Slow(), OverlapReranker()
 
     async def main() -> None:
-        async with opened(Slow()) as notes:
+        async with AsyncDowse(
+            folder, home=tmp_path / "home", embedder=slow, reranker=reranker
+        ) as notes:
+            slow.may_go_on.set()
             await notes.index()
-            notes.__class__ = Watched
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(notes.search, "slowly")
-                while not reached.is_set():
-                    await anyio.sleep(0.01)
-                tasks.cancel_scope.cancel()
-            go_on.set()
-            await anyio.to_thread.run_sync(ended.wait, 30)
+            await notes.search("rain", rerank=True)
+            assert reranker.queries == ["rain"]
+            await _cancelled(notes, slow, partial(notes.search, "wind", rerank=True))
 
     anyio.run(main)
-    assert [type(one) for one in outcome] == [GivenUp]
+    assert reranker.queries == ["rain"]
+
+
+def test_a_cancelled_index_run_stops_and_lets_others_write(folder: Path, tmp_path: Path) -> None:
+    slow = Slow()
+
+    async def main() -> None:
+        async with AsyncDowse(folder, home=tmp_path / "home", embedder=slow) as notes:
+            await _cancelled(notes, slow, notes.index)
+            assert (await notes.index(wait=0)).added == 3
+
+    anyio.run(main)
+
+
+def test_trio_runs_it_too(folder: Path, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with AsyncDowse(folder, home=tmp_path / "home", embedder=HashEmbedder()) as notes:
+            await notes.index()
+            assert len(await notes.search("rain")) > 0
+
+    anyio.run(main, backend="trio")

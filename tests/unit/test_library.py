@@ -20,7 +20,7 @@ import dowse
 from dowse import Dowse, DowseError
 from dowse.errors import BadSettings, NotFound, UsageError
 from dowse.library import Opening
-from dowse.testing import HashEmbedder
+from dowse.testing import HashEmbedder, MemoryStore, OverlapReranker
 from dowse.types import Event, Response
 from dowse.wiring import Given
 from dowse.workspace import Workspace
@@ -50,7 +50,8 @@ def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def opened(place: str | Path | None = None, **opening: Unpack[Opening]) -> Dowse:
     """A project with vectors that need no weights."""
-    return Dowse.open(place, **{"embedder": HashEmbedder(), **opening})
+    opening.setdefault("embedder", HashEmbedder())
+    return Dowse.open(place, **opening)
 
 
 @pytest.fixture
@@ -85,8 +86,7 @@ def test_importing_the_package_loads_nothing() -> None:
     assert not {"numpy", "msgspec", "tantivy", "dowse.engine", "dowse.library"} & loaded
 
 
-def test_the_package_offers_few_names() -> None:
-    assert set(dowse.__all__) == {"Dowse", "DowseError", "__version__"}
+def test_a_name_that_the_package_lacks_is_refused() -> None:
     with pytest.raises(AttributeError, match="Dows"):
         dowse.Dows  # noqa: B018
 
@@ -209,19 +209,19 @@ def test_what_can_be_said_about_a_search(
 
 
 def test_what_cannot_be_said_is_told_with_what_can(notes: Dowse) -> None:
-    with pytest.raises(UsageError, match="'tag'") as refusal:
-        notes.search("x", tag="y")  # type: ignore[call-arg]
-    assert "tags" in refusal.value.hint
+    with pytest.raises(UsageError, match="'pat'") as refusal:
+        notes.search("x", pat="y")  # type: ignore[call-arg]
+    assert "Did you mean path?" in refusal.value.hint
     with pytest.raises(UsageError, match="min_confidence"):
         notes.search("x", wholly_other=1)  # type: ignore[call-arg]
-    with pytest.raises(BadSettings):
+    with pytest.raises(UsageError, match="hybrid"):
         notes.search("x", mode="psychic")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="not a date"):
         notes.search("x", after="soon")
     for query in ("  ", None, 5):
         with pytest.raises(UsageError, match="empty"):
             notes.search(query)  # type: ignore[arg-type]
-    wrong: list[dict[str, Any]] = [{"tags": 5}, {"path": [1]}, {"settings": "search.top_k"}]
+    wrong: list[dict[str, Any]] = [{"tag": 5}, {"path": [1]}, {"settings": "search.top_k"}]
     for asking in wrong:
         with pytest.raises(UsageError, match=next(iter(asking))):
             notes.search("x", **asking)
@@ -261,6 +261,46 @@ def test_it_can_be_sent_to_another_process(folder: Path, tmp_path: Path) -> None
             assert len(sent.search("database").hits) == 1
         assert repr(notes) == "<Dowse 'notes'>"
     assert repr(notes) == "<Dowse 'notes' closed>"
+
+
+# ── Parts of one's own ───────────────────────────────────────────────────────
+
+
+def test_an_index_can_be_in_memory(folder: Path, tmp_path: Path) -> None:
+    with opened(folder, store=MemoryStore) as notes:
+        assert notes.index().added == 3
+        assert found(notes.search("rain gauge", n=1)) == ["journal/day.txt"]
+        assert notes.status().counts.embedded == 3
+        assert not list((tmp_path / "own").rglob("*.sqlite*"))
+
+
+def test_a_given_embedder_is_used_whatever_the_settings_say(folder: Path) -> None:
+    embedder = HashEmbedder()
+    with opened(folder, embedder=embedder, settings={"embed.provider": "none"}) as notes:
+        notes.index()
+        assert embedder.texts
+        assert notes.search("rain gauge", mode="semantic").hits
+
+
+def test_a_given_reranker_reads_the_results(folder: Path) -> None:
+    reranker = OverlapReranker()
+    with opened(folder, reranker=reranker) as notes:
+        notes.index()
+        notes.search("rain gauge")
+        assert reranker.queries == []
+        assert notes.search("rain gauge", rerank=True).hits
+        assert reranker.queries == ["rain gauge"]
+
+
+def test_what_it_was_opened_with_goes_to_another_process(folder: Path) -> None:
+    with (
+        opened(folder, embedder=HashEmbedder(32), store=MemoryStore) as notes,
+        pickle.loads(pickle.dumps(notes)) as sent,  # noqa: S301  its own
+    ):
+        sent.index()
+        stamp = sent.status().stamp
+    assert stamp is not None
+    assert stamp["dimensions"] == 32
 
 
 # ── Threads ──────────────────────────────────────────────────────────────────

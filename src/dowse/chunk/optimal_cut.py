@@ -21,7 +21,7 @@ class Place(NamedTuple):
 
     offset: int
     price: int  # the higher, the worse the cut
-    level: int = 0  # of the heading that the text from here on lies under
+    level: int = 0  # of the heading above the text from here on
 
 
 class Pricing(NamedTuple):

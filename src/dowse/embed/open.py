@@ -108,7 +108,7 @@ def pull(
     """
     if is_folder(model):
         raise BadSettings(
-            f"{model} is a folder, and used where it lies.", "There is nothing to pull."
+            f"{model} is a folder, and is used in place.", "There is nothing to pull."
         )
     models, name = ModelCache(cache_dir), full_name(model)
     if source is None:

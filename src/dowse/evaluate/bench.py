@@ -82,7 +82,7 @@ def open_bench(
     overrides: Mapping[str, Any] | None = None,
     announce: Announce = silent,
 ) -> Iterator[Bench]:
-    """Brings the index of a collection level with it, and opens it.
+    """Updates the index of a collection, and opens it.
 
     `overrides` are settings by their full names; with other settings of the index, an index of its
     own is kept.

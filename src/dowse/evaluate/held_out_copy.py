@@ -1,6 +1,6 @@
 """A copy of an index in which the texts that queries were drawn from cannot be found.
 
-It is made from the index, not from the folder: no file of the user's is read or written. It lies
+It is made from the index, not from the folder: no file of the user's is read or written. It is
 with the project, so that it goes when the project goes, and keeps its vectors from run to run.
 """
 

@@ -18,8 +18,8 @@ from dowse.engine import Engine
 from dowse.errors import Locked, NotFound, UsageError
 from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
 from dowse.refine.cuts import ThresholdOptions
+from dowse.request import NO_FILTERS
 from dowse.retrieve import Filters
-from dowse.searcher import NO_FILTERS
 from dowse.settings import change_recipe
 from dowse.types import Announce, Event, silent
 
@@ -48,7 +48,7 @@ def search_run(
     fill `depth` documents, with as many candidates per strategy unless `changes` says otherwise.
     When `changes` says how many results there are, exactly these are judged. Recency does not count
     unless `changes` turns it on: files of a checkout are all new. `names` gives documents that
-    judgments know by another name, `filters` what some queries demand beside their words. Raises
+    judgments know by another name, `filters` what some queries demand besides their words. Raises
     `Locked` when the index was changed meanwhile: no figure would mean anything.
     """
     generation = _generation(engine)

@@ -16,7 +16,10 @@ class KnownWords:
     def __init__(self, size: int) -> None:
         self._size = size
         self._lock = threading.Lock()
-        self._of = (-1, -1)  # generation and size: a discarded index counts generations anew
+        self._of = (
+            -1,
+            -1,
+        )  # generation and size: a discarded index counts generations from 0
         self._words: list[str] = []
         self._vectors: Matrix = np.zeros((0, 0), dtype=np.float32)
 

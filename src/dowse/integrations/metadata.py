@@ -1,4 +1,4 @@
-"""What a framework is told of a result beside its text."""
+"""What a framework learns about a result in addition to its text."""
 
 from __future__ import annotations
 

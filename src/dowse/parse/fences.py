@@ -28,7 +28,7 @@ class _Extent:
 
 
 def read_fence(text: str, node: Node, shift: int, quoted: bool, lines: LineNumbers) -> CodeBlock:
-    """Reads a fence whose node counts its bytes from `shift`; `quoted` if it lies in a quote."""
+    """Reads a fence whose node counts its bytes from `shift`; `quoted` if it is in a quote."""
     mark = _MARK.search(text, node.start_byte + shift)
     start = mark.start() if mark else node.start_byte + shift
     extent = _extent(text, start, node, shift)

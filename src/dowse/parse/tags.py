@@ -36,7 +36,7 @@ def clean_tag(written: str) -> str:
 
 
 def is_usable(name: str) -> bool:
-    """Whether a tag is short and flat enough: every level that it lies below is kept with it."""
+    """Whether a tag is short and flat enough: every level above it is kept with it."""
     return len(name) <= limits.TAG and name.count("/") < limits.TAG_DEPTH
 
 

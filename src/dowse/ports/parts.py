@@ -11,7 +11,7 @@ from dowse.types import EmbeddedBatch, Fields, Model, Vector
 class Embedder(Protocol):
     """Turns texts into vectors of unit length.
 
-    Promises: equal texts give vectors that are equal to within rounding, whatever stands beside
+    Promises: equal texts give vectors that are equal to within rounding, whatever is embedded with
     them in the call; every position is yielded exactly once; vectors have `model.dimensions`.
     Does not promise: an order of the batches, or that a failed call can be resumed. What was
     yielded before a failure is good and may be kept.

@@ -15,25 +15,10 @@ from dowse.types import Announce, Batch, Debt, Finding, Stamp, Vector
 class Writing(Protocol):
     """The one writer of an index; what it has are the newest records, its own changes included."""
 
-    @property
-    def catalogue(self) -> Catalogue:
-        """The documents and their chunks."""
-        ...
-
-    @property
-    def links(self) -> Links:
-        """How the documents hang together."""
-        ...
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The words of all documents."""
-        ...
-
-    @property
-    def text_vectors(self) -> TextVectors:
-        """The vectors that were made of texts."""
-        ...
+    catalogue: Catalogue
+    links: Links
+    vocabulary: Vocabulary
+    text_vectors: TextVectors
 
     def start(self, stamp: Stamp) -> None:
         """Empties the index and stamps it; known vectors are kept."""
@@ -137,6 +122,6 @@ class IndexPlaces(Protocol):
         """
         ...
 
-    def undisturbed(self, project: Path) -> AbstractContextManager[None]:
+    def undisturbed(self, project: Path) -> AbstractContextManager[object]:
         """Keeps writers away from an index, if there is one; raises `Locked` while one works."""
         ...

@@ -125,6 +125,16 @@ def within_budget(
     return fitted
 
 
+def within_texts(response: Response, max_tokens: int | None) -> Response:
+    """The response with as much of the texts as a budget takes; what an answer cites stays."""
+    if max_tokens is None:
+        return response
+    fitted = within_budget(response, max_tokens, tokens_of_texts)
+    cited = max(response.answer.sources, default=0) if response.answer else 0
+    bare = (replace(hit, text="") for hit in response.hits[len(fitted.hits) : cited])
+    return replace(fitted, hits=(*fitted.hits, *bare))
+
+
 def _cut(response: Response, room: int, around: int, max_tokens: int) -> Response:
     texts = fit([hit.text for hit in response.hits], max(0, room), around)
     pairs = zip(response.hits, texts, strict=True)

@@ -84,7 +84,7 @@ def _literal_code(match: re.Match[str]) -> str:
     code = match[2]
     if code is None:
         return match[0]
-    # One blank beside a backtick only keeps the two apart.
+    # One blank next to a backtick only keeps the two apart.
     padded = code.startswith(" ") and code.endswith(" ") and code.strip()
     return (code[1:-1] if padded else code).translate(_HIDE)
 

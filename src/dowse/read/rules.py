@@ -113,7 +113,7 @@ class Gate:
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether a real path is this real folder or lies below it."""
+    """Whether a real path is this real folder or is below it."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 

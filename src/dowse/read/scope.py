@@ -29,7 +29,7 @@ def wanted_below(root: Root, within: Sequence[Path]) -> Wanted:
 
 
 def concerns(path: Path, roots: Sequence[Root]) -> bool:
-    """Whether a path lies in one of the roots, or above one."""
+    """Whether a path is in one of the roots, or above one."""
     return any(root.relative(path) is not None or _covers(path, root) for root in roots)
 
 

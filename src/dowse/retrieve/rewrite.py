@@ -32,8 +32,8 @@ _EDGES = ".:!?'’\"“”„«»「」『』`"
 
 def rewrite(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     """The query with what its prefixes, unknown words and unheld phrases mean in this index."""
-    mended = _mend(_complete(query, reading, analyzer), reading, analyzer)
-    return _without_lost_phrases(mended, reading)
+    corrected = _correct(_complete(query, reading, analyzer), reading, analyzer)
+    return _without_lost_phrases(corrected, reading)
 
 
 # ── Prefixes ─────────────────────────────────────────────────────────────────
@@ -73,7 +73,7 @@ class _Word(NamedTuple):
     term: str
 
 
-def _mend(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+def _correct(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     if not query.terms:
         return query
     frequencies = reading.keyword.frequencies("body", query.terms)
@@ -115,7 +115,7 @@ def _instead(word: str, all_lost: bool, reading: Reading) -> list[str]:
 
 
 def _misspelt(word: str, all_lost: bool, reading: Reading) -> list[str]:
-    # Beside other words that do find something, a wrong guess ("vast" for "last") costs more than
+    # Next to other words that do find something, a wrong guess ("vast" for "last") costs more than
     # none. The first letter of a word is seldom the wrong one.
     if not all_lost and len(word) < _LEAST_MISSPELT:
         return []

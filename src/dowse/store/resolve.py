@@ -82,7 +82,7 @@ def _matches(source: str, link: Link, named: Sequence[Name]) -> Iterable[list[Na
 
 
 def _paths(source: str, link: Link) -> Iterator[str]:
-    """The paths that a target can mean, best first: beside the source, then from the root.
+    """The paths that a target can mean, best first: next to the source, then from the root.
 
     A site's address may begin with folders that are not in the project: `/docs/a/b` means `a/b`
     where the project is the folder `docs`.

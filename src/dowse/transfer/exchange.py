@@ -21,7 +21,7 @@ _FORMER = "former-"  # before the name of a project that was moved aside
 def put_in_place(folder: Path, former: Path, indexes: IndexPlaces) -> None:
     """Exchanges a folder with that of a project; raises `Locked` while another writes to its index.
 
-    Whoever reads the former index goes on with it, and finds the new one next time.
+    A reader of the former index goes on with it, and finds the new one next time.
     """
     with indexes.undisturbed(former):
         if not _exchange(folder, former):

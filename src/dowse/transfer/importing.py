@@ -1,4 +1,4 @@
-"""A file → a project, made beside the others and moved among them once it is whole."""
+"""A file → a project, made in a folder of its own and moved to the others once it is whole."""
 
 from __future__ import annotations
 

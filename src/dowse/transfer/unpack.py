@@ -1,4 +1,4 @@
-"""An export → an index: documents are read and cut anew, vectors found by the text they are of.
+"""An export → an index: documents are read and cut again, vectors are found by their text.
 
 So nothing that a file claims about its chunks has to be believed, and an export of a version of
 dowse that cut differently still brings the vectors of all that stayed the same.

@@ -1,4 +1,4 @@
-"""A model folder → how the model is used, from the files that its makers put beside the weights."""
+"""A model folder → how the model is used, from the files next to its weights."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _pooling_path(folder: Path) -> str:
     for module in _modules(folder):
         kind = str(module.get("type", "")).rpartition(".")[2]
         if kind == "Pooling":
-            path = Path(str(module.get("path", path))).name  # beside the model, never elsewhere
+            path = Path(str(module.get("path", path))).name  # next to the model, never elsewhere
         elif kind not in {"Transformer", "Normalize"}:
             raise EmbedError(
                 f"dowse does not know the module {kind!r} of {folder.name}.",

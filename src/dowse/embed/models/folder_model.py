@@ -1,4 +1,4 @@
-"""A model in a folder of the user's: read where it lies, and never written to."""
+"""A model in a folder of the user's: it is read in place and never written to."""
 
 from __future__ import annotations
 

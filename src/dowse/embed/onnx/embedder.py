@@ -49,7 +49,7 @@ class _Job:
 class OnnxEmbedder:
     """Embeds with a local model; weights are loaded on first use, once for all threads.
 
-    A text's vector is equal to the bit whatever stands beside it.
+    A text's vector is equal to the bit whatever is embedded with it.
     """
 
     def __init__(self, model: LocalModel, options: EmbedOptions) -> None:

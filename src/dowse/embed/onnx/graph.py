@@ -80,7 +80,7 @@ class GraphWriter:
         return self.node("DynamicQuantizeMatMul", inputs, domain=MICROSOFT)
 
     def lookup(self, name: str, table: Array, ids: str) -> str:
-        """The rows of a table that the ids name; half precision is plenty beside int8 products."""
+        """The rows of a table that the ids name; half precision is plenty next to int8 products."""
         if self._precision == "fp32":
             return self.node("Gather", [self.constant(name, table), ids])
         rows = self.node("Gather", [self.constant(name, table.astype(np.float16)), ids])

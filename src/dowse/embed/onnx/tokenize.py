@@ -8,7 +8,7 @@ from typing import Any
 from dowse.endpoints import encodable
 from dowse.errors import EmbedError
 
-# Real text has 1 to 10 characters per token. What lies beyond this many could only be reached
+# Real text has 1 to 10 characters per token. What is beyond this many could only be reached
 # through runs of blanks or words that the model does not know, and reading it all takes seconds.
 _CHARACTERS_PER_TOKEN = 64
 

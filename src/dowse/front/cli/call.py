@@ -94,7 +94,7 @@ class Call:
         name_command(f"dowse {command}")
 
     def takes_long(self) -> None:
-        """Says that the rest of the call may take longer than whoever runs it for others waits."""
+        """Says that the rest of the call may take longer than a server waits."""
 
     def answer(self, shape: object, draw: Callable[[int | None], Iterable[Text]]) -> None:
         """Gives the result: as one JSON document, or drawn for people."""
@@ -120,13 +120,13 @@ class Call:
         self.out.flush()
 
     def show_aside(self, draw: Callable[[int | None], Iterable[Text]]) -> None:
-        """Draws something beside the result, unless the user wants quiet."""
+        """Draws something on stderr, unless the user wants quiet."""
         if not self.quiet:
             self.out.flush()
             self.aside.show(draw(self.aside.width))
 
     def remark(self, *sentences: str) -> None:
-        """Says something beside the result, unless the user wants quiet."""
+        """Says something on stderr, unless the user wants quiet."""
         from dowse.front.cli.draw.text import folded, line  # noqa: PLC0415  --help does not need it
 
         if not self.quiet:

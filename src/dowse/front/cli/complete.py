@@ -23,10 +23,3 @@ def setting_names(_: click.Context, __: click.Parameter, incomplete: str) -> lis
     from dowse.settings import known_settings  # noqa: PLC0415  --help does not need it
 
     return [name for name in known_settings() if name.startswith(incomplete)]
-
-
-def search_changes(context: click.Context, one: click.Parameter, incomplete: str) -> list[str]:
-    """Names of the settings that one search may change, ready for their value."""
-    from dowse.settings import is_of_a_search  # noqa: PLC0415  as above
-
-    return [f"{name}=" for name in setting_names(context, one, incomplete) if is_of_a_search(name)]

@@ -18,7 +18,7 @@ FORMATS = ("text", "json", "jsonl", "md", "files")
 """For people, for programs (one document, or one line per result), for models, for pipes."""
 
 CARRY_NOTICES = frozenset({"json", "md"})
-"""The forms that hold what else is to be said, so that it need not be said beside them."""
+"""The forms that include notices, so that stderr need not show them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,5 +40,5 @@ def main() -> NoReturn:
     """The console script."""
     code = run(sys.argv[1:])
     if code == INTERRUPTED:
-        os._exit(code)  # whoever presses Ctrl-C does not want to wait for threads at work
+        os._exit(code)  # after Ctrl-C nobody wants to wait for threads
     sys.exit(code)

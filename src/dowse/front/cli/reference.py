@@ -84,6 +84,8 @@ def _command(parent: click.Context, name: str) -> Iterator[str]:
     own = [one for one in command.params if one.expose_value]
     if any(isinstance(one, click.Option) for one in own):
         yield _table(_option_rows(own, context))
+    if older := [_code(one.opts[0]) for one in own if getattr(one, "hidden", False)]:
+        yield f"Older names that still work: {', '.join(older)}."
     yield from _examples(command.epilog or "")
     if isinstance(command, Command) and command.shape is not None:
         yield "With `--json`:"
@@ -259,7 +261,7 @@ name = "handbook"
 roots = ["docs", "notes"]
 ```
 
-Whoever can change the documents can change their `dowse.toml`.
+People who can change the documents can change their `dowse.toml`.
 These parts of it count only after `dowse project trust`, and only until the file changes:
 
 - folders outside its own;

@@ -11,8 +11,8 @@ from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.outputs import PROJECT, Json
-from dowse.front.mcp.parameters import Arguments
 from dowse.front.mcp.replies import Reply, pick
+from dowse.parameters import Arguments
 from dowse.projects import Project
 from dowse.records.project import ProjectShape, StatusShape
 from dowse.service import Job

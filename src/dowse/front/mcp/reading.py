@@ -10,11 +10,11 @@ from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.outputs import NEIGHBOUR, PASSAGE, Json
-from dowse.front.mcp.parameters import Arguments
 from dowse.front.mcp.quoting import addressed, callable_name, link_to, quoted
 from dowse.front.mcp.replies import QUOTED, Link, Reply, coded, fenced, pick
 from dowse.front.mcp.uris import SCHEME, parse_uri
 from dowse.front.mcp.visible import visible_line
+from dowse.parameters import Arguments
 from dowse.present import fit
 from dowse.records.links import NeighbourShape, RelatedShape
 from dowse.records.project import PassageShape
@@ -155,7 +155,7 @@ def related_documents(desk: Desk, arguments: Arguments) -> Reply:
     project, reference = _parsed(arguments["reference"], arguments)
     with desk.engine(project) as engine:
         try:
-            related = engine.related(reference, arguments.get("limit", 10))
+            related = engine.related(reference, arguments["n"])
         except NotFound as error:
             raise _findable(error) from error
         shape = RelatedShape.of(related, engine)

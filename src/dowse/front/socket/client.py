@@ -89,7 +89,7 @@ def socket_path(where: Locations) -> Path | None:
 
 
 def _is_own_socket(path: Path) -> bool:
-    """Whether a socket lies there that this user has made, and nobody else."""
+    """Whether there is a socket that this user has made, and nobody else."""
     try:
         status = path.lstat()
     except OSError:

@@ -60,7 +60,7 @@ class LineServer:
         else:
             try:
                 self._listen(path)
-            except OSError as error:  # what is no socket is not removed, whoever has put it there
+            except OSError as error:  # what is no socket is not removed
                 self.why_not = f"{path} cannot be made: {error.strerror}"
         return self
 
@@ -120,7 +120,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
                 self._path.unlink()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Says nothing: whoever went away has run the line himself."""
+        """Says nothing: a client that has gone runs its line by itself."""
 
 
 class _Handler(socketserver.StreamRequestHandler):

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from anyio import CancelScope, CapacityLimiter, create_task_group, to_thread
 from anyio.lowlevel import RunVar
-from msgspec import UNSET, Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response as HttpResponse
@@ -23,15 +22,12 @@ from dowse.flow.why import why
 from dowse.front.web.answers import answer
 from dowse.front.web.observing import AliveShape, ReadyShape, readiness
 from dowse.front.web.parameters import (
-    DocumentParameters,
-    ExplainParameters,
-    Malformed,
-    NoParameters,
-    ProjectParameters,
-    RelatedParameters,
-    SearchParameters,
+    DOCUMENT,
+    PROJECT,
+    RELATED,
     from_address,
     from_json,
+    searching,
 )
 from dowse.front.web.records import (
     DocumentPageShape,
@@ -42,10 +38,12 @@ from dowse.front.web.records import (
     SwitchesShape,
 )
 from dowse.front.web.watching import Watchers
-from dowse.present import tokens_of_texts, within_budget
+from dowse.parameters import Arguments, Malformed, Parameter
+from dowse.present import within_texts
 from dowse.records.links import GraphShape, RelatedShape
 from dowse.records.project import ProjectShape, StatusShape
 from dowse.records.search import ExplanationShape, ResponseShape
+from dowse.request import SearchRequest
 from dowse.service import Service
 from dowse.types import Response, Trace
 from dowse.wanted import until_given_up
@@ -67,9 +65,9 @@ class Shared:
     watchers: Watchers
 
     @contextmanager
-    def engine(self, asked: ProjectParameters) -> Iterator[Engine]:
+    def engine(self, asked: Arguments) -> Iterator[Engine]:
         """The engine of the project that a request means; its index is opened once."""
-        engine = self.service.engine(named(asked))
+        engine = self.service.engine(asked.get("project"))
         with engine.hold():
             yield engine
 
@@ -80,10 +78,10 @@ class Route:
 
     method: Literal["GET", "POST"]
     path: str  # below `root`
-    takes: type[Struct]
+    takes: tuple[Parameter, ...]
     gives: type
     summary: str
-    run: Callable[[Shared, Any], object]
+    run: Callable[[Shared, Arguments], object]
     body: bool = False  # the parameters come as JSON, not in the address
     status: int = 200  # when all went well
     root: str = ROOT
@@ -101,52 +99,49 @@ class Route:
         return self.unready if is_unready and self.unready else self.status
 
 
-def named(asked: ProjectParameters) -> str | None:
-    """The name of the project that a request says, if it says one."""
-    return None if asked.project is UNSET else asked.project
+def _search(shared: Shared, asked: Arguments) -> ResponseShape:
+    return _found(shared, asked, lambda engine: engine.search)
 
 
-def _search(shared: Shared, asked: SearchParameters) -> ResponseShape:
+def _answer(shared: Shared, asked: Arguments) -> ResponseShape:
+    return _found(shared, asked, lambda engine: engine.answer)
+
+
+def _found(
+    shared: Shared, asked: Arguments, call: Callable[[Engine], Callable[..., Response]]
+) -> ResponseShape:
+    request = SearchRequest.made_of(asked)
     with shared.engine(asked) as engine:
-        found = engine.search(asked.q, filters=asked.filters, changes=asked.changes)
+        found = call(engine)(request.query, filters=request.filters, changes=request.changes)
         shared.service.metrics.searched(engine.project.name, found.seconds)
-        return ResponseShape.of(_as_asked(found, asked), engine)
+        found = within_texts(found, request.max_tokens)
+        return ResponseShape.of(found if asked["explain"] else _untraced(found), engine)
 
 
-def _answer(shared: Shared, asked: SearchParameters) -> ResponseShape:
-    with shared.engine(asked) as engine:
-        found = engine.answer(asked.q, filters=asked.filters, changes=asked.changes)
-        shared.service.metrics.searched(engine.project.name, found.seconds)
-        return ResponseShape.of(_as_asked(found, asked), engine)
-
-
-def _as_asked(found: Response, asked: SearchParameters) -> Response:
-    if asked.max_tokens is not UNSET:
-        found = within_budget(found, asked.max_tokens, tokens_of_texts)
-    if asked.explain:
-        return found
+def _untraced(found: Response) -> Response:
     hits = tuple(replace(hit, trace=_UNTRACED) for hit in found.hits)
     nearest = tuple(replace(hit, trace=_UNTRACED) for hit in found.nearest)
     return replace(found, hits=hits, nearest=nearest)
 
 
-def _explain(shared: Shared, asked: ExplainParameters) -> ExplanationShape:
+def _explain(shared: Shared, asked: Arguments) -> ExplanationShape:
+    request = SearchRequest.made_of(asked)
     with shared.engine(asked) as engine:
         explanation = engine.explain(
-            asked.q, asked.reference, filters=asked.filters, changes=asked.changes
+            request.query, asked["reference"], filters=request.filters, changes=request.changes
         )
         return ExplanationShape.of(explanation, why(explanation), engine)
 
 
-def _related(shared: Shared, asked: RelatedParameters) -> RelatedShape:
+def _related(shared: Shared, asked: Arguments) -> RelatedShape:
     with shared.engine(asked) as engine:
-        return RelatedShape.of(engine.related(asked.reference, asked.n), engine)
+        return RelatedShape.of(engine.related(asked["reference"], asked["n"]), engine)
 
 
-def _document(shared: Shared, asked: DocumentParameters) -> DocumentPageShape:
+def _document(shared: Shared, asked: Arguments) -> DocumentPageShape:
     with shared.engine(asked) as engine:
-        meant = engine.get(asked.reference)
-        shown = engine.get(meant.document) if asked.whole else meant
+        meant = engine.get(asked["reference"])
+        shown = engine.get(meant.document) if asked["whole"] else meant
         return DocumentPageShape(
             project=engine.project.name,
             document=meant.document,
@@ -157,7 +152,7 @@ def _document(shared: Shared, asked: DocumentParameters) -> DocumentPageShape:
             total_lines=meant.total_lines,
             text=shown.text,
             html=_rendered(engine, shown.document, shown.text, shown.first_line)
-            if asked.format == "html"
+            if asked["format"] == "html"
             else None,
         )
 
@@ -169,12 +164,12 @@ def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
     return render(text, engine.project.name, targets, first_line)
 
 
-def _graph(shared: Shared, asked: ProjectParameters) -> GraphShape:
+def _graph(shared: Shared, asked: Arguments) -> GraphShape:
     with shared.engine(asked) as engine:
         return GraphShape.of(engine.graph(), engine.project.name)
 
 
-def _projects(shared: Shared, _: NoParameters) -> PageProjectsShape:
+def _projects(shared: Shared, _: Arguments) -> PageProjectsShape:
     projects = tuple(ProjectShape.of(one) for one in shared.service.projects())
     try:
         current: str | None = shared.service.project().name
@@ -183,7 +178,7 @@ def _projects(shared: Shared, _: NoParameters) -> PageProjectsShape:
     return PageProjectsShape(projects, current)
 
 
-def _status(shared: Shared, asked: ProjectParameters) -> ServerStatusShape:
+def _status(shared: Shared, asked: Arguments) -> ServerStatusShape:
     with shared.engine(asked) as engine:
         name = engine.project.name
         job = shared.service.job(name)
@@ -194,44 +189,44 @@ def _status(shared: Shared, asked: ProjectParameters) -> ServerStatusShape:
         )
 
 
-def _index(shared: Shared, asked: ProjectParameters) -> JobShape:
-    project = shared.service.project(named(asked))
+def _index(shared: Shared, asked: Arguments) -> JobShape:
+    project = shared.service.project(asked.get("project"))
     return JobShape.of(shared.service.index(project), project)
 
 
-def _settings(shared: Shared, asked: ProjectParameters) -> SwitchesShape:
-    engine, chosen = shared.service.open(shared.service.project(named(asked)))
+def _settings(shared: Shared, asked: Arguments) -> SwitchesShape:
+    engine, chosen = shared.service.open(shared.service.project(asked.get("project")))
     return SwitchesShape.of(engine, chosen)
 
 
-def _alive(_: Shared, __: NoParameters) -> AliveShape:
+def _alive(_: Shared, __: Arguments) -> AliveShape:
     return AliveShape("ok")
 
 
-def _ready(shared: Shared, _: NoParameters) -> ReadyShape:
+def _ready(shared: Shared, _: Arguments) -> ReadyShape:
     return readiness(shared.service)
 
 
-def _health(_: Shared, __: NoParameters) -> HealthShape:
+def _health(_: Shared, __: Arguments) -> HealthShape:
     return HealthShape("ok", __version__)
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/search", SearchParameters, ResponseShape, "Search.", _search),
+    Route("GET", "/search", searching("search"), ResponseShape, "Search.", _search),
     Route(
         "POST",
         "/search",
-        SearchParameters,
+        searching("search"),
         ResponseShape,
         "Search, with the parameters as JSON.",
         _search,
         body=True,
     ),
-    Route("GET", "/answer", SearchParameters, ResponseShape, "Answer a question.", _answer),
+    Route("GET", "/answer", searching("answer"), ResponseShape, "Answer a question.", _answer),
     Route(
         "GET",
         "/explain",
-        ExplainParameters,
+        searching("explain"),
         ExplanationShape,
         "Say why a document is, or is not, among the results.",
         _explain,
@@ -239,7 +234,7 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "GET",
         "/related",
-        RelatedParameters,
+        RELATED,
         RelatedShape,
         "Documents related to a document.",
         _related,
@@ -247,17 +242,17 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "GET",
         "/document",
-        DocumentParameters,
+        DOCUMENT,
         DocumentPageShape,
         "A document, or lines of it.",
         _document,
     ),
-    Route("GET", "/graph", ProjectParameters, GraphShape, "All documents and links.", _graph),
-    Route("GET", "/projects", NoParameters, PageProjectsShape, "All projects.", _projects),
+    Route("GET", "/graph", (PROJECT,), GraphShape, "All documents and links.", _graph),
+    Route("GET", "/projects", (), PageProjectsShape, "All projects.", _projects),
     Route(
         "GET",
         "/status",
-        ProjectParameters,
+        (PROJECT,),
         ServerStatusShape,
         "What the index holds, and whether it is up to date.",
         _status,
@@ -265,7 +260,7 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "POST",
         "/index",
-        ProjectParameters,
+        (PROJECT,),
         JobShape,
         "Update the index in the background.",
         _index,
@@ -274,16 +269,16 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "GET",
         "/settings",
-        ProjectParameters,
+        (PROJECT,),
         SwitchesShape,
         "The settings that one search may change.",
         _settings,
     ),
-    Route("GET", "/healthz", NoParameters, HealthShape, "Whether the server runs.", _health),
+    Route("GET", "/healthz", (), HealthShape, "Whether the server runs.", _health),
     Route(
         "GET",
         "/health",
-        NoParameters,
+        (),
         AliveShape,
         "Whether the process answers.",
         _alive,
@@ -293,7 +288,7 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "GET",
         "/ready",
-        NoParameters,
+        (),
         ReadyShape,
         "Whether every project can be searched.",
         _ready,
@@ -362,7 +357,7 @@ async def _cancel_when_left(request: Request, work: CancelScope) -> None:
     work.cancel()
 
 
-async def _asked(route: Route, request: Request) -> Struct:
+async def _asked(route: Route, request: Request) -> Arguments:
     given = request.query_params.multi_items()
     body = await request.body()
     if not route.body:

@@ -38,7 +38,7 @@ class _Watcher:
 
 
 class Watchers:
-    """Keeps the index of every project level with its folder."""
+    """Updates the index of every project while its folder changes."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

@@ -34,7 +34,7 @@ class ReplicaManifest:
 
     index: str  # the identity of the index that it replicates
     generation: int  # the last batch it has taken
-    folder: str  # where its files lie, beside the manifest
+    folder: str  # where its files are, next to the manifest
     files: Mapping[str, FileSum] = field(default_factory=dict)
     detail: Mapping[str, int] = field(default_factory=dict)  # what the replica itself needs
     generation_id: str = ""  # tells that batch from another one of the same number

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from dowse.errors import Damaged, Locked
@@ -30,7 +31,7 @@ from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.replica import OpenVectors, Replica
 from dowse.store.embedded.replicas import Indexes, Replicas
 from dowse.store.embedded.sqlite.catalogue import SqliteCatalogue
-from dowse.store.embedded.sqlite.conditions import SqliteConditions
+from dowse.store.embedded.sqlite.conditions import matching
 from dowse.store.embedded.sqlite.database import Connections
 from dowse.store.embedded.sqlite.links import SqliteLinks
 from dowse.store.embedded.sqlite.statements import Statements
@@ -89,7 +90,7 @@ class EmbeddedStore:
                 SqliteTextVectors(sql),
                 indexes.keyword,
                 indexes.vectors,
-                SqliteConditions(sql, indexes.keyword.phrase, indexes.owners).matching,
+                partial(matching, sql, indexes.keyword.phrase, indexes.owners),
             )
 
     @contextmanager

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from dowse.errors import Locked
-from dowse.ports import Analyzer, Reading
+from dowse.ports import Analyzer, Catalogue, Links, Reading, TextVectors, Vocabulary
 from dowse.store.memory.generation import Generation, State
 from dowse.store.memory.records import (
     MemoryCatalogue,
@@ -29,10 +29,10 @@ class MemoryWriting:
     def __init__(self, store: MemoryStore, analyzer: Analyzer) -> None:
         self._store = store
         self._newest = Generation(store.state, analyzer)
-        self.catalogue = MemoryCatalogue(self._newest)
-        self.links = MemoryLinks(self._newest)
-        self.vocabulary = MemoryVocabulary(self._newest)
-        self.text_vectors = MemoryTextVectors(self._newest)
+        self.catalogue: Catalogue = MemoryCatalogue(self._newest)
+        self.links: Links = MemoryLinks(self._newest)
+        self.vocabulary: Vocabulary = MemoryVocabulary(self._newest)
+        self.text_vectors: TextVectors = MemoryTextVectors(self._newest)
 
     def start(self, stamp: Stamp) -> None:
         """Empties the index and stamps it; known vectors are kept."""

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import click
 from rich.text import Text
 
-from dowse.front.cli.asking import Asking, takes_query
+from dowse.front.cli.asking import takes_query
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.hits import draw_titles
 from dowse.front.cli.draw.nothing_found import say_nothing_found
 from dowse.front.cli.draw.text import folded, line
+from dowse.present import OF_THE_WRITER, within_texts
 from dowse.records.search import ResponseShape
+from dowse.request import SearchRequest
 from dowse.types import Answer, Response
 
 _EXAMPLES = """\
@@ -23,25 +25,23 @@ Examples:
   dowse answer --set answer.sentences=5 "why do the masts carry no SIM card"
 """
 
-_SECTION = "answer."
-
 
 @click.command(cls=Command, shape=ResponseShape, epilog=_EXAMPLES)
-@takes_query
+@takes_query("answer")
 @pass_call
-def command(call: Call, asking: Asking) -> None:
+def command(call: Call, asked: SearchRequest) -> None:
     """Answer a question from the documents, with its sources.
 
     The answer is made of the documents' own sentences, each with the number of its source; with
     answer.endpoint_url set, a language model writes it from the results.
     """
-    query, filters, changes = asking.text, asking.filters, asking.changes
-    own = {name: value for name, value in changes.items() if name.startswith(_SECTION)}
-    others = {name: value for name, value in changes.items() if name not in own}
-    with call.progress() as announce, call.open(own, announce) as engine:
+    writer = {name: asked.changes[name] for name in OF_THE_WRITER & asked.changes.keys()}
+    others = {name: value for name, value in asked.changes.items() if name not in writer}
+    with call.progress() as announce, call.open(writer, announce) as engine:
         if engine.settings.answer.endpoint_url:
             call.takes_long()
-        response = engine.answer(query, filters=filters, changes=others)
+        found = engine.answer(asked.query, filters=asked.filters, changes=others)
+        response = within_texts(found, asked.max_tokens)
         shape = ResponseShape.of(response, engine) if call.json else None
     answer = response.answer
     call.answer(shape, lambda width: _draw(answer, response, width) if answer else ())

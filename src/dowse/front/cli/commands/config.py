@@ -31,7 +31,7 @@ Examples:
   dowse config unset search.top_n
 
 The settings are explained in docs/settings.md. From weakest to strongest: defaults, your
-config.toml, a dowse.toml beside the documents, the project's own, DOWSE_SECTION_NAME in the
+config.toml, a dowse.toml next to the documents, the project's own, DOWSE_SECTION_NAME in the
 environment, options of the command.
 """
 
@@ -128,7 +128,7 @@ def _say_what_to_rebuild(call: Call, project: Project) -> None:
     try:
         with call.workspace.open(project) as engine:
             needed = engine.mismatches()
-    except DowseError as error:  # the setting is changed; what else is wrong is told beside it
+    except DowseError as error:  # the setting is changed; other problems go to stderr
         call.remark(str(error))
         return
     if needed:

@@ -9,12 +9,13 @@ from rich.text import Text
 
 from dowse.flow import Explanation, Fate
 from dowse.flow.why import lines_of, why
-from dowse.front.cli.asking import Asking, takes_query
+from dowse.front.cli.asking import takes_query
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.complete import document_ids
 from dowse.front.cli.draw.text import folded, line
 from dowse.front.cli.draw.trace import draw_trace
 from dowse.records.search import ExplanationShape
+from dowse.request import SearchRequest
 from dowse.text.amounts import counted
 from dowse.types import header_line
 
@@ -31,9 +32,10 @@ Examples:
 
 
 @click.command(cls=Command, shape=ExplanationShape, epilog=_EXAMPLES)
-@takes_query
+@takes_query("explain")
 @click.option(
     "--doc",
+    "--reference",
     "reference",
     required=True,
     metavar="DOC",
@@ -42,16 +44,19 @@ Examples:
 )
 @click.option("--all", "everything", is_flag=True, help="Show all of its chunks, not only 5.")
 @pass_call
-def command(call: Call, asking: Asking, reference: str, everything: bool) -> None:
+def command(call: Call, asked: SearchRequest, reference: str, everything: bool) -> None:
     """Say why a document is, or is not, among the results.
 
     The same options as in `dowse search` give the same search. The output shows the rank of the
     document in each strategy, and the stage that dropped it.
     """
-    query, filters, changes = asking.text, asking.filters, asking.changes
     with call.progress() as announce, call.open(announce=announce) as engine:
         explanation = engine.explain(
-            query, reference, filters=filters, changes=changes, here=call.here
+            asked.query,
+            reference,
+            filters=asked.filters,
+            changes=asked.changes,
+            here=call.here,
         )
         shape = ExplanationShape.of(explanation, why(explanation), engine)
     shown = len(explanation.fates) if everything else _BEST

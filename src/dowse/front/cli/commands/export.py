@@ -49,7 +49,7 @@ class ExportShape:
 def command(call: Call, file: Path, force: bool) -> None:
     """Write a project into one file: texts, chunks and vectors.
 
-    Whoever imports it needs neither the documents nor the model. The file holds the whole text of
+    An import needs neither the documents nor the model. The file holds the whole text of
     the documents, but no settings beyond how they were cut, and no paths of this machine.
     """
     with call.progress() as announce:

@@ -82,7 +82,7 @@ def _serve(call: Call, *, compat: bool) -> None:
 
     serve_stdio(open_service, names, pinned=pinned, compat=compat)
     sys.stderr.flush()
-    # Whoever closes stdin does not want to wait for threads at work; an index survives that.
+    # After stdin is closed nobody wants to wait for threads; an index survives that.
     os._exit(0)
 
 

@@ -137,7 +137,7 @@ def restore_project(call: Call, name: str, paths: tuple[Path, ...]) -> None:
 def trust(call: Call, path: Path | None, revoke: bool, yes: bool) -> None:
     """Agree to what a dowse.toml asks for.
 
-    A dowse.toml lies with the documents, and whoever can change them can change it. What it says
+    A dowse.toml is among the documents, and people who can change them can change it. What it says
     about other folders, models and endpoints counts only with your consent, and only until the file
     changes. PATH is the file or a folder below it; by default the current one.
     """

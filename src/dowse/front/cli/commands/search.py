@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from dowse.errors import UsageError
-from dowse.front.cli.asking import Asking, takes_query
+from dowse.front.cli.asking import takes_query
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.nothing_found import say_nothing_found
 from dowse.front.cli.formats import CARRY_NOTICES, FORMATS, Form
 from dowse.present import within_budget
 from dowse.records.search import ResponseShape
+from dowse.request import SearchRequest
 
 _NOTHING_FOUND = 1
 
@@ -30,7 +31,7 @@ Examples:
 
 
 @click.command(cls=Command, shape=ResponseShape, epilog=_EXAMPLES)
-@takes_query
+@takes_query("search")
 @click.option(
     "--format",
     "form",
@@ -39,13 +40,6 @@ Examples:
     " only the paths of the files.",
 )
 @click.option("--full", is_flag=True, help="Show whole passages in text, not only snippets.")
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Fit what is printed, or the passages in JSON, into a token budget: whole passages, best"
-    " first, the last one cut.",
-)
 @click.option("--explain", is_flag=True, help="Show how each result got its rank.")
 @click.option("--fail-on-empty", is_flag=True, help="Exit with 1 when nothing is found.")
 @click.option(
@@ -56,11 +50,10 @@ Examples:
 @pass_call
 def command(
     call: Call,
-    asking: Asking,
+    asked: SearchRequest,
     *,
     form: str | None,
     full: bool,
-    max_tokens: int | None,
     explain: bool,
     fail_on_empty: bool,
     no_server: bool,  # noqa: ARG001  it is looked at before anything is loaded: see remote.py
@@ -74,12 +67,12 @@ def command(
     for all words that begin so, and tag:x, title:x, path:x, author:x and category:x must hold.
     """
     name = call.choose_format(form) or "text"
+    max_tokens = asked.max_tokens
     if max_tokens and name == "files":
         raise UsageError("--max-tokens cuts texts, and --format files prints none.", "Use one.")
     printed = Form(name, full or max_tokens is not None, explain)
-    query, filters, changes = asking.text, asking.filters, asking.changes
     with call.progress() as announce, call.open(announce=announce) as engine:
-        found = engine.search(query, filters=filters, changes=changes)
+        found = engine.search(asked.query, filters=asked.filters, changes=asked.changes)
     shown = within_budget(found, max_tokens, printed.tokens) if max_tokens else found
     printed.show(call, shown, engine)
     if not found.hits and name != "md":

@@ -11,7 +11,7 @@ from dowse.types import Response
 def say_nothing_found(call: Call, response: Response, *, in_full: bool) -> None:
     """Says that nothing was found, and why where that is known; `in_full` shows what was near."""
     kept_out = [
-        f"{condition} kept out {counted(count, 'passage')} that would else be found."
+        f"{condition} excluded {counted(count, 'passage')} that would otherwise match."
         for condition, count in response.removed.items()
         if count
     ]

@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dowse.ports import KeywordField
 from dowse.store.embedded.sqlite.statements import Statements
 from dowse.text.fold import fold
 from dowse.types import Condition, Keys
 
-Statement = tuple[str, tuple[object, ...]]
-"""A statement and the values bound to it."""
+Statement = tuple[str, *tuple[object, ...]]
+"""A statement, then the values bound to it."""
 
 Phrase = Callable[[KeywordField, Sequence[str]], Keys]
 """Finds the chunks in which some terms follow each other."""
@@ -42,56 +41,46 @@ class Owners:
         return self._loaded
 
 
-class SqliteConditions:
-    """Finds the chunks of one generation for which conditions hold."""
-
-    def __init__(self, sql: Statements, phrase: Phrase, owners: Owners) -> None:
-        self._sql = sql
-        self._phrase = phrase
-        self._owners = owners
-
-    def matching(self, conditions: Sequence[Condition]) -> Keys:
-        """The chunks for which every condition holds."""
-        keys, owners = self._owners.get(lambda: self._sql.rows("SELECT key, document FROM chunks"))
-        kept = np.ones(len(keys), dtype=bool)
-        for condition in conditions:
-            kept &= self._meets(condition, keys, owners) != condition.negated
-        return keys[kept]
-
-    def _meets(self, condition: Condition, keys: Keys, owners: Keys) -> NDArray[np.bool_]:
-        """For which of some chunks a condition holds, negation aside."""
+def matching(
+    sql: Statements, phrase: Phrase, owners: Owners, conditions: Sequence[Condition]
+) -> Keys:
+    """The chunks of one generation for which every condition holds."""
+    keys, documents = owners.get(lambda: sql.rows("SELECT key, document FROM chunks"))
+    kept = np.ones(len(keys), dtype=bool)
+    for condition in conditions:
         if condition.kind == "phrase":
-            return np.isin(keys, self._phrase("body", condition.values))
-        if condition.kind == "language":
-            query, values = _chunks_with(condition)
-            return np.isin(keys, self._sql.keys(query, *values))
-        query, values = _documents_with(condition)
-        return np.isin(owners, self._sql.keys(query, *values))
+            met = np.isin(keys, phrase("body", condition.values))
+        elif condition.kind == "language":
+            met = np.isin(keys, sql.keys(*_chunks_with(condition)))
+        else:
+            met = np.isin(documents, sql.keys(*_documents_with(condition)))
+        kept &= met != condition.negated
+    return keys[kept]
 
 
 def _chunks_with(condition: Condition) -> Statement:
     """Lists the chunks that a condition on chunks covers: one on the language of code."""
     values = _folded(condition)
-    return f"SELECT chunk FROM code_blocks WHERE language IN ({_marks(values)})", values
+    return f"SELECT chunk FROM code_blocks WHERE language IN ({_marks(values)})", *values
 
 
 def _documents_with(condition: Condition) -> Statement:
     """Lists the documents that a condition on documents covers."""
     if condition.kind in _DATED:
         sign = _DATED[condition.kind]
-        return f"SELECT key FROM documents WHERE modified {sign} ?", (condition.bound,)
+        return f"SELECT key FROM documents WHERE modified {sign} ?", condition.bound
     kind, values = _BEGINS.get(condition.kind, condition.kind), _folded(condition)
     if condition.kind in _EQUAL:
         meets = f"value IN ({_marks(values)})"
     else:
         place = "= 1" if condition.kind in _BEGINS else "> 0"
         meets = " OR ".join([f"instr(value, ?) {place}"] * len(values)) or "FALSE"
-    return f"SELECT document FROM facets WHERE kind = ? AND ({meets})", (kind, *values)
+    return f"SELECT document FROM facets WHERE kind = ? AND ({meets})", kind, *values
 
 
-def _folded(condition: Condition) -> tuple[str, ...]:
+def _folded(condition: Condition) -> tuple[object, ...]:
     return tuple(fold(value) for value in condition.values)
 
 
-def _marks(values: tuple[str, ...]) -> str:
+def _marks(values: tuple[object, ...]) -> str:
     return ", ".join("?" * len(values))

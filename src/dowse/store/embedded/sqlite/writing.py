@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import get_args
 
-from dowse.ports import Analyzer
+from dowse.ports import Analyzer, Catalogue, Links, TextVectors, Vocabulary
 from dowse.store.embedded.failures import database_errors
 from dowse.store.embedded.replicas import Replicas
 from dowse.store.embedded.sqlite.catalogue import SqliteCatalogue
@@ -42,10 +42,10 @@ class SqliteWriting:
         self._analyzer = analyzer
         self._replicas = replicas
         self._sql = Statements(connection, database)
-        self.catalogue = SqliteCatalogue(self._sql)
-        self.links = SqliteLinks(self._sql)
-        self.vocabulary = SqliteVocabulary(self._sql)
-        self.text_vectors = SqliteTextVectors(self._sql)
+        self.catalogue: Catalogue = SqliteCatalogue(self._sql)
+        self.links: Links = SqliteLinks(self._sql)
+        self.vocabulary: Vocabulary = SqliteVocabulary(self._sql)
+        self.text_vectors: TextVectors = SqliteTextVectors(self._sql)
         with database_errors(database):
             upgrade(connection)
         replicas.catch_up(Truth(connection), repair=True)

@@ -129,6 +129,6 @@ class VectorIndex:
 def _top(values: NDArray[Any], count: int, slack: float = 0) -> NDArray[np.intp]:
     if count >= len(values):
         return np.arange(len(values))
-    # Everything level with the last one that fits is kept, so that ties are broken by key.
+    # Everything equal to the last one that fits is kept, so that ties are broken by key.
     last = np.partition(values, count - 1)[count - 1]
     return np.flatnonzero(values <= last + slack)

@@ -1,0 +1,36 @@
+"""What is missing on a user's machine is skipped; in CI the same is a failure."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Generator
+from typing import TypeVar
+
+import pytest
+
+_Report = TypeVar("_Report", pytest.TestReport, pytest.CollectReport)
+
+_MISSING = re.compile(r"not installed|could not import")
+"""In the reason of a skip: a program or a package that CI has to have."""
+
+
+def _judged(report: _Report) -> _Report:
+    """The report, which is a failure when CI lacks something."""
+    reason = str(report.longrepr)
+    if report.skipped and os.environ.get("CI") and _MISSING.search(reason):
+        report.outcome = "failed"
+        report.longrepr = f"In CI this must not be skipped: {reason}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Judges the tests."""
+    return _judged((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Judges the files, which can be skipped as a whole."""
+    return _judged((yield))
