@@ -35,7 +35,7 @@ from dowse.evaluate import (
     read_collection,
     sample,
 )
-from dowse.evaluate.opening import evaluation_folder
+from dowse.evaluate.bench import evaluation_folder
 from dowse.workspace import Workspace
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"
@@ -180,7 +180,7 @@ def _heading_paths(shown: bool) -> Iterator[None]:
         return
     with (
         mock.patch("dowse.types.documents.embedding_text", lambda _, text: text),
-        mock.patch("dowse.store.embedded.reading.embedding_text", lambda _, text: text),
+        mock.patch("dowse.store.embedded.sqlite.text_vectors.embedding_text", lambda _, text: text),
     ):
         yield
 

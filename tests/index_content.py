@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from dowse.ports import Reading
+from dowse.ports import KeywordField, Reading
 from dowse.types import text_key
 
 
 def content(reading: Reading) -> dict[str, Any]:
     """What an index holds, without what depends on the order in which it was filled."""
-    entries = reading.documents()
-    documents = [reading.document(entry.id) for entry in entries]
+    entries = reading.catalogue.documents()
+    documents = [reading.catalogue.document(entry.id) for entry in entries]
     chunks = {
         (document.entry.id, chunk.id): document.text[chunk.start : chunk.end]
         for document in documents
@@ -20,15 +20,15 @@ def content(reading: Reading) -> dict[str, Any]:
         for chunk in document.chunks
     }
     return {
-        "stamp": reading.stamp(),
+        "stamp": reading.catalogue.stamp(),
         "documents": documents,
-        "files": {name: state.digest for name, state in reading.files().items()},
-        "edges": reading.edges(),
-        "communities": reading.communities(),
-        "counts": reading.counts(),
-        "vocabulary": reading.vocabulary(1_000_000),
-        "unembedded": sorted(reading.unembedded()),
-        "keyword": _found(reading, reading.vocabulary(40), chunks),
+        "files": {name: state.digest for name, state in reading.catalogue.files().items()},
+        "edges": reading.links.all(),
+        "communities": reading.links.communities(),
+        "counts": reading.catalogue.counts(),
+        "vocabulary": reading.vocabulary.most_frequent(1_000_000),
+        "unembedded": sorted(reading.text_vectors.waiting()),
+        "keyword": _found(reading, reading.vocabulary.most_frequent(40), chunks),
         "vectors": _nearest(reading),
     }
 
@@ -38,15 +38,16 @@ def keyword_scores(reading: Reading) -> dict[str, Any]:
 
     To six digits: tantivy adds up single floats in an order that depends on its segments.
     """
-    words = reading.vocabulary(30)
+    words = reading.vocabulary.most_frequent(30)
     queries = [[word] for word in words] + [list(two) for two in pairwise(words)]
     scores = {}
-    for search in (reading.keyword, reading.code):
+    fields: tuple[KeywordField, ...] = ("body", "code")
+    for field in fields:
         for query in queries:
-            found = dict(search(query, 1_000_000))
-            scores[f"{search.__name__} {query}"] = sorted(
+            found = dict(reading.keyword.search(field, query, 1_000_000))
+            scores[f"{field} {query}"] = sorted(
                 (one.document.id, one.chunk.id, f"{found[one.key]:.5g}")
-                for one in reading.chunks(list(found))
+                for one in reading.catalogue.chunks(list(found))
             )
     return scores
 
@@ -57,16 +58,18 @@ def _found(
     """Which chunks each word finds; scores depend on deletions that are not merged yet."""
     found = {}
     for word in words:
-        keys = [key for key, _ in reading.keyword([word], len(chunks) + 1)]
-        found[word] = sorted((one.document.id, one.chunk.id) for one in reading.chunks(keys))
+        keys = [key for key, _ in reading.keyword.search("body", [word], len(chunks) + 1)]
+        found[word] = sorted(
+            (one.document.id, one.chunk.id) for one in reading.catalogue.chunks(keys)
+        )
     return found
 
 
 def _nearest(reading: Reading) -> list[tuple[str, str, float]]:
-    words = reading.vocabulary(1)
-    vector = reading.vectors([text_key(word) for word in words])
+    words = reading.vocabulary.most_frequent(1)
+    vector = reading.text_vectors.known([text_key(word) for word in words])
     if not vector:
         return []
-    scores = dict(reading.nearest(next(iter(vector.values())), 1_000_000))
-    stored = reading.chunks(list(scores))
+    scores = dict(reading.vectors.nearest(next(iter(vector.values())), 1_000_000))
+    stored = reading.catalogue.chunks(list(scores))
     return sorted((one.document.id, one.chunk.id, round(scores[one.key], 4)) for one in stored)

@@ -13,7 +13,7 @@ from dowse.engine import Engine
 from dowse.ports import Embedder
 from dowse.projects import Project
 from dowse.settings import Settings
-from dowse.store.embedded.store import EmbeddedStore
+from dowse.store.embedded.places import EmbeddedPlaces
 from dowse.testing import HashEmbedder
 from dowse.types import silent
 from dowse.wiring import Parts, rerankers
@@ -81,7 +81,7 @@ def open_engine(
     settings = settings or Settings()
     analyzer = TextAnalyzer(settings.keyword)
     project = Project("test", index, (vault,))
-    store = EmbeddedStore(project.index_folder, analyzer)
+    store = EmbeddedPlaces().store(project.folder, analyzer)
     embedder = embedder or HashEmbedder()
     reranker = rerankers(settings.embed, embedder, index / "cache", silent)
     engine = Engine(project, settings, Parts(store, analyzer, embedder, reranker))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dowse.asynchronous import AsyncDowse
-    from dowse.engine import Freshness, Status
+    from dowse.caretaker import Freshness, Status
     from dowse.errors import (
         BadSettings,
         Damaged,
@@ -102,8 +102,8 @@ _HOMES = (
     "dowse.projects",
     "dowse.references",
     "dowse.flow",
+    "dowse.caretaker",
     "dowse.library",
-    "dowse.engine",
     "dowse.asynchronous",
 )
 """Where the names are defined, what loads least first."""

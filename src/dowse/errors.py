@@ -22,7 +22,7 @@ from dowse.masking import hide_secrets
 
 
 class DowseError(Exception):
-    """Something went wrong that the user can understand and mend.
+    """Something went wrong that the user can understand and fix.
 
     Its message never shows the secrets of an address, whatever it is made of.
     """

@@ -153,6 +153,16 @@ def remove_folder(folder: Path) -> None:
     sync_folder(folder.parent)
 
 
+def folder_size(folder: Path) -> int:
+    """The bytes of all files below a folder, as far as they can be seen."""
+    size = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):  # a file may be gone by now
+                size += (Path(parent) / name).stat().st_size
+    return size
+
+
 def sync_tree(folder: Path) -> None:
     """Makes all the files and folders below a folder survive a power cut."""
     for path in (*folder.rglob("*"), folder):
@@ -174,3 +184,9 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def real_path(path: Path) -> Path:
+    """Where a path that was typed leads, whether there is anything or not."""
+    # Unlike pathlib's, these two take a ~name that is nobody's home, and links that go in circles.
+    return Path(os.path.realpath(os.path.expanduser(path)))  # noqa: PTH111

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,16 +11,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
-from dowse.asking import NOTHING
-from dowse.engine import Engine, Status
+from dowse.caretaker import Status
+from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
 from dowse.flow import Explanation, IndexReport, LinkGraph, Related
 from dowse.locations import Locations, locations
 from dowse.ports import Analyzer, Embedder, Reranker, Store
+from dowse.present import within_texts
 from dowse.projects import Project
 from dowse.references import Passage
-from dowse.retrieve import Filters, Mode
-from dowse.settings import SHORT_NAMES
+from dowse.request import NOTHING, OPTIONS, Call, SearchRequest
+from dowse.retrieve import Mode
 from dowse.types import Announce, DocumentEntry, Event, Response, silent
 from dowse.wanted import check_wanted
 from dowse.wiring import Given, OpenStore
@@ -42,33 +42,31 @@ class Opening(TypedDict, total=False):
 
 
 class Asking(TypedDict, total=False):
-    """What can be said about a search beside the query; what is left out, the settings decide."""
+    """The options of a search in addition to the query: the rows of `dowse.request.OPTIONS`.
 
-    n: int  # how many results
-    mode: Mode  # which strategies rank
-    tags: Some  # all of these, or tags below them
-    path: Some  # the document's id begins with one of these
-    category: Some  # one of these
-    author: Some  # one of these is part of an author's name
-    source: Some  # one of these endings of the file's name: md, pdf
-    language: Some  # code in one of these
-    after: str | date  # changed then or later: a date, 2024, 2024-06 or 2024-06-30
-    before: str | date  # changed before
-    preset: str  # a named set of settings
-    min_confidence: float  # drop results below, 0 to 1
-    parents: bool  # whole sections instead of passages
-    rerank: bool  # read the first results once more, together with the query
-    settings: Mapping[str, Any]  # any other setting of a search, by its full name
+    What is left out, or None, the settings decide. A test compares the names with the rows.
+    """
 
-
-_FILTERS = {
-    "tags": "tag",
-    "path": "path",
-    "category": "category",
-    "author": "author",
-    "source": "source",
-    "language": "language",
-}
+    n: int
+    mode: Mode
+    tag: Some
+    path: Some
+    after: str | date
+    before: str | date
+    category: Some
+    author: Some
+    source: Some
+    language: Some
+    min_confidence: float
+    parents: bool
+    mmr: bool
+    per_doc: int
+    rerank: bool
+    preset: str
+    set: Some  # settings as texts: search.top_k=30
+    max_tokens: int  # not for explain
+    tags: Some  # an older name of `tag`
+    settings: Mapping[str, Any]  # any other setting of the call, by its full name
 
 
 class Dowse:
@@ -124,7 +122,7 @@ class Dowse:
         self.close()
 
     def close(self) -> None:
-        """Lets go of everything that is open, once calls in other threads have ended."""
+        """Closes the store, once calls in other threads have ended."""
         with self._lock:
             last = not self._closed and not self._calls
             self._closed = True
@@ -136,10 +134,10 @@ class Dowse:
     def index(
         self, *, rebuild: bool = False, wait: float = 10.0, progress: Announce = silent
     ) -> IndexReport:
-        """Brings the index level with the folder; missing weights of the model are fetched.
+        """Updates the index from the folder; missing weights of the model are fetched.
 
-        With `rebuild` it starts anew. Raises `Locked` when another writes for longer than `wait`
-        seconds. `progress` is called with an `Event` now and then.
+        With `rebuild` it starts empty. Raises `Locked` when another process writes for longer than
+        `wait` seconds. `progress` is called with an `Event` now and then.
         """
         # Others may have given it further folders, whose documents must stay.
         project = self._workspace.projects.get(self.project.name)
@@ -156,21 +154,25 @@ class Dowse:
 
     def search(self, query: str, **asking: Unpack[Asking]) -> Response:
         """The passages that answer a query best; `Asking` lists what else can be said."""
-        filters, changes = _understood(query, asking)
+        asked = _asked("search", query, asking)
         with self._in_use() as engine:
-            return engine.search(query, filters=filters, changes=changes)
+            found = engine.search(asked.query, filters=asked.filters, changes=asked.changes)
+        return within_texts(found, asked.max_tokens)
 
     def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
         """The same, with what the passages say to the question in `Response.answer`."""
-        filters, changes = _understood(query, asking)
+        asked = _asked("answer", query, asking)
         with self._in_use() as engine:
-            return engine.answer(query, filters=filters, changes=changes)
+            found = engine.answer(asked.query, filters=asked.filters, changes=asked.changes)
+        return within_texts(found, asked.max_tokens)
 
     def explain(self, query: str, reference: str, **asking: Unpack[Asking]) -> Explanation:
         """Why a document stands where it does in the results, or is not there."""
-        filters, changes = _understood(query, asking)
+        asked = _asked("explain", query, asking)
         with self._in_use() as engine:
-            return engine.explain(query, reference, filters=filters, changes=changes)
+            return engine.explain(
+                asked.query, reference, filters=asked.filters, changes=asked.changes
+            )
 
     def get(self, reference: str) -> Passage:
         """A document or a part of it: `path`, `path:first-last`, or an id."""
@@ -276,36 +278,29 @@ def _select(
     return workspace.select_for_indexing(None, [path], here)
 
 
-def _understood(query: str, asking: Asking) -> tuple[Filters, dict[str, Any]]:
-    """The filters and the settings that a call asks for."""
-    if not isinstance(query, str) or not query.strip():
-        raise UsageError("The query is empty.", "Say what to look for.")
-    known = Asking.__annotations__
-    for name in asking.keys() - known.keys():
-        near = difflib.get_close_matches(name, known, n=1) or known
-        raise UsageError(f"A search takes no {name!r}.", f"Did you mean {' or '.join(near)}?")
+def _asked(call: Call, query: object, asking: Asking) -> SearchRequest:
+    """The request that a call makes: Python also takes one text for a list, and dates."""
     given = {name: value for name, value in asking.items() if value is not None}
-    wanted: dict[str, Any] = {
-        to: _several(name, given[name]) for name, to in _FILTERS.items() if name in given
-    }
-    wanted |= {name: _date(given[name]) for name in ("after", "before") if name in given}
-    changes = {full: given[name] for name, full in SHORT_NAMES.items() if name in given}
-    settings = given.get("settings", NOTHING)
+    settings = given.pop("settings", NOTHING)
     if not isinstance(settings, Mapping):
         raise UsageError("settings must be a mapping.", 'As in: settings={"search.top_k": 30}')
-    return Filters(**wanted), changes | dict(settings)
+    values = {"query": query if isinstance(query, str) else ""} | given
+    return SearchRequest.of(
+        call, {name: _plain(name, one) for name, one in values.items()}, settings
+    )
 
 
-def _several(name: str, value: Any) -> tuple[str, ...]:
-    several = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else value
-    texts = tuple(os.fspath(one) if isinstance(one, os.PathLike) else one for one in several)
-    if not all(isinstance(one, str) for one in texts):
-        raise UsageError(f"{name} must be a text or several, not {value!r}.", f'As in: {name}="x"')
-    return texts
+_LISTS = frozenset(name for row in OPTIONS if row.is_list for name in (row.name, *row.older))
 
 
-def _date(value: Any) -> str:
+def _plain(name: str, value: Any) -> object:
+    """A value as every door gives it."""
     if isinstance(value, datetime):
         moment = value.astimezone(UTC) if value.tzinfo else value
         return moment.strftime("%Y-%m-%dT%H:%M:%S")
-    return value.isoformat() if isinstance(value, date) else str(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if name not in _LISTS:
+        return value
+    several = value if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+    return [os.fspath(one) if isinstance(one, os.PathLike) else one for one in several]

@@ -3,7 +3,7 @@
 Nobody writes this much by hand. Without bounds a small file can fill memory or disk: a heading is
 repeated in every chunk below it, a tag in every filter above it, a link costs more than it is long.
 With them one file of the largest size that is read needs less than 400 MB of memory, and its index
-is less than ten times as large as the file. What lies beyond a bound is still found as text; the
+is less than ten times as large as the file. What is beyond a bound is still found as text; the
 document is reported as indexed in part.
 """
 

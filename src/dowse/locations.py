@@ -49,3 +49,12 @@ def locations() -> Locations:
 
 def _folder(variable: str, default: str) -> Path:
     return Path(os.environ.get(variable) or default).expanduser().absolute()
+
+
+def short_path(path: str | Path) -> str:
+    """A path with ~ for the user's own folder."""
+    try:
+        below = Path(path).relative_to(Path.home()).as_posix()
+        return "~" if below == "." else f"~/{below}"
+    except (ValueError, RuntimeError):
+        return str(path)

@@ -11,10 +11,8 @@ import json
 import threading
 import weakref
 import zlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -52,7 +50,6 @@ class Reply:
     status: int
     headers: Mapping[str, str]  # names in any case
     body: bytes
-    url: str  # after redirects
 
     @property
     def text(self) -> str:
@@ -73,25 +70,15 @@ class Web:
     Every call raises `TooLate`, `TooLarge`, `httpx2.HTTPError` or `httpx2.InvalidURL`.
     """
 
-    def __init__(self, *, follow_redirects: bool = False) -> None:
-        self._follow = follow_redirects
+    def __init__(self) -> None:
         self._opening = threading.Lock()
         self._client: httpx2.AsyncClient | None = None
 
     def post(self, url: str, body: object, headers: Mapping[str, str], limits: Limits) -> Reply:
         """Sends a record as JSON."""
-        return self._within(limits, self._read("POST", url, headers, limits, body))
 
-    def get(self, url: str, headers: Mapping[str, str], limits: Limits) -> Reply:
-        """Fetches a page."""
-        return self._within(limits, self._read("GET", url, headers, limits, None))
-
-    def save(self, url: str, path: Path, limits: Limits) -> None:
-        """Fetches a file; raises `httpx2.HTTPStatusError` when there is none."""
-        return self._within(limits, self._save(url, path, limits))
-
-    def _within(self, limits: Limits, work: Coroutine[Any, Any, _T]) -> _T:
-        async def limited() -> _T:
+        async def limited() -> Reply:
+            work = self._read(url, headers, limits, body)
             try:
                 return await asyncio.wait_for(work, max(limits.seconds, 0.0))
             except TimeoutError as error:
@@ -100,33 +87,16 @@ class Web:
         return _on_the_loop(limited())
 
     async def _read(
-        self, method: str, url: str, headers: Mapping[str, str], limits: Limits, body: object
+        self, url: str, headers: Mapping[str, str], limits: Limits, body: object
     ) -> Reply:
         parts = bytearray()
-        async with self._answer(method, url, headers, body) as answer:
+        sent = {"Accept-Encoding": "identity", **headers}
+        async with self._open().stream("POST", url, json=body, headers=sent) as answer:
             async for part in answer.aiter_raw():
                 parts += part
                 _check_size(len(parts), limits)
         content = _unpacked(bytes(parts), answer.headers.get("content-encoding", ""), limits)
-        return Reply(answer.status_code, answer.headers, content, str(answer.url))
-
-    async def _save(self, url: str, path: Path, limits: Limits) -> None:
-        arrived = 0
-        with path.open("wb") as file:
-            async with self._answer("GET", url, {}, None) as answer:
-                answer.raise_for_status()
-                async for part in answer.aiter_raw(1 << 20):
-                    arrived += len(part)
-                    _check_size(arrived, limits)
-                    file.write(part)
-
-    @asynccontextmanager
-    async def _answer(
-        self, method: str, url: str, headers: Mapping[str, str], body: object
-    ) -> AsyncIterator[httpx2.Response]:
-        sent = {"Accept-Encoding": "identity", **headers}
-        async with self._open().stream(method, url, json=body, headers=sent) as answer:
-            yield answer
+        return Reply(answer.status_code, answer.headers, content)
 
     def _open(self) -> httpx2.AsyncClient:
         import httpx2  # noqa: PLC0415  (only an exchange needs the network)
@@ -134,7 +104,7 @@ class Web:
         with self._opening:
             if self._client is None:
                 # The deadline covers everything, so no single step needs a time of its own.
-                self._client = httpx2.AsyncClient(timeout=None, follow_redirects=self._follow)
+                self._client = httpx2.AsyncClient(timeout=None, follow_redirects=False)
                 weakref.finalize(self, _close, self._client)
             return self._client
 

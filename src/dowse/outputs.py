@@ -95,7 +95,7 @@ def _roots(workspace: Workspace) -> Iterator[Path]:
 
 
 def _holds(folder: Path, path: Path) -> bool:
-    """Whether a path is a folder or lies below it, by whatever names they are called."""
+    """Whether a path is a folder or is below it, whatever names the two have."""
     if path.is_relative_to(os.path.realpath(folder)):
         return True
     for one in (path, *path.parents):  # two spellings can be one folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,10 +23,9 @@ from dowse.files import (
     update_file,
 )
 from dowse.locations import Locations
+from dowse.ports import IndexPlaces
 from dowse.privacy import secure
 from dowse.read import Root
-from dowse.store.embedded.lock import writer_lock
-from dowse.store.embedded.roots import noted_roots
 from dowse.types import Finding
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ TRASH = "trash-"
 """What the name of a folder begins with that holds a removed project until it is deleted."""
 
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
-_INDEX = "index"  # the folder of the index in that of the project
 _ROOTS = "project.roots"  # where the file of a project says which folders it has
 
 
@@ -59,11 +57,6 @@ class Project:
     def settings_file(self) -> Path:
         """What the user has set for this project, and its roots."""
         return self.folder / "project.toml"
-
-    @property
-    def index_folder(self) -> Path:
-        """Where its index lies."""
-        return self.folder / _INDEX
 
     @property
     def own_roots(self) -> tuple[Path, ...]:
@@ -105,7 +98,8 @@ class _ProjectFile:
 class Projects:
     """All projects of a user."""
 
-    def __init__(self, locations: Locations) -> None:
+    def __init__(self, locations: Locations, indexes: IndexPlaces) -> None:
+        self.indexes = indexes
         self._locations = locations
         self._folder = locations.projects
 
@@ -181,7 +175,7 @@ class Projects:
     def rename(self, name: str, new_name: str) -> Project:
         """Gives a project another name."""
         project = self.get(name)
-        with self._alone(), _undisturbed(project.folder):
+        with self._alone(), self.indexes.undisturbed(project.folder):
             if new_name.casefold() in self._taken() - {name.casefold()}:
                 what = f"There is a project {new_name!r} already."
                 raise UsageError(what, "Choose another name.")
@@ -193,7 +187,7 @@ class Projects:
         folder = self._folder / self._known(name)
         # Out of sight at once, so that nothing of it is left to a later project of the same name.
         trash = self._folder.with_name(f"{TRASH}{uuid.uuid4().hex}")
-        with self._alone(), _undisturbed(folder):
+        with self._alone(), self.indexes.undisturbed(folder):
             move_folder(folder, trash)
         for left in self._folder.parent.glob(f"{TRASH}*"):
             remove_folder(left)
@@ -207,7 +201,7 @@ class Projects:
         folder = self._folder / self._known(name)
         if self._is_readable(name):
             raise UsageError(f"The project {name!r} can be read.", "There is nothing to restore.")
-        found = [str(root) for root in roots] or noted_roots(folder / _INDEX)
+        found = [str(root) for root in roots] or self.indexes.roots(folder)
         if not found:
             raise UsageError(
                 f"The index of {name!r} does not say which folders it was made of.",
@@ -241,8 +235,8 @@ class Projects:
 
     def _names(self) -> set[str]:
         """All projects, also those whose file is lost: their index is still here."""
-        files = (*self._folder.glob("*/project.toml"), *self._folder.glob(f"*/{_INDEX}/index.db"))
-        return {file.relative_to(self._folder).parts[0] for file in files}
+        named = {file.parent.name for file in self._folder.glob("*/project.toml")}
+        return named | set(self.indexes.holding(self._folder))
 
     def _taken(self) -> set[str]:
         return {name.casefold() for name in self._names()}
@@ -270,7 +264,7 @@ class Projects:
         except UNREADABLE as error:
             raise BadSettings(
                 f"{file} cannot be read: {why_unreadable(error)}.",
-                _advice(name, known=bool(noted_roots(folder / _INDEX))),
+                _advice(name, known=bool(self.indexes.roots(folder))),
             ) from error
         return Project(name, folder, tuple(Path(root) for root in table.roots))
 
@@ -323,12 +317,6 @@ def _parsed(written: str) -> TOMLDocument:
         return tomlkit.parse(written)
     except TOMLKitError as error:  # not all of them are a ValueError
         raise ValueError(str(error)) from error
-
-
-def _undisturbed(folder: Path) -> AbstractContextManager[None]:
-    """Keeps writers away from a project's index; raises `Locked` when one is at work."""
-    index = folder / _INDEX
-    return writer_lock(index, wait=0) if index.is_dir() else nullcontext()
 
 
 def _advice(name: str, *, known: bool) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from dowse.errors import DowseError, NotFound, UsageError
 from dowse.ports import Reading
 from dowse.read import Root
+from dowse.text.fold import fold
 from dowse.types import StoredDocument
 
 _LINES = re.compile(
@@ -69,7 +70,7 @@ def _count(match: re.Match[str]) -> int | None:
 def _document(
     reading: Reading, name: str, roots: Sequence[Root], here: Path | None
 ) -> StoredDocument | None:
-    by_path = reading.document(name) or _by_path(reading, name, roots, here)
+    by_path = reading.catalogue.document(name) or _by_path(reading, name, roots, here)
     return by_path or _by_ending(reading, name)
 
 
@@ -81,7 +82,7 @@ def _by_path(
     path = Path(here or "", os.path.expanduser(name))  # noqa: PTH111
     for root in roots:
         try:
-            found = reading.document(root.id_of(path))
+            found = reading.catalogue.document(root.id_of(path))
         except (DowseError, ValueError):  # the latter for what cannot be a path
             continue
         if found is not None:
@@ -91,29 +92,29 @@ def _by_path(
 
 def _by_ending(reading: Reading, name: str) -> StoredDocument | None:
     """The one document whose path ends like this, with or without its ending."""
-    wanted = f"/{name.casefold().lstrip('/')}"
+    wanted = f"/{fold(name).lstrip('/')}"
+    paths = {entry.id: f"/{fold(entry.id)}" for entry in reading.catalogue.documents()}
     ids = [
-        entry.id
-        for entry in reading.documents()
-        if f"/{entry.id.casefold()}".endswith(wanted)
-        or f"/{entry.id.casefold().rpartition('.')[0]}".endswith(wanted)
+        id_
+        for id_, path in paths.items()
+        if path.endswith(wanted) or path.rpartition(".")[0].endswith(wanted)
     ]
     if len(ids) > 1:
         some = ", ".join(ids[:5])
         raise UsageError(f"{name!r} can mean {len(ids)} documents: {some}.", "Give more of it.")
-    return reading.document(ids[0]) if ids else None
+    return reading.catalogue.document(ids[0]) if ids else None
 
 
 def _by_short_id(reading: Reading, digits: str) -> tuple[StoredDocument, int, int]:
     """The document that a short id means, with the first and last line of what it stands for."""
-    found = reading.find(digits)
+    found = reading.catalogue.find(digits)
     documents = {place[0] for place in found}
     if not found:
         raise NotFound(f"Nothing has the id {digits!r}.", "List documents with: dowse ls")
     if len(documents) > 1:
         listed = ", ".join(sorted(documents)[:5])
         raise UsageError(f"{digits!r} can mean several: {listed}.", "Give more digits.")
-    document = reading.document(found[0][0])
+    document = reading.catalogue.document(found[0][0])
     if document is None:
         raise NotFound(f"{found[0][0]} is gone.", "Try again.")
     return document, min(place[1] for place in found), max(place[2] for place in found)
@@ -134,8 +135,8 @@ def _lines(document: StoredDocument, first: int, count: int | None) -> Passage:
 
 
 def _not_found(reading: Reading, name: str) -> NotFound:
-    ids = [entry.id for entry in reading.documents()]
-    near = [id_ for id_ in ids if name.casefold() in id_.casefold()][:3]
+    ids = [entry.id for entry in reading.catalogue.documents()]
+    near = [id_ for id_ in ids if fold(name) in fold(id_)][:3]
     near = near or difflib.get_close_matches(name, ids, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(near)}?" if near else "List documents with: dowse ls"
     return NotFound(f"There is no document {name!r}.", hint)

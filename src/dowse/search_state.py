@@ -210,7 +210,7 @@ class SearchState:
         """
         missing = sorted(key for key in keys if key not in self._stored)
         if missing:
-            self._stored |= {one.key: one for one in self.reading.chunks(missing)}
+            self._stored |= {one.key: one for one in self.reading.catalogue.chunks(missing)}
         if unknown := [key for key in missing if key not in self._stored]:
             raise Damaged(
                 f"The search found {len(unknown)} chunks that the database does not know.",
@@ -225,8 +225,8 @@ class SearchState:
     def rank(self, keys: Keys) -> Scores:
         """These chunks by meaning, or by words when there is no vector; best first."""
         if self.vector is not None:
-            return self.reading.nearest(self.vector, len(keys), keys)
-        return self.reading.keyword(self.query.terms, len(keys), keys)
+            return self.reading.vectors.nearest(self.vector, len(keys), keys)
+        return self.reading.keyword.search("body", self.query.terms, len(keys), keys)
 
     def drop(self, stage: str, reasons: dict[int, str]) -> None:
         """Takes the candidates at these places out, each with the reason why."""
@@ -246,5 +246,5 @@ class SearchState:
 
     def vectors(self) -> list[Vector | None]:
         """The vector of each candidate, in their order."""
-        known = self.reading.chunk_vectors([one.stored.key for one in self.candidates])
+        known = self.reading.vectors.of([one.stored.key for one in self.candidates])
         return [known.get(candidate.stored.key) for candidate in self.candidates]

@@ -57,16 +57,19 @@ class Service:
         return self.workspace.select(name, self._start)
 
     def engine(self, name: str | None = None) -> Engine:
-        """The open engine of a project."""
-        project = self.project(name)
+        """The open engine of the project that a call means."""
+        return self.open(self.project(name))[0]
+
+    def open(self, project: Project) -> tuple[Engine, Chosen]:
+        """The open engine of a project, and the settings that hold for it now."""
+        chosen = self.workspace.settings(project)
         with self._lock:
             # Folders, settings and consent may have changed since it was opened.
-            wanted = (project, self.workspace.settings(project))
             opened_for, engine = self._engines.get(project.name, (None, None))
-            if engine is None or opened_for != wanted:
-                engine = self.workspace.open(project, fetch=False)
-                self._engines[project.name] = (wanted, engine)
-            return engine
+            if engine is None or opened_for != (project, chosen):
+                engine = self.workspace.open_with(project, chosen)
+                self._engines[project.name] = ((project, chosen), engine)
+            return engine, chosen
 
     def watch(
         self,
@@ -116,9 +119,8 @@ class Service:
         except UsageError:
             return next((project.name for project in self.projects()), None)
 
-    def index(self, name: str | None = None, done: Callable[[Job], None] | None = None) -> Job:
-        """Brings a project's index level in the background; a run under way is joined."""
-        project = self.project(name)
+    def index(self, project: Project, done: Callable[[Job], None] | None = None) -> Job:
+        """Updates a project's index in the background; a run under way is joined."""
         with self._lock:
             job = self._jobs.get(project.name)
             if job is not None and not job.ended.is_set():
@@ -129,12 +131,12 @@ class Service:
         ).start()
         return job
 
-    def job(self, name: str | None = None) -> Job | None:
+    def job(self, name: str) -> Job | None:
         """The last indexing run of a project; None when there was none."""
-        return self._jobs.get(self.project(name).name)
+        return self._jobs.get(name)
 
     def close(self) -> None:
-        """Lets go of everything that is open."""
+        """Closes everything that is open."""
         with self._lock:
             for _, engine in self._engines.values():
                 engine.close()

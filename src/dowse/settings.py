@@ -1,6 +1,6 @@
 """Settings: files, environment and arguments become each room's own options, once, at the door.
 
-From weakest to strongest: built-in defaults, the user's config.toml, a dowse.toml that lies with
+From weakest to strongest: built-in defaults, the user's config.toml, a dowse.toml that is with
 the documents, what the user has set for the project, DOWSE_SECTION_NAME in the environment,
 arguments of the call.
 """
@@ -25,9 +25,9 @@ from dowse.bounds import complaint, declared, meaning
 from dowse.chunk import ChunkOptions
 from dowse.decoding import UNREADABLE, read_small, shown, why_unreadable
 from dowse.embed import EmbedOptions
-from dowse.errors import BadSettings
+from dowse.errors import BadSettings, UsageError
 from dowse.flow.recipe import Recipe
-from dowse.present import AnswerOptions
+from dowse.present import OF_THE_WRITER, AnswerOptions
 from dowse.presets import PRESETS, preset_values
 from dowse.read import ReadOptions
 from dowse.retrieve import Mode, modes_explained
@@ -71,20 +71,6 @@ SECTIONS: dict[str, type] = {
     for field_ in dataclasses.fields(Settings)
 }
 """The options class of each section."""
-
-
-SHORT_NAMES: Mapping[str, str] = {
-    "n": "search.top_n",
-    "top_n": "search.top_n",
-    "mode": "search.mode",
-    "preset": "search.preset",
-    "min_confidence": "threshold.min_confidence",
-    "parents": "parents.enabled",
-    "mmr": "diversity.mmr",
-    "per_doc": "diversity.max_chunks_per_doc",
-    "rerank": "rerank.enabled",
-}
-"""What every door calls the settings that are chosen most often."""
 
 
 _CHOICES: Mapping[str, Any] = {_MODE: Mode, _PRESET: Literal[("", *PRESETS)]}
@@ -147,7 +133,23 @@ def change_recipe(settings: Recipe, changes: Mapping[str, Any]) -> Recipe:
     return Recipe(**sections)
 
 
+def change_answer(
+    options: AnswerOptions, changes: Mapping[str, Any]
+) -> tuple[AnswerOptions, dict[str, Any]]:
+    """The options of answers with what one call wants different, and the changes that are left."""
+    left = dict(changes)
+    own = {name for name in left if name.startswith("answer.")} - OF_THE_WRITER
+    values = {name: check_value(name, left.pop(name), "arguments") for name in sorted(own)}
+    chosen: dict[str, Any] = {name.partition(".")[2]: value for name, value in values.items()}
+    return dataclasses.replace(options, **chosen), left
+
+
 def _not_of_a_search(name: str, section: str) -> BadSettings:
+    if name in OF_THE_WRITER:
+        return BadSettings(
+            f"{name} belongs to the model that writes answers; one call cannot change it.",
+            f"Set it with: dowse config set {name} VALUE",
+        )
     if section == "answer":
         return BadSettings(f"{name} is a setting of answers, not of a search.", "See: dowse answer")
     return BadSettings(
@@ -264,3 +266,14 @@ def _toml_list(name: str, text: str) -> object:
 def _suggestion(name: str) -> str:
     near = difflib.get_close_matches(name[:100], known_settings(), n=3, cutoff=0.5)
     return f"Did you mean {' or '.join(near)}?" if near else "See: dowse config show"
+
+
+def assigned(text: str) -> tuple[str, object]:
+    """The setting and the value that `section.name=value` gives it."""
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise UsageError(
+            f"set takes a setting and its value, not {shown(text)}.",
+            "Write it as: search.top_k=30",
+        )
+    return name.strip(), parse_text(find_setting(name.strip()), value.strip())

@@ -11,12 +11,16 @@ from pathlib import Path
 from dowse.analyze import TextAnalyzer
 from dowse.embed import EmbedOptions, can_rerank, open_embedder, open_reranker
 from dowse.locations import Locations
-from dowse.ports import Analyzer, Embedder, Reranker, Store, Writer
+from dowse.ports import Analyzer, Embedder, IndexPlaces, Reranker, Store, Writer
 from dowse.present import EndpointWriter
 from dowse.projects import Project
 from dowse.settings import Settings
-from dowse.store.embedded.store import EmbeddedStore
+from dowse.store.embedded.places import EmbeddedPlaces
+from dowse.store.embedded.vectors.replica import VectorReplica
 from dowse.types import Announce
+
+INDEXES: IndexPlaces = EmbeddedPlaces(VectorReplica)
+"""Where projects keep their indexes. Another store, or another vector index, is chosen here."""
 
 OpenReranker = Callable[[str], Callable[[], Reranker] | None]
 """Gives for a model's name what opens it as a reranker, or None when nothing can be opened."""
@@ -65,9 +69,7 @@ def assemble(
     """
     analyzer = TextAnalyzer(settings.keyword)
     store = (
-        given.store(analyzer)
-        if given.store
-        else EmbeddedStore(project.index_folder, analyzer, announce)
+        given.store(analyzer) if given.store else INDEXES.store(project.folder, analyzer, announce)
     )
     embedder = given.embedder
     if embedder is None and settings.embed.provider != "none":

@@ -13,7 +13,6 @@ from typing import Any
 from dowse.engine import Engine
 from dowse.errors import NotFound, Refused, UsageError
 from dowse.flow import IndexReport
-from dowse.local import LocalFile, Trust, read_local
 from dowse.locations import Locations, locations
 from dowse.privacy import secure
 from dowse.projects import LOCAL_FILE, Project, Projects, find_local_file, update_toml
@@ -27,8 +26,9 @@ from dowse.settings import (
     parse_text,
     read_file,
 )
+from dowse.trust import LocalFile, Trust, read_local
 from dowse.types import Announce, silent
-from dowse.wiring import Given, Parts, assemble
+from dowse.wiring import INDEXES, Given, Parts, assemble
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,12 @@ class Chosen:
 
     settings: Settings
     origins: Mapping[str, str]  # by setting: where a value that is no default comes from
-    withheld: tuple[str, ...]  # what a dowse.toml asks for without the user's consent
+    local: LocalFile | None = None  # the dowse.toml that was read
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """What a dowse.toml asks for without the user's consent."""
+        return self.local.withheld if self.local else ()
 
 
 class Workspace:
@@ -46,7 +51,7 @@ class Workspace:
     def __init__(self, where: Locations | None = None, given: Given | None = None) -> None:
         self.locations = where or locations()
         self.given = given or Given()  # every project is opened with these
-        self.projects = Projects(self.locations)
+        self.projects = Projects(self.locations, INDEXES)
         self.trust = Trust(self.locations.trust_file)
 
     def open(
@@ -61,11 +66,17 @@ class Workspace:
 
         With `fetch`, weights that are missing are fetched on first use.
         """
+        return self.open_with(project, self.settings(project, overrides), announce, fetch=fetch)
+
+    def open_with(
+        self, project: Project, chosen: Chosen, announce: Announce = silent, *, fetch: bool = False
+    ) -> Engine:
+        """Opens a project with settings that are known already."""
         if fetch:  # it is opened to be written
             secure(self.locations)
-        settings = self.settings(project, overrides).settings
-        project = self._with_agreed_roots(project)
-        return Engine(project, settings, self.parts(project, settings, announce, fetch=fetch))
+        project = self._with_agreed_roots(project, chosen.local)
+        parts = self.parts(project, chosen.settings, announce, fetch=fetch)
+        return Engine(project, chosen.settings, parts)
 
     def parts(
         self,
@@ -93,7 +104,7 @@ class Workspace:
         while not stop.is_set():
             project = self.projects.get(project.name)
             chosen = self.settings(project)
-            with self.open(project, announce=announce, fetch=True) as engine:
+            with self.open_with(project, chosen, announce, fetch=True) as engine:
                 engine.watch(changed, stop, announce, partial(self._still_holds, chosen, project))
 
     def _still_holds(self, chosen: Chosen, project: Project) -> bool:
@@ -107,7 +118,7 @@ class Workspace:
         local = self.local_file(project.roots[0]) if project else None
         layers = self._layers(project, local)
         settings, origins = combine([*layers, Layer("arguments", overrides or {})])
-        return Chosen(settings, origins, local.withheld if local else ())
+        return Chosen(settings, origins, local)
 
     def change_setting(self, name: str, text: str | None, project: Project | None) -> Path:
         """Sets a setting for the user or for a project, or takes it back; gives the file changed.
@@ -142,7 +153,7 @@ class Workspace:
         return [*layers, from_environment()]
 
     def local_file(self, start: Path) -> LocalFile | None:
-        """The dowse.toml that lies nearest above a path."""
+        """The dowse.toml that is nearest above a path."""
         path = find_local_file(start)
         return self._read_local(path) if path else None
 
@@ -209,14 +220,13 @@ class Workspace:
             return self.projects.add(local.roots, name or self.projects.free_name(wanted))
         return self.projects.add(list(paths) or [start], name)
 
-    def _with_agreed_roots(self, project: Project) -> Project:
+    def _with_agreed_roots(self, project: Project, local: LocalFile | None) -> Project:
         """The project with what its dowse.toml reads elsewhere, for as long as the user agrees.
 
         These roots are never written down with the project, so that they go when consent goes.
         """
         for root in project.roots:
             self._check_stays(root)
-        local = self.local_file(project.roots[0])
         if local is None or not set(local.roots) & set(project.roots):
             return project
         agreed = [root for root in local.outside if root not in project.roots]
@@ -225,7 +235,7 @@ class Workspace:
     def _check_stays(self, root: Path) -> None:
         """Raises `Refused` when a link leads a root out of the tree of a dowse.toml above it.
 
-        Roots are real when they are noted; whoever changes the documents can put a link there.
+        Roots are real when they are noted; people who change the documents can put a link there.
         """
         real = Path(os.path.realpath(root))
         for folder in root.parents if real != root else ():

@@ -87,16 +87,23 @@ def apply(store: Store, *batches: Batch) -> None:
 def targets(store: Store) -> list[tuple[str, str | None]]:
     """Where all links lead: the target as written, and the document."""
     with store.read() as reading:
-        return [(edge.link.target, edge.target) for edge in reading.edges()]
+        return [(edge.link.target, edge.target) for edge in reading.links.all()]
 
 
 def found_in(reading: Reading, *terms: str) -> list[str]:
-    found = reading.chunks([key for key, _ in reading.keyword(terms, 10)])
+    found = reading.catalogue.chunks([key for key, _ in reading.keyword.search("body", terms, 10)])
     return [chunk.document.id for chunk in found]
 
 
+def found_now(store: Store) -> tuple[int, int]:
+    """How many chunks a new reader finds for alpha: by word, and by vector."""
+    with store.read() as reading:
+        words = reading.keyword.search("body", ["alpha"], 10)
+        return len(words), len(reading.vectors.nearest(vector_of("alpha"), 10))
+
+
 def texts(reading: Reading, scores: list[tuple[int, float]]) -> list[str]:
-    return [chunk.text.strip() for chunk in reading.chunks([key for key, _ in scores])]
+    return [chunk.text.strip() for chunk in reading.catalogue.chunks([key for key, _ in scores])]
 
 
 # ── An index from its beginning ──────────────────────────────────────────────
@@ -104,57 +111,57 @@ def texts(reading: Reading, scores: list[tuple[int, float]]) -> list[str]:
 
 def test_the_roots_of_an_index_are_noted_and_change_no_generation(store: Store) -> None:
     with store.write() as writing:
-        assert writing.roots() == []
+        assert writing.catalogue.roots() == []
         writing.note_roots(["/notes", "/more"])
         writing.note_roots(["/notes"])
         writing.start(STAMP)
-        before = writing.generation
+        before = writing.catalogue.generation
         writing.note_roots(["/notes", "/ünïcode"])
-        assert writing.generation == before
+        assert writing.catalogue.generation == before
     with store.read() as reading:
-        assert reading.roots() == ["/notes", "/ünïcode"]
+        assert reading.catalogue.roots() == ["/notes", "/ünïcode"]
 
 
 def test_a_new_index_is_empty_and_answers_everything(store: Store) -> None:
     with store.read() as reading:
-        assert reading.generation == 0
-        assert reading.stamp() is None
-        assert reading.files() == {}
-        assert reading.documents() == []
-        assert reading.document("a.md") is None
-        assert reading.find("ab") == []
-        assert reading.chunks([1, 2]) == []
-        assert reading.edges() == []
-        assert reading.communities() == {}
-        assert reading.counts() == Counts(0, 0, 0, 0, 0, 0, 0, 0, 0)
-        assert reading.keyword(["word"], 10) == []
-        assert reading.code(["word"], 10) == []
-        assert reading.nearest(vector_of("word"), 10) == []
-        assert reading.vocabulary(10) == []
-        assert reading.vectors([text_key("word")]) == {}
-        assert reading.unembedded() == []
-        assert reading.links_of(["a.md"]) == []
-        assert reading.keys_of(["a.md"]).tolist() == []
+        assert reading.catalogue.generation == 0
+        assert reading.catalogue.stamp() is None
+        assert reading.catalogue.files() == {}
+        assert reading.catalogue.documents() == []
+        assert reading.catalogue.document("a.md") is None
+        assert reading.catalogue.find("ab") == []
+        assert reading.catalogue.chunks([1, 2]) == []
+        assert reading.links.all() == []
+        assert reading.links.communities() == {}
+        assert reading.catalogue.counts() == Counts(0, 0, 0, 0, 0, 0, 0, 0, 0)
+        assert reading.keyword.search("body", ["word"], 10) == []
+        assert reading.keyword.search("code", ["word"], 10) == []
+        assert reading.vectors.nearest(vector_of("word"), 10) == []
+        assert reading.vocabulary.most_frequent(10) == []
+        assert reading.text_vectors.known([text_key("word")]) == {}
+        assert reading.text_vectors.waiting() == []
+        assert reading.links.of(["a.md"]) == []
+        assert reading.catalogue.keys_of(["a.md"]).tolist() == []
         assert reading.matching([]).tolist() == []
         assert reading.matching([Condition("phrase", ("a", "b"), negated=True)]).tolist() == []
-        assert reading.chunk_vectors([1]) == {}
-        assert reading.size == 0
-        assert reading.frequencies(["word"]) == {"word": 0}
-        assert reading.words("w", 10) == []
-        assert reading.spellings("word", 10) == []
+        assert reading.vectors.of([1]) == {}
+        assert reading.keyword.size == 0
+        assert reading.keyword.frequencies("body", ["word"]) == {"word": 0}
+        assert reading.vocabulary.beginning("w", 10) == []
+        assert reading.vocabulary.spelled_like("word", 10) == []
 
 
 def test_start_stamps_the_index(store: Store) -> None:
     stamp = {**STAMP, "chunk": {"version": 1, "sizes": [200, 1500]}, "name": "ünïcode"}
     with store.write() as writing:
         writing.start(stamp)
-        assert writing.stamp() == stamp
+        assert writing.catalogue.stamp() == stamp
     with store.read() as reading:
-        found = reading.stamp()
+        found = reading.catalogue.stamp()
         assert found == stamp
         assert found is not None
         found["model"] = "changed by a caller"
-        assert reading.stamp() == stamp
+        assert reading.catalogue.stamp() == stamp
 
 
 def test_start_empties_the_index_but_keeps_vectors(store: Store) -> None:
@@ -163,14 +170,13 @@ def test_start_empties_the_index_but_keeps_vectors(store: Store) -> None:
     with store.write() as writing:
         writing.set_communities({"a.md": 0})
         writing.start(STAMP)
-        assert writing.counts() == Counts(0, 0, 0, 0, 0, 0, 0, 0, 0)
-        assert writing.keyword(["alpha"], 10) == []
-        assert writing.nearest(vector_of("alpha"), 10) == []
-        assert writing.communities() == {}
-        assert len(writing.vectors(list(vectors_of(document)))) == 2
+        assert writing.catalogue.counts() == Counts(0, 0, 0, 0, 0, 0, 0, 0, 0)
+        assert found_now(store) == (0, 0)
+        assert writing.links.communities() == {}
+        assert len(writing.text_vectors.known(list(vectors_of(document)))) == 2
         writing.apply(Batch(put=(document,)))
-        assert writing.unembedded() == []
-        assert len(writing.nearest(vector_of("alpha"), 10)) == 2
+        assert writing.text_vectors.waiting() == []
+        assert found_now(store) == (1, 2)
 
 
 def test_vectors_of_another_model_are_never_mixed_in(store: Store) -> None:
@@ -178,47 +184,46 @@ def test_vectors_of_another_model_are_never_mixed_in(store: Store) -> None:
     fill(store, batch(document))
     with store.write() as writing:
         writing.start({"model": "another", "dimensions": DIMENSIONS})
-        assert writing.vectors(list(vectors_of(document))) == {}
+        assert writing.text_vectors.known(list(vectors_of(document))) == {}
         writing.apply(Batch(put=(document,)))
-        assert writing.unembedded() == ["alpha"]
-        assert writing.nearest(vector_of("alpha"), 10) == []
+        assert writing.text_vectors.waiting() == ["alpha"]
+        assert found_now(store) == (1, 0)
         writing.start(STAMP)
-        assert len(writing.vectors(list(vectors_of(document)))) == 1
+        assert len(writing.text_vectors.known(list(vectors_of(document)))) == 1
 
 
 def test_without_a_model_everything_but_vectors_works(store: Store) -> None:
     with store.write() as writing:
         writing.start({"model": "none", "dimensions": 0})
         writing.apply(Batch(put=(make_document("a.md", "alpha"),)))
-        assert len(writing.keyword(["alpha"], 10)) == 1
-        assert writing.nearest(vector_of("alpha"), 10) == []
-        assert writing.unembedded() == ["alpha"]
+        assert found_now(store) == (1, 0)
+        assert writing.text_vectors.waiting() == ["alpha"]
 
 
 def test_each_batch_is_one_generation(store: Store) -> None:
     with store.write() as writing:
         writing.start(STAMP)
-        first = writing.generation
+        first = writing.catalogue.generation
         for number in range(3):
             writing.apply(batch(make_document(f"{number}.md", "text")))
-            assert writing.generation == first + number + 1
+            assert writing.catalogue.generation == first + number + 1
     with store.read() as reading:
-        assert reading.generation == first + 3
+        assert reading.catalogue.generation == first + 3
 
 
 def test_discarding_leaves_a_new_index(store: Store) -> None:
     document = make_document("a.md", "alpha")
     fill(store, batch(document))
     with store.read() as reading:
-        assert reading.counts().documents == 1
+        assert reading.catalogue.counts().documents == 1
     store.discard()
     with store.read() as reading:
-        assert reading.stamp() is None
-        assert reading.documents() == []
-        assert reading.keyword(["alpha"], 10) == []
+        assert reading.catalogue.stamp() is None
+        assert reading.catalogue.documents() == []
+        assert reading.keyword.search("body", ["alpha"], 10) == []
     fill(store)
     with store.read() as reading:
-        assert reading.vectors(list(vectors_of(document))) == {}
+        assert reading.text_vectors.known(list(vectors_of(document))) == {}
 
 
 # ── Documents ────────────────────────────────────────────────────────────────
@@ -241,21 +246,21 @@ def test_a_document_comes_back_as_it_was_put(store: Store) -> None:
     put = make_document("dir/ä b.md", text, fields=FIELDS, body=13)
     fill(store, batch(put))
     with store.read() as reading:
-        found = reading.document("dir/ä b.md")
+        found = reading.catalogue.document("dir/ä b.md")
         assert found is not None
         assert found.text == text
         assert found.body == 13
         assert found.sections == put.chunked.sections
         assert found.chunks == put.chunked.chunks
-        assert found.entry == reading.documents()[0]
+        assert found.entry == reading.catalogue.documents()[0]
         assert found.entry.id == "dir/ä b.md"
         assert found.entry.short_id == short_id("dir/ä b.md")
         assert found.entry.fields == FIELDS
         assert found.entry.modified == -2.25
         assert (found.entry.size, found.entry.mtime_ns) == (put.state.size, put.state.mtime_ns)
         assert found.entry.chunks == len(put.chunked.chunks) == 5
-        assert reading.files() == {"dir/ä b.md": put.state}
-        assert reading.document("dir/a b.md") is None
+        assert reading.catalogue.files() == {"dir/ä b.md": put.state}
+        assert reading.catalogue.document("dir/a b.md") is None
 
 
 @pytest.mark.parametrize(
@@ -265,12 +270,15 @@ def test_odd_texts_come_back_unchanged(store: Store, text: str) -> None:
     put = make_document("odd.md", text)
     fill(store, batch(put))
     with store.read() as reading:
-        found = reading.document("odd.md")
+        found = reading.catalogue.document("odd.md")
         assert found is not None
         assert found.text == text
         assert found.chunks == put.chunked.chunks
-        assert reading.find(short_id("odd.md")) == [("odd.md", 1, text.count("\n") + 1)]
-        chunks = [reading.chunks([key])[0] for key, _ in reading.nearest(vector_of("x"), 10)]
+        assert reading.catalogue.find(short_id("odd.md")) == [("odd.md", 1, text.count("\n") + 1)]
+        chunks = [
+            reading.catalogue.chunks([key])[0]
+            for key, _ in reading.vectors.nearest(vector_of("x"), 10)
+        ]
         assert sorted(chunk.text for chunk in chunks) == sorted(
             put.chunked.text_of(chunk) for chunk in put.chunked.chunks
         )
@@ -280,7 +288,7 @@ def test_documents_are_listed_by_id(store: Store) -> None:
     names = ["b.md", "a/z.md", "a.md", "Z.md", "ä.md", "@r/a.md", "\U0001f600.md", "\uffee.md"]
     fill(store, batch(*(make_document(name, "text") for name in names)))
     with store.read() as reading:
-        assert [entry.id for entry in reading.documents()] == sorted(names)
+        assert [entry.id for entry in reading.catalogue.documents()] == sorted(names)
 
 
 def test_replacing_a_document_leaves_nothing_of_the_old_one(store: Store) -> None:
@@ -288,13 +296,13 @@ def test_replacing_a_document_leaves_nothing_of_the_old_one(store: Store) -> Non
     new = make_document("a.md", "gamma", links=[link("c"), link("d", line=2)])
     fill(store, batch(old), batch(new))
     with store.read() as reading:
-        assert reading.counts() == Counts(1, 1, 1, 0, 2, 2, 1, 1, 0)
-        assert reading.keyword(["alpha", "beta", "one"], 10) == []
-        assert reading.code(["oldcode"], 10) == []
-        assert texts(reading, reading.nearest(vector_of("alpha"), 10)) == ["gamma"]
-        assert reading.vocabulary(10) == ["gamma"]
-        assert [edge.link.target for edge in reading.edges()] == ["c", "d"]
-        assert reading.files() == {"a.md": new.state}
+        assert reading.catalogue.counts() == Counts(1, 1, 1, 0, 2, 2, 1, 1, 0)
+        assert reading.keyword.search("body", ["alpha", "beta", "one"], 10) == []
+        assert reading.keyword.search("code", ["oldcode"], 10) == []
+        assert texts(reading, reading.vectors.nearest(vector_of("alpha"), 10)) == ["gamma"]
+        assert reading.vocabulary.most_frequent(10) == ["gamma"]
+        assert [edge.link.target for edge in reading.links.all()] == ["c", "d"]
+        assert reading.catalogue.files() == {"a.md": new.state}
 
 
 def test_a_document_that_is_gone_is_gone_from_everything(store: Store) -> None:
@@ -307,15 +315,15 @@ def test_a_document_that_is_gone_is_gone_from_everything(store: Store) -> None:
     )
     apply(store, batch(gone=["a.md", "never-there.md"]))
     with store.read() as reading:
-        assert [entry.id for entry in reading.documents()] == ["b.md"]
-        assert reading.document("a.md") is None
-        assert reading.find(short_id("a.md")) == []
-        assert reading.keyword(["alpha"], 10) == []
-        assert reading.code(["code"], 10) == []
-        assert texts(reading, reading.nearest(vector_of("alpha"), 10)) == ["beta"]
-        assert reading.vocabulary(10) == ["beta"]
-        assert [(edge.source, edge.target) for edge in reading.edges()] == [("b.md", None)]
-        assert reading.files().keys() == {"b.md"}
+        assert [entry.id for entry in reading.catalogue.documents()] == ["b.md"]
+        assert reading.catalogue.document("a.md") is None
+        assert reading.catalogue.find(short_id("a.md")) == []
+        assert reading.keyword.search("body", ["alpha"], 10) == []
+        assert reading.keyword.search("code", ["code"], 10) == []
+        assert texts(reading, reading.vectors.nearest(vector_of("alpha"), 10)) == ["beta"]
+        assert reading.vocabulary.most_frequent(10) == ["beta"]
+        assert [(edge.source, edge.target) for edge in reading.links.all()] == [("b.md", None)]
+        assert reading.catalogue.files().keys() == {"b.md"}
 
 
 def test_a_rename_in_one_batch(store: Store) -> None:
@@ -325,9 +333,9 @@ def test_a_rename_in_one_batch(store: Store) -> None:
     )
     apply(store, Batch(put=(make_document("new.md", "alpha"),), gone=("old.md",)))
     with store.read() as reading:
-        assert reading.files().keys() == {"new.md", "x.md"}
-        assert reading.unembedded() == []
-        assert [chunk.document.id for chunk in reading.chunks(list(range(20)))] == [
+        assert reading.catalogue.files().keys() == {"new.md", "x.md"}
+        assert reading.text_vectors.waiting() == []
+        assert [chunk.document.id for chunk in reading.catalogue.chunks(list(range(20)))] == [
             "x.md",
             "new.md",
         ]
@@ -338,45 +346,47 @@ def test_the_last_of_two_versions_in_one_batch_counts(store: Store) -> None:
     one, two = make_document("a.md", "alpha\n\nbeta"), make_document("a.md", "gamma")
     fill(store, batch(one, two))
     with store.read() as reading:
-        assert reading.counts().chunks == 1
-        assert reading.keyword(["alpha"], 10) == []
-        assert len(reading.keyword(["gamma"], 10)) == 1
-        assert reading.vocabulary(10) == ["gamma"]
+        assert reading.catalogue.counts().chunks == 1
+        assert reading.keyword.search("body", ["alpha"], 10) == []
+        assert len(reading.keyword.search("body", ["gamma"], 10)) == 1
+        assert reading.vocabulary.most_frequent(10) == ["gamma"]
 
 
 def test_a_document_may_go_and_come_in_one_batch(store: Store) -> None:
     fill(store, batch(make_document("a.md", "alpha")))
     apply(store, batch(make_document("a.md", "beta"), gone=["a.md"]))
     with store.read() as reading:
-        assert reading.vocabulary(10) == ["beta"]
-        assert reading.counts().documents == 1
+        assert reading.vocabulary.most_frequent(10) == ["beta"]
+        assert reading.catalogue.counts().documents == 1
 
 
 def test_touching_changes_only_what_is_known_of_the_file(store: Store) -> None:
     fill(store, batch(make_document("a.md", "alpha")))
     with store.read() as reading:
-        keys = reading.keyword(["alpha"], 10)
+        keys = reading.keyword.search("body", ["alpha"], 10)
     state = replace(state_of("alpha"), mtime_ns=42)
     apply(store, Batch(touched=(("a.md", state), ("unknown.md", state))))
     with store.read() as reading:
-        assert reading.files() == {"a.md": state}
-        assert reading.documents()[0].mtime_ns == 42
-        assert reading.documents()[0].modified == 42e-9
-        assert [key for key, _ in reading.keyword(["alpha"], 10)] == [key for key, _ in keys]
+        assert reading.catalogue.files() == {"a.md": state}
+        assert reading.catalogue.documents()[0].mtime_ns == 42
+        assert reading.catalogue.documents()[0].modified == 42e-9
+        assert [key for key, _ in reading.keyword.search("body", ["alpha"], 10)] == [
+            key for key, _ in keys
+        ]
 
 
 @pytest.mark.parametrize("mtime_ns", [0, -1, -(10**18), 2**63 - 1])
 def test_any_file_time_is_kept(store: Store, mtime_ns: int) -> None:
     fill(store, batch(make_document("a.md", "alpha", mtime_ns=mtime_ns)))
     with store.read() as reading:
-        assert reading.files()["a.md"].mtime_ns == mtime_ns
+        assert reading.catalogue.files()["a.md"].mtime_ns == mtime_ns
 
 
 def test_a_file_time_beyond_all_calendars_stops_nothing(store: Store) -> None:
     fill(store, batch(make_document("a.md", "alpha", mtime_ns=10**20)))
     apply(store, Batch(touched=(("a.md", FileState(5, -(10**20), "")),)))
     with store.read() as reading:
-        assert reading.files().keys() == {"a.md"}
+        assert reading.catalogue.files().keys() == {"a.md"}
 
 
 def test_which_texts_have_no_vector_yet(store: Store) -> None:
@@ -387,20 +397,20 @@ def test_which_texts_have_no_vector_yet(store: Store) -> None:
     ]  # more than one statement takes
     fill(store, Batch((document,), vectors=vectors_of(document)))
     with store.read() as reading:
-        assert reading.without_vector([]) == []
-        assert reading.without_vector(known) == []
-        assert reading.without_vector([*unknown[:600], *known, *unknown[600:]]) == unknown
+        assert reading.text_vectors.missing([]) == []
+        assert reading.text_vectors.missing(known) == []
+        assert reading.text_vectors.missing([*unknown[:600], *known, *unknown[600:]]) == unknown
 
 
 def test_a_related_entry_is_a_link_only_while_its_document_exists(store: Store) -> None:
     source = make_document("a.md", "alpha", links=[link("b", "related"), link("c", "wikilink")])
     fill(store, batch(source))
     with store.read() as reading:
-        assert [edge.link.target for edge in reading.edges()] == ["c"]
-        assert (reading.counts().links, reading.counts().dangling) == (1, 1)
+        assert [edge.link.target for edge in reading.links.all()] == ["c"]
+        assert (reading.catalogue.counts().links, reading.catalogue.counts().dangling) == (1, 1)
     apply(store, batch(make_document("b.md", "beta")))
     with store.read() as reading:
-        assert [(edge.link.target, edge.target) for edge in reading.edges()] == [
+        assert [(edge.link.target, edge.target) for edge in reading.links.all()] == [
             ("b", "b.md"),
             ("c", None),
         ]
@@ -414,14 +424,19 @@ def test_find_by_the_start_of_an_id(store: Store) -> None:
     section, chunk = document.chunked.sections[1], document.chunked.chunks[1]
     fill(store, batch(document))
     with store.read() as reading:
-        assert reading.find(short_id("a.md")) == [("a.md", 1, 8)]
-        assert reading.find(short_id("a.md")[:6]) == [("a.md", 1, 8)]
-        assert reading.find(section.id) == [("a.md", 5, 7)]
-        assert reading.find(section.id[:9]) == [("a.md", 5, 7)]
-        assert reading.find(chunk.id) == [("a.md", 3, 3)]
-        assert reading.find("0" * 16) == []
-        assert reading.find(chunk.id + "0") == []
-        assert reading.find("%") == reading.find("zz") == reading.find("a.md") == []
+        assert reading.catalogue.find(short_id("a.md")) == [("a.md", 1, 8)]
+        assert reading.catalogue.find(short_id("a.md")[:6]) == [("a.md", 1, 8)]
+        assert reading.catalogue.find(section.id) == [("a.md", 5, 7)]
+        assert reading.catalogue.find(section.id[:9]) == [("a.md", 5, 7)]
+        assert reading.catalogue.find(chunk.id) == [("a.md", 3, 3)]
+        assert reading.catalogue.find("0" * 16) == []
+        assert reading.catalogue.find(chunk.id + "0") == []
+        assert (
+            reading.catalogue.find("%")
+            == reading.catalogue.find("zz")
+            == reading.catalogue.find("a.md")
+            == []
+        )
 
 
 def test_find_lists_everything_an_ambiguous_start_can_mean(store: Store) -> None:
@@ -441,22 +456,22 @@ def test_find_lists_everything_an_ambiguous_start_can_mean(store: Store) -> None
     )
     assert len(expected) > 1
     with store.read() as reading:
-        assert reading.find("a") == expected
+        assert reading.catalogue.find("a") == expected
 
 
 def test_chunks_come_in_the_order_asked_for(store: Store) -> None:
     put = make_document("a.md", "# H\n\none\n\ntwo\n\nthree")
     fill(store, batch(put))
     with store.read() as reading:
-        keys = sorted(key for key, _ in reading.nearest(vector_of("x"), 10))
+        keys = sorted(key for key, _ in reading.vectors.nearest(vector_of("x"), 10))
         asked = [keys[2], 10**9, keys[0], -1, keys[2], keys[3]]
-        found = reading.chunks(asked)
+        found = reading.catalogue.chunks(asked)
         assert [chunk.key for chunk in found] == [keys[2], keys[0], keys[2], keys[3]]
         assert found[0].text == "two\n\n"
         assert found[0].chunk == put.chunked.chunks[2]
         assert found[0].chunk.header_path == ("H",)
-        assert found[0].document == reading.documents()[0]
-        assert reading.chunks([]) == []
+        assert found[0].document == reading.catalogue.documents()[0]
+        assert reading.catalogue.chunks([]) == []
 
 
 def test_a_chunk_key_is_never_given_out_twice(store: Store) -> None:
@@ -464,7 +479,7 @@ def test_a_chunk_key_is_never_given_out_twice(store: Store) -> None:
     for number in range(4):
         fill(store, batch(make_document("a.md", f"one {number}\n\ntwo {number}")))
         with store.read() as reading:
-            keys = {key for key, _ in reading.nearest(vector_of("x"), 10)}
+            keys = {key for key, _ in reading.vectors.nearest(vector_of("x"), 10)}
         assert len(keys) == 2
         assert not keys & seen
         seen |= keys
@@ -496,17 +511,17 @@ def test_links_of_every_kind_lead_to_documents(store: Store) -> None:
     leads = with_links(store, ["docs/b.md"], "notes/a.md", *links)
     assert leads == ["docs/b.md"] * 4 + [None, None]
     with store.read() as reading:
-        assert [edge.link for edge in reading.edges()] == links
-        assert {edge.source for edge in reading.edges()} == {"notes/a.md"}
-        assert reading.counts().links == 6
-        assert reading.counts().dangling == 2
+        assert [edge.link for edge in reading.links.all()] == links
+        assert {edge.source for edge in reading.links.all()} == {"notes/a.md"}
+        assert reading.catalogue.counts().links == 6
+        assert reading.catalogue.counts().dangling == 2
 
 
 def test_links_keep_what_was_written(store: Store) -> None:
     written = Link("wikilink", "Ünknown", "^block", "a „label”", 7)
     with_links(store, [], "a.md", written)
     with store.read() as reading:
-        assert reading.edges()[0].link == written
+        assert reading.links.all()[0].link == written
 
 
 def test_edges_come_by_source_and_line(store: Store) -> None:
@@ -518,7 +533,7 @@ def test_edges_come_by_source_and_line(store: Store) -> None:
         ),
     )
     with store.read() as reading:
-        assert [(edge.source, edge.link.target) for edge in reading.edges()] == [
+        assert [(edge.source, edge.link.target) for edge in reading.links.all()] == [
             ("a.md", "q"),
             ("a.md", "p"),
             ("b.md", "y"),
@@ -610,23 +625,23 @@ def test_the_vocabulary_counts_up_and_down(store: Store) -> None:
     two = make_document("2.md", "pear pear plum of")
     fill(store, batch(one, two))
     with store.read() as reading:
-        assert reading.vocabulary(10) == ["pear", "apple", "plum"]
-        assert reading.vocabulary(2) == ["pear", "apple"]
-        assert reading.vocabulary(0) == []
-        assert reading.counts().terms == 3
+        assert reading.vocabulary.most_frequent(10) == ["pear", "apple", "plum"]
+        assert reading.vocabulary.most_frequent(2) == ["pear", "apple"]
+        assert reading.vocabulary.most_frequent(0) == []
+        assert reading.catalogue.counts().terms == 3
     apply(store, batch(make_document("2.md", "plum")))
     with store.read() as reading:
-        assert reading.vocabulary(10) == ["apple", "pear", "plum"]
+        assert reading.vocabulary.most_frequent(10) == ["apple", "pear", "plum"]
     apply(store, batch(gone=["1.md"]))
     with store.read() as reading:
-        assert reading.vocabulary(10) == ["plum"]
-        assert reading.counts().terms == 1
+        assert reading.vocabulary.most_frequent(10) == ["plum"]
+        assert reading.catalogue.counts().terms == 1
 
 
 def test_the_vocabulary_leaves_out_the_frontmatter(store: Store) -> None:
     fill(store, batch(make_document("a.md", "---\ntitle: secret\n---\nopen", body=22)))
     with store.read() as reading:
-        assert reading.vocabulary(10) == ["open"]
+        assert reading.vocabulary.most_frequent(10) == ["open"]
 
 
 def test_vectors_are_known_unknown_and_remembered(store: Store) -> None:
@@ -634,40 +649,41 @@ def test_vectors_are_known_unknown_and_remembered(store: Store) -> None:
     fill(store, Batch(put=(known, waiting), vectors=vectors_of(known)))
     head, body = (waiting.chunked.embedding_text(chunk) for chunk in waiting.chunked.chunks)
     with store.write() as writing:
-        assert writing.unembedded() == [head, body]
-        assert writing.counts().embedded == 1
-        found = writing.vectors([text_key("alpha"), text_key(body)])
+        assert writing.text_vectors.waiting() == [head, body]
+        assert writing.catalogue.counts().embedded == 1
+        found = writing.text_vectors.known([text_key("alpha"), text_key(body)])
         assert found.keys() == {text_key("alpha")}
         assert found[text_key("alpha")].dtype == np.float32
         np.testing.assert_allclose(found[text_key("alpha")], vector_of("alpha"), atol=1e-3)
         writing.remember({text_key(body): vector_of(body), text_key("word"): vector_of("word")})
-        assert writing.unembedded() == [head]
-        assert writing.counts().embedded == 2
-        assert writing.vectors([text_key("word")]).keys() == {text_key("word")}
-        assert texts(writing, writing.nearest(vector_of(body), 1)) == ["beta"]
+        assert writing.text_vectors.waiting() == [head]
+        assert writing.catalogue.counts().embedded == 2
+        assert writing.text_vectors.known([text_key("word")]).keys() == {text_key("word")}
     with store.read() as reading:
-        assert len(reading.nearest(vector_of(body), 10)) == 2
+        assert texts(reading, reading.vectors.nearest(vector_of(body), 1)) == ["beta"]
+        assert len(reading.vectors.nearest(vector_of(body), 10)) == 2
 
 
 def test_a_batch_brings_vectors_to_chunks_that_were_waiting_elsewhere(store: Store) -> None:
     fill(store, Batch(put=(make_document("a.md", "same text"),)))
     apply(store, batch(make_document("b.md", "same text")))
     with store.read() as reading:
-        assert reading.unembedded() == []
-        assert len(reading.nearest(vector_of("same text"), 10)) == 2
+        assert reading.text_vectors.waiting() == []
+        assert len(reading.vectors.nearest(vector_of("same text"), 10)) == 2
 
 
 def test_a_vector_may_be_replaced(store: Store) -> None:
     fill(store, batch(make_document("a.md", "alpha\n\nbeta")))
-    with store.write() as writing:
-        before = writing.nearest(vector_of("new"), 10)
+    with store.write() as writing, store.read() as reading:
+        before = reading.vectors.nearest(vector_of("new"), 10)
         writing.remember({text_key("beta"): vector_of("new")})
         writing.remember({text_key("beta"): vector_of("new")})
-        after = writing.nearest(vector_of("new"), 10)
+    with store.read() as reading:
+        after = reading.vectors.nearest(vector_of("new"), 10)
         assert {key for key, _ in after} == {key for key, _ in before}
         assert len(after) == len(before) == 2
         assert after[0][1] == pytest.approx(1, abs=1e-3)
-        assert texts(writing, after[:1]) == ["beta"]
+        assert texts(reading, after[:1]) == ["beta"]
 
 
 def test_a_vector_that_does_not_fit_is_refused_and_changes_nothing(store: Store) -> None:
@@ -678,8 +694,8 @@ def test_a_vector_that_does_not_fit_is_refused_and_changes_nothing(store: Store)
             writing.apply(Batch((document,), vectors=vectors_of(document, dimensions=3)))
         with pytest.raises(EmbedError):
             writing.remember({text_key("alpha"): np.full(DIMENSIONS, np.nan, np.float32)})
-        assert writing.documents() == []
-        assert writing.vectors([text_key("alpha")]) == {}
+        assert writing.catalogue.documents() == []
+        assert writing.text_vectors.known([text_key("alpha")]) == {}
 
 
 def test_nearest_ranks_by_cosine_and_breaks_ties_by_key(store: Store) -> None:
@@ -688,15 +704,17 @@ def test_nearest_ranks_by_cosine_and_breaks_ties_by_key(store: Store) -> None:
     fill(store, batch(*documents), batch(*twins))
     query = vector_of("query")
     with store.read() as reading:
-        found = reading.nearest(query, 33)
-        for chunk, (_, score) in zip(reading.chunks([k for k, _ in found]), found, strict=True):
+        found = reading.vectors.nearest(query, 33)
+        for chunk, (_, score) in zip(
+            reading.catalogue.chunks([k for k, _ in found]), found, strict=True
+        ):
             assert score == pytest.approx(float(vector_of(chunk.text) @ query), abs=2e-3)
         assert found == sorted(found, key=lambda pair: (-pair[1], pair[0]))
         assert len({key for key, _ in found}) == 33
-        assert reading.nearest(query, 5) == found[:5]
-        assert reading.nearest(query, 1000) == found
-        assert reading.nearest(query, 0) == []
-        best = reading.nearest(vector_of("twin"), 3)
+        assert reading.vectors.nearest(query, 5) == found[:5]
+        assert reading.vectors.nearest(query, 1000) == found
+        assert reading.vectors.nearest(query, 0) == []
+        best = reading.vectors.nearest(vector_of("twin"), 3)
         assert texts(reading, best) == ["twin"] * 3
         assert [key for key, _ in best] == sorted(key for key, _ in best)
 
@@ -706,8 +724,8 @@ def test_zero_vectors_are_found_last(store: Store) -> None:
     fill(store, batch(make_document("a.md", "alpha")))
     apply(store, Batch((zero,), vectors={text_key("zero"): np.zeros(DIMENSIONS, np.float32)}))
     with store.read() as reading:
-        assert texts(reading, reading.nearest(vector_of("alpha"), 2)) == ["alpha", "zero"]
-        assert len(reading.nearest(np.zeros(DIMENSIONS, np.float32), 10)) == 2
+        assert texts(reading, reading.vectors.nearest(vector_of("alpha"), 2)) == ["alpha", "zero"]
+        assert len(reading.vectors.nearest(np.zeros(DIMENSIONS, np.float32), 10)) == 2
 
 
 # ── Keyword and code ─────────────────────────────────────────────────────────
@@ -726,11 +744,13 @@ def test_keyword_search_finds_any_of_the_terms_best_first(store: Store) -> None:
         assert found_in(reading, "apple") == ["1.md", "2.md"]
         assert found_in(reading, "apple", "plum") == ["2.md", "1.md"]
         assert found_in(reading, "absent", "cherry") == ["3.md"]
-        assert reading.keyword([], 10) == []
-        assert reading.keyword(["absent"], 10) == []
-        assert reading.keyword(["apple"], 0) == []
-        assert len(reading.keyword(["apple"], 1)) == 1
-        scores = [score for _, score in reading.keyword(["apple", "plum", "cherry"], 10)]
+        assert reading.keyword.search("body", [], 10) == []
+        assert reading.keyword.search("body", ["absent"], 10) == []
+        assert reading.keyword.search("body", ["apple"], 0) == []
+        assert len(reading.keyword.search("body", ["apple"], 1)) == 1
+        scores = [
+            score for _, score in reading.keyword.search("body", ["apple", "plum", "cherry"], 10)
+        ]
         assert scores == sorted(scores, reverse=True)
         assert all(score > 0 for score in scores)
 
@@ -746,25 +766,27 @@ def test_terms_are_looked_up_as_they_are(make_store: MakeStore, term: str) -> No
     store = make_store("index", OneTerm())
     fill(store, batch(make_document("a.md", "x")))
     with store.read() as reading:
-        assert len(reading.keyword([term], 10)) == 1
-        assert reading.keyword([term + "x"], 10) == []
+        assert len(reading.keyword.search("body", [term], 10)) == 1
+        assert reading.keyword.search("body", [term + "x"], 10) == []
 
 
 def test_titles_and_headings_are_searched_too(store: Store) -> None:
     fill(store, batch(make_document("a.md", "# Heading\n\nbody", fields=Fields(title="Title"))))
     with store.read() as reading:
-        assert len(reading.keyword(["title"], 10)) == 2
-        assert len(reading.keyword(["heading"], 10)) == 2
-        assert len(reading.keyword(["body"], 10)) == 1
+        assert len(reading.keyword.search("body", ["title"], 10)) == 2
+        assert len(reading.keyword.search("body", ["heading"], 10)) == 2
+        assert len(reading.keyword.search("body", ["body"], 10)) == 1
 
 
 def test_code_search_finds_the_chunk_in_which_the_code_begins(store: Store) -> None:
     fill(store, batch(make_document("a.md", "before\n\n```py\ndef run\n```\n\nrun after")))
     with store.read() as reading:
-        assert texts(reading, reading.code(["run"], 10)) == ["```py\ndef run\n```"]
-        assert reading.code(["after"], 10) == []
-        assert reading.code(["py"], 10) == []
-        assert reading.counts().code_blocks == 1
+        assert texts(reading, reading.keyword.search("code", ["run"], 10)) == [
+            "```py\ndef run\n```"
+        ]
+        assert reading.keyword.search("code", ["after"], 10) == []
+        assert reading.keyword.search("code", ["py"], 10) == []
+        assert reading.catalogue.counts().code_blocks == 1
 
 
 # ── Conditions ───────────────────────────────────────────────────────────────
@@ -801,7 +823,7 @@ def documents_of(reading: Reading, keys: Keys) -> str:
     """The first letters of the documents of some chunks, in capitals where all of it is there."""
     assert keys.dtype == np.int64
     assert keys.tolist() == sorted(set(keys.tolist()))
-    found = [chunk.document for chunk in reading.chunks(keys.tolist())]
+    found = [chunk.document for chunk in reading.catalogue.chunks(keys.tolist())]
     letters = {"notes/Alpha.md": "a", "notes/sub/beta.txt": "b", "other/GAMMA.markdown": "g"}
     whole = {entry.id: entry.chunks for entry in found}
     ids = [entry.id for entry in found]
@@ -900,7 +922,7 @@ def test_conditions_follow_every_change(store: Store) -> None:
 
     def covered(*conditions: Condition) -> list[str]:
         with store.read() as reading:
-            stored = reading.chunks(reading.matching(conditions).tolist())
+            stored = reading.catalogue.chunks(reading.matching(conditions).tolist())
             return sorted({chunk.document.id for chunk in stored})
 
     changed = replace(alpha.chunked.document.fields, tags=("stone",), modified=60.0)
@@ -921,8 +943,9 @@ def test_conditions_follow_every_change(store: Store) -> None:
     assert covered(fruit) == []
     with store.write() as writing:
         writing.start(STAMP)
-        assert writing.matching([]).tolist() == []
-        assert writing.matching([where("under", "")]).tolist() == []
+    with store.read() as reading:
+        assert reading.matching([]).tolist() == []
+        assert reading.matching([where("under", "")]).tolist() == []
 
 
 class Weighted(PlainAnalyzer):
@@ -971,9 +994,9 @@ def test_a_filtered_ranking_is_the_unlimited_one_filtered(store: Store) -> None:
     fill(store, batch(*put[:25]), batch(*put[25:]), batch(gone=["3.md", "30.md"]))
     with store.read() as reading:
         searches: list[Callable[[int, Keys | None], Scores]] = [
-            partial(reading.keyword, ["apple", "plum", "fig"]),
-            partial(reading.code, ["pear", "fig"]),
-            partial(reading.nearest, vector_of("query")),
+            partial(reading.keyword.search, "body", ["apple", "plum", "fig"]),
+            partial(reading.keyword.search, "code", ["pear", "fig"]),
+            partial(reading.vectors.nearest, vector_of("query")),
         ]
         for tags, search in product((["t1"], ["t1", "t2", "t5"], ["none"]), searches):
             among = reading.matching([where("tag", *tags)])
@@ -989,11 +1012,11 @@ def test_keys_that_no_chunk_has_allow_nothing(store: Store) -> None:
     with store.read() as reading:
         key = reading.matching([]).tolist()[0]
         for among in (np.array([], np.int64), np.array([key + 1, key + 99], np.int64)):
-            assert reading.keyword(["alpha"], 10, among) == []
-            assert reading.code(["alpha"], 10, among) == []
-            assert reading.nearest(vector_of("alpha"), 10, among) == []
+            assert reading.keyword.search("body", ["alpha"], 10, among) == []
+            assert reading.keyword.search("code", ["alpha"], 10, among) == []
+            assert reading.vectors.nearest(vector_of("alpha"), 10, among) == []
         mixed = np.array([key, key + 1], np.int64)
-        assert [key for key, _ in reading.keyword(["alpha"], 10, mixed)] == [key]
+        assert [key for key, _ in reading.keyword.search("body", ["alpha"], 10, mixed)] == [key]
 
 
 def test_ties_are_cut_by_key(store: Store) -> None:
@@ -1002,14 +1025,14 @@ def test_ties_are_cut_by_key(store: Store) -> None:
     # In several parts, newest keys first to be met by a search that does not care.
     fill(store, batch(*same[:3]), batch(better, *same[3:30]), batch(*same[30:]))
     with store.read() as reading:
-        everything = reading.keyword(["apple"], 100)
+        everything = reading.keyword.search("body", ["apple"], 100)
         best = everything[0][0]
         ties = sorted({key for key, _ in everything} - {best})
         for limit in (1, 2, 5, 39, 41):
-            found = [key for key, _ in reading.keyword(["apple"], limit)]
+            found = [key for key, _ in reading.keyword.search("body", ["apple"], limit)]
             assert found == [best, *ties][:limit]
             among = np.array(ties[5:], np.int64)
-            found = [key for key, _ in reading.keyword(["apple"], limit, among)]
+            found = [key for key, _ in reading.keyword.search("body", ["apple"], limit, among)]
             assert found == ties[5:][:limit]
 
 
@@ -1029,12 +1052,12 @@ def test_links_of_documents_in_both_directions(store: Store) -> None:
         ),
     )
     with store.read() as reading:
-        everything = reading.edges()
+        everything = reading.links.all()
         for wanted in (["a.md"], ["b.md", "d.md"], ["d.md"], [], ["none.md"], ["c.md", "c.md"]):
-            assert reading.links_of(wanted) == [
+            assert reading.links.of(wanted) == [
                 edge for edge in everything if edge.source in wanted or edge.target in wanted
             ]
-        assert [(e.source, e.target) for e in reading.links_of({"a.md"})] == [
+        assert [(e.source, e.target) for e in reading.links.of({"a.md"})] == [
             ("a.md", "b.md"),
             ("a.md", None),
             ("a.md", "a.md"),
@@ -1046,10 +1069,10 @@ def test_links_of_documents_in_both_directions(store: Store) -> None:
 def test_keys_of_documents(store: Store) -> None:
     fill(store, batch(*SHELF))
     with store.read() as reading:
-        assert documents_of(reading, reading.keys_of(["notes/Alpha.md"])) == "A"
+        assert documents_of(reading, reading.catalogue.keys_of(["notes/Alpha.md"])) == "A"
         wanted = {"other/GAMMA.markdown", "notes/sub/beta.txt", "none"}
-        assert documents_of(reading, reading.keys_of(wanted)) == "BG"
-        assert reading.keys_of([]).tolist() == []
+        assert documents_of(reading, reading.catalogue.keys_of(wanted)) == "BG"
+        assert reading.catalogue.keys_of([]).tolist() == []
 
 
 def test_vectors_of_chunks(store: Store) -> None:
@@ -1058,16 +1081,16 @@ def test_vectors_of_chunks(store: Store) -> None:
     fill(store, batch(document), Batch(put=(waiting,)))
     with store.read() as reading:
         keys = reading.matching([]).tolist()
-        found = reading.chunk_vectors([keys[2], keys[0], keys[3], 999])
+        found = reading.vectors.of([keys[2], keys[0], keys[3], 999])
         assert list(found) == [keys[2], keys[0]]
-        for chunk in reading.chunks(list(found)):
+        for chunk in reading.catalogue.chunks(list(found)):
             expected = vector_of(chunk.text).astype(np.float16).astype(np.float32)
             assert found[chunk.key].dtype == np.float32
             assert found[chunk.key].tolist() == expected.tolist()
-        assert reading.chunk_vectors([]) == {}
+        assert reading.vectors.of([]) == {}
     apply(store, batch(gone=["a.md"]))
     with store.read() as reading:
-        assert reading.chunk_vectors(keys) == {}
+        assert reading.vectors.of(keys) == {}
 
 
 # ── Words ────────────────────────────────────────────────────────────────────
@@ -1082,18 +1105,18 @@ def test_frequencies_count_chunks_and_forget_what_is_gone(store: Store) -> None:
         ),
     )
     with store.read() as reading:
-        assert reading.size == 3
-        assert reading.frequencies(["apple", "plum", "none", ""]) == {
+        assert reading.keyword.size == 3
+        assert reading.keyword.frequencies("body", ["apple", "plum", "none", ""]) == {
             "apple": 3,
             "plum": 1,
             "none": 0,
             "": 0,
         }
-        assert reading.frequencies([]) == {}
+        assert reading.keyword.frequencies("body", []) == {}
     apply(store, batch(gone=["2.md"]))
     with store.read() as reading:
-        assert reading.size == 2
-        assert reading.frequencies(["apple", "plum"]) == {"apple": 2, "plum": 0}
+        assert reading.keyword.size == 2
+        assert reading.keyword.frequencies("body", ["apple", "plum"]) == {"apple": 2, "plum": 0}
 
 
 def test_words_by_their_beginning(store: Store) -> None:
@@ -1102,13 +1125,13 @@ def test_words_by_their_beginning(store: Store) -> None:
         batch(make_document("a.md", "auth auth author author author authentication autumn ärger")),
     )
     with store.read() as reading:
-        assert reading.words("auth", 10) == ["author", "auth", "authentication"]
-        assert reading.words("AUTH", 2) == ["author", "auth"]
-        assert reading.words("authx", 10) == []
-        assert reading.words("a\u0308", 10) == ["ärger"]
-        assert reading.words("auth", 0) == []
-        assert reading.words("", 3) == ["author", "auth", "authentication"]
-        assert reading.words("auth%", 10) == []
+        assert reading.vocabulary.beginning("auth", 10) == ["author", "auth", "authentication"]
+        assert reading.vocabulary.beginning("AUTH", 2) == ["author", "auth"]
+        assert reading.vocabulary.beginning("authx", 10) == []
+        assert reading.vocabulary.beginning("a\u0308", 10) == ["ärger"]
+        assert reading.vocabulary.beginning("auth", 0) == []
+        assert reading.vocabulary.beginning("", 3) == ["author", "auth", "authentication"]
+        assert reading.vocabulary.beginning("auth%", 10) == []
 
 
 @pytest.mark.parametrize(
@@ -1135,9 +1158,9 @@ def test_words_that_are_spelled_nearly_so(store: Store, word: str, expected: lis
     text = "search search perch cat connection connections straße"
     fill(store, batch(make_document("a.md", text)))
     with store.read() as reading:
-        assert reading.spellings(word, 10) == expected
-        assert reading.spellings(word, 1) == expected[:1]
-        assert reading.spellings(word, 0) == []
+        assert reading.vocabulary.spelled_like(word, 10) == expected
+        assert reading.vocabulary.spelled_like(word, 1) == expected[:1]
+        assert reading.vocabulary.spelled_like(word, 0) == []
 
 
 # ── Communities ──────────────────────────────────────────────────────────────
@@ -1147,14 +1170,14 @@ def test_communities_are_replaced_as_a_whole(store: Store) -> None:
     fill(store, batch(*(make_document(f"{name}.md", "x") for name in "abc")))
     with store.write() as writing:
         writing.set_communities({"a.md": 0, "b.md": 0, "c.md": 1, "never-there.md": 1})
-        assert writing.communities() == {"a.md": 0, "b.md": 0, "c.md": 1}
-        assert writing.counts().communities == 2
+        assert writing.links.communities() == {"a.md": 0, "b.md": 0, "c.md": 1}
+        assert writing.catalogue.counts().communities == 2
         writing.set_communities({"a.md": 7})
-        assert writing.communities() == {"a.md": 7}
+        assert writing.links.communities() == {"a.md": 7}
         writing.apply(batch(make_document("a.md", "changed")))
-        assert writing.communities() == {"a.md": 7}
+        assert writing.links.communities() == {"a.md": 7}
         writing.apply(batch(gone=["a.md"]))
-        assert writing.communities() == {}
+        assert writing.links.communities() == {}
 
 
 def test_tidying_loses_nothing_that_is_needed(store: Store) -> None:
@@ -1166,9 +1189,10 @@ def test_tidying_loses_nothing_that_is_needed(store: Store) -> None:
         writing.remember({text_key("words"): vector_of("words")})
         writing.tidy(10_000)
         writing.tidy(10_000)
-        assert writing.unembedded() == []
-        assert len(writing.nearest(vector_of("kept words"), 10)) == 1
-        assert writing.vectors([text_key("words")]).keys() == {text_key("words")}
+        assert writing.text_vectors.waiting() == []
+        assert writing.text_vectors.known([text_key("words")]).keys() == {text_key("words")}
+    with store.read() as reading:
+        assert len(reading.vectors.nearest(vector_of("kept words"), 10)) == 1
 
 
 # ── Readers and writers ──────────────────────────────────────────────────────
@@ -1183,35 +1207,37 @@ def numbered(number: int, count: int = 5) -> Batch:
 
 def number_seen(reading: Reading, count: int = 5) -> int:
     """The one number that documents, keyword hits and nearest chunks agree on."""
-    documents = [reading.document(f"{name}.md") for name in range(count)]
+    documents = [reading.catalogue.document(f"{name}.md") for name in range(count)]
     numbers = {one.text.split()[0].removeprefix("number") for one in documents if one}
     assert len(numbers) == 1
     (number,) = numbers
-    assert len(reading.keyword([f"number{number}"], 100)) == count
-    assert len(reading.keyword(["of"], 100)) == count
-    chunks = reading.chunks([key for key, _ in reading.nearest(vector_of("x"), 100)])
+    assert len(reading.keyword.search("body", [f"number{number}"], 100)) == count
+    assert len(reading.keyword.search("body", ["of"], 100)) == count
+    chunks = reading.catalogue.chunks(
+        [key for key, _ in reading.vectors.nearest(vector_of("x"), 100)]
+    )
     assert len(chunks) == count
     assert {chunk.text.split()[0] for chunk in chunks} == {f"number{number}"}
-    assert reading.vocabulary(1) == [f"number{number}"]
+    assert reading.vocabulary.most_frequent(1) == [f"number{number}"]
     return int(number)
 
 
 def test_a_reader_keeps_its_generation_until_it_is_closed(store: Store) -> None:
     fill(store, numbered(1))
     with store.read() as before:
-        generation = before.generation
+        generation = before.catalogue.generation
         for number in (2, 3):
             apply(store, numbered(number))
             assert number_seen(before) == 1
             with store.read() as after:
                 assert number_seen(after) == number
-                assert after.generation > generation
-        assert before.generation == generation
+                assert after.catalogue.generation > generation
+        assert before.catalogue.generation == generation
         with store.write() as writing:
             writing.start({"model": "another", "dimensions": 4})
         assert number_seen(before) == 1
     with store.read() as reading:
-        assert reading.documents() == []
+        assert reading.catalogue.documents() == []
 
 
 def test_a_writer_sees_what_it_has_written(store: Store) -> None:
@@ -1219,7 +1245,8 @@ def test_a_writer_sees_what_it_has_written(store: Store) -> None:
         writing.start(STAMP)
         for number in range(3):
             writing.apply(numbered(number))
-            assert number_seen(writing) == number
+            assert writing.vocabulary.most_frequent(1) == [f"number{number}"]
+            assert writing.catalogue.counts().embedded == 5
             with store.read() as reading:
                 assert number_seen(reading) == number
 
@@ -1230,9 +1257,9 @@ def test_a_second_writer_is_told_who_the_first_one_is(store: Store) -> None:
             pass
         assert caught.value.hint
         with store.read() as reading:
-            assert reading.generation == 0
+            assert reading.catalogue.generation == 0
     with store.write() as writing:
-        assert writing.generation == 0
+        assert writing.catalogue.generation == 0
 
 
 def test_a_second_writer_can_wait(store: Store) -> None:
@@ -1241,14 +1268,14 @@ def test_a_second_writer_can_wait(store: Store) -> None:
     def write_second() -> int:
         trying.set()
         with store.write(wait=30) as writing:
-            return writing.generation
+            return writing.catalogue.generation
 
     with ThreadPoolExecutor() as threads, store.write() as first:
         second = threads.submit(write_second)
         assert trying.wait(30)
         first.start(STAMP)
         assert not second.done()
-        generation = first.generation
+        generation = first.catalogue.generation
     assert second.result() == generation
 
 
@@ -1266,15 +1293,15 @@ def test_a_batch_that_fails_changes_nothing(store: Store) -> None:
     fill(store, numbered(1))
     bad = Explosive([make_document("0.md", "changed", links=[link("1")])])
     with store.write() as writing:
-        generation = writing.generation
+        generation = writing.catalogue.generation
         with pytest.raises(RuntimeError, match="no more"):
             writing.apply(Batch(put=bad, gone=("1.md",), vectors=vectors_of(bad[0])))
-        assert writing.generation == generation
-        assert number_seen(writing) == 1
-        assert writing.vectors([text_key("changed")]) == {}
+        assert writing.catalogue.generation == generation
+        assert writing.vocabulary.most_frequent(1) == ["number1"]
+        assert writing.text_vectors.known([text_key("changed")]) == {}
         writing.apply(numbered(2))
     with store.read() as reading:
-        assert reading.generation == generation + 1
+        assert reading.catalogue.generation == generation + 1
         assert number_seen(reading) == 2
 
 
@@ -1287,8 +1314,8 @@ def test_a_failure_of_the_caller_frees_the_lock_and_keeps_finished_batches(store
 
     with pytest.raises(KeyboardInterrupt):
         fail_between_batches()
-    with store.write() as writing:
-        assert number_seen(writing) == 1
+    with store.write(), store.read() as reading:
+        assert number_seen(reading) == 1
 
 
 def test_threads_read_whole_generations_while_one_writes(store: Store) -> None:
@@ -1329,12 +1356,12 @@ def test_threads_may_search_in_one_reading(store: Store) -> None:
         among = reading.matching([where("tag", "fruit"), where("phrase", "red", "apple")])
         return [
             among.tolist(),
-            reading.keyword(["red", "pear"], 5),
-            reading.keyword(["red", "pear"], 5, among),
-            reading.nearest(vector_of("x"), 5, among),
-            reading.chunks(reading.matching([]).tolist()),
-            reading.links_of(["notes/Alpha.md"]),
-            reading.spellings("appel", 3),
+            reading.keyword.search("body", ["red", "pear"], 5),
+            reading.keyword.search("body", ["red", "pear"], 5, among),
+            reading.vectors.nearest(vector_of("x"), 5, among),
+            reading.catalogue.chunks(reading.matching([]).tolist()),
+            reading.links.of(["notes/Alpha.md"]),
+            reading.vocabulary.spelled_like("appel", 3),
         ]
 
     with store.read() as reading:
@@ -1351,11 +1378,11 @@ def test_the_same_batches_give_the_same_index(make_store: MakeStore) -> None:
         with store.read() as reading:
             answers.append(
                 (
-                    reading.documents(),
-                    reading.keyword(["number2", "of"], 10),
-                    reading.nearest(vector_of("x"), 10),
-                    reading.vocabulary(10),
-                    reading.generation,
+                    reading.catalogue.documents(),
+                    reading.keyword.search("body", ["number2", "of"], 10),
+                    reading.vectors.nearest(vector_of("x"), 10),
+                    reading.vocabulary.most_frequent(10),
+                    reading.catalogue.generation,
                 )
             )
     assert answers[0] == answers[1]

@@ -31,9 +31,11 @@ def numbered(number: int) -> Batch:
 
 def number_in(reading: Reading) -> int | None:
     """The number that documents, both searches, links and words agree on; None before the first."""
-    entries = reading.documents()
+    entries = reading.catalogue.documents()
     texts = {
-        entry.id: document.text for entry in entries if (document := reading.document(entry.id))
+        entry.id: document.text
+        for entry in entries
+        if (document := reading.catalogue.document(entry.id))
     }
     numbers = {text.split()[0] for text in texts.values()}
     if not numbers:
@@ -43,16 +45,20 @@ def number_in(reading: Reading) -> int | None:
     number = int(word.removeprefix("number"))
     even = number % 2 == 0
     assert len(entries) == DOCUMENTS + even
-    assert len(reading.keyword([word], 100)) == DOCUMENTS + even
-    assert len(reading.keyword(["of"], 100)) == DOCUMENTS
-    assert len(reading.keyword(["extra"], 100)) == even
-    assert len(reading.code([f"code{number}"], 100)) == DOCUMENTS
-    nearest = reading.chunks([key for key, _ in reading.nearest(vector_of("x"), 100)])
-    assert len(nearest) == reading.counts().chunks == 2 * DOCUMENTS + even
+    assert len(reading.keyword.search("body", [word], 100)) == DOCUMENTS + even
+    assert len(reading.keyword.search("body", ["of"], 100)) == DOCUMENTS
+    assert len(reading.keyword.search("body", ["extra"], 100)) == even
+    assert len(reading.keyword.search("code", [f"code{number}"], 100)) == DOCUMENTS
+    nearest = reading.catalogue.chunks(
+        [key for key, _ in reading.vectors.nearest(vector_of("x"), 100)]
+    )
+    assert len(nearest) == reading.catalogue.counts().chunks == 2 * DOCUMENTS + even
     assert all(word in chunk.text or f"code{number}" in chunk.text for chunk in nearest)
-    assert {edge.target for edge in reading.edges()} == {"extra.md" if even else None}
-    assert reading.vocabulary(1) == ["```"]
-    assert [one for one in reading.vocabulary(99) if one.startswith("number")] == [word]
+    assert {edge.target for edge in reading.links.all()} == {"extra.md" if even else None}
+    assert reading.vocabulary.most_frequent(1) == ["```"]
+    assert [one for one in reading.vocabulary.most_frequent(99) if one.startswith("number")] == [
+        word
+    ]
     return number
 
 
@@ -60,9 +66,10 @@ def write_until_killed(folder: Path) -> None:
     """Writes batch after batch, saying the number of each that is done."""
     store = EmbeddedStore(folder, PlainAnalyzer())
     with store.write(wait=60) as writing:
-        if writing.stamp() is None:
+        if writing.catalogue.stamp() is None:
             writing.start(STAMP)
-        before = number_in(writing)
+        with store.read() as reading:
+            before = number_in(reading)
         for number in count(0 if before is None else before + 1):
             writing.apply(numbered(number))
             print(number, flush=True)

@@ -66,7 +66,7 @@ def test_no_kill_leaves_a_hole(
     _whole_run(vault, tmp_path / "fresh")
     with open_engine(vault, index) as harmed, open_engine(vault, tmp_path / "fresh") as fresh:
         assert harmed.check() == []
-        with harmed._parts.store.read() as one, fresh._parts.store.read() as other:
+        with harmed.parts.store.read() as one, fresh.parts.store.read() as other:
             assert content(one) == content(other)
 
 
@@ -102,9 +102,9 @@ def test_what_a_killed_run_owed_is_done_by_the_next(tmp_path: Path, stage: str) 
         report = killed.index()
         assert (report.added, report.changed, report.removed) == (0, 0, 0)
         fresh.index()
-        with killed._parts.store.read() as one, fresh._parts.store.read() as other:
+        with killed.parts.store.read() as one, fresh.parts.store.read() as other:
             assert content(one) == content(other)
-        with killed._parts.store.write() as writing:
+        with killed.parts.store.write() as writing:
             assert writing.owed() == frozenset()
         assert killed.check() == []
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from dowse.front.cli.commands import TOPICS, cli
+from dowse.front.cli.app import TOPICS, cli
 from dowse.front.cli.reference import pages, root_context
 from dowse.settings import known_settings
 

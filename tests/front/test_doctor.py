@@ -68,7 +68,7 @@ def test_a_folder_that_is_gone_is_found(indexed: Path, dowse: Dowse) -> None:
     shutil.rmtree(indexed)
     result = dowse("doctor")
     assert result.code == 1
-    assert f"{indexed} is not there." in result.out
+    assert f"{indexed} does not exist." in result.out
 
 
 def test_a_project_that_cannot_be_entered_does_not_hide_the_others(

@@ -11,8 +11,8 @@ from rich.cells import cell_len
 from command_line import Dowse, on_terminal
 from dowse.evaluate import AblationRow, Difference, Latency, Measures, RunReport, TypeReport
 from dowse.evaluate.report import UnanswerableReport
-from dowse.front.cli.draw_eval import draw_eval
-from dowse.front.cli.eval_shapes import ComparisonShape, EvalShape, MeasureShape
+from dowse.evaluate.shapes import ComparisonShape, EvalShape, MeasureShape
+from dowse.front.cli.draw.eval import draw_eval
 from dowse.wiring import Given
 
 _DOCS = {

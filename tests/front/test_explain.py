@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from command_line import Dowse, Result
 from dowse.flow import Explanation, Fate, Standing
-from dowse.front.cli.why import why
+from dowse.flow.why import why
 from dowse.types import Step, Trace
 
 _KEPT = Trace((), ())

@@ -10,7 +10,7 @@ import pytest
 
 from command_line import Dowse
 from dowse.embed import EmbedOptions
-from dowse.embed.endpoint import EndpointEmbedder
+from dowse.embed.endpoint.embedder import EndpointEmbedder
 
 
 @pytest.mark.usefixtures("notes")

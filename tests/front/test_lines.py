@@ -7,18 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dowse.front.cli.lines import (
-    amount,
-    counted,
-    duration,
-    fitted,
-    folded,
-    line,
-    marked,
-    safe,
-    size,
-    table,
-)
+from dowse.front.cli.draw.text import amount, duration, fitted, folded, line, marked, safe, table
+from dowse.text.amounts import counted, size
 
 
 @pytest.mark.parametrize(

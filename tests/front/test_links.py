@@ -10,7 +10,7 @@ import pytest
 
 from command_line import Dowse
 from dowse.flow import LinkGraph
-from dowse.front.cli.dot import as_dot
+from dowse.front.cli.draw.dot import as_dot
 from dowse.types import DocumentEntry, Edge, Fields, Link
 
 _STRING = r'"(?:[^"\\\n]|\\.)*"'

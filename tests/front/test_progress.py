@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from dowse.front.cli import progress
-from dowse.front.cli.progress import ProgressDrawer
+from dowse.front.cli.draw import progress
+from dowse.front.cli.draw.progress import ProgressDrawer
 from dowse.front.cli.screen import Screen
 from dowse.types import Event
 

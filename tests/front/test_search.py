@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from command_line import Dowse
-from dowse.front.cli.draw_hits import draw_response
+from dowse.front.cli.draw.hits import draw_response
 from dowse.present import count_tokens
 from dowse.types import Hit, Place, Response, Step, Trace
 
@@ -64,7 +64,7 @@ def test_a_date_that_is_none_is_refused(dowse: Dowse) -> None:
 def test_a_filter_that_names_nothing_is_refused(dowse: Dowse, option: str) -> None:
     result = dowse("search", option, " ", "x")
     assert result.code == 2
-    assert option in result.err
+    assert f"{option.removeprefix('--')} names nothing." in result.err
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_mmr_is_a_stage_that_runs(dowse: Dowse) -> None:
     assert "diversity" not in dowse("search", "--no-mmr", "restore", "--json").json["seconds"]
     both = dowse("search", "--mmr", "--per-doc", "1", "restore")
     assert both.code == 2
-    assert "--per-doc" in both.err
+    assert "mmr and per_doc are two ways" in both.err
 
 
 def test_reranking_without_a_model_is_told(dowse: Dowse) -> None:
@@ -141,7 +141,7 @@ def test_any_setting_of_a_search_can_be_set(dowse: Dowse) -> None:
     ("wrong", "told"),
     [
         ("search.topn=3", "Did you mean search.top_n"),
-        ("search.top_n", "--set search.top_k=30"),
+        ("search.top_n", "Write it as: search.top_k=30"),
         ("search.top_n=many", "How many results at most"),
         ("search.top_n=0", "must be between 1 and 10,000"),
         ("chunk.overlap=3", "dowse config set chunk.overlap"),
@@ -254,7 +254,7 @@ def test_what_came_near_is_told(dowse: Dowse) -> None:
 
 def test_the_filter_that_kept_results_out_is_named(dowse: Dowse) -> None:
     result = dowse("search", "--mode", "keyword", "lighthouse", "--tag", "database")
-    assert "--tag database kept out 1 passage that would else be found." in result.err
+    assert "--tag database excluded 1 passage that would otherwise match." in result.err
     shape = dowse("search", "--mode", "keyword", "lighthouse tag:database", "--json").json
     assert shape["removed"] == {"tag:database": 1}
     unknown = dowse("search", "--mode", "keyword", "xyzzyxyzzy", "--tag", "database").err

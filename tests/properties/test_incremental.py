@@ -21,7 +21,7 @@ from vaults import note, open_engine, write_vault
 
 
 def _content(engine: Engine) -> dict[str, object]:
-    with engine._parts.store.read() as reading:
+    with engine.parts.store.read() as reading:
         return content(reading)
 
 
@@ -112,7 +112,7 @@ def test_any_sequence_of_edits_scores_like_a_fresh_build(
 
 
 def _scores(engine: Engine) -> dict[str, object]:
-    with engine._parts.store.read() as reading:
+    with engine.parts.store.read() as reading:
         return keyword_scores(reading)
 
 
@@ -139,7 +139,7 @@ def test_a_large_index_is_tidied_once_enough_of_it_was_deleted(
         with open_engine(vault, tmp_path / "before") as fresh:
             fresh.index()
             assert _scores(grown) != _scores(fresh)
-        with grown._parts.store.write() as writing:
+        with grown.parts.store.write() as writing:
             writing.tidy(10_000, thorough=True)
         with open_engine(vault, tmp_path / "before") as fresh:
             assert _scores(grown) == _scores(fresh)
@@ -176,8 +176,8 @@ def test_an_edited_paragraph_embeds_only_its_own_chunks(vault: Path, tmp_path: P
     parts = [f"## Part {n}\n\n" + f"Sentence of part {n}. " * 60 for n in range(12)]
     long.write_text("# Long\n\n" + "\n\n".join(parts), "utf-8")
     engine.index()
-    with engine._parts.store.read() as reading:
-        before = reading.counts().chunks
+    with engine.parts.store.read() as reading:
+        before = reading.catalogue.counts().chunks
     embedder.texts.clear()
     long.write_text(long.read_text("utf-8").replace("part 5.", "part five.", 1), "utf-8")
     report = engine.index()
@@ -209,10 +209,12 @@ def test_a_renamed_file_keeps_its_vectors_and_its_links(vault: Path, tmp_path: P
     (vault / "target.md").rename(vault / "part-0" / "target.md")
     report = engine.index()
     assert (report.added, report.removed, embedder.texts) == (1, 1, [])
-    with engine._parts.store.read() as reading:
-        leads = {edge.source: edge.target for edge in reading.edges() if edge.source == "source.md"}
+    with engine.parts.store.read() as reading:
+        leads = {
+            edge.source: edge.target for edge in reading.links.all() if edge.source == "source.md"
+        }
         assert leads == {"source.md": "part-0/target.md"}
-        assert reading.document("target.md") is None
+        assert reading.catalogue.document("target.md") is None
 
 
 def test_a_folder_that_cannot_be_seen_empties_no_index(vault: Path, tmp_path: Path) -> None:

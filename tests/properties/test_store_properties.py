@@ -7,7 +7,7 @@ through the same, and an embedded store that was only ever given the final docum
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from documents import STAMP, PlainAnalyzer, link, make_document, vector_of, vectors_of
-from dowse.ports import Reading, Store
+from dowse.ports import KeywordField, Reading, Store
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.store.memory import MemoryStore
 from dowse.types import (
@@ -51,6 +51,7 @@ _TARGETS = [
 ]
 _KINDS: list[LinkKind] = ["wikilink", "embed", "relative", "related"]
 _EVERYTHING = 10_000
+_FIELDS: tuple[KeywordField, ...] = ("body", "code")
 
 
 # ── What can happen to an index ──────────────────────────────────────────────
@@ -178,7 +179,7 @@ def _take(store: Store, step: Step, left: Left) -> None:
         left.take(step)
     elif isinstance(step, Remember):
         with store.write() as writing:
-            texts = writing.unembedded()[:: step.nth]
+            texts = writing.text_vectors.waiting()[:: step.nth]
             vectors = {text_key(text): vector_of(text) for text in texts}
             writing.remember(vectors)
         left.vectors |= vectors
@@ -211,22 +212,28 @@ def _observed(store: Store) -> dict[str, Any]:
     with store.read() as reading:
         return {
             **content(reading),
-            "generation": reading.generation,
-            "states": reading.files(),
-            "waiting": reading.unembedded(),
-            "find": reading.find("a"),
-            "chunks": reading.chunks(range(_EVERYTHING)),
-            "nearest": reading.nearest(vector_of("query"), _EVERYTHING),
-            "first": reading.nearest(vector_of("query"), 2),
-            "words": {word: _keys(reading.keyword([word], _EVERYTHING)) for word in _WORDS},
-            "code": {word: _keys(reading.code([word], _EVERYTHING)) for word in _WORDS},
-            "vectors of chunks": _plain(reading.chunk_vectors(range(_EVERYTHING))),
-            "links of": [reading.links_of([document_id]) for document_id in _IDS],
-            "keys of": [reading.keys_of([document_id]).tolist() for document_id in _IDS],
-            "frequencies": reading.frequencies(_WORDS),
-            "size": reading.size,
-            "begin": [reading.words(word[:1], 3) for word in _WORDS],
-            "nearly": [reading.spellings(word, 3) for word in ("aple", "chery", "plumm")],
+            "generation": reading.catalogue.generation,
+            "states": reading.catalogue.files(),
+            "waiting": reading.text_vectors.waiting(),
+            "find": reading.catalogue.find("a"),
+            "chunks": reading.catalogue.chunks(range(_EVERYTHING)),
+            "nearest": reading.vectors.nearest(vector_of("query"), _EVERYTHING),
+            "first": reading.vectors.nearest(vector_of("query"), 2),
+            "words": {
+                word: _keys(reading.keyword.search("body", [word], _EVERYTHING)) for word in _WORDS
+            },
+            "code": {
+                word: _keys(reading.keyword.search("code", [word], _EVERYTHING)) for word in _WORDS
+            },
+            "vectors of chunks": _plain(reading.vectors.of(range(_EVERYTHING))),
+            "links of": [reading.links.of([document_id]) for document_id in _IDS],
+            "keys of": [reading.catalogue.keys_of([document_id]).tolist() for document_id in _IDS],
+            "frequencies": reading.keyword.frequencies("body", _WORDS),
+            "size": reading.keyword.size,
+            "begin": [reading.vocabulary.beginning(word[:1], 3) for word in _WORDS],
+            "nearly": [
+                reading.vocabulary.spelled_like(word, 3) for word in ("aple", "chery", "plumm")
+            ],
             "under": reading.matching([Condition("under", ("SUB/",))]).tolist(),
             "late": reading.matching([Condition("after", bound=5e-9)]).tolist(),
         }
@@ -243,7 +250,7 @@ def _keys(scores: Scores) -> set[int]:
 def _named(reading: Reading, scores: Scores) -> list[tuple[str, str, float]]:
     """Scores by document and chunk id, since another history gives other keys."""
     by_key = dict(scores)
-    chunks = reading.chunks([key for key, _ in scores])
+    chunks = reading.catalogue.chunks([key for key, _ in scores])
     return sorted((one.document.id, one.chunk.id, by_key[one.key]) for one in chunks)
 
 
@@ -254,18 +261,23 @@ def _settled(store: Store) -> dict[str, Any]:
         # segments merge. So only the sets of chunks are compared, in `content`.
         return {
             **content(reading),
-            "states": reading.files(),
-            "nearest": _named(reading, reading.nearest(vector_of("query"), _EVERYTHING)),
+            "states": reading.catalogue.files(),
+            "nearest": _named(reading, reading.vectors.nearest(vector_of("query"), _EVERYTHING)),
             "code": {
-                word: [named[:2] for named in _named(reading, reading.code([word], _EVERYTHING))]
+                word: [
+                    named[:2]
+                    for named in _named(
+                        reading, reading.keyword.search("code", [word], _EVERYTHING)
+                    )
+                ]
                 for word in _WORDS
             },
         }
 
 
 def _word_counts(store: EmbeddedStore) -> dict[str, int]:
-    with store.read() as reading:
-        return dict(reading._rows("SELECT term, count FROM terms"))
+    with store._connections.borrow() as connection:
+        return dict(connection.execute("SELECT term, count FROM terms").fetchall())
 
 
 # ── The properties ───────────────────────────────────────────────────────────
@@ -312,9 +324,9 @@ def test_keyword_scores_are_those_of_plain_bm25(
                 for group in groups:
                     writing.apply(Batch(tuple(group)))
         with embedded.read() as found, memory.read() as expected:
-            for search in ("keyword", "code"):
-                scores = dict(getattr(found, search)(terms, 100))
-                plain = dict(getattr(expected, search)(terms, 100))
+            for field in _FIELDS:
+                scores = dict(found.keyword.search(field, terms, 100))
+                plain = dict(expected.keyword.search(field, terms, 100))
                 assert scores == pytest.approx(plain, rel=1e-3)
                 assert list(scores.values()) == sorted(scores.values(), reverse=True)
 
@@ -339,13 +351,14 @@ def test_a_filtered_ranking_is_the_unlimited_one_filtered(
             among = reading.matching(conditions)
             assert among.tolist() == witness.matching(conditions).tolist()
             allowed = set(among.tolist())
-            for search, asked in [
-                ("keyword", terms),
-                ("code", terms),
-                ("nearest", vector_of("query")),
-            ]:
-                everything = getattr(reading, search)(asked, _EVERYTHING)
+            searches: list[Callable[..., Scores]] = [
+                lambda one, *how: one.keyword.search("body", terms, *how),
+                lambda one, *how: one.keyword.search("code", terms, *how),
+                lambda one, *how: one.vectors.nearest(vector_of("query"), *how),
+            ]
+            for search in searches:
+                everything = search(reading, _EVERYTHING)
                 expected = [pair for pair in everything if pair[0] in allowed]
-                assert getattr(reading, search)(asked, limit, among) == expected[:limit]
-                plain = getattr(witness, search)(asked, _EVERYTHING, among)
+                assert search(reading, limit, among) == expected[:limit]
+                plain = search(witness, _EVERYTHING, among)
                 assert {key for key, _ in plain} == {key for key, _ in expected}

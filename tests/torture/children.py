@@ -214,7 +214,7 @@ def _content(name: str) -> str:
     from index_content import content  # noqa: PLC0415
 
     workspace = Workspace(given=Given(HashEmbedder()))
-    with workspace.open(workspace.projects.get(name)) as engine, engine._parts.store.read() as one:
+    with workspace.open(workspace.projects.get(name)) as engine, engine.parts.store.read() as one:
         whole = {part: value for part, value in content(one).items() if part != "stamp"}
         return "\n".join(
             f"{part} {hashlib.sha256(_ordered(value).encode()).hexdigest()}"

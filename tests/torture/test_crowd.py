@@ -64,7 +64,7 @@ def test_a_crowd_never_sees_a_mixed_document_or_an_error(
     ):
         used.index()
         fresh.index()
-        with used._parts.store.read() as one, fresh._parts.store.read() as other:
+        with used.parts.store.read() as one, fresh.parts.store.read() as other:
             assert content(one) == content(other)
 
 

@@ -17,10 +17,10 @@ import pytest
 from dowse.bounds import complaint
 from dowse.errors import DowseError
 from dowse.front.cli.main import run
-from dowse.local import read_local
 from dowse.locations import Locations
 from dowse.projects import Project, update_toml
 from dowse.settings import SECTIONS, known_settings
+from dowse.trust import read_local
 from dowse.workspace import Workspace
 
 _CORPUS = sorted((Path(__file__).parent / "corpus" / "settings").iterdir())

@@ -114,7 +114,7 @@ def _fresh(base: Path, version: str) -> dict[str, Any]:
 
 
 def _content(engine: Engine) -> dict[str, Any]:
-    with engine._parts.store.read() as reading:
+    with engine.parts.store.read() as reading:
         return content(reading)
 
 
@@ -123,8 +123,8 @@ def _check_index(state: State, home: Path, base: Path, fresh: dict[str, dict[str
     version = next((one for one in reversed(values) if one in VERSIONS), "v3")
     with open_engine(base / version, home) as engine:
         _search(engine, values)
-        with engine._parts.store.read() as reading:
-            known = {name: file.digest for name, file in reading.files().items()}
+        with engine.parts.store.read() as reading:
+            known = {name: file.digest for name, file in reading.catalogue.files().items()}
         _assert_documents(known, [_digests(base, value) for value in values])
         engine.index()
         found = _content(engine)
@@ -208,8 +208,8 @@ def _check_import(state: State, home: Path, base: Path) -> None:
     project = workspace.projects.get("notes")
     with workspace.open(project) as engine:
         _search(engine, values)
-        with engine._parts.store.read() as reading:
-            known = {name: file.digest for name, file in reading.files().items()}
+        with engine.parts.store.read() as reading:
+            known = {name: file.digest for name, file in reading.catalogue.files().items()}
         assert known in [_imported(base, value) for value in values]
         engine.index()
         assert engine.check() == []

@@ -8,14 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import httpx2
 import pytest
 
 from dowse.endpoints import Endpoint, EndpointClient, requested_pause
 from dowse.errors import EndpointFailed
-from dowse.network import Limits, TooLarge, TooLate, Undecodable, Web
+from dowse.network import Limits, Undecodable, Web
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 _DRIPS = 60  # bytes, 50 ms apart: without a deadline the answer would be complete after 3 s
@@ -109,22 +108,13 @@ def test_a_compressed_answer_is_read() -> None:
     assert reply.json() == {"a": 1}
 
 
-def test_a_file_is_fetched_up_to_its_size_only(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    with _server(_endless) as url, pytest.raises(TooLarge):
-        Web().save(url, path, Limits(30.0, 1 << 20))
-    assert path.stat().st_size <= 1 << 20
-    with _server(_drip_body) as url, pytest.raises(TooLate):
-        Web().save(url, path, Limits(0.2, 1 << 20))
-
-
 def test_deep_json_is_no_bug() -> None:
     def deep(connection: socket.socket) -> None:
         content = b"[" * 200_000
         connection.sendall(_HEAD + b"Content-Length: %d\r\n\r\n" % len(content) + content)
 
     with _server(deep) as url:
-        reply = Web().get(url, {}, Limits(30.0, 1 << 20))
+        reply = Web().post(url, {}, {}, Limits(30.0, 1 << 20))
     with pytest.raises(Undecodable):
         reply.json()
 
@@ -141,7 +131,7 @@ def test_connections_are_kept_between_exchanges() -> None:
     with _server(twice) as url:
         web = Web()
         for _ in range(2):
-            assert web.get(url, {}, Limits(30.0, 1 << 20)).json() == {}
+            assert web.post(url, {}, {}, Limits(30.0, 1 << 20)).json() == {}
     assert len(seen) == 1
 
 
@@ -150,7 +140,7 @@ def test_an_exchange_can_be_made_where_a_loop_is_running() -> None:
 
     async def ask() -> int:
         with _server(_politely_packed) as url:
-            return Web().get(url, {}, Limits(30.0, 1 << 20)).status
+            return Web().post(url, {}, {}, Limits(30.0, 1 << 20)).status
 
     assert asyncio.run(ask()) == 200
 
@@ -159,7 +149,7 @@ def test_nobody_listening_is_an_error_of_the_connection() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(httpx2.ConnectError):
-        Web().get(f"http://127.0.0.1:{port}", {}, Limits(30.0, 1 << 20))
+        Web().post(f"http://127.0.0.1:{port}", {}, {}, Limits(30.0, 1 << 20))
 
 
 @pytest.mark.parametrize(

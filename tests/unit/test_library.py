@@ -209,19 +209,19 @@ def test_what_can_be_said_about_a_search(
 
 
 def test_what_cannot_be_said_is_told_with_what_can(notes: Dowse) -> None:
-    with pytest.raises(UsageError, match="'tag'") as refusal:
-        notes.search("x", tag="y")  # type: ignore[call-arg]
-    assert "tags" in refusal.value.hint
+    with pytest.raises(UsageError, match="'pat'") as refusal:
+        notes.search("x", pat="y")  # type: ignore[call-arg]
+    assert "Did you mean path?" in refusal.value.hint
     with pytest.raises(UsageError, match="min_confidence"):
         notes.search("x", wholly_other=1)  # type: ignore[call-arg]
-    with pytest.raises(BadSettings):
+    with pytest.raises(UsageError, match="hybrid"):
         notes.search("x", mode="psychic")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="not a date"):
         notes.search("x", after="soon")
     for query in ("  ", None, 5):
         with pytest.raises(UsageError, match="empty"):
             notes.search(query)  # type: ignore[arg-type]
-    wrong: list[dict[str, Any]] = [{"tags": 5}, {"path": [1]}, {"settings": "search.top_k"}]
+    wrong: list[dict[str, Any]] = [{"tag": 5}, {"path": [1]}, {"settings": "search.top_k"}]
     for asking in wrong:
         with pytest.raises(UsageError, match=next(iter(asking))):
             notes.search("x", **asking)

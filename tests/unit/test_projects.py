@@ -7,11 +7,13 @@ import pytest
 from dowse.errors import BadSettings, NotFound, UsageError
 from dowse.locations import Locations
 from dowse.projects import Projects, find_local_file, update_toml
+from dowse.wiring import INDEXES
 
 
 @pytest.fixture
 def projects(tmp_path: Path) -> Projects:
-    return Projects(Locations(tmp_path / "config", tmp_path / "data", tmp_path / "cache"))
+    where = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "cache")
+    return Projects(where, INDEXES)
 
 
 def _folder(tmp_path: Path, name: str) -> Path:

@@ -42,7 +42,6 @@ from dowse.errors import (
 from dowse.locations import Locations
 from dowse.ports import Embedder
 from dowse.settings import Settings, known_settings
-from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.store.memory import MemoryStore
 from dowse.testing import HashEmbedder, NoEmbedder
@@ -148,10 +147,10 @@ def test_an_import_is_the_index_that_was_exported(
     done = import_project(theirs, exported)
     assert done.notices == ()
     with opened(ours) as one, opened(theirs) as other:
-        with one._parts.store.read() as a, other._parts.store.read() as b:
+        with one.parts.store.read() as a, other.parts.store.read() as b:
             assert content(a) == content(b)
-            assert a.files() == b.files()
-            assert done.counts == a.counts()
+            assert a.catalogue.files() == b.catalogue.files()
+            assert done.counts == a.catalogue.counts()
         assert other.check() == []
 
 
@@ -213,8 +212,8 @@ def test_odd_documents_survive_the_way(tmp_path: Path, theirs: Workspace, ours: 
     with (
         opened(ours, "odd") as one,
         opened(theirs, "odd") as other,
-        one._parts.store.read() as a,
-        other._parts.store.read() as b,
+        one.parts.store.read() as a,
+        other.parts.store.read() as b,
     ):
         assert content(a) == content(b)
 
@@ -234,7 +233,7 @@ def test_every_store_can_export_and_import(
     with store.read() as reading:
         about = About(manifest.project, manifest.roots, manifest.embed, settings.vocabulary.size)
         pack(reading, stamp, about, again, silent)
-        with opened(ours) as engine, engine._parts.store.read() as before:
+        with opened(ours) as engine, engine.parts.store.read() as before:
             assert content(reading) == content(before)
     store.close()
     assert again.getvalue() == exported.read_bytes()
@@ -832,11 +831,13 @@ def test_a_replacement_that_fails_leaves_the_former(
 ) -> None:
     (exported.parent / "cut").write_bytes(exported.read_bytes()[:-100])
     refused(ours, exported.parent / "cut", name="notes", replace=True)
-    index = ours.projects.get("notes").index_folder
-    with writer_lock(index, wait=0), pytest.raises(Locked):
+    former = ours.projects.get("notes").folder
+    with ours.projects.indexes.undisturbed(former), pytest.raises(Locked):
         import_project(ours, exported, replace=True)
     before = snapshot(ours)
-    monkeypatch.setattr("dowse.store.embedded.writing.SqliteWriting.set_communities", _interrupt)
+    monkeypatch.setattr(
+        "dowse.store.embedded.sqlite.writing.SqliteWriting.set_communities", _interrupt
+    )
     with pytest.raises(KeyboardInterrupt):
         import_project(ours, exported, replace=True)
     assert snapshot(ours) == before
@@ -873,7 +874,9 @@ def test_an_import_that_is_interrupted_leaves_nothing(
     theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = snapshot(theirs)
-    monkeypatch.setattr("dowse.store.embedded.writing.SqliteWriting.set_communities", _interrupt)
+    monkeypatch.setattr(
+        "dowse.store.embedded.sqlite.writing.SqliteWriting.set_communities", _interrupt
+    )
     with pytest.raises(KeyboardInterrupt):
         import_project(theirs, sample)
     assert snapshot(theirs) == before

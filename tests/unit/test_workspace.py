@@ -8,7 +8,6 @@ import pytest
 from dowse.errors import BadSettings, Locked, NotFound, Refused, UsageError
 from dowse.flow import IndexReport
 from dowse.locations import Locations, locations
-from dowse.store.embedded.lock import writer_lock
 from dowse.workspace import Workspace
 
 
@@ -322,7 +321,7 @@ def test_no_project_is_renamed_or_removed_while_it_is_written(
     project = workspace.projects.add([_folder(tmp_path, "notes")])
     with workspace.open(project) as engine:
         engine.index()
-    with writer_lock(project.index_folder, wait=0):
+    with workspace.projects.indexes.undisturbed(project.folder):
         with pytest.raises(Locked):
             workspace.projects.rename("notes", "other")
         with pytest.raises(Locked):

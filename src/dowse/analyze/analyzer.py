@@ -8,7 +8,6 @@ scores field by field is not, and ranks far worse.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -22,6 +21,7 @@ from dowse.analyze.code import code_terms
 from dowse.analyze.options import BOOSTED, KeywordOptions
 from dowse.analyze.stopwords import STOPWORDS
 from dowse.analyze.words import WordTerms
+from dowse.text.fold import fold_word
 from dowse.types import Fields
 
 _FIELD_GAP = 100  # positions between fields, so that no phrase spans two of them
@@ -70,7 +70,7 @@ class TextAnalyzer:
         """
         counts: dict[str, int] = {}
         for line in _lines(text):
-            for word in _VOCABULARY_WORD.findall(_plain(line)):
+            for word in _VOCABULARY_WORD.findall(fold_word(line)):
                 if word in counts or len(counts) < limits.WORDS:
                     counts[word] = counts.get(word, 0) + 1
         words = ((word.rstrip("_-"), often) for word, often in counts.items())
@@ -108,10 +108,6 @@ def _lines(text: str) -> Iterator[str]:
         end = text.find("\n", start + _PART) + 1 or len(text)
         yield text[start:end]
         start = end
-
-
-def _plain(text: str) -> str:
-    return unicodedata.normalize("NFC", text).lower()
 
 
 def _texts(fields: Fields, header_path: Sequence[str], text: str) -> Iterator[tuple[str, str]]:

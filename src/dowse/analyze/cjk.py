@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dowse.analyze.languages import Language, Wish, cut, versions_of
-from dowse.analyze.scripts import HANGUL_RUN, KANA, pairs
 from dowse.errors import BadSettings
+from dowse.text.scripts import HANGUL_RUN, KANA_CHARACTER, pairs
 
 _HAN: dict[str, Language] = {
     "auto": "chinese",
@@ -35,7 +35,7 @@ class CjkTerms:
 
     def is_japanese(self, text: str) -> bool:
         """Whether the Chinese characters of a text are to be read as Japanese because of others."""
-        return self._by_text and not text.isascii() and KANA.search(text) is not None
+        return self._by_text and not text.isascii() and KANA_CHARACTER.search(text) is not None
 
     def terms(self, run: str, japanese: bool) -> Iterator[str]:
         """The terms of a run, in a text that is Japanese or not known to be."""
@@ -49,7 +49,7 @@ class CjkTerms:
                 yield from self._cut(self._language(piece, japanese), piece)
 
     def _language(self, piece: str, japanese: bool) -> Language:
-        return "japanese" if japanese or KANA.search(piece) else self._han
+        return "japanese" if japanese or KANA_CHARACTER.search(piece) else self._han
 
     def _cut(self, language: Language, piece: str) -> Iterator[str]:
         return cut(language, piece, self._wish) if language in self._used else pairs(piece)

@@ -13,9 +13,9 @@ from functools import cache
 from threading import Lock
 from typing import Literal, Protocol
 
-from dowse.analyze.scripts import HAN
 from dowse.analyze.stopwords import JAPANESE_COMMON, KOREAN_COMMON
 from dowse.errors import BadSettings
+from dowse.text.scripts import HAN_CHARACTER
 
 Language = Literal["japanese", "korean", "chinese"]
 """A language that has a tokenizer."""
@@ -36,7 +36,7 @@ _PAIR = re.compile("(?=(..))")
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is wanted of a run beside its words."""
+    """What is wanted of a run in addition to its words."""
 
     characters: bool  # its Chinese characters one by one, too
     common: bool  # words too common to tell texts apart, too
@@ -121,7 +121,7 @@ class _Japanese:
             if wish.common or word not in JAPANESE_COMMON:
                 yield word
                 if wish.characters and written != word[:1]:
-                    yield from HAN.findall(written)
+                    yield from HAN_CHARACTER.findall(written)
 
 
 class _Korean:
@@ -130,7 +130,7 @@ class _Korean:
     def __init__(self) -> None:
         import kiwipiepy  # noqa: PLC0415  (0.7 s and 250 MB that only Korean text needs)
 
-        # The names and phrases that it can load beside take as much again, and 3 s.
+        # The names and phrases that it can load in addition take as much again, and 3 s.
         self._tokenizer = kiwipiepy.Kiwi(
             num_workers=1, load_default_dict=False, load_typo_dict=False, load_multi_dict=False
         )

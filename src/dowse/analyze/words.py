@@ -13,8 +13,8 @@ from itertools import chain
 
 from dowse.analyze.cjk import CjkTerms
 from dowse.analyze.identifiers import joined, split_identifier
-from dowse.analyze.scripts import CJK_RUN, one_width
 from dowse.analyze.stopwords import STOPWORDS
+from dowse.text.scripts import CJK_RUN, one_width
 
 LONGEST = 64
 """Characters of the longest term; what is longer is no word that anyone types."""

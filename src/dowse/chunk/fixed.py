@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dowse.chunk.builder import PartMaker, visible_stretch
 from dowse.chunk.options import ChunkOptions
-from dowse.chunk.parts import PartMaker, visible_stretch
 from dowse.deadline import Deadline
 from dowse.types import ChunkedDocument, Document
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from dowse.chunk.cut import Place, around_goal, at_least, cheapest_pieces, thinned
+from dowse.chunk.builder import PartMaker, visible_stretch
+from dowse.chunk.cut_points import AFTER_HEADING, places_inside, price_between
+from dowse.chunk.optimal_cut import Place, around_goal, at_least, cheapest_pieces, thinned
 from dowse.chunk.options import ChunkOptions
 from dowse.chunk.outline import Opening, openings
 from dowse.chunk.overlap import overlap_start
-from dowse.chunk.parts import PartMaker, visible_stretch
-from dowse.chunk.places import AFTER_HEADING, places_inside, price_between
 from dowse.deadline import Deadline
 from dowse.types import Block, Chunk, ChunkedDocument, Document, Section
 

@@ -14,7 +14,7 @@ class Opening(NamedTuple):
     """A block, and where it stands among the headings."""
 
     block: Block
-    level: int  # of the heading that it is or lies under; 7 before the first
+    level: int  # of the heading that it is or is under; 7 before the first
     rank: int  # of a heading: 1 for the highest of the document; 0 for any other block
     follows_heading: bool  # the block before is a heading to which this one belongs
 

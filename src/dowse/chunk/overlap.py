@@ -6,12 +6,12 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from dowse.chunk.places import before_joined
+from dowse.chunk.cut_points import before_joined
+from dowse.text.scripts import is_unspaced
+from dowse.text.sentences import sentence_ends
 from dowse.types import Block
 
-_SENTENCE_OR_LINE = re.compile(r"\n|[.!?…][\"'”’)\]*_]*[ \t]|[。！？]")
 _SPACE = re.compile(r"\s")
-_IDEOGRAPHS = "\u2e80"  # from here on, scripts that put no spaces between words
 
 
 def overlap_start(text: str, blocks: Sequence[Block], earliest: int, own_start: int) -> int:
@@ -50,9 +50,12 @@ def _good_place(text: str, earliest: int, own_start: int) -> int:
     if earliest == 0 or text[earliest - 1] == "\n":
         return earliest
     middle = (earliest + own_start) // 2
-    if found := _SENTENCE_OR_LINE.search(text, earliest, middle):
-        return found.end()
-    if text[earliest - 1].isspace() or text[earliest] >= _IDEOGRAPHS:
+    line = text.find("\n", earliest, middle)
+    if found := next(sentence_ends(text, earliest, middle if line < 0 else line), 0):
+        return found
+    if line >= 0:
+        return line
+    if text[earliest - 1].isspace() or is_unspaced(text[earliest]):
         return before_joined(text, earliest, earliest - 1)
     word = _SPACE.search(text, earliest, own_start)
     return word.end() if word else own_start

@@ -1,4 +1,4 @@
-"""A stretch of text → the headings that all of it lies under."""
+"""A stretch of text → the headings above all of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dowse.types import Heading
 
 
 class HeaderPaths:
-    """The headings of one document, each with those that it lies under."""
+    """The headings of one document, each with those above it."""
 
     def __init__(self, headings: Sequence[Heading]) -> None:
         self._texts = [heading.text for heading in headings]
@@ -24,7 +24,7 @@ class HeaderPaths:
             self._chains.append(tuple(opened))
 
     def shared(self, start: int, end: int) -> tuple[str, ...]:
-        """The path that everything from `start` to `end` lies under."""
+        """The headings above everything from `start` to `end`."""
         first = bisect_right(self._starts, start) - 1
         if first < 0:
             return ()

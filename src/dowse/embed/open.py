@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dowse.embed.cross_encoder import CrossEncoder
-from dowse.embed.endpoint import EndpointEmbedder
-from dowse.embed.fetch import copy_model, fetch_model
-from dowse.embed.folder_model import FolderModel
-from dowse.embed.growth import folder_size
-from dowse.embed.late_interaction import LateInteraction
-from dowse.embed.local_model import LocalModel, ShelvedModel
-from dowse.embed.models import KNOWN_MODELS, full_name
-from dowse.embed.onnx_encoder import OnnxEmbedder, cores
+from dowse.embed.endpoint.embedder import EndpointEmbedder
+from dowse.embed.models.fetch import copy_model, fetch_model
+from dowse.embed.models.folder_model import FolderModel
+from dowse.embed.models.known import KNOWN_MODELS, full_name
+from dowse.embed.models.local_model import CachedModel, LocalModel
+from dowse.embed.models.model_cache import ModelCache
+from dowse.embed.onnx.cross_encoder import CrossEncoder
+from dowse.embed.onnx.embedder import OnnxEmbedder, cores
+from dowse.embed.onnx.late_interaction import LateInteraction
 from dowse.embed.options import DEFAULT_MODEL, EmbedOptions
-from dowse.embed.shelf import Shelf
 from dowse.errors import BadSettings, NotFound, UsageError
+from dowse.files import folder_size
 from dowse.ports import Embedder, Reranker
 from dowse.types import Announce, silent
 
@@ -60,10 +60,10 @@ def open_model(
     model: str, cache_dir: Path, announce: Announce = silent, *, fetch: bool = True
 ) -> LocalModel:
     """A model by its name or its folder."""
-    shelf = Shelf(cache_dir)
+    models = ModelCache(cache_dir)
     if is_folder(model):
-        return FolderModel(Path(model), shelf)
-    return ShelvedModel(model, shelf, announce, fetch=fetch)
+        return FolderModel(Path(model), models)
+    return CachedModel(model, models, announce, fetch=fetch)
 
 
 def can_rerank(model: str, embedder: Embedder | None) -> bool:
@@ -94,9 +94,9 @@ def open_reranker(
 
 def models_status(cache_dir: Path) -> list[ModelStatus]:
     """The default model and every other model that is here, each fully checked."""
-    shelf = Shelf(cache_dir)
-    names = {DEFAULT_MODEL} | {manifest.name for manifest in shelf.manifests()}
-    return [_status(shelf, name) for name in sorted(names, key=lambda n: (n != DEFAULT_MODEL, n))]
+    models = ModelCache(cache_dir)
+    names = {DEFAULT_MODEL} | {manifest.name for manifest in models.manifests()}
+    return [_status(models, name) for name in sorted(names, key=lambda n: (n != DEFAULT_MODEL, n))]
 
 
 def pull(
@@ -108,21 +108,21 @@ def pull(
     """
     if is_folder(model):
         raise BadSettings(
-            f"{model} is a folder, and used where it lies.", "There is nothing to pull."
+            f"{model} is a folder, and is used in place.", "There is nothing to pull."
         )
-    shelf, name = Shelf(cache_dir), full_name(model)
+    models, name = ModelCache(cache_dir), full_name(model)
     if source is None:
-        fetch_model(name, shelf, announce)
+        fetch_model(name, models, announce)
     else:
-        copy_model(name, source, shelf, announce)
-    return _status(shelf, name)
+        copy_model(name, source, models, announce)
+    return _status(models, name)
 
 
 def remove(model: str, cache_dir: Path) -> None:
     """Takes a model out of the cache."""
     name = full_name(model)
-    if not Shelf(cache_dir).remove(name):
-        known = ", ".join(manifest.name for manifest in Shelf(cache_dir).manifests()) or "none"
+    if not ModelCache(cache_dir).remove(name):
+        known = ", ".join(manifest.name for manifest in ModelCache(cache_dir).manifests()) or "none"
         raise NotFound(f"There is no model {name} here.", f"Here are: {known}.")
 
 
@@ -136,13 +136,13 @@ def is_folder(model: str) -> bool:
     return model.startswith((".", "~")) or Path(model).is_absolute()
 
 
-def _status(shelf: Shelf, name: str) -> ModelStatus:
-    folder, manifest = shelf.folder(name), shelf.manifest(name)
+def _status(models: ModelCache, name: str) -> ModelStatus:
+    folder, manifest = models.folder(name), models.manifest(name)
     return ModelStatus(
         name=name,
         path=folder,
         here=manifest is not None,
         bytes=folder_size(folder),
         origin=manifest.origin if manifest else "",
-        damaged=tuple(shelf.damage(name, weights=True)) if manifest else (),
+        damaged=tuple(models.damage(name, weights=True)) if manifest else (),
     )

@@ -37,7 +37,7 @@ def run_parallel(
             running = [future for future in running if future not in done] + start(len(ready))
             yield from _results(ready)
     except KeyboardInterrupt:
-        patient = False  # whoever presses Ctrl-C does not wait for a slow endpoint
+        patient = False  # after Ctrl-C nobody waits for a slow endpoint
         raise
     finally:
         pool.shutdown(wait=patient, cancel_futures=True)

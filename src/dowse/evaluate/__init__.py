@@ -1,10 +1,10 @@
 """How good is it: judged queries → measures, comparisons, tuning."""
 
 from dowse.evaluate.ablate import BASELINE, AblationRow, Variant, ablate, ablations
+from dowse.evaluate.bench import Bench, open_bench
 from dowse.evaluate.collections import UNANSWERABLE, read_collection, sample
 from dowse.evaluate.compare import SEED, Difference, compare
 from dowse.evaluate.measures import NAMES, Measures, mean, measure, measure_queries
-from dowse.evaluate.opening import Bench, open_bench
 from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
 from dowse.evaluate.report import Latency, RunReport, TypeReport, compare_runs, report
 from dowse.evaluate.runs import as_trec, check_ids, check_run, read_trec, search_run

@@ -11,7 +11,7 @@ from dowse.errors import NotFound, UsageError
 from dowse.evaluate.reading import json_lines
 from dowse.files import create_private_file, make_private_folder, replace_file, sync_tree
 
-_MARKER = "corpus.sha256"  # beside the folder: what its files were written from
+_MARKER = "corpus.sha256"  # next to the folder: what its files were written from
 
 
 def lay_out(corpus: Path, folder: Path) -> dict[str, str]:

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from dowse.asking import NO_FILTERS
 from dowse.engine import Engine
 from dowse.errors import Locked, NotFound, UsageError
 from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
 from dowse.refine.cuts import ThresholdOptions
+from dowse.request import NO_FILTERS
 from dowse.retrieve import Filters
 from dowse.settings import change_recipe
 from dowse.types import Announce, Event, silent
@@ -48,7 +48,7 @@ def search_run(
     fill `depth` documents, with as many candidates per strategy unless `changes` says otherwise.
     When `changes` says how many results there are, exactly these are judged. Recency does not count
     unless `changes` turns it on: files of a checkout are all new. `names` gives documents that
-    judgments know by another name, `filters` what some queries demand beside their words. Raises
+    judgments know by another name, `filters` what some queries demand besides their words. Raises
     `Locked` when the index was changed meanwhile: no figure would mean anything.
     """
     generation = _generation(engine)
@@ -86,7 +86,7 @@ def check_ids(queries: Iterable[str]) -> None:
     for query in queries:
         if not query or re.search(r"\s", query):
             raise UsageError(
-                f"The query id {query!r} cannot stand in a run file.",
+                f"The query id {query!r} cannot be written into a run file.",
                 "Give queries ids without spaces.",
             )
 
@@ -151,7 +151,7 @@ def _deep(changes: Mapping[str, Any], depth: int) -> dict[str, Any]:
 
 def _generation(engine: Engine) -> int:
     with engine.read() as reading:
-        return reading.generation
+        return reading.catalogue.generation
 
 
 def _general(notices: Counter[str], queries: int) -> tuple[str, ...]:

@@ -16,16 +16,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.asking import NO_FILTERS
 from dowse.engine import Engine
 from dowse.errors import UsageError
 from dowse.evaluate.compare import SEED, Difference, compare
-from dowse.evaluate.hiding import hidden_copy
+from dowse.evaluate.grid import Changes, other_boosts, ways_to_fuse, with_boosts
+from dowse.evaluate.held_out_copy import hidden_copy
 from dowse.evaluate.measures import measure
-from dowse.evaluate.own import FEW
 from dowse.evaluate.records import JudgedQuery, OwnQuery
-from dowse.evaluate.ways import Changes, other_boosts, ways_to_fuse, with_boosts
+from dowse.evaluate.self_queries import FEW
 from dowse.flow import Recipe, Retrieved
+from dowse.request import NO_FILTERS
 from dowse.retrieve import Filters
 from dowse.settings import change_recipe
 from dowse.types import Announce, Event, silent

@@ -57,13 +57,13 @@ class Explanation:
 
 def explain(search: SearchState, document_id: str) -> Explanation:
     """What became of a document in a search that has been run."""
-    keys = search.reading.keys_of([document_id]).tolist()
+    keys = search.reading.catalogue.keys_of([document_id]).tolist()
     chunks = search.stored(keys)
     standing = _standing(search, set(keys))
     shown = {one.stored.key: place for place, one in enumerate(search.candidates, start=1)}
     known = {one.stored.key: one for one in [*search.dropped, *search.candidates]}
     fates = [_fate(chunks[key], known.get(key), shown.get(key), standing[key]) for key in keys]
-    entry = search.reading.document(document_id)
+    entry = search.reading.catalogue.document(document_id)
     options = search.asked
     return Explanation(
         query=search.written,
@@ -88,7 +88,9 @@ def _standing(search: SearchState, keys: set[int]) -> dict[int, tuple[Standing, 
     places: dict[int, list[Standing]] = {key: [] for key in keys}
     for strategy in _able(search):
         # All chunks are ranked, not only those that fulfil the conditions.
-        ranking = strategy.rank(search.without_conditions(), max(1, search.reading.size), None)
+        ranking = strategy.rank(
+            search.without_conditions(), max(1, search.reading.keyword.size), None
+        )
         for rank, (key, score) in enumerate(ranking.scores, start=1):
             if key in places:
                 places[key].append(Standing(strategy.name, rank, score))

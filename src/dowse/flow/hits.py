@@ -14,8 +14,8 @@ from dowse.types import Edge, FileState, Hit
 def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit, ...]:
     """The hits that stand for these candidates."""
     documents = {candidate.stored.document.id for candidate in candidates}
-    edges = search.reading.links_of(documents) if documents else []
-    files = cache(search.reading.files)  # needed only when a file's time has changed
+    edges = search.reading.links.of(documents) if documents else []
+    files = cache(search.reading.catalogue.files)  # needed only when a file's time has changed
     return tuple(_hit(search, candidate, edges, files) for candidate in candidates)
 
 

@@ -44,7 +44,7 @@ class Indexing:
 
 def _scan(work: Indexing) -> None:
     work.announce(Event("scan", 0, None))
-    work.changes = scan(work.roots, work.within, work.read, work.writing.files())
+    work.changes = scan(work.roots, work.within, work.read, work.writing.catalogue.files())
     work.left_out += work.changes.left_out
 
 
@@ -72,11 +72,13 @@ def _embed_waiting(work: Indexing) -> None:
     """Embeds chunks that were stored while no weights were to be had."""
     if work.vectors.can_embed:
         # A text that several chunks share is embedded once.
-        _embed_texts(work, work.vectors.unknown(work.writing.unembedded()), "embed", "chunks")
+        _embed_texts(
+            work, work.vectors.unknown(work.writing.text_vectors.waiting()), "embed", "chunks"
+        )
 
 
 def _embed_vocabulary(work: Indexing) -> None:
-    words = work.writing.vocabulary(work.vocabulary) if work.vectors.can_embed else []
+    words = work.writing.vocabulary.most_frequent(work.vocabulary) if work.vectors.can_embed else []
     new = work.vectors.unknown(words)
     _embed_texts(work, new, "vocabulary", "words")
 
@@ -95,7 +97,7 @@ def _embed_texts(work: Indexing, texts: Sequence[str], stage: str, unit: str) ->
 
 def _find_communities(work: Indexing) -> None:
     if "communities" in work.writing.owed():
-        work.writing.set_communities(find_communities(work.writing.edges()))
+        work.writing.set_communities(find_communities(work.writing.links.all()))
 
 
 def _tidy(work: Indexing) -> None:
@@ -125,7 +127,7 @@ def run_indexing(
     embedder: Embedder | None,
     announce: Announce,
 ) -> IndexReport:
-    """Brings the index level with the folder, timing each stage."""
+    """Updates the index from the folder, and times each stage."""
     clock = Clock()
     vectors = VectorMaker(embedder, writing)
     work = Indexing(roots, within, read, chunk, vocabulary, writing, vectors, announce, clock)

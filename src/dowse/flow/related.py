@@ -45,11 +45,11 @@ class LinkGraph:
 
 def find_related(reading: Reading, document_id: str, limit: int) -> Related:
     """What belongs to a document, at most `limit` for each reason."""
-    entries = {entry.id: entry for entry in reading.documents()}
-    edges = reading.links_of([document_id])
+    entries = {entry.id: entry for entry in reading.catalogue.documents()}
+    edges = reading.links.of([document_id])
     linked = _distinct(edge.target for edge in edges if edge.source == document_id)
     linking = _distinct(edge.source for edge in edges if edge.target == document_id)
-    communities = reading.communities()
+    communities = reading.links.communities()
     group = communities.get(document_id)
     near = {*linked, *linking, document_id}
     together = sorted(
@@ -74,8 +74,8 @@ def find_related(reading: Reading, document_id: str, limit: int) -> Related:
 def _similar(
     reading: Reading, document_id: str, entries: dict[str, DocumentEntry], limit: int
 ) -> tuple[Neighbour, ...]:
-    own = reading.keys_of([document_id]).tolist()
-    vectors = reading.chunk_vectors(own)
+    own = reading.catalogue.keys_of([document_id]).tolist()
+    vectors = reading.vectors.of(own)
     if not vectors:
         return ()
     middle = np.mean([vectors[key] for key in sorted(vectors)], axis=0)
@@ -83,19 +83,23 @@ def _similar(
     if length == 0:
         return ()
     # Its own chunks come first, and a document may have many.
-    found = reading.nearest((middle / length).astype(np.float32), len(own) + 20 * limit)
+    found = reading.vectors.nearest((middle / length).astype(np.float32), len(own) + 20 * limit)
     others = [(key, score) for key, score in found if key not in vectors]
     best = one_per_document(reading, others, limit)
     scores = dict(best)
     return tuple(
         Neighbour(one.document.id, entries[one.document.id].fields.title, scores[one.key])
-        for one in reading.chunks(list(scores))
+        for one in reading.catalogue.chunks(list(scores))
     )
 
 
 def whole_graph(reading: Reading) -> LinkGraph:
     """All documents and the links between them."""
-    return LinkGraph(tuple(reading.documents()), reading.communities(), tuple(reading.edges()))
+    return LinkGraph(
+        tuple(reading.catalogue.documents()),
+        reading.links.communities(),
+        tuple(reading.links.all()),
+    )
 
 
 def _distinct(names: Iterable[str | None]) -> list[str]:

@@ -26,7 +26,7 @@ class VectorMaker:
     def unknown(self, texts: Iterable[str]) -> list[str]:
         """The texts that have no vector yet, each once, in their order."""
         keys = {text_key(text): text for text in texts}
-        return [keys[key] for key in self._writing.without_vector(list(keys))]
+        return [keys[key] for key in self._writing.text_vectors.missing(list(keys))]
 
     def make(
         self, texts: Sequence[str], progress: Callable[[float], None] = lambda _: None

@@ -21,9 +21,6 @@ from dowse.bounds import check_bounds
 from dowse.fuse.fusion import FuseOptions
 from dowse.search_state import SearchState
 
-_FITTED_FUSION = ("convex", "ceiling")
-_FITTED_STRATEGIES = ("semantic", "keyword")
-
 
 @dataclass(frozen=True, slots=True)
 class CalibrateOptions:
@@ -57,7 +54,9 @@ class Fit:
     score: float  # of the fused score
     lead: float  # of the first result's lead over the next document
     constant: float
-    least: float  # an answer is none when its best lies below
+    least: float  # an answer is none when its best score is below
+    strategies: tuple[str, ...] = ("semantic", "keyword")  # that ranked when it was fitted
+    fusion: tuple[str, str] = ("convex", "ceiling")  # the method, and how scores were normalised
 
 
 FITS: Mapping[str, Fit] = {
@@ -106,23 +105,24 @@ def _fit(search: SearchState) -> Fit | None:
         search.calibration = "fused scores as they are"
         return None
     search.calibration = "a plain sigmoid of the fused score"
-    if options.method != "fitted" or not _is_as_fitted(search) or embedder is None:
+    if options.method != "fitted" or embedder is None:
         return None
-    name = embedder.model.key
-    fit = fit_of(name)
-    search.calibration += f"; none was fitted for the model {name}" if fit is None else ""
-    if fit is not None:
+    fit = fit_of(embedder.model.key)
+    if fit is None:
+        search.calibration += f"; none was fitted for the model {embedder.model.key}"
+    elif _is_as_fitted(search, fit):
         search.calibration = "confidence fitted on judged collections for this model"
         search.proposed_least = fit.least
-    return fit
+        return fit
+    return None
 
 
-def _is_as_fitted(search: SearchState) -> bool:
+def _is_as_fitted(search: SearchState, fit: Fit) -> bool:
     """Whether the search is like those of the fit: with others, a score means something else."""
     fusion = search.of(FuseOptions)
     return (
-        (fusion.method, fusion.normalise) == _FITTED_FUSION
-        and search.strategies == _FITTED_STRATEGIES
+        (fusion.method, fusion.normalise) == fit.fusion
+        and search.strategies == fit.strategies
         and search.latin == 1
         and search.vector is not None
     )

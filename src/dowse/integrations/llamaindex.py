@@ -12,7 +12,7 @@ from dowse.integrations.metadata import metadata_of
 from dowse.library import Dowse
 from dowse.types import Hit
 
-# What a model reads of a passage beside its text; the rest is for programs.
+# What a model reads of a passage in addition to its text; the rest is for programs.
 _READ = {"title", "header_path", "document", "modified"}
 
 

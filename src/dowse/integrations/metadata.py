@@ -1,10 +1,10 @@
-"""What a framework is told of a result beside its text."""
+"""What a framework learns about a result in addition to its text."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
+from dowse.text.dates import iso
 from dowse.types import Hit, header_line
 
 
@@ -21,15 +21,7 @@ def metadata_of(hit: Hit, project: str, path: str) -> dict[str, Any]:
         "last_line": hit.last_line,
         "section": hit.section,
         "tags": list(hit.tags),
-        "modified": _iso(hit.modified),
+        "modified": iso(hit.modified),
         "score": hit.score,
         "stale": hit.stale,
     }
-
-
-def _iso(seconds: float) -> str:
-    """A time in ISO 8601, in UTC; frontmatter can name years that no calendar knows."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-    except (ValueError, OverflowError, OSError):
-        return ""

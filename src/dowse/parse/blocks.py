@@ -51,7 +51,7 @@ class Stretch(NamedTuple):
 
     start: int
     end: int
-    quoted: bool = False  # lies in a block quote, so its lines may start with ">"
+    quoted: bool = False  # is in a block quote, so its lines may start with ">"
 
 
 @dataclass(slots=True)

@@ -17,10 +17,9 @@ from dowse.parse.related import read_related
 from dowse.parse.tags import without_repeats
 from dowse.parse.title import fallback_title
 from dowse.parse.too_much import NESTED_TOO_DEEP, TOO_MUCH
+from dowse.text.file_names import is_plain
 from dowse.text.lines import LineNumbers
 from dowse.types import Document, Fields, LeftOut
-
-_PLAIN_TEXT = (".txt",)
 
 
 def parse(
@@ -33,7 +32,7 @@ def parse(
     `text` is decoded, without a byte order mark, its lines ended by a line feed alone. Raises
     `TookTooLong` when the deadline passes.
     """
-    if id.lower().endswith(_PLAIN_TEXT):
+    if is_plain(id):
         fields = Fields(title=fallback_title(id, ()))
         return Document(id, text, 0, fields, blocks=tuple(plain_blocks(text, 0)))
     deadline = deadline or Deadline()

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from dowse import limits
+from dowse.text.fences import FENCE, closing_fence
 from dowse.text.lines import LineNumbers
 from dowse.types import CodeBlock
 
 _MARK = re.compile(r"`{3,}|~{3,}")
 _CLASS = re.compile(r"\.([^\s.{}]+)")
 _WORD = re.compile(r"[{=\s]*([^\s{}(),:;=\"'\[\]]*)(=?)")
-_OPENING = re.compile(r" {0,3}(?:(?P<ticks>`{3,})(?=[^`\n]*(?:\n|\Z))|(?P<tildes>~{3,}))")
+_OPENING = re.compile(rf" {{0,3}}({FENCE})", re.MULTILINE)
 _LONGEST_INFO = 1000  # characters after an opening fence that are looked at
 _TAB = 4
 
@@ -27,7 +28,7 @@ class _Extent:
 
 
 def read_fence(text: str, node: Node, shift: int, quoted: bool, lines: LineNumbers) -> CodeBlock:
-    """Reads a fence whose node counts its bytes from `shift`; `quoted` if it lies in a quote."""
+    """Reads a fence whose node counts its bytes from `shift`; `quoted` if it is in a quote."""
     mark = _MARK.search(text, node.start_byte + shift)
     start = mark.start() if mark else node.start_byte + shift
     extent = _extent(text, start, node, shift)
@@ -45,13 +46,11 @@ def read_long_fence(text: str, start: int, lines: LineNumbers) -> CodeBlock | No
     opening = _OPENING.match(text, start)
     if opening is None:
         return None
-    mark = opening["ticks"] or opening["tildes"]
     content = min(_line_end(text, start) + 1, len(text))
-    ends = re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}}[ \t]*$", re.MULTILINE)
-    closing = ends.search(text, content)
+    closing = closing_fence(opening[1]).search(text, content)
     content_end = closing.start() if closing else len(text)
     code = text[content : min(content_end, content + limits.CODE)]
-    indent = " " * (opening.end() - start - len(mark))
+    indent = " " * (opening.start(1) - start)
     end = closing.end() if closing else max(len(text.rstrip()), content - 1)
     return _code_block(text, start + len(indent), end, _dedent(code, indent), lines)
 

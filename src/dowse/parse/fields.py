@@ -8,9 +8,9 @@ from datetime import date
 from itertools import islice
 
 from dowse import limits
-from dowse.parse.dates import read_date
 from dowse.parse.frontmatter import Frontmatter, Problem
 from dowse.parse.tags import clean_tag, is_usable, without_repeats
+from dowse.text.dates import read_date
 from dowse.types import Fields
 
 _NOTHING = {"", "-", "~", "null"}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from dowse import limits
 from dowse.parse.tags import is_usable
+from dowse.text.fold import fold
 from dowse.text.lines import LineNumbers
 from dowse.types import Link
 
@@ -72,7 +73,7 @@ class Found:
             )
 
     def _take_tag(self, offset: int, name: str, lines: LineNumbers) -> None:
-        folded = name.casefold()
+        folded = fold(name)
         tags = self._current.tags
         if folded in tags:
             return

@@ -10,7 +10,7 @@ from tree_sitter import Node, Parser
 
 from dowse.parse.inline import LANGUAGE, LINKS, Definitions, fold_label
 from dowse.parse.skeleton import mask_brackets, one_byte_per_character
-from dowse.parse.wikilinks import WIKILINK, read_wikilink
+from dowse.text.wikilinks import WIKILINK, read_wikilink
 
 _MARKUP = re.compile(r"[*_`~<>\[\]\\&]")
 # Emphasis takes the grammar time that grows with the square of its length.

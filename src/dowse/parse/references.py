@@ -13,8 +13,8 @@ from dowse.parse.found import Found, References
 from dowse.parse.inline import Definitions, Inline, fold_label, read_inline
 from dowse.parse.plain_text import plain_text
 from dowse.parse.tags import find_tags, may_hold_tags
-from dowse.parse.wikilinks import WIKILINK, leads_away, read_wikilink
 from dowse.text.lines import LineNumbers
+from dowse.text.wikilinks import WIKILINK, leads_away, read_wikilink
 from dowse.types import Link
 
 _QUOTE_MARKS = re.compile(r"(?<=\n)[ \t>]+")

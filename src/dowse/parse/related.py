@@ -8,7 +8,7 @@ from dowse import limits
 from dowse.parse.destinations import is_media, read_destination
 from dowse.parse.fields import texts
 from dowse.parse.frontmatter import Frontmatter
-from dowse.parse.wikilinks import WIKILINK, Wikilink, leads_away, read_wikilink
+from dowse.text.wikilinks import WIKILINK, Wikilink, leads_away, read_wikilink
 from dowse.types import Link
 
 _MARKDOWN_LINK = re.compile(r"\[([^\[\]]*)\]\(([^()]*)\)")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from dowse import limits
+from dowse.text.fold import fold
 
 # Everything may belong to a tag but spaces and punctuation; "-", "_" and "/" may.
 _TAG = re.compile(
@@ -35,7 +36,7 @@ def clean_tag(written: str) -> str:
 
 
 def is_usable(name: str) -> bool:
-    """Whether a tag is short and flat enough: every level that it lies below is kept with it."""
+    """Whether a tag is short and flat enough: every level above it is kept with it."""
     return len(name) <= limits.TAG and name.count("/") < limits.TAG_DEPTH
 
 
@@ -43,5 +44,5 @@ def without_repeats(names: Iterable[str]) -> tuple[str, ...]:
     """The names that say something in order, each once whatever its case, as first spelled."""
     first: dict[str, str] = {}
     for name in filter(None, names):
-        first.setdefault(name.casefold(), name)
+        first.setdefault(fold(name), name)
     return tuple(first.values())

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
+from dowse.text.file_names import INDEX_PAGES
 from dowse.types import Heading
-
-_STAND_FOR_THEIR_FOLDER = {"index", "_index", "readme"}
 
 
 def fallback_title(document_id: str, headings: Iterable[Heading]) -> str:
@@ -16,6 +15,6 @@ def fallback_title(document_id: str, headings: Iterable[Heading]) -> str:
         if heading.level == 1 and heading.text:
             return heading.text
     path = PurePosixPath(document_id)
-    if path.stem.lower() in _STAND_FOR_THEIR_FOLDER and path.parent.name:
+    if path.stem.lower() in INDEX_PAGES and path.parent.name:
         return path.parent.name.removeprefix("@")
     return path.stem

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from dowse.present.matching import Wanted
 from dowse.present.options import AnswerOptions
 from dowse.present.sentences import sentences
+from dowse.text.sentences import is_finished
 from dowse.types import Answer, Hit, Sentence
 
 TermsOf = Callable[[str], Collection[str]]
@@ -23,7 +24,6 @@ _WORDS, _MEANING, _RESULT = 0.45, 0.45, 0.1  # what words, meaning and the resul
 _HEADING = 0.3  # what a term weighs that stands only in the headings above a sentence
 _LEAD_IN = 0.5  # what is left of the score of "There are three ways:"
 _FRAGMENT = 0.8  # and of a list item without a full stop; cells and commands have a colon
-_FULL_STOP = re.compile(r"[.!?…。！？｡।؟۔][\"'”’»)\]」』）]*$")
 _RELATED = 0.4  # cosine from which a sentence touches a query with which it shares no word
 _WORTH = 0.5  # share of the best score below which a sentence would only dilute the answer
 _ALIKE = 0.7  # share of common words from which two sentences say the same
@@ -51,7 +51,7 @@ class _Candidate:
         """How much of its score it keeps: little of a lead-in, most of a mere fragment."""
         if self.text.endswith((":", "：")):
             return _LEAD_IN
-        whole = _FULL_STOP.search(self.text) is not None or ": " in self.text
+        whole = is_finished(self.text) or ": " in self.text
         return 1.0 if whole else _FRAGMENT
 
 

@@ -7,21 +7,25 @@ The estimate is meant to be too high rather than too low: a budget is a promise.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from dowse.present.shorten import shorten
+from dowse.text.amounts import counted
+from dowse.text.scripts import HAN, HANGUL, KANA, WIDE_SIGNS
+from dowse.types import Response
 
 _RUN = re.compile(
-    r"""
+    rf"""
       (?P<word>[A-Z]?[a-z]+)
     | (?P<capitals>[A-Z]+)
     | (?P<digits>[0-9]+)
     | (?P<space>\s+)
     | (?P<letters>[\u00c0-\u024f]+)
-    | (?P<han>[\u2e80-\u303f\u3100-\u312f\u3400-\u9fff\uf900-\ufaff\uff00-\uff65]+)
-    | (?P<kana>[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]+)
-    | (?P<hangul>[\uac00-\ud7af\u1100-\u11ff\u3130-\u318f]+)
-    | (?P<rare>[\U00010000-\U0010ffff\ud800-\udfff\ue000-\uf8ff]+)
+    | (?P<rare>[\U00010000-\U0010ffff\ud800-\udfff\ue000-\uf8ff\u3130-\u318f]+)
+    | (?P<kana>[{KANA}]+)
+    | (?P<hangul>[{HANGUL}]+)
+    | (?P<han>[{HAN}{WIDE_SIGNS}]+)
     | (?P<sign>.)
     """,
     re.VERBOSE,
@@ -97,3 +101,48 @@ def _length_within(text: str, room: int) -> int:
             return end
         end = end_of_run
     return len(text)
+
+
+def tokens_of_texts(response: Response) -> int:
+    """How many tokens a model takes for the texts of the hits."""
+    return sum(count_tokens(hit.text) for hit in response.hits)
+
+
+def within_budget(
+    response: Response, max_tokens: int, tokens: Callable[[Response], int]
+) -> Response:
+    """The response with as much of its results as a budget takes; `tokens` counts what it takes."""
+    bare = tokens(replace(response, hits=()))
+    around = [
+        tokens(replace(response, hits=(replace(hit, text=""),))) - bare for hit in response.hits
+    ]
+    room = max_tokens - bare
+    fitted = _cut(response, room, max(around, default=0), max_tokens)
+    # What is printed can take more than its parts: the notice of what was left out is one more.
+    while fitted.hits and (excess := tokens(fitted) - max_tokens) > 0:
+        room -= excess
+        fitted = _cut(response, room, max(around), max_tokens)
+    return fitted
+
+
+def within_texts(response: Response, max_tokens: int | None) -> Response:
+    """The response with as much of the texts as a budget takes; what an answer cites stays."""
+    if max_tokens is None:
+        return response
+    fitted = within_budget(response, max_tokens, tokens_of_texts)
+    cited = max(response.answer.sources, default=0) if response.answer else 0
+    bare = (replace(hit, text="") for hit in response.hits[len(fitted.hits) : cited])
+    return replace(fitted, hits=(*fitted.hits, *bare))
+
+
+def _cut(response: Response, room: int, around: int, max_tokens: int) -> Response:
+    texts = fit([hit.text for hit in response.hits], max(0, room), around)
+    pairs = zip(response.hits, texts, strict=True)
+    hits = tuple(replace(hit, text=text) for hit, text in pairs if text is not None)
+    if hits == response.hits:
+        return response
+    found = counted(len(response.hits), "result")
+    shortened = hits and hits[-1].text != response.hits[len(hits) - 1].text
+    told = f"{len(hits)} of {found} fit into {max_tokens:,} tokens"
+    notice = f"{told}, the last one cut." if shortened else f"{told}."
+    return replace(response, hits=hits, notices=(*response.notices, notice))

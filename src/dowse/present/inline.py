@@ -10,6 +10,8 @@ import html
 import re
 import string
 
+from dowse.text.wikilinks import WIKILINK, read_wikilink
+
 _LITERAL = string.punctuation + " "
 _HIDE = {ord(character): 0xE000 + ord(character) for character in _LITERAL}
 _HIDDEN = re.compile("[\ue020-\ue07e]+")
@@ -21,7 +23,6 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _ADDRESS = re.compile(r"<([A-Za-z][A-Za-z+.-]{1,30}:[^\s<>]{1,1000})>")
 _TARGET = r"\((?:[^()\n]|\([^()\n]*\)){0,1000}\)"
 _IMAGE = re.compile(rf"!\[([^\[\]]*+)\](?:{_TARGET}|\[[^\[\]]*+\])")
-_WIKILINK = re.compile(r"\[\[([^\[\]\n]{1,400})\]\]")
 _FOOTNOTE = re.compile(r"\[\^[^\[\]\s]{1,100}\]:?")
 _LINK = re.compile(rf"\[([^\[\]]*+)\](?:{_TARGET}|\[[^\[\]]*+\])")
 _INSIDE_WORDS = (
@@ -63,6 +64,8 @@ def strip_marks(markup: str) -> str:
     text = markup
     if "`" in text:
         text = _CODE.sub(_literal_code, text.replace("\\`", _HIDDEN_BACKTICK))
+    if "[[" in text:  # before escapes: in a table the bar inside a link has a backslash
+        text = WIKILINK.sub(lambda link: read_wikilink(link).shown, text)
     if "\\" in text:
         text = _ESCAPED.sub(_literal, text)
     if "<" in text:
@@ -81,7 +84,7 @@ def _literal_code(match: re.Match[str]) -> str:
     code = match[2]
     if code is None:
         return match[0]
-    # One blank beside a backtick only keeps the two apart.
+    # One blank next to a backtick only keeps the two apart.
     padded = code.startswith(" ") and code.endswith(" ") and code.strip()
     return (code[1:-1] if padded else code).translate(_HIDE)
 
@@ -100,16 +103,10 @@ def without_images(markup: str) -> str:
 
 
 def _without_links(text: str) -> str:
-    text = _FOOTNOTE.sub("", _WIKILINK.sub(_shown_of_wikilink, text.replace("![[", "[[")))
+    text = _FOOTNOTE.sub("", text)
     if "![" in text:
         text = _IMAGE.sub(r"\1", text)
     return _LINK.sub(r"\1", text)
-
-
-def _shown_of_wikilink(match: re.Match[str]) -> str:
-    target, _, label = match[1].partition("|")
-    document, _, heading = target.partition("#")
-    return (label or document or heading).strip()
 
 
 def _shortcode_text(match: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from dowse.present.matching import Wanted
+from dowse.text.scripts import CJK, CJK_CHARACTER
 
 TermsOf = Callable[[str], Collection[str]]
 """The analyzer's terms of a stretch of text."""
@@ -28,14 +29,7 @@ class Mark:
 Place = tuple[int, int, set[str]]
 """Start, end and the terms met there."""
 
-_IDEOGRAPHS = (
-    "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
-    "\uac00-\ud7af\u1100-\u11ff\U00020000-\U0003ffff"
-)
-_IDEOGRAPHIC = re.compile(f"[{_IDEOGRAPHS}]")
-_WORD = re.compile(
-    rf"[^\s()\[\]{{}}<>\"`,;|=*“”„«»…、。，；：！？「」『』（）【】《》·{_IDEOGRAPHS}]+"
-)
+_WORD = re.compile(rf"[^\s()\[\]{{}}<>\"`,;|=*“”„«»…、。，；：！？「」『』（）【】《》·{CJK}]+")
 _LEADING = re.compile(r"['’!?:&^~%$@_-]+(?=\w)")
 _TRAILING = ".!?:'’&^~/_-"
 _STRETCH = 240  # characters whose terms are asked for at once
@@ -93,7 +87,7 @@ def _stretches(text: str) -> Iterator[tuple[int, int]]:
 
 def _words_only(stretch: str) -> str:
     """The stretch without what is written without blanks, which is looked for in another way."""
-    return " ".join(_WORD.findall(stretch)) if _IDEOGRAPHIC.search(stretch) else stretch
+    return " ".join(_WORD.findall(stretch)) if CJK_CHARACTER.search(stretch) else stretch
 
 
 def _places_within(
@@ -114,7 +108,7 @@ def _places_within(
 
 
 def _ideographic_places(text: str, wanted: Wanted) -> Iterator[Place]:
-    terms = [term for term in wanted.terms if _IDEOGRAPHIC.search(term)]
+    terms = [term for term in wanted.terms if CJK_CHARACTER.search(term)]
     # Terms may be single characters and pairs, overlapping each other. One that is a part of
     # another term, or is met inside a longer match, says little where it stands alone.
     whole = "\n".join(terms)

@@ -10,6 +10,15 @@ from msgspec import Meta
 from dowse.bounds import ALWAYS, NAME, check_bounds
 from dowse.errors import BadSettings
 
+OF_THE_WRITER = frozenset(
+    f"answer.{name}" for name in ("endpoint_url", "endpoint_model", "api_key_env", "timeout")
+)
+"""Settings of the model that writes answers.
+
+A call to an open project cannot change them: whoever may ask a server could otherwise have it send
+documents and keys anywhere.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerOptions:

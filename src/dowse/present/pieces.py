@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from dowse.text.fences import FENCE
+
 PieceKind = Literal["heading", "prose", "row", "code"]
 """What a piece is."""
 
@@ -26,7 +28,7 @@ class Piece:
 _LONGEST_FRONTMATTER = 20_000  # characters
 _FRONTMATTER_LINE = re.compile(r"[\w-]+\s*[:=]|#|$")
 _QUOTE = re.compile(r"^(?:[ ]{0,3}>[ ]?)+(?:\[![\w-]+\][+-]?[ ]*)?")
-_FENCE = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(`{3,}(?=[^`]*$)|~{3,})")
+_FENCE = re.compile(rf"\s*(?:(?:[-*+]|\d{{1,9}}[.)])\s+)?({FENCE})")
 _HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s+|$)")
 _UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,})\s*$")
 _RULE = re.compile(r"\s{0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|:::.*)$")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 
-_BOUNDARY = re.compile(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？｡][」』）]*|(?=\n)")
+from dowse.text.sentences import sentence_ends
+
 _SIGN = "…"
 _ENOUGH = 0.5  # share of the room that a cut at a sentence must fill to be preferred
 
@@ -19,11 +21,12 @@ def shorten(text: str, size: int) -> str:
 
 
 def _at_boundary(start: str, text: str) -> str:
-    """The beginning cut back to the end of a sentence or line, else of a word."""
-    ends = [match.end() for match in _BOUNDARY.finditer(text, 0, len(start) + 1)]
-    fitting = [end for end in ends if end <= len(start)]
-    if fitting and fitting[-1] >= _ENOUGH * len(start):
-        return start[: fitting[-1]].rstrip()
+    """The beginning cut back to the end of a sentence or line, or else of a word."""
+    least = math.ceil(_ENOUGH * len(start))
+    line = text.rfind("\n", least, len(start) + 1)
+    ends = (end for end in sentence_ends(text, least, len(start) + 1) if end <= len(start))
+    if (last := max((line, *ends))) >= least:
+        return start[:last].rstrip()
     whole_words = re.match(r".*(?=\s)", start, re.DOTALL)
     if whole_words and len(whole_words[0]) >= _ENOUGH * len(start):
         return whole_words[0].rstrip()

@@ -11,10 +11,12 @@ from dowse.present.inline import plain
 from dowse.present.marks import Mark, find_marks
 from dowse.present.matching import Wanted
 from dowse.present.pieces import Piece, pieces
+from dowse.text.scripts import is_unspaced
+from dowse.text.sentences import sentence_ends
 
 _LENGTH = 200  # characters
 _LEAD = 40  # characters before the first match that make it readable
-_SENTENCE_END = re.compile(r"[.!?…:][\"'”’)\]]*\s+|[。！？｡]\s*| · ")
+_BREAK = re.compile(r": | · ")  # what follows can be read without what is before it
 _STARS = re.compile(r"\*{2,}")
 
 
@@ -87,8 +89,11 @@ def _readable_start(text: str, match: int) -> int:
     earliest = max(0, match - _LEAD)
     if not earliest:
         return 0
-    ends = [end.end() for end in _SENTENCE_END.finditer(text, earliest, match)]
-    return ends[-1] if ends else min(_next_word(text, earliest), match)
+    ends = [*sentence_ends(text, earliest, match)]
+    ends += [found.end() for found in _BREAK.finditer(text, earliest, match)]
+    if not ends:
+        return min(_next_word(text, earliest), match)
+    return max(ends) + (text[max(ends)] == " ")
 
 
 def _next_word(text: str, place: int) -> int:
@@ -114,12 +119,7 @@ def _readable_end(text: str, start: int) -> int:
 
 def _may_cut(text: str, place: int) -> bool:
     before, after = text[place - 1], text[place]
-    return before == " " or after == " " or (_is_ideographic(before) and _is_ideographic(after))
-
-
-def _is_ideographic(character: str) -> bool:
-    """Whether it belongs to a script that is written without blanks between words."""
-    return "\u3000" <= character <= "\u9fff" or character >= "\uf900"
+    return before == " " or after == " " or (is_unspaced(before) and is_unspaced(after))
 
 
 def _drawn(text: str, start: int, end: int, marks: list[Mark]) -> str:

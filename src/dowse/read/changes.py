@@ -8,10 +8,10 @@ import stat
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from dowse.read.gate import Gate, is_inside
 from dowse.read.ignore import RULE_FILES
 from dowse.read.options import ReadOptions
 from dowse.read.roots import Root
+from dowse.read.rules import Gate, is_inside
 from dowse.read.walk import walk
 
 MASS = 1000
@@ -77,7 +77,7 @@ class Changes:
         return is_source or (may_lead_on and gate.reaches(below, is_folder=True))
 
     def _is_linked(self, event: str) -> bool:
-        """Whether the event lies in a place that is otherwise hidden but reached by a link."""
+        """Whether the event is in a place that is hidden but reached by a link."""
         if self._linked is None:
             self._linked = tuple(map(os.fspath, walk(self._roots, self._options).linked))
         return any(is_inside(event, target) for target in self._linked)

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import IO, cast
 
 from dowse.read.formats import INSTALL, READY
-from dowse.read.regular import Unreadable, wording
+from dowse.read.safe_open import Unreadable, wording
 
 _SECONDS = 60.0  # for any file, however small
 _SECONDS_PER_MEGABYTE = 20.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-from dowse.read.regular import Unreadable
+from dowse.read.safe_open import Unreadable
 
 # The mark of UTF-32 (little end first) begins with that of UTF-16, so it is tried before it.
 _MARKS = (

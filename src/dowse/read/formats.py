@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dowse.text.file_names import TEXT_ENDINGS
+
 TEXT = "text"
 """The kind of a file that is read as it stands."""
 
@@ -9,10 +11,7 @@ CONVERTED = ("pdf", "docx", "pptx", "xlsx", "xls", "csv", "html")
 """The kinds of files that become Markdown through a converter."""
 
 _KINDS = {
-    ".md": TEXT,
-    ".markdown": TEXT,
-    ".mdx": TEXT,
-    ".txt": TEXT,
+    **dict.fromkeys(TEXT_ENDINGS, TEXT),
     ".htm": "html",
     **{f".{kind}": kind for kind in CONVERTED},
 }

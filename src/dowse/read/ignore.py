@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from dowse.read.patterns import Pattern, parse
-from dowse.read.regular import Unreadable, read_regular
+from dowse.read.safe_open import Unreadable, read_regular
 
 GITIGNORE, DOWSEIGNORE, GIT = ".gitignore", ".dowseignore", ".git"
 

@@ -8,7 +8,7 @@ from dowse.read.convert import convert
 from dowse.read.decode import decode
 from dowse.read.formats import TEXT, kind_of
 from dowse.read.options import ReadOptions
-from dowse.read.regular import Unreadable, read_regular
+from dowse.read.safe_open import Unreadable, read_regular
 from dowse.read.secrets import redact
 from dowse.types import SourceFile, SourceText
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dowse.read.decode import decode, refuse_binary, unix_lines
-from dowse.read.regular import Unreadable
+from dowse.read.safe_open import Unreadable
 
 _SLIDE = re.compile(r"^<!-- Slide number: (\d+) -->\n*(?:# (.+)$)?", re.MULTILINE)
 _EMPTY_CELL = re.compile(r"\| (?:NaN|Unnamed: \d+(?:_level_\d+)?) (?=\|)")
@@ -49,7 +49,7 @@ def _check_packed(data: bytes) -> None:
     if not data:
         raise Unreadable("It is empty.")
     if data.startswith(_OLD_OFFICE):
-        raise Unreadable("It is protected by a password, or of an older format; save it anew.")
+        raise Unreadable("It has a password, or an older format. Save it again without them.")
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         unpacked = sum(member.file_size for member in packed.infolist())
     if unpacked > max(_HARMLESS, _DENSEST * len(data)):

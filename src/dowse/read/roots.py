@@ -41,7 +41,7 @@ class Root:
         return None
 
     def id_of(self, path: Path) -> str:
-        """The id of the document at this path; `NotFound` when it lies outside, also by a link."""
+        """The id of the document at this path; `NotFound` when it is outside, also by a link."""
         below = self.relative(path)
         if below is None or not self.contains(path):
             raise NotFound(f"{path} is not in {self.path}.", "Name a file of the project.")
@@ -51,7 +51,7 @@ class Root:
         return identifier
 
     def contains(self, path: Path) -> bool:
-        """Whether the path, with all links followed, is this root or lies below it."""
+        """Whether the path, with all links followed, is this root or is below it."""
         return Path(os.path.realpath(path)).is_relative_to(self.path)
 
 

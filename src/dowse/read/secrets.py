@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from dowse.errors import BadSettings
-from dowse.read.regular import Unreadable
+from dowse.read.safe_open import Unreadable
 
 KNOWN = "known"
 """The name of all built-in patterns but `jwt`: samples of those are common in documentation."""

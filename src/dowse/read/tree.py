@@ -9,18 +9,18 @@ import unicodedata
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dowse.read.collect import NOT_UTF8, Found
 from dowse.read.formats import ENDINGS
-from dowse.read.found import NOT_UTF8, Found
-from dowse.read.gate import VENV_MARK, Gate, is_inside
 from dowse.read.ignore import MARKS, Ignores
 from dowse.read.options import ReadOptions
-from dowse.read.regular import Unreadable, wording
 from dowse.read.roots import Root, document_id
-from dowse.read.wanted import Wanted
+from dowse.read.rules import VENV_MARK, Gate, is_inside
+from dowse.read.safe_open import Unreadable, wording
+from dowse.read.scope import Wanted
 
-_MISSING = "There is no such file or folder; bring it back, or remove it from the project."
+_MISSING = "There is no such file or folder. Restore it, or remove it from the project."
 _OUTWARDS = "It is a link that leads out of the folder; move what it points at into the folder."
-_LOOP = "It is a link that leads back to a folder that it lies in."
+_LOOP = "It is a link to a folder that contains it."
 _DEAD = "It is a link to something that does not exist; fix or remove it."
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from dowse.read.options import ReadOptions
 from dowse.read.roots import Root, readable
+from dowse.read.scope import concerns, wanted_below
 from dowse.read.tree import Tree
-from dowse.read.wanted import concerns, wanted_below
 from dowse.types import LeftOut, SourceFile
 
 
@@ -58,4 +58,4 @@ _TWIN = (
 
 
 def _outside(path: Path) -> LeftOut:
-    return LeftOut(readable(os.fspath(path)), "It lies outside the folders of the project.")
+    return LeftOut(readable(os.fspath(path)), "It is outside the folders of the project.")

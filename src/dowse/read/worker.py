@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from dowse.read.formats import INSTALL, READY
 from dowse.read.markdown import load_libraries, to_markdown
-from dowse.read.regular import Unreadable
+from dowse.read.safe_open import Unreadable
 
 IDLE_SECONDS = 60
 """How long the process waits for the next file before it ends and frees its memory."""

@@ -27,7 +27,10 @@ class ThresholdOptions:
         """Rejects a confidence that cannot be."""
         check_bounds(self, "threshold")
         if -1 < self.min_confidence < 0:
-            raise BadSettings("threshold.min_confidence must be between 0 and 1, or -1.")
+            raise BadSettings(
+                "threshold.min_confidence must be between 0 and 1, or -1.",
+                "Use 0.3 for strict results.",
+            )
 
 
 def drop_unsure(search: SearchState) -> None:

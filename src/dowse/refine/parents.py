@@ -21,7 +21,7 @@ def show_sections(search: SearchState) -> None:
     sections = [(one.document, one.stored.chunk.section) for one in search.candidates]
     drop_repeats(search, "parents", "same section as", repeats(sections))
     for candidate in search.candidates[: search.asked.top_n]:
-        document = search.reading.document(candidate.document)
+        document = search.reading.catalogue.document(candidate.document)
         if document is not None:
             section = next(s for s in document.sections if s.id == candidate.stored.chunk.section)
             candidate.section = section

@@ -3,13 +3,12 @@
 `strategies` is the table. Loading it, as every door does, takes no numpy.
 """
 
-from dowse.retrieve.filters import MOST_VALUES, Filters
+from dowse.retrieve.filters import Filters
 from dowse.retrieve.graph import one_per_document
 from dowse.retrieve.strategies import MODES, STRATEGIES, Mode, SearchMode, Strategy, modes_explained
 
 __all__ = [
     "MODES",
-    "MOST_VALUES",
     "STRATEGIES",
     "Filters",
     "Mode",

@@ -18,6 +18,12 @@ QueryType = Literal["factual", "navigational", "exploratory"]
 
 _FACTOR = Meta(ge=0, le=10)
 
+
+def _multiplies(kind: QueryType, when: str) -> str:
+    weights = " and ".join(one.name for one in STRATEGIES if one.favoured_by == kind)
+    return f"Multiplies the {weights} weight {when} (0–10)."
+
+
 # Names such as iPhone, gRPC and GitHub are written so in prose: identifiers have two small letters
 # before the first capital, or three capitalised parts.
 _CAMEL_CASE = re.compile(
@@ -44,14 +50,12 @@ class ClassifyOptions:
 
     enabled: Annotated[bool, "Change the weights of strategies by the kind of the query."] = False
     factual: Annotated[
-        float, _FACTOR, "Multiplies the keyword weight when the query names a thing exactly (0–10)."
+        float, _FACTOR, _multiplies("factual", "when the query names a thing exactly")
     ] = 1.5
     navigational: Annotated[
-        float, _FACTOR, "Multiplies the graph weight when the query asks for a place (0–10)."
+        float, _FACTOR, _multiplies("navigational", "when the query asks for a place")
     ] = 1.5
-    exploratory: Annotated[
-        float, _FACTOR, "Multiplies the semantic weight of all other queries (0–10)."
-    ] = 1.3
+    exploratory: Annotated[float, _FACTOR, _multiplies("exploratory", "of all other queries")] = 1.3
 
     def __post_init__(self) -> None:
         """Rejects factors that no weight could be multiplied by."""

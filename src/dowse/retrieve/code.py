@@ -22,5 +22,5 @@ class CodeOptions:
 def rank_by_code(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
     """Chunks whose code holds any identifier of the query, whole or in parts."""
     reading, terms = search.reading, search.query.code_terms
-    most = most_bm25(terms, (), reading.frequencies(terms, code=True), reading.size)
-    return Ranking("code", reading.code(terms, limit, among), most)
+    most = most_bm25(terms, (), reading.keyword.frequencies("code", terms), reading.keyword.size)
+    return Ranking("code", reading.keyword.search("code", terms, limit, among), most)

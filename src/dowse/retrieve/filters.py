@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from dowse.errors import UsageError
+from dowse.text.dates import first_moment
 from dowse.types import Condition, ConditionKind
-
-MOST_VALUES = 100
-"""The most values of one filter; more belong into a folder, a tag or a project of their own."""
-
-_FORMS = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d", "%Y-%m", "%Y")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +26,7 @@ class Filters:
     def conditions(self) -> tuple[Condition, ...]:
         """The same, as every store understands it.
 
-        Raises `UsageError` for what is no date, and for more values than `MOST_VALUES`.
+        Raises `UsageError` for what is no date, and for dates between which nothing can be.
         """
         return tuple(self._conditions())
 
@@ -44,34 +39,19 @@ class Filters:
             ("language", "language", self.language),
             *(("tag", "tag", (tag.removeprefix("#"),)) for tag in self.tag),
         )
-        _check_count("tag", self.tag)
         for name, kind, values in any_of:
-            _check_count(name, values)
             if values:
                 written = " ".join(f"--{name} {value}" for value in values)
                 yield Condition(kind, values, written=written)
+        if self.after and self.before and _time(self.after) >= _time(self.before):
+            raise UsageError(
+                f"Nothing was changed after {self.after} and before {self.before}.",
+                "Swap the dates, or leave one out.",
+            )
         if self.after:
             yield Condition("after", bound=_time(self.after), written=f"--after {self.after}")
         if self.before:
             yield Condition("before", bound=_time(self.before), written=f"--before {self.before}")
-
-
-def _check_count(name: str, values: tuple[str, ...]) -> None:
-    if len(values) > MOST_VALUES:
-        raise UsageError(
-            f"The filter {name} has {len(values):,} values.",
-            f"Give it {MOST_VALUES} at most, or search without it.",
-        )
-
-
-def first_moment(text: str) -> float | None:
-    """The first moment (UTC) of a year, a month, a day or a minute; None when it is no date."""
-    for form in _FORMS if text.isascii() else ():  # digits of other scripts are words here
-        try:
-            return datetime.strptime(text, form).replace(tzinfo=UTC).timestamp()
-        except ValueError:
-            continue
-    return None
 
 
 def _time(text: str) -> float:

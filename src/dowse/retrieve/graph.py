@@ -47,7 +47,7 @@ def _chunks(reading: Reading, documents: Collection[str], among: Keys | None) ->
     """The chunks of these documents that may be found."""
     import numpy as np  # noqa: PLC0415  listing the strategies must not take as long as loading it
 
-    keys = reading.keys_of(documents) if documents else np.zeros(0, dtype=np.int64)
+    keys = reading.catalogue.keys_of(documents) if documents else np.zeros(0, dtype=np.int64)
     return keys if among is None else np.intersect1d(keys, among, assume_unique=True)
 
 
@@ -60,7 +60,7 @@ def linked_documents(reading: Reading, found: Collection[str], depth: int) -> se
             break
         ends = {
             end
-            for link in reading.links_of(edge_of_search)
+            for link in reading.links.of(edge_of_search)
             if link.target is not None and link.target != link.source
             for end, other in ((link.source, link.target), (link.target, link.source))
             if other in edge_of_search
@@ -76,7 +76,7 @@ def one_per_document(reading: Reading, scores: Scores, top_k: int) -> Scores:
     seen: set[str] = set()
     for start in range(0, len(scores), _BLOCK):
         block = dict(scores[start : start + _BLOCK])
-        for stored in reading.chunks(list(block)):
+        for stored in reading.catalogue.chunks(list(block)):
             if stored.document.id not in seen:
                 seen.add(stored.document.id)
                 best.append((stored.key, block[stored.key]))

@@ -14,9 +14,9 @@ _SATURATION = 2.2  # BM25's k1 + 1, which no number of occurrences exceeds
 def rank_by_keyword(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
     """Chunks that hold any of the query's terms; a missing term costs score, not the result."""
     reading, query = search.reading, search.query
-    held = reading.frequencies(query.terms)
-    most = most_bm25(query.terms, query.alternatives, held, reading.size)
-    return Ranking("keyword", reading.keyword(query.terms, limit, among), most)
+    held = reading.keyword.frequencies("body", query.terms)
+    most = most_bm25(query.terms, query.alternatives, held, reading.keyword.size)
+    return Ranking("keyword", reading.keyword.search("body", query.terms, limit, among), most)
 
 
 def most_bm25(

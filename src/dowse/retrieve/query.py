@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from dowse.ports import Analyzer
-from dowse.retrieve.filters import first_moment
 from dowse.retrieve.lexing import Piece, lex
+from dowse.text.dates import first_moment
 from dowse.types import Condition, ConditionKind, Fields, Query
 
 MOST_TERMS = 512

@@ -7,7 +7,6 @@ these documents do not hold may still be right ("mango" is no slip for "mongo").
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from dowse.ports import Analyzer, Reading
 from dowse.retrieve.lexing import lex
 from dowse.retrieve.query import MOST_TERMS, distinct
+from dowse.text.fold import fold_word
 from dowse.types import Condition, Query
 
 _COMPLETIONS = 50  # words that stand for one prefix
@@ -32,8 +32,8 @@ _EDGES = ".:!?'’\"“”„«»「」『』`"
 
 def rewrite(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     """The query with what its prefixes, unknown words and unheld phrases mean in this index."""
-    mended = _mend(_complete(query, reading, analyzer), reading, analyzer)
-    return _without_lost_phrases(mended, reading)
+    corrected = _correct(_complete(query, reading, analyzer), reading, analyzer)
+    return _without_lost_phrases(corrected, reading)
 
 
 # ── Prefixes ─────────────────────────────────────────────────────────────────
@@ -43,7 +43,10 @@ def _complete(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     if not query.prefixes:
         return query
     looked_up = query.prefixes[:_MOST_LOOKUPS]
-    found = {prefix: reading.words(_lookup(prefix), _COMPLETIONS) for prefix in looked_up}
+    found = {
+        prefix: reading.vocabulary.beginning(fold_word(prefix), _COMPLETIONS)
+        for prefix in looked_up
+    }
     notices = [f'No word begins with "{prefix}".' for prefix in looked_up if not found[prefix]]
     if len(query.prefixes) > _MOST_LOOKUPS:
         notices.append(f"Only the first {_MOST_LOOKUPS} words with a star were completed.")
@@ -56,7 +59,7 @@ def _complete(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
 def _without_unheld(query: Query, prefix: str, reading: Reading, analyzer: Analyzer) -> Query:
     """Leaves the prefix itself out where it is no word of the documents: nothing is missing."""
     own = analyzer.query_terms(prefix)
-    held = reading.frequencies(own)
+    held = reading.keyword.frequencies("body", own)
     return replace(
         query, terms=tuple(term for term in query.terms if term not in own or held.get(term))
     )
@@ -70,10 +73,10 @@ class _Word(NamedTuple):
     term: str
 
 
-def _mend(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+def _correct(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     if not query.terms:
         return query
-    frequencies = reading.frequencies(query.terms)
+    frequencies = reading.keyword.frequencies("body", query.terms)
     missing = {term for term in query.terms if not frequencies.get(term)}
     if missing:
         return _mend_missing(query, missing, reading, analyzer)
@@ -104,17 +107,19 @@ def _mend_missing(query: Query, missing: set[str], reading: Reading, analyzer: A
 
 def _instead(word: str, all_lost: bool, reading: Reading) -> list[str]:
     """Words of the documents that may be meant by one that none of them holds."""
-    looked_up = _lookup(word)
-    beginnings = reading.words(looked_up, _BEGINNINGS if all_lost else _FEWER_BEGINNINGS)
+    looked_up = fold_word(word)
+    beginnings = reading.vocabulary.beginning(
+        looked_up, _BEGINNINGS if all_lost else _FEWER_BEGINNINGS
+    )
     return beginnings or _misspelt(looked_up, all_lost, reading)
 
 
 def _misspelt(word: str, all_lost: bool, reading: Reading) -> list[str]:
-    # Beside other words that do find something, a wrong guess ("vast" for "last") costs more than
+    # Next to other words that do find something, a wrong guess ("vast" for "last") costs more than
     # none. The first letter of a word is seldom the wrong one.
     if not all_lost and len(word) < _LEAST_MISSPELT:
         return []
-    spellings = reading.spellings(word, _SPELLINGS)
+    spellings = reading.vocabulary.spelled_like(word, _SPELLINGS)
     likely = [spelling for spelling in spellings if spelling.startswith(word[0])]
     return likely or (spellings if all_lost else [])
 
@@ -124,7 +129,7 @@ def _widen(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     word = next(_plain_words(query, analyzer), None)
     if word is None or not 3 <= len(word.written) <= 5:
         return query
-    longer = reading.words(_lookup(word.written), _BEGINNINGS)
+    longer = reading.vocabulary.beginning(fold_word(word.written), _BEGINNINGS)
     terms = {each: _whole(analyzer.query_terms(each)) for each in longer}
     added = [each for each, term in terms.items() if term != word.term][:_FEWER_BEGINNINGS]
     if not added:
@@ -144,7 +149,7 @@ def _plain_words(query: Query, analyzer: Analyzer) -> Iterator[_Word]:
 
 def _single_terms(words: list[str], analyzer: Analyzer) -> Iterator[_Word]:
     for word in words:
-        terms = analyzer.query_terms(_lookup(word))
+        terms = analyzer.query_terms(fold_word(word))
         if len(terms) == 1:
             yield _Word(word, terms[0])
 
@@ -196,11 +201,6 @@ def _with_words(query: Query, words: list[str], analyzer: Analyzer) -> Query:
 def _whole(terms: list[str]) -> str:
     """The term that stands for a whole word: of `auth-server` not "server", which is not meant."""
     return max(terms, key=len, default="")
-
-
-def _lookup(word: str) -> str:
-    """A word as the documents' words are kept: composed, in small letters, not stemmed."""
-    return unicodedata.normalize("NFC", word).lower()
 
 
 def _listed(words: list[str]) -> str:

@@ -12,7 +12,7 @@ _MAKE_VECTORS = "Make them with: dowse config set embed.provider local, then dow
 def rank_by_meaning(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
     """Chunks by the cosine of their vector to the query's."""
     vector = query_vector(search)
-    found = [] if vector is None else search.reading.nearest(vector, limit, among)
+    found = [] if vector is None else search.reading.vectors.nearest(vector, limit, among)
     return Ranking("semantic", found, ceiling=1.0)
 
 

@@ -11,13 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dowse.store.fold import fold
+from dowse.text.file_names import INDEX_PAGES, TEXT_ENDINGS, without_ending
+from dowse.text.fold import fold
 from dowse.types import Link
 
 NameKind = Literal["file", "folder", "alias"]
-
-_ENDINGS = (".md", ".markdown", ".mdx", ".txt")  # in the order of preference between twins
-_INDEX_PAGES = frozenset({"index", "_index", "readme"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +30,10 @@ class Name:
 
 def names_of(document_id: str, aliases: Iterable[str]) -> list[Name]:
     """All the ways in which links can call a document."""
-    path = fold(_without_ending(document_id))
+    path = fold(without_ending(document_id))
     names = [Name(document_id, posixpath.basename(path), "file", path)]
     folder, stem = posixpath.split(path)
-    if stem in _INDEX_PAGES:
+    if stem in INDEX_PAGES:
         names.append(Name(document_id, posixpath.basename(folder) or ".", "folder", folder or "."))
     spelled = dict.fromkeys(fold(alias.strip()) for alias in aliases if alias.strip())
     return names + [Name(document_id, _short(alias), "alias", alias) for alias in spelled]
@@ -74,7 +72,7 @@ def _matches(source: str, link: Link, named: Sequence[Name]) -> Iterable[list[Na
     pages = [name for name in named if name.kind != "alias"]
     for path in _paths(source, link):
         yield [name for name in pages if name.spelled == path]
-    bare = fold(_without_ending(link.target.strip().strip("/")))
+    bare = fold(without_ending(link.target.strip().strip("/")))
     if link.kind != "relative" or link.target.startswith("/"):
         # A path may be given from any folder above, as Obsidian and site generators do.
         yield [name for name in pages if f"/{name.spelled}".endswith(f"/{bare}")]
@@ -84,12 +82,12 @@ def _matches(source: str, link: Link, named: Sequence[Name]) -> Iterable[list[Na
 
 
 def _paths(source: str, link: Link) -> Iterator[str]:
-    """The paths that a target can mean, best first: beside the source, then from the root.
+    """The paths that a target can mean, best first: next to the source, then from the root.
 
     A site's address may begin with folders that are not in the project: `/docs/a/b` means `a/b`
     where the project is the folder `docs`.
     """
-    target = fold(_without_ending(link.target.strip()))
+    target = fold(without_ending(link.target.strip()))
     root = fold(_root(source))
     if target.startswith("/"):
         parts = _join("", target.strip("/")).split("/")
@@ -106,7 +104,7 @@ def _nearness(source: str, document_id: str) -> tuple[bool, int, int, int, str]:
     shared = len(posixpath.commonprefix([here, there]))  # works on lists of parts as well
     steps = len(here) + len(there) - 2 * shared
     ending = posixpath.splitext(document_id)[1].lower()
-    rank = _ENDINGS.index(ending) if ending in _ENDINGS else len(_ENDINGS)
+    rank = TEXT_ENDINGS.index(ending) if ending in TEXT_ENDINGS else len(TEXT_ENDINGS)
     return abroad, steps, rank, len(document_id), document_id
 
 
@@ -120,13 +118,8 @@ def _folders(document_id: str) -> list[str]:
 
 def _short(alias: str) -> str:
     """The part of an alias under which a link that spells it out is looked up."""
-    return posixpath.basename(_join("", _without_ending(alias).lstrip("/")))
+    return posixpath.basename(_join("", without_ending(alias).lstrip("/")))
 
 
 def _join(folder: str, target: str) -> str:
     return posixpath.normpath(posixpath.join(folder, target.rstrip("/")) or ".")
-
-
-def _without_ending(path: str) -> str:
-    stem, ending = posixpath.splitext(path)
-    return stem if ending.lower() in _ENDINGS else path

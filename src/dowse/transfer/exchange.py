@@ -11,23 +11,22 @@ import os
 from pathlib import Path
 
 from dowse.files import move_folder, sync_folder
-from dowse.projects import Project
-from dowse.store.embedded.lock import writer_lock
+from dowse.ports import IndexPlaces
 
 _HERE = -100  # AT_FDCWD: paths are as they are
 _EXCHANGE = 2  # RENAME_EXCHANGE
 _FORMER = "former-"  # before the name of a project that was moved aside
 
 
-def put_in_place(folder: Path, former: Project) -> None:
+def put_in_place(folder: Path, former: Path, indexes: IndexPlaces) -> None:
     """Exchanges a folder with that of a project; raises `Locked` while another writes to its index.
 
-    Whoever reads the former index goes on with it, and finds the new one next time.
+    A reader of the former index goes on with it, and finds the new one next time.
     """
-    with writer_lock(former.index_folder, wait=0):
-        if not _exchange(folder, former.folder):
-            _exchange_in_steps(folder, former.folder)
-        sync_folder(former.folder.parent)
+    with indexes.undisturbed(former):
+        if not _exchange(folder, former):
+            _exchange_in_steps(folder, former)
+        sync_folder(former.parent)
         sync_folder(folder.parent)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.embed import EmbedOptions, known_models
-from dowse.embed.models import full_name
+from dowse.embed.models.known import full_name
 from dowse.errors import NotFound
 from dowse.outputs import check_output, output_file
 from dowse.projects import Project
@@ -46,7 +46,7 @@ def export_project(
             parts.store.read() as reading,
             output_file(workspace, file, force=overwrite) as target,
         ):
-            stamp = reading.stamp()
+            stamp = reading.catalogue.stamp()
             if stamp is None:
                 raise NotFound(
                     f"The project {project.name!r} has not been indexed yet.",

@@ -1,4 +1,4 @@
-"""A file → a project, made beside the others and moved among them once it is whole."""
+"""A file → a project, made in a folder of its own and moved to the others once it is whole."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def import_project(
         counts, notices = _fill(workspace, project, archive, announce)
         if former is None:
             return Imported(workspace.projects.adopt(folder, name), counts, notices)
-        put_in_place(folder, former)
+        put_in_place(folder, former.folder, workspace.projects.indexes)
         return Imported(workspace.projects.get(former.name), counts, notices)
 
 
@@ -104,7 +104,7 @@ def _fill(
         with parts.store.write() as writing:
             fill(writing, archive, stamp, settings, announce, keep_vectors=their_vectors)
             writing.note_roots([str(root) for root in project.roots])
-            counts = writing.counts()
+            counts = writing.catalogue.counts()
     finally:
         parts.store.close()
     missing = counts.chunks - counts.embedded
@@ -158,14 +158,10 @@ def _carry_settings(workspace: Workspace, project: Project, manifest: Manifest) 
 
 
 def _differing(wishes: Mapping[str, Any], current: Settings) -> dict[str, Any]:
-    def value(name: str) -> object:
-        section, _, option = name.partition(".")
-        return getattr(getattr(current, section), option)
-
     # Who wants no vectors, or has them made elsewhere, is not talked into a local model.
     if current.embed.provider != "local":
         wishes = {name: wish for name, wish in wishes.items() if not name.startswith("embed.")}
-    return {name: wish for name, wish in wishes.items() if wish != value(name)}
+    return {name: wish for name, wish in wishes.items() if wish != current.value(name)}
 
 
 def _roots(manifest: Manifest, home: Path, given: Sequence[Path]) -> tuple[Path, ...]:

@@ -100,23 +100,23 @@ def _in_order(reading: Reading) -> list[str]:
     """Documents as their chunks are numbered, which decides between equal scores."""
 
     def place(document_id: str) -> tuple[int, str]:
-        keys = reading.keys_of([document_id])
+        keys = reading.catalogue.keys_of([document_id])
         return int(keys[0]) if len(keys) else -1, document_id
 
-    return sorted((entry.id for entry in reading.documents()), key=place)
+    return sorted((entry.id for entry in reading.catalogue.documents()), key=place)
 
 
 def _stored(work: _Packing, ids: Sequence[str], step: int) -> Iterator[StoredDocument]:
     """The documents, whole; they are gone through twice, so each pass is half of the work."""
     for place, document_id in enumerate(ids):
-        document = work.reading.document(document_id)
+        document = work.reading.catalogue.document(document_id)
         if document is not None:
             yield document
         work.announce(Event("export", (step * len(ids) + place + 1) // 2, len(ids)))
 
 
 def _documents(work: _Packing, ids: Sequence[str]) -> Iterator[DocumentLine]:
-    files, communities = work.reading.files(), work.reading.communities()
+    files, communities = work.reading.catalogue.files(), work.reading.links.communities()
     for document in _stored(work, ids, 0):
         entry = document.entry
         yield DocumentLine(
@@ -134,7 +134,7 @@ def _chunks(work: _Packing, ids: Sequence[str]) -> Iterator[ChunkLine]:
         texts = [document.text[chunk.start : chunk.end] for chunk in document.chunks]
         pairs = list(zip(document.chunks, texts, strict=True))
         keys = [text_key(embedding_text(chunk.header_path, text)) for chunk, text in pairs]
-        known = work.reading.vectors(keys)
+        known = work.reading.text_vectors.known(keys)
         for (chunk, text), key in zip(pairs, keys, strict=True):
             vector = known.get(key)
             work.vectors += vector is not None
@@ -154,10 +154,10 @@ def _chunks(work: _Packing, ids: Sequence[str]) -> Iterator[ChunkLine]:
 
 
 def _words(work: _Packing) -> Iterator[WordLine]:
-    words = work.reading.vocabulary(work.about.vocabulary)
+    words = work.reading.vocabulary.most_frequent(work.about.vocabulary)
     for start in range(0, len(words), _WORDS_AT_ONCE):
         keys = {text_key(word): word for word in words[start : start + _WORDS_AT_ONCE]}
-        known = work.reading.vectors(list(keys))
+        known = work.reading.text_vectors.known(list(keys))
         yield from (WordLine(keys[key], _kept(known[key])) for key in keys if key in known)
 
 

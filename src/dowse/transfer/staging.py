@@ -70,7 +70,7 @@ def clear_abandoned(where: Locations) -> int:
 
 
 def _trash(where: Locations) -> list[Path]:
-    """Removed projects that are still there: nobody uses them, whoever is deleting them."""
+    """Removed projects that are still there: nobody uses them."""
     return sorted(where.data.glob(f"{TRASH}*"))
 
 

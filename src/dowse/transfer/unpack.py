@@ -1,4 +1,4 @@
-"""An export → an index: documents are read and cut anew, vectors found by the text they are of.
+"""An export → an index: documents are read and cut again, vectors are found by their text.
 
 So nothing that a file claims about its chunks has to be believed, and an export of a version of
 dowse that cut differently still brings the vectors of all that stayed the same.
@@ -192,6 +192,4 @@ def _can_be_id(name: str) -> bool:
 
 
 def _wrong(what: str) -> Damaged:
-    return Damaged(
-        f"The export does not hold together: {what}.", "Ask whoever made it for another one."
-    )
+    return Damaged(f"The export is inconsistent: {what}.", "Ask its author for another one.")

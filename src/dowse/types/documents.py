@@ -133,7 +133,7 @@ class Section:
     """A parent: the unit that is returned when parent retrieval is on."""
 
     id: str  # 16 hex digits of a hash over the document's id, place and text
-    header_path: tuple[str, ...]  # the headings that all of its text lies under
+    header_path: tuple[str, ...]  # the headings above all of its text
     start: int
     end: int
     first_line: int
@@ -146,7 +146,7 @@ class Chunk:
 
     id: str  # 16 hex digits of a hash over the document's id, place and text
     section: str  # the id of its section
-    header_path: tuple[str, ...]  # the headings that all of its text lies under
+    header_path: tuple[str, ...]  # the headings above all of its text
     start: int
     end: int
     overlap: int  # how many characters at its start repeat the end of the chunk before it

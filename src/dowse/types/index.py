@@ -116,7 +116,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not as it should be, and the command that mends it."""
+    """A problem, and the command that fixes it."""
 
     what: str
     repair: str

@@ -40,7 +40,7 @@ class Condition:
 
     One of `values` is enough; how each is compared depends on the kind, case never matters:
     `category` is the whole category; `author`, `title` and `path` (the document's id) hold the
-    value somewhere; `tag` is the value or lies below it (`a` covers `a/b`); `under` means that the
+    value somewhere; `tag` is the value or below it (`a` covers `a/b`); `under` means that the
     document's id begins with it; `source` is the file's ending without the dot; `language` is that
     of a code block in the chunk. `after` (at or after) and `before` compare the date of the
     document with `bound`. The values of a `phrase` are terms that follow each other, all of them.
@@ -110,7 +110,7 @@ class Hit:
     """One result."""
 
     id: str  # of the chunk, or of the section when parents are on
-    section: str  # the id of the section it lies in
+    section: str  # the id of its section
     document: str
     title: str
     header_path: tuple[str, ...]

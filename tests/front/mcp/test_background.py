@@ -12,9 +12,10 @@ from mcp import Client
 from mcp.server.lowlevel.server import Server
 
 from command_line import Dowse
-from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.front.mcp.desk import Desk
+from dowse.indexer import Indexer
+from dowse.searcher import Searcher
 from dowse.service import Job, Service
 from dowse.types import Event
 from mcp_client import Ask, text_of, with_client
@@ -58,7 +59,7 @@ def test_a_changed_file_is_told_and_indexed_in_the_background(
     (notes / "lonely.md").write_text("# Lonely\n\nThe lighthouse has got a keeper.\n")
     found = ask("query_documents", query="lighthouse").structured_content
     assert found["hits"][0]["stale"]
-    assert "brought level in the background" in found["notices"][-1]
+    assert "updated in the background" in found["notices"][-1]
     _finished(service, "notes")
     again = ask("query_documents", query="lighthouse keeper").structured_content
     assert "keeper" in again["hits"][0]["text"]
@@ -104,7 +105,7 @@ def test_a_run_that_failed_is_told(
     def fail(*_: object, **__: object) -> None:
         raise DowseError("The disk is full.", "Make room.")
 
-    monkeypatch.setattr(Engine, "index", fail)
+    monkeypatch.setattr(Indexer, "index", fail)
     ask("query_documents", query="tide", project=new_project)
     _finished(service, new_project)
     again = ask("query_documents", query="tide", project=new_project)
@@ -119,7 +120,7 @@ def test_a_failure_of_the_machine_is_told(ask: Ask, monkeypatch: pytest.MonkeyPa
     def fail(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "/index")
 
-    monkeypatch.setattr(Engine, "search", fail)
+    monkeypatch.setattr(Searcher, "search", fail)
     failed = ask("query_documents", query="lighthouse")
     assert failed.is_error
     assert "Permission denied: '/index'. The user finds out more" in text_of(failed)
@@ -131,8 +132,8 @@ def test_a_failure_of_the_machine_ends_a_run(
     def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Engine, "index", fail)
-    service.index("notes")
+    monkeypatch.setattr(Indexer, "index", fail)
+    service.index(service.project("notes"))
     assert "No space left on device" in str(_finished(service, "notes").error)
 
 
@@ -142,8 +143,8 @@ def test_a_failure_that_nobody_foresaw_ends_a_run_and_is_told(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr(Engine, "index", fail)
-    service.index(new_project)
+    monkeypatch.setattr(Indexer, "index", fail)
+    service.index(service.project(new_project))
     _finished(service, new_project)
     again = ask("query_documents", query="tide", project=new_project)
     assert "The last attempt failed: ZeroDivisionError: division by zero." in text_of(again)
@@ -166,15 +167,15 @@ def test_a_cancelled_call_lets_go_and_others_go_on(
     server: Server[Any], era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     began, release = threading.Event(), threading.Event()
-    search = Engine.search
+    search = Searcher.search
 
-    def slow(self: Engine, query: str, **rest: Any) -> Any:
+    def slow(self: Searcher, query: str, **rest: Any) -> Any:
         if query == "slow":
             began.set()
             release.wait(_SOON)
         return search(self, query, **rest)
 
-    monkeypatch.setattr(Engine, "search", slow)
+    monkeypatch.setattr(Searcher, "search", slow)
 
     async def work(client: Client) -> None:
         async with anyio.create_task_group() as group:
@@ -200,7 +201,7 @@ def test_something_is_loaded_even_where_no_project_is_meant(
     (home / "other" / "one.md").write_text("# One\n\nThe lighthouse.\n")
     assert dowse("index", home / "other").code == 0
     loaded = threading.Event()
-    monkeypatch.setattr(Engine, "search", lambda *_, **__: loaded.set())
+    monkeypatch.setattr(Searcher, "search", lambda *_, **__: loaded.set())
     Service(service.workspace, home).warm()
     assert loaded.wait(_SOON)
 

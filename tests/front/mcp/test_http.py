@@ -11,6 +11,7 @@ import pytest
 from mcp import Client
 from starlette.testclient import TestClient
 
+from dowse.front.mcp.http import McpEndpoint
 from dowse.front.web.security import Door
 from dowse.front.web.server import Server, application
 from dowse.service import Service
@@ -20,7 +21,9 @@ from mcp_client import ERAS, with_client
 @pytest.fixture
 def address(service: Service) -> Iterator[str]:
     """Where the endpoint is served."""
-    server = Server(application(service, Door(), watch=False, compat=True))
+    server = Server(
+        application(service, Door(), watch=False, mcp=McpEndpoint(service, compat=True))
+    )
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -76,7 +79,7 @@ _HELLO = {
 
 def test_sessions_that_nobody_ends_do_not_keep_others_out(service: Service) -> None:
     headers = {"Accept": "application/json, text/event-stream"}
-    app = application(service, Door(), watch=False)
+    app = application(service, Door(), watch=False, mcp=McpEndpoint(service))
     with TestClient(app, base_url="http://127.0.0.1:7333") as client:
         begun = [client.post("/mcp", json=_HELLO, headers=headers) for _ in range(230)]
         assert {answer.status_code for answer in begun} == {200}

@@ -11,14 +11,14 @@ from mcp import Client
 from mcp.server.lowlevel.server import Server
 from mcp_types import CallToolResult, ListToolsResult, ResourceLink
 
-from dowse.front.cli.link_shapes import NeighbourShape
-from dowse.front.cli.search_shapes import HitShape
-from dowse.front.cli.shapes import PassageShape, ProjectShape
 from dowse.front.mcp import outputs
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.server import build_server
 from dowse.front.mcp.tools import ALIASES
 from dowse.present import count_tokens
+from dowse.records.links import NeighbourShape
+from dowse.records.project import PassageShape, ProjectShape
+from dowse.records.search import HitShape
 from dowse.service import Service
 from mcp_client import Ask, text_of, with_client
 
@@ -101,7 +101,7 @@ def test_the_other_search_takes_the_other_number_of_results(service: Service) ->
 
     assert len(search(top_k=1).structured_content["hits"]) == 1
     assert len(search(top_n=2).structured_content["hits"]) == 2
-    assert "another name of top_n. Use one." in text_of(search(top_k=1, top_n=2))
+    assert "is another name of n. Use one." in text_of(search(top_k=1, top_n=2))
 
 
 def test_a_query_finds_passages_and_links_to_their_documents(ask: Ask) -> None:
@@ -114,6 +114,13 @@ def test_a_query_finds_passages_and_links_to_their_documents(ask: Ask) -> None:
     links = [one for one in found.content if isinstance(one, ResourceLink)]
     assert links[0].uri == first["uri"]
     assert first["text"] in text_of(found)
+
+
+def test_a_link_says_whether_a_document_is_markdown_or_plain_text(ask: Ask) -> None:
+    found = ask("query_documents", query="rain gauge bottle restore", top_n=5)
+    types = {one.name: one.mime_type for one in found.content if isinstance(one, ResourceLink)}
+    assert types["journal/day.txt"] == "text/plain"
+    assert types["guides/restore.md"] == "text/markdown"
 
 
 def test_every_search_option_is_taken(ask: Ask) -> None:
@@ -210,19 +217,19 @@ def test_a_cut_document_says_how_to_go_on(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [
-        ("query_documents", {"querry": "x"}, "Did you mean query? Known are: query, project"),
+        ("query_documents", {"querry": "x"}, "Did you mean query? Known: query, project, n,"),
         ("query_documents", {}, "query is missing."),
         ("query_documents", {"query": "  "}, "query is empty."),
         ("query_documents", {"query": "x", "top_n": "5"}, "must be a whole number"),
-        ("query_documents", {"query": "x", "top_n": 0}, "at least 1"),
+        ("query_documents", {"query": "x", "top_n": 0}, "from 1 to 10,000"),
         ("query_documents", {"query": "x", "top_n": True}, "must be a whole number"),
-        ("query_documents", {"query": "x", "tag": "a"}, 'a list of texts, as ["a", "b"]'),
+        ("query_documents", {"query": "x", "tag": "a"}, 'texts, as ["a", "b"]'),
         ("query_documents", {"query": "x", "tag": [""]}, "tag names nothing"),
         ("query_documents", {"query": "x", "mode": "magic"}, "hybrid, semantic, keyword, code"),
         ("query_documents", {"query": "x", "after": "soon"}, "2024-06-30"),
         ("query_documents", {"query": "x", "mmr": True, "per_doc": 1}, "Use one."),
         ("query_documents", {"query": "x", "project": "other"}, "use one of: notes"),
-        ("get_document", {"references": []}, "at least 1"),
+        ("get_document", {"references": []}, "a list of 1 to 20 texts"),
         ("get_document", {"references": ["restor"]}, "Did you mean guides/restore.md?"),
         ("get_document", {"references": ["restore:9-8"]}, "path:first-last"),
         ("get_document", {"references": ["xyzzy"]}, "Find it with query_documents."),

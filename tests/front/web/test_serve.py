@@ -18,8 +18,10 @@ from urllib.request import Request, urlopen
 import pytest
 
 from command_line import DOWSE, Dowse, process
-from dowse.front.cli.remote import is_for_server, socket_path
-from dowse.front.web.lines import LineServer
+from dowse.front.cli.sent_line import run_line
+from dowse.front.socket import client, server
+from dowse.front.socket.client import is_for_server, socket_path
+from dowse.front.socket.server import LineServer
 from dowse.locations import locations
 from dowse.service import Service
 from dowse.wiring import Given
@@ -136,26 +138,22 @@ def test_a_project_that_is_not_there(dowse: Dowse) -> None:
 
 
 @pytest.fixture
-def lines(notes: Path, workspace: Workspace) -> Iterator[LineServer]:
-    """A server for lines, in this process."""
-    service = Service(workspace, notes)
-    with LineServer(service) as lines:
-        yield lines
-    service.close()
+def seen() -> list[bool]:
+    """Whether each line that reached the server was run there."""
+    return []
 
 
 @pytest.fixture
-def asked(lines: LineServer, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether each search was run by the server."""
-    from dowse.front.web import lines as room  # noqa: PLC0415  to look on
+def lines(
+    notes: Path, workspace: Workspace, seen: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[LineServer]:
+    """A server for lines, without the rest."""
+    is_ours = server._is_ours
 
-    seen: list[bool] = []
-    run, is_ours = room._run, room._is_ours
-
-    def noted(*arguments: Any) -> Any:
-        code, tape = run(*arguments)
+    def noted(*arguments: Any) -> tuple[int | None, server.Frames]:
+        code, frames = run_line(*arguments)
         seen.append(code is not None)
-        return code, tape
+        return code, frames
 
     def judged(*arguments: Any) -> bool:
         ours = is_ours(*arguments)
@@ -163,8 +161,16 @@ def asked(lines: LineServer, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
             seen.append(False)
         return ours
 
-    monkeypatch.setattr(room, "_run", noted)
-    monkeypatch.setattr(room, "_is_ours", judged)
+    monkeypatch.setattr(server, "_is_ours", judged)
+    service = Service(workspace, notes)
+    with LineServer(service, noted) as lines:
+        yield lines
+    service.close()
+
+
+@pytest.fixture
+def asked(lines: LineServer, seen: list[bool]) -> list[bool]:
+    """Whether each line was run by the server, which listens."""
     assert lines.path
     return seen
 
@@ -182,7 +188,7 @@ def test_other_settings_are_not_served(
 ) -> None:
     # The server sees the same variables, since it runs in this process: what it is asked counts.
     monkeypatch.setattr(
-        "dowse.front.cli.remote.environment_of_settings", lambda: {"DOWSE_SEARCH_TOP_N": "1"}
+        "dowse.front.socket.client.environment_of_settings", lambda: {"DOWSE_SEARCH_TOP_N": "1"}
     )
     assert len(dowse("search", "--json", "database").json["hits"]) > 1
     assert asked == [False]
@@ -198,7 +204,7 @@ def test_what_fails_is_told_by_its_own_process(asked: list[bool], dowse: Dowse) 
 def test_another_version_is_not_served(
     asked: list[bool], dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse.front.cli.remote.__version__", "0.0.0")
+    monkeypatch.setattr("dowse.front.socket.client.__version__", "0.0.0")
     assert dowse("search", "restore").code == 0
     assert asked == [False]
 
@@ -212,7 +218,7 @@ def test_what_a_dead_server_left_behind_is_replaced(
         dead.bind(str(path))
     assert path.exists()
     assert dowse("search", "restore").code == 0
-    with LineServer(Service(workspace, notes)) as lines:
+    with LineServer(Service(workspace, notes), run_line) as lines:
         assert lines.path == str(path)
         assert dowse("search", "restore").code == 0
     assert not path.exists()
@@ -221,7 +227,7 @@ def test_what_a_dead_server_left_behind_is_replaced(
 def test_a_second_server_leaves_the_first_its_socket(
     lines: LineServer, notes: Path, workspace: Workspace
 ) -> None:
-    with LineServer(Service(workspace, notes)) as second:
+    with LineServer(Service(workspace, notes), run_line) as second:
         assert second.path == ""
     assert Path(lines.path).exists()
 
@@ -289,7 +295,7 @@ def test_a_path_that_is_too_long_is_no_socket(
 ) -> None:
     monkeypatch.setenv("DOWSE_DATA_DIR", "/" + "a" * 120)
     assert socket_path(locations()) is None
-    with LineServer(Service(Workspace(given=given), notes)) as lines:
+    with LineServer(Service(Workspace(given=given), notes), run_line) as lines:
         assert (lines.path, "too long" in lines.why_not) == ("", True)
 
 
@@ -310,7 +316,7 @@ def test_a_server_that_hangs_is_not_waited_for(dowse: Dowse) -> None:
 def test_a_server_of_another_user_is_not_told_anything(
     asked: list[bool], dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse.front.cli.remote.is_same_user", lambda _: False)
+    monkeypatch.setattr("dowse.front.socket.client.is_same_user", lambda _: False)
     assert dowse("search", "restore").code == 0
     assert asked == []
 
@@ -322,7 +328,7 @@ def test_what_is_no_socket_is_left_alone(
     path = socket_path(locations())
     assert path is not None
     path.mkdir() if what == "folder" else path.write_text("mine", "utf-8")
-    with LineServer(Service(workspace, notes)) as lines:
+    with LineServer(Service(workspace, notes), run_line) as lines:
         assert lines.path == ""
         assert str(path) in lines.why_not
         assert dowse("search", "restore").code == 0
@@ -332,15 +338,12 @@ def test_what_is_no_socket_is_left_alone(
 def test_paths_begin_at_the_folder_of_the_line(
     asked: list[bool], notes: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request = "dowse.front.cli.remote._request"
-    from dowse.front.cli import remote  # noqa: PLC0415  to look on
-
-    ask = remote._request
+    ask = client._request
 
     def elsewhere(*arguments: Any) -> dict[str, Any]:
         return ask(*arguments) | {"here": str(notes / "guides")}
 
-    monkeypatch.setattr(request, elsewhere)
+    monkeypatch.setattr(client, "_request", elsewhere)
     done = dowse("get", "./restore.md", "--json")
     assert done.json["passages"][0]["document"] == "guides/restore.md"
     assert dowse("related", "../guides/restore.md", "--json").code == 0

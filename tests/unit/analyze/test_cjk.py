@@ -50,8 +50,9 @@ def ranked(mode: str, query: str, *texts: str) -> list[str]:
     with store.write() as writing:
         writing.start({})
         writing.apply(Batch(tuple(documents)))
-        keys = [key for key, _ in writing.keyword(chosen.query_terms(query), 10)]
-        return [stored.text for stored in writing.chunks(keys)]
+    with store.read() as reading:
+        keys = [key for key, _ in reading.keyword.search("body", chosen.query_terms(query), 10)]
+        return [stored.text for stored in reading.catalogue.chunks(keys)]
 
 
 # ── Without the extra ────────────────────────────────────────────────────────

@@ -138,7 +138,8 @@ def test_bm25f_as_calculated_by_hand() -> None:
     with store.write() as writing:
         writing.start({})
         writing.apply(Batch(tuple(documents)))
-        scores = writing.keyword(["apple"], 10)
+    with store.read() as reading:
+        scores = reading.keyword.search("body", ["apple"], 10)
     # rarity ln(1 + 1.5 / 2.5) = 0.470004; average length 16 / 3
     # 1: 0.470004 · 3 · 2.2 / (3 + 1.2 · (0.25 + 0.75 · 5 / 5.3333))
     # 2: 0.470004 · 1 · 2.2 / (1 + 1.2 · (0.25 + 0.75 · 7 / 5.3333))

@@ -99,8 +99,9 @@ def test_what_has_it_as_written_ranks_above_what_has_a_part(term: str, part: str
     with store.write() as writing:
         writing.start({})
         writing.apply(Batch(tuple(documents)))
-        ranked = writing.keyword(_ANALYZER.query_terms(term), 10)
-        best = writing.chunks([ranked[0][0]])[0]
+    with store.read() as reading:
+        ranked = reading.keyword.search("body", _ANALYZER.query_terms(term), 10)
+        best = reading.catalogue.chunks([ranked[0][0]])[0]
     assert best.document.id == "written.md"
 
 

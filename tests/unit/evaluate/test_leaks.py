@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from dowse.engine import Engine
-from dowse.evaluate.blanking import joined
-from dowse.evaluate.hiding import hidden_copy
-from dowse.evaluate.own import own_queries
+from dowse.evaluate.held_out_copy import hidden_copy
 from dowse.evaluate.records import OwnQuery
+from dowse.evaluate.redact import joined
+from dowse.evaluate.self_queries import own_queries
 from dowse.locations import Locations
 from dowse.testing import HashEmbedder
 from dowse.wiring import Given
@@ -163,7 +163,7 @@ def test_nothing_that_is_searched_of_an_answer_holds_its_query(workspace: Worksp
         assert {query.kind for query in queries} == {"heading", "link", "description", "alias"}
         with hidden_copy(workspace, engine, queries) as copy, copy.engine.read() as reading:
             for query in queries:
-                stored = reading.document(query.document)
+                stored = reading.catalogue.document(query.document)
                 assert stored is not None
                 fields, asked = stored.entry.fields, joined(query.text)
                 named = {joined(one) for one in (fields.title, *fields.aliases, *fields.tags)}

@@ -12,8 +12,8 @@ import pytest
 
 from dowse.errors import UsageError
 from dowse.evaluate import tune as tune_module
-from dowse.evaluate.own import own_queries
 from dowse.evaluate.records import JudgedQuery
+from dowse.evaluate.self_queries import own_queries
 from dowse.evaluate.tune import (
     Evidence,
     Question,
@@ -215,7 +215,7 @@ def workspace(tmp_path: Path) -> Workspace:
 def test_evidence_with_other_weights_of_fields_leaves_the_index_alone(workspace: Workspace) -> None:
     with workspace.open(workspace.projects.get("vault")) as engine:
         with engine.read() as reading:
-            drawn, before = own_queries(reading, 10), reading.generation
+            drawn, before = own_queries(reading, 10), reading.catalogue.generation
         questions = own_questions(drawn)
         assert len(questions) >= 10  # aliases
         evidence = list(gather_evidence(workspace, engine, questions, drawn, boosts=True))
@@ -223,7 +223,7 @@ def test_evidence_with_other_weights_of_fields_leaves_the_index_alone(workspace:
         assert all(len(one.found) == len(questions) for one in evidence)
         assert tune(evidence, questions, engine.settings).tried == 4 * 84
         with engine.read() as reading:
-            assert reading.generation == before
+            assert reading.catalogue.generation == before
         assert engine.mismatches() == []
 
 

@@ -32,7 +32,7 @@ class Model:
 
 
 def with_writer(engine: Engine, model: Model) -> Engine:
-    return Engine(engine.project, engine.settings, replace(engine._parts, writer=model))
+    return Engine(engine.project, engine.settings, replace(engine.parts, writer=model))
 
 
 def test_the_documents_own_sentences_with_their_source(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dowse.embed import open_model
-from dowse.embed.cross_encoder import CrossEncoder
+from dowse.embed.onnx.cross_encoder import CrossEncoder
 from dowse.types import embedding_text
 from tiny_model import make_model
 from vaults import index_notes

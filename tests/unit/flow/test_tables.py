@@ -45,10 +45,10 @@ def rank_by_title(search: SearchState, limit: int, among: Keys | None = None) ->
     words = search.query.text.lower().split()
     named = [
         entry.id
-        for entry in search.reading.documents()
+        for entry in search.reading.catalogue.documents()
         if any(word in entry.fields.title.lower() for word in words)
     ]
-    keys = search.reading.keys_of(named).tolist() if named else []
+    keys = search.reading.catalogue.keys_of(named).tolist() if named else []
     allowed = keys if among is None else [key for key in keys if key in set(among.tolist())]
     return Ranking("title", [(key, 1.0) for key in allowed[:limit]], 1.0)
 '''
@@ -84,21 +84,26 @@ def keep_brief(search: SearchState) -> None:
 _STAGE_ROW = '''    SearchStage("brief", keep_brief, BriefOptions),
     SearchStage("top_n"'''
 
+_OPTION_ROW = """    Parameter("titles", "Rank by titles too.", "boolean", setting="title.enabled"),
+    Parameter(
+        "preset","""
+
 _PROGRAM = """
 import json, sys
 from pathlib import Path
 import click
 from dowse.evaluate import ablations
 from dowse.flow import Recipe
-from dowse.front.cli.commands import cli
+from dowse.front.cli.app import cli
 from dowse.front.cli.reference import commands_page, root_context, settings_page
-from dowse.front.mcp.parameters import input_schema
 from dowse.front.mcp.tools import tools
 from dowse.front.web.openapi import description
 from dowse.front.web.records import SwitchesShape
-from dowse.front.cli.draw_trace import draw_trace
+from dowse.front.cli.draw.trace import draw_trace
 from dowse.presets import preset_values
+from dowse.testing import HashEmbedder
 from dowse.workspace import Chosen
+from dowse import Dowse
 from vaults import open_engine
 
 command = cli.get_command(root_context(), "search")
@@ -114,11 +119,18 @@ with open_engine(folder / "notes", folder / "index") as engine:
     short = engine.explain("wind", str(folder / "notes" / "wind.md"), changes=on)
     long = engine.explain("wind", str(folder / "notes" / "long.md"), changes=on)
     drawn = [str(line) for line in draw_trace(long.fates[0].trace, 100, 0)]
+with Dowse.open(folder / "notes", home=folder / "own", embedder=HashEmbedder()) as program:
+    program.index()
+    titled = program.search("wind", titles=True)
+answering = description()["paths"]["/api/v1/answer"]["get"]
 print(json.dumps({
+    "titled": sorted({place.strategy for hit in titled.hits for place in hit.trace.places}),
+    "takes": query.input["properties"],
+    "parameters": [one["name"] for one in answering["parameters"]],
     "help": " ".join(help.split()),
     "docs": commands_page() + settings_page(),
     "ablations": {one.name: one.changes for one in ablations(Recipe())},
-    "mcp": input_schema(query.parameters)["properties"]["mode"]["enum"],
+    "mcp": query.input["properties"]["mode"]["enum"],
     "openapi": json.dumps(description()["paths"]),
     "preset": preset_values("seed-b"),
     "page": {
@@ -154,6 +166,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "from dowse.refine.brief import BriefOptions, keep_brief",
         ('    SearchStage("top_n"', _STAGE_ROW),
     )
+    table = package / "request.py"
+    text = table.read_text("utf-8")
+    old = '    Parameter(\n        "preset",'
+    assert old in text
+    table.write_text(text.replace(old, _OPTION_ROW, 1), "utf-8")
     return package
 
 
@@ -197,19 +214,28 @@ def test_a_strategy_and_a_stage_take_two_files_each(library: Path) -> None:
         "retrieve/strategies.py",
         "refine/brief.py",
         "flow/search_flow.py",
+        "request.py",
     }
 
 
 def test_a_new_strategy_is_a_mode_at_every_door(seen: dict[str, Any]) -> None:
     assert "[hybrid|semantic|keyword|code|title|hyde]" in seen["help"]
     assert "title: rank by titles" in seen["help"]
-    assert seen["mcp"] == ["hybrid", "semantic", "keyword", "code", "title"]
+    assert seen["mcp"] == ["hybrid", "semantic", "keyword", "code", "title", "hyde"]
     assert '"title"' in seen["openapi"]
     assert "title: rank by titles" in seen["openapi"]
     assert seen["page"]["modes"]["title"] == "Titles only"
     assert seen["page"]["strategies"] == ["semantic", "keyword", "code", "graph", "title"]
     assert "`fuse.title` | `0.7`" in seen["docs"]
     assert "`title.enabled` | `false`" in seen["docs"]
+
+
+def test_a_new_option_is_one_row_and_is_at_every_door(seen: dict[str, Any]) -> None:
+    assert "--titles / --no-titles Rank by titles too." in seen["help"]
+    assert seen["takes"]["titles"] == {"type": "boolean", "description": "Rank by titles too."}
+    assert "titles" in seen["parameters"]
+    assert "| `--titles / --no-titles` | Rank by titles too. |" in seen["docs"]
+    assert seen["titled"] == ["keyword", "semantic", "title"]
 
 
 def test_a_new_strategy_ranks_and_is_explained(seen: dict[str, Any]) -> None:

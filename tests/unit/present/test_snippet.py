@@ -84,6 +84,8 @@ def test_a_verb_in_another_form_is_marked_as_far_as_it_agrees() -> None:
     [
         ("See [the token](http://x.org/a_b).", "See the **token**."),
         ("A [[notes/token|token store]] here.", "A **token** store here."),
+        ("A [[token store|dendron://vault/notes.x]] here.", "A **token** store here."),
+        ("| a |\n|---|\n| [[notes\\|token store]] |", "a · **token** store"),
         ("Call `refresh(token)` **before** _use_.", "Call refresh(**token**) before use."),
         ("**Every token** counts.", "Every **token** counts."),
         ("| key | token |\n|---|---|\n| a | b |", "key · **token** · a · b"),

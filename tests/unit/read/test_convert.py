@@ -22,7 +22,7 @@ from dowse.read.convert import convert, patience
 from dowse.read.formats import CONVERTED
 from dowse.read.load import load
 from dowse.read.options import ReadOptions
-from dowse.read.regular import Unreadable
+from dowse.read.safe_open import Unreadable
 from dowse.read.walk import Walk
 from dowse.read.worker import answer, refuse
 from vaults import open_engine

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.read import found as found_module
+from dowse.read import collect
 from dowse.read.options import ReadOptions
 from dowse.read.roots import Root
 from dowse.read.walk import Walk, walk
@@ -41,7 +41,7 @@ def test_formats_can_be_turned_off(plant: Plant, ids: Ids) -> None:
 def test_without_the_converter_its_files_are_left_out_with_the_command(
     plant: Plant, found: Look, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(found_module, "is_installed", lambda: False)
+    monkeypatch.setattr(collect, "is_installed", lambda: False)
     plant("a.md", "b.pdf")
     result = found()
     assert [source.id for source in result.sources] == ["a.md"]

@@ -47,10 +47,10 @@ def found(text: str, reading: Reading) -> set[str]:
     query = rewrite(understand(text, _ANALYZER), reading, _ANALYZER)
     among = reading.matching(query.conditions) if query.conditions else None
     if query.terms:
-        keys = [key for key, _ in reading.keyword(query.terms, 10, among)]
+        keys = [key for key, _ in reading.keyword.search("body", query.terms, 10, among)]
     else:
         keys = [] if among is None else among.tolist()
-    return {chunk.document.id for chunk in reading.chunks(keys)}
+    return {chunk.document.id for chunk in reading.catalogue.chunks(keys)}
 
 
 @pytest.mark.parametrize(

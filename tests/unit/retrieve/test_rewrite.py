@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.analyze import KeywordOptions, TextAnalyzer
-from dowse.ports import Reading
+from dowse.ports import KeywordField, Reading
 from dowse.retrieve.query import understand
 from dowse.retrieve.rewrite import rewrite
 from dowse.types import Condition, Fields, Keys, Query
@@ -28,16 +28,18 @@ class Passages:
         self._terms = [[term for term, _ in stream] for stream in streams]
         self._words = Counter(word for text in texts for word in _ANALYZER.vocabulary(text))
         self.asked: Counter[str] = Counter()
+        self.keyword = self.vocabulary = self  # it has all parts in one
 
-    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+    def frequencies(self, field: KeywordField, terms: Sequence[str]) -> dict[str, int]:
+        assert field == "body"
         self.asked["frequencies"] += 1
         return {term: sum(term in held for held in self._terms) for term in terms}
 
-    def words(self, prefix: str, limit: int) -> list[str]:
+    def beginning(self, prefix: str, limit: int) -> list[str]:
         self.asked["words"] += 1
         return [word for word in self._by_frequency() if word.startswith(prefix)][:limit]
 
-    def spellings(self, word: str, limit: int) -> list[str]:
+    def spelled_like(self, word: str, limit: int) -> list[str]:
         self.asked["spellings"] += 1
         return [each for each in self._by_frequency() if _one_apart(each, word)][:limit]
 

@@ -59,10 +59,10 @@ def assert_holds(folder: Path, *words: str) -> None:
     """Searching finds these documents beside the first five, and nothing unknown."""
     with opened(folder) as store:
         with store.read() as reading:
-            keys = [key for key, _ in reading.keyword(["all"], 99)]
-            assert len(reading.chunks(keys)) == len(keys) == 5 + len(words)
-            assert all(len(reading.keyword([word], 9)) == 1 for word in words)
-            assert reading.keyword(["lost"], 9) == []
+            keys = [key for key, _ in reading.keyword.search("body", ["all"], 99)]
+            assert len(reading.catalogue.chunks(keys)) == len(keys) == 5 + len(words)
+            assert all(len(reading.keyword.search("body", [word], 9)) == 1 for word in words)
+            assert reading.keyword.search("body", ["lost"], 9) == []
         assert store.check() == []
 
 
@@ -81,8 +81,8 @@ def test_a_commit_that_neither_manifest_nor_journal_knows_is_rebuilt(folder: Pat
     for path, content in before.items():
         if path.parent == folder and path.suffix == ".json":
             path.write_bytes(content)
-    with opened(folder) as store, store.write() as writing:  # as the next `dowse index` does
-        assert writing.keyword(["lost"], 9) == []
+    with opened(folder) as store, store.write(), store.read() as reading:  # after the next writer
+        assert reading.keyword.search("body", ["lost"], 9) == []
     assert_holds(folder, "kept")
 
 

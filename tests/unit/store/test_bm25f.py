@@ -42,8 +42,10 @@ def indexed(
 def scores(store: EmbeddedStore, options: KeywordOptions, query: str) -> dict[str, float]:
     """The score of each document that a query finds, by id."""
     with store.read() as reading:
-        found = dict(reading.keyword(TextAnalyzer(options).query_terms(query), 100))
-        return {chunk.document.id: found[chunk.key] for chunk in reading.chunks(list(found))}
+        found = dict(reading.keyword.search("body", TextAnalyzer(options).query_terms(query), 100))
+        return {
+            chunk.document.id: found[chunk.key] for chunk in reading.catalogue.chunks(list(found))
+        }
 
 
 def plain_bm25(bodies: dict[str, list[str]], query: list[str]) -> dict[str, float]:

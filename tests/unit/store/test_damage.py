@@ -11,10 +11,10 @@ import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
 from dowse.errors import Damaged
-from dowse.store.embedded.keyword_replica import KeywordReplica
-from dowse.store.embedded.manifest import Manifest, write_manifest
+from dowse.store.embedded.keyword.replica import KeywordReplica
+from dowse.store.embedded.manifest import ReplicaManifest, write_manifest
 from dowse.store.embedded.store import EmbeddedStore
-from dowse.store.embedded.vector_replica import VectorReplica
+from dowse.store.embedded.vectors.replica import VectorReplica
 from dowse.types import Announce, Event, silent
 
 _REPAIR = "dowse doctor --repair"
@@ -94,11 +94,11 @@ def answers(store: EmbeddedStore) -> dict[str, Any]:
     """What the replicas answer; scores of keyword search depend on deletions not yet merged."""
     with store.read() as reading:
         return {
-            "all": {key for key, _ in reading.keyword(["all"], 100)},
-            "word7": {key for key, _ in reading.keyword(["word7"], 100)},
-            "code": {key for key, _ in reading.code(["code7"], 100)},
+            "all": {key for key, _ in reading.keyword.search("body", ["all"], 100)},
+            "word7": {key for key, _ in reading.keyword.search("body", ["word7"], 100)},
+            "code": {key for key, _ in reading.keyword.search("code", ["code7"], 100)},
             "nearest": [
-                (key, round(score, 4)) for key, score in reading.nearest(vector_of("x"), 99)
+                (key, round(score, 4)) for key, score in reading.vectors.nearest(vector_of("x"), 99)
             ],
         }
 
@@ -157,11 +157,11 @@ def test_a_writer_mends_damage_on_its_own_and_says_so(
         harm(folder / name)
         events: list[Event] = []
         store = copies.open(folder, events.append)
-        with store.write() as writing:
-            assert len(writing.keyword(["all"], 100)) == len(expected["all"])
+        with store.write(), store.read() as reading:
+            assert len(reading.keyword.search("body", ["all"], 100)) == len(expected["all"])
         told = [event.note for event in events if event.stage == "repair"]
         assert len(told) == (0 if _heals_without_a_word(name, harm) else 1), name
-        assert all(note.endswith("It is built anew.") for note in told)
+        assert all(note.endswith("It is built again.") for note in told)
         store.close()
         assert_sound(copies.open(folder), expected)
 
@@ -222,8 +222,8 @@ def test_a_replica_of_another_index_is_never_used(copies: Copies, tmp_path: Path
         copy = shutil.copytree if path.is_dir() else shutil.copy
         copy(path, folder / path.name)
     with copies.open(folder).read() as reading:
-        assert len(reading.keyword(["all"], 100)) == 19
-        assert len(reading.nearest(vector_of("x"), 100)) == 37
+        assert len(reading.keyword.search("body", ["all"], 100)) == 19
+        assert len(reading.vectors.nearest(vector_of("x"), 100)) == 37
 
 
 def test_an_old_manifest_heals_without_complaint(copies: Copies) -> None:
@@ -252,7 +252,7 @@ def test_damage_that_an_interrupted_writer_left_is_rebuilt(copies: Copies) -> No
     flip_a_bit(next(path for path in folder.glob("keyword-*/*.term") if path.name in segments))
     store = copies.open(folder)
     with store.read() as reading:
-        assert len(reading.keyword(["brandnew"], 9)) == 1
+        assert len(reading.keyword.search("body", ["brandnew"], 9)) == 1
     assert store.check() == []
 
 
@@ -272,7 +272,7 @@ class PowerCut(BaseException):
 
 
 def _cut_before_manifest(monkeypatch: pytest.MonkeyPatch, replica: str) -> None:
-    def cut(path: Path, manifest: Manifest) -> None:
+    def cut(path: Path, manifest: ReplicaManifest) -> None:
         if path.stem == replica:
             raise PowerCut
         write_manifest(path, manifest)
@@ -283,7 +283,7 @@ def _cut_before_manifest(monkeypatch: pytest.MonkeyPatch, replica: str) -> None:
 def _cut_before_take(
     monkeypatch: pytest.MonkeyPatch, replica: type[KeywordReplica | VectorReplica]
 ) -> None:
-    def cut(*_: object) -> Manifest:
+    def cut(*_: object) -> ReplicaManifest:
         raise PowerCut
 
     monkeypatch.setattr(replica, "take", cut)
@@ -315,9 +315,15 @@ def test_a_batch_that_is_kept_reaches_the_replicas_whenever_its_writer_ends(
             writing.apply(batch(make_document("3.md", "brandnew all"), gone=["4.md"]))
     store = store if same_process else copies.open(folder, events.append)
     with store.read() as reading:
-        assert len(reading.keyword(["brandnew"], 10)) == 1
-        assert reading.keyword(["word3"], 10) == reading.keyword(["word4"], 10) == []
-        assert len(reading.nearest(vector_of("x"), 100)) == reading.counts().embedded
+        assert len(reading.keyword.search("body", ["brandnew"], 10)) == 1
+        assert (
+            reading.keyword.search("body", ["word3"], 10)
+            == reading.keyword.search("body", ["word4"], 10)
+            == []
+        )
+        assert (
+            len(reading.vectors.nearest(vector_of("x"), 100)) == reading.catalogue.counts().embedded
+        )
     assert events == []
     assert store.check() == []
 
@@ -338,6 +344,7 @@ def test_a_writer_that_trusted_a_file_mends_it_when_it_turns_out_broken(copies: 
         for path in [*folder.glob("keyword-*/*"), *folder.glob("vectors-*/*")]:
             path.unlink()
         writing.apply(batch(make_document("new.md", "brandnew all")))
-        assert len(writing.keyword(["all"], 100)) == 20
+    with store.read() as reading:
+        assert len(reading.keyword.search("body", ["all"], 100)) == 20
     assert [event.stage for event in events] == ["repair", "repair"]
     assert_sound(copies.open(folder), answers(store))

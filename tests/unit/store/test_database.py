@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from documents import PlainAnalyzer
-from dowse.store.embedded.database import Connections, create
+from dowse.store.embedded.sqlite.database import Connections, create
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.types import Counts
 
@@ -79,7 +79,7 @@ def test_many_may_open_a_new_index_at_once(tmp_path: Path) -> None:
         store = EmbeddedStore(tmp_path / "index", PlainAnalyzer())
         start.wait()
         with store.read() as reading:
-            counts = reading.counts()
+            counts = reading.catalogue.counts()
         store.close()
         return counts
 

@@ -41,14 +41,14 @@ def store(folder: Path) -> Iterator[EmbeddedStore]:
 def use(store: EmbeddedStore) -> None:
     """Reads what there is to read."""
     with store.read() as reading:
-        for entry in reading.documents():
-            reading.document(entry.id)
-        reading.chunks(range(1000))
-        reading.edges()
-        reading.counts()
-        reading.keyword(["text"], 100)
-        reading.nearest(vector_of("x"), 100)
-        reading.vocabulary(100)
+        for entry in reading.catalogue.documents():
+            reading.catalogue.document(entry.id)
+        reading.catalogue.chunks(range(1000))
+        reading.links.all()
+        reading.catalogue.counts()
+        reading.keyword.search("body", ["text"], 100)
+        reading.vectors.nearest(vector_of("x"), 100)
+        reading.vocabulary.most_frequent(100)
 
 
 # ── A database that cannot be used ───────────────────────────────────────────
@@ -160,9 +160,9 @@ def test_a_database_that_is_replaced_while_it_is_open(folder: Path, tmp_path: Pa
     shutil.rmtree(folder)
     shutil.copytree(tmp_path / "other", folder)
     with store.read() as reading:  # of the same generation as the one before
-        assert [entry.id for entry in reading.documents()] == ["other.md"]
-        assert len(reading.keyword(["other"], 10)) == 1
-        assert len(reading.nearest(vector_of("x"), 100)) == 1
+        assert [entry.id for entry in reading.catalogue.documents()] == ["other.md"]
+        assert len(reading.keyword.search("body", ["other"], 10)) == 1
+        assert len(reading.vectors.nearest(vector_of("x"), 100)) == 1
     store.close()
 
 
@@ -171,13 +171,13 @@ def test_a_database_that_is_replaced_while_it_is_open(folder: Path, tmp_path: Pa
 
 def test_a_full_disk_loses_nothing(store: EmbeddedStore) -> None:
     with store.write() as writing:
-        before = writing.generation
+        before = writing.catalogue.generation
         pages = writing._connection.execute("PRAGMA page_count").fetchone()[0]
         writing._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
         with pytest.raises(DowseError, match=r"disk is full.*Free some space") as caught:
             writing.apply(batch(make_document("big.md", "large " * 50_000)))
         assert type(caught.value) is DowseError
-        assert writing.generation == before
+        assert writing.catalogue.generation == before
         writing._connection.execute("PRAGMA max_page_count = 1000000")
         writing.apply(batch(make_document("big.md", "large " * 50_000)))
     use(store)
@@ -187,9 +187,9 @@ def test_a_full_disk_loses_nothing(store: EmbeddedStore) -> None:
 @pytest.mark.parametrize(
     "function",
     [
-        "dowse.store.embedded.vector_replica.save",
+        "dowse.store.embedded.vectors.replica.save",
         "dowse.store.embedded.replicas.write_manifest",
-        "dowse.store.embedded.keyword_replica.sum_files",
+        "dowse.store.embedded.keyword.replica.sum_files",
     ],
 )
 def test_a_disk_that_is_full_for_the_replicas_loses_nothing(
@@ -208,8 +208,8 @@ def test_a_disk_that_is_full_for_the_replicas_loses_nothing(
         with pytest.raises(DowseError, match="disk is full"):
             use(store)
     with store.read() as reading:
-        assert len(reading.keyword(["brandnew"], 10)) == 1
-        assert len(reading.nearest(vector_of("x"), 1000)) == 101
+        assert len(reading.keyword.search("body", ["brandnew"], 10)) == 1
+        assert len(reading.vectors.nearest(vector_of("x"), 1000)) == 101
     assert store.check() == []
 
 

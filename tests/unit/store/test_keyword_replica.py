@@ -16,10 +16,10 @@ import pytest
 from documents import PlainAnalyzer
 from dowse.errors import Damaged, DowseError
 from dowse.ports import Analyzer
-from dowse.store.embedded.keyword_index import KeywordIndex
-from dowse.store.embedded.keyword_replica import KeywordReplica
-from dowse.store.embedded.manifest import Manifest, verify
-from dowse.store.embedded.truth import KeywordRow, Truth
+from dowse.store.embedded.keyword.index import KeywordIndex
+from dowse.store.embedded.keyword.replica import KeywordReplica
+from dowse.store.embedded.manifest import ReplicaManifest, verify
+from dowse.store.embedded.sqlite.truth import KeywordRow, Truth
 
 
 @dataclass
@@ -138,7 +138,7 @@ def test_an_index_opens_only_at_the_commit_of_its_manifest(driver: Driver) -> No
 
 def test_a_folder_that_is_gone_is_damage(driver: Driver) -> None:
     with pytest.raises(Damaged):
-        driver.replica.open(Manifest("index/model", 1, "keyword-none", {}, {"commit": 1}))
+        driver.replica.open(ReplicaManifest("index/model", 1, "keyword-none", {}, {"commit": 1}))
 
 
 def test_an_interrupted_change_leaves_the_last_commit_and_no_lock(
@@ -196,7 +196,7 @@ def test_a_text_without_terms_is_held_but_never_found(driver: Driver) -> None:
 def test_listing_keys_and_picking_hits_find_the_same(
     driver: Driver, monkeypatch: pytest.MonkeyPatch, listed: int
 ) -> None:
-    monkeypatch.setattr("dowse.store.embedded.keyword_index._LISTED", listed)
+    monkeypatch.setattr("dowse.store.embedded.keyword.index._LISTED", listed)
     rng = random.Random(4)
     words = [f"w{number}" for number in range(12)]
     for first in range(0, 600, 100):  # several segments, with holes in them

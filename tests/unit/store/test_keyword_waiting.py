@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dowse.store.embedded import keyword_replica
-from dowse.store.embedded.truth import Truth
+from dowse.store.embedded.keyword import replica as keyword_replica
+from dowse.store.embedded.sqlite.truth import Truth
 from index_content import content
 from vaults import open_engine, write_vault
 
@@ -23,7 +23,7 @@ def content_of(vault: Path, index: Path) -> dict[str, Any]:
     engine = open_engine(vault, index)
     engine.index()
     assert engine.check() == []
-    with engine._parts.store.read() as reading:
+    with engine.parts.store.read() as reading:
         return content(reading)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from dowse.errors import Damaged, DowseError
 from dowse.store.embedded.manifest import (
-    Manifest,
+    ReplicaManifest,
     read_manifest,
     sum_files,
     verify,
@@ -17,17 +17,17 @@ from dowse.store.embedded.manifest import (
 
 
 @pytest.fixture
-def manifest(tmp_path: Path) -> Manifest:
+def manifest(tmp_path: Path) -> ReplicaManifest:
     (tmp_path / "a").write_bytes(b"alpha")
     (tmp_path / "empty").write_bytes(b"")
     files = sum_files(tmp_path, ["a", "empty"], {})
-    return Manifest("index", 7, "folder-ä", files, {"commit": 42})
+    return ReplicaManifest("index", 7, "folder-ä", files, {"commit": 42})
 
 
-def test_a_manifest_comes_back_as_it_was_written(tmp_path: Path, manifest: Manifest) -> None:
+def test_a_manifest_comes_back_as_it_was_written(tmp_path: Path, manifest: ReplicaManifest) -> None:
     write_manifest(tmp_path / "m.json", manifest)
     assert read_manifest(tmp_path / "m.json") == manifest
-    newer = Manifest("index", 8, "folder-ä")
+    newer = ReplicaManifest("index", 8, "folder-ä")
     write_manifest(tmp_path / "m.json", newer)
     assert read_manifest(tmp_path / "m.json") == newer
     assert {path.name for path in tmp_path.iterdir()} == {"a", "empty", "m.json"}
@@ -37,7 +37,7 @@ def test_no_manifest_is_none(tmp_path: Path) -> None:
     assert read_manifest(tmp_path / "m.json") is None
 
 
-def test_every_truncation_is_noticed(tmp_path: Path, manifest: Manifest) -> None:
+def test_every_truncation_is_noticed(tmp_path: Path, manifest: ReplicaManifest) -> None:
     path = tmp_path / "m.json"
     write_manifest(path, manifest)
     content = path.read_bytes()
@@ -47,7 +47,7 @@ def test_every_truncation_is_noticed(tmp_path: Path, manifest: Manifest) -> None
             read_manifest(path)
 
 
-def test_every_flipped_bit_is_noticed(tmp_path: Path, manifest: Manifest) -> None:
+def test_every_flipped_bit_is_noticed(tmp_path: Path, manifest: ReplicaManifest) -> None:
     path = tmp_path / "m.json"
     write_manifest(path, manifest)
     content = path.read_bytes()
@@ -65,14 +65,14 @@ def test_a_manifest_that_cannot_be_read_is_told(tmp_path: Path) -> None:
         read_manifest(tmp_path / "m.json")
 
 
-def test_known_files_are_not_summed_again(tmp_path: Path, manifest: Manifest) -> None:
+def test_known_files_are_not_summed_again(tmp_path: Path, manifest: ReplicaManifest) -> None:
     (tmp_path / "a").unlink()
     assert sum_files(tmp_path, ["a"], manifest.files) == {"a": manifest.files["a"]}
 
 
 @pytest.mark.parametrize("content", [b"alphA", b"alph", b"alpha ", b"", None])
 def test_verify_notices_every_change(
-    tmp_path: Path, manifest: Manifest, content: bytes | None
+    tmp_path: Path, manifest: ReplicaManifest, content: bytes | None
 ) -> None:
     verify(tmp_path, manifest.files)
     if content is None:

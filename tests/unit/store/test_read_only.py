@@ -26,7 +26,8 @@ from dowse.store.embedded.store import EmbeddedStore
 store = EmbeddedStore(Path(sys.argv[1]), PlainAnalyzer())
 for _ in range(2):
     with store.read() as reading:
-        print(len(reading.keyword(["text"], 100)), len(reading.nearest(vector_of("x"), 100)))
+        words = reading.keyword.search("body", ["text"], 100)
+        print(len(words), len(reading.vectors.nearest(vector_of("x"), 100)))
 store.close()
 """
 
@@ -148,21 +149,21 @@ def test_a_full_disk_cannot_be_written_and_the_index_stays_whole(folder: Path) -
     store = EmbeddedStore(folder, PlainAnalyzer())
     assert store.check() == []
     with store.read() as reading:
-        assert reading.counts().documents == _COUNT
+        assert reading.catalogue.counts().documents == _COUNT
     store.close()
 
 
 def test_a_frozen_reading_notices_a_writer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader, writer = (EmbeddedStore(folder, PlainAnalyzer()) for _ in range(2))
     from dowse.errors import Locked  # noqa: PLC0415
-    from dowse.store.embedded.database import Connections  # noqa: PLC0415
+    from dowse.store.embedded.sqlite.database import Connections  # noqa: PLC0415
 
     monkeypatch.setattr(reader._connections, "_open", reader._connections._open_frozen)
     assert isinstance(reader._connections, Connections)
 
     def read_while_somebody_writes() -> None:
         with reader.read() as reading:
-            assert reading.counts().documents == _COUNT
+            assert reading.catalogue.counts().documents == _COUNT
             with writer.write() as writing:
                 writing.apply(batch(make_document("new.md", "new text")))
             writer.close()  # which moves the log into the database
@@ -170,5 +171,5 @@ def test_a_frozen_reading_notices_a_writer(folder: Path, monkeypatch: pytest.Mon
     with pytest.raises(Locked, match="Run the command again"):
         read_while_somebody_writes()
     with reader.read() as reading:
-        assert reading.counts().documents == _COUNT + 1
+        assert reading.catalogue.counts().documents == _COUNT + 1
     reader.close()

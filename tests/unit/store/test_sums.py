@@ -81,12 +81,12 @@ def test_a_damaged_vector_is_not_used_again(folder: Path, store: EmbeddedStore) 
     document = make_document("0.md", "# Head\n\ntext 0")
     key = text_key(document.chunked.embedding_text(document.chunked.chunks[0]))
     with store.write() as writing:
-        assert writing.without_vector([key, unknown]) == [unknown]
+        assert writing.text_vectors.missing([key, unknown]) == [unknown]
     _change(folder, "UPDATE embeddings SET vector = zeroblob(32)")
     with store.write() as writing:
-        assert writing.without_vector([key]) == [key]
+        assert writing.text_vectors.missing([key]) == [key]
         writing.remember({key: vector_of("x")})
-        assert writing.without_vector([key]) == []
+        assert writing.text_vectors.missing([key]) == []
 
 
 def test_a_database_that_fails_its_own_check_is_not_started_again(
@@ -119,7 +119,8 @@ def test_an_index_from_before_checksums_is_read_and_gets_them(
     assert store.check() == []
     with store.write() as writing:
         assert writing.owed() == {"communities", "tidy"}
-        assert content(writing) == before
+    with store.read() as reading:
+        assert content(reading) == before
     assert store.check() == []
     _change(folder, "UPDATE embeddings SET vector = zeroblob(32) WHERE rowid = 1")
     assert store.check() != []

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,28 +14,28 @@ import pytest
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
 from dowse.errors import DowseError
 from dowse.store.embedded.store import EmbeddedStore
-from dowse.store.embedded.vector_replica import VectorReplica
+from dowse.store.embedded.vectors.replica import VectorReplica
 
 _TESTS = str(Path(__file__).parents[2])
 _COUNT = 60
+_FEW_EXACT = partial(VectorReplica, exact_rows=5)
 
 
 def answers(store: EmbeddedStore) -> list[object]:
     """What the replicas and the database say; a repair changes scores of keyword search."""
     with store.read() as reading:
-        found = sorted(key for key, _ in reading.keyword(["text"], 100))
+        found = sorted(key for key, _ in reading.keyword.search("body", ["text"], 100))
         return [
-            sorted(key for key, _ in reading.keyword(["text", "word7"], 100)),
-            [key for key, _ in reading.code(["code7"], 100)],
-            reading.nearest(vector_of("x"), 100),
-            [(one.key, one.text) for one in reading.chunks(found)],
+            sorted(key for key, _ in reading.keyword.search("body", ["text", "word7"], 100)),
+            [key for key, _ in reading.keyword.search("code", ["code7"], 100)],
+            reading.vectors.nearest(vector_of("x"), 100),
+            [(one.key, one.text) for one in reading.catalogue.chunks(found)],
         ]
 
 
 def truncate_under_a_searcher(folder: Path, name: str) -> str:
     """Searches, truncates a file in place, searches again, and repairs."""
-    store = EmbeddedStore(folder, PlainAnalyzer())
-    store._replicas._vectors = VectorReplica(folder, exact_rows=5)
+    store = EmbeddedStore(folder, PlainAnalyzer(), vectors=_FEW_EXACT)
     before = answers(store)
     path = folder / name
     path.chmod(0o600)
@@ -56,8 +57,7 @@ def truncate_under_a_searcher(folder: Path, name: str) -> str:
 @pytest.fixture
 def index(tmp_path: Path) -> Path:
     folder = tmp_path / "index"
-    store = EmbeddedStore(folder, PlainAnalyzer())
-    store._replicas._vectors = VectorReplica(folder, exact_rows=5)
+    store = EmbeddedStore(folder, PlainAnalyzer(), vectors=_FEW_EXACT)
     with store.write() as writing:
         writing.start(STAMP)
         documents = (

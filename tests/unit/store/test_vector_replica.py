@@ -10,10 +10,10 @@ from typing import cast
 import numpy as np
 import pytest
 
-from dowse.store.embedded.manifest import Manifest, verify
-from dowse.store.embedded.truth import Truth, VectorRow
-from dowse.store.embedded.vector_index import VectorIndex
-from dowse.store.embedded.vector_replica import VectorReplica
+from dowse.store.embedded.manifest import ReplicaManifest, verify
+from dowse.store.embedded.sqlite.truth import Truth, VectorRow
+from dowse.store.embedded.vectors.index import VectorIndex
+from dowse.store.embedded.vectors.replica import VectorReplica
 from dowse.types import Matrix, Scores, Vector
 
 
@@ -101,7 +101,7 @@ def test_rows_come_go_and_change(tmp_path: Path, exact_rows: int) -> None:
         assert index.keys() == set(driver.rows.vectors)
         query = vectors[rng.integers(400)]
         for limit in (1, 7, 1000):
-            assert index.search(query, limit) == driver.rows.nearest(query, limit)
+            assert index.nearest(query, limit) == driver.rows.nearest(query, limit)
 
 
 def test_the_bit_scan_finds_what_the_exact_search_finds(tmp_path: Path) -> None:
@@ -112,8 +112,8 @@ def test_the_bit_scan_finds_what_the_exact_search_finds(tmp_path: Path) -> None:
     exact = VectorReplica(tmp_path, exact_rows=10_000).open(driver.manifest)
     found = expected = 0
     for query in clustered(60, 384, seed=2):
-        best = {key for key, _ in exact.search(query, 30)}
-        scanned = index.search(query, 30)
+        best = {key for key, _ in exact.nearest(query, 30)}
+        scanned = index.nearest(query, 30)
         assert scanned == sorted(scanned, key=lambda pair: (-pair[1], pair[0]))
         found += len(best & {key for key, _ in scanned})
         expected += len(best)
@@ -124,7 +124,7 @@ def test_the_bit_scan_scores_exactly(tmp_path: Path) -> None:
     vectors = clustered(3000, 64)
     driver = Driver(tmp_path, 64, exact_rows=0)
     driver.change(numbered(vectors))
-    found = driver.open().search(vectors[17], 5)
+    found = driver.open().nearest(vectors[17], 5)
     expected = dict(driver.rows.nearest(vectors[17], 3000))
     assert found[0][0] == 18
     assert found == [(key, expected[key]) for key, _ in found]
@@ -137,7 +137,7 @@ def test_the_bit_scan_passes_over_rows_that_are_gone(tmp_path: Path) -> None:
     index = driver.open()
     assert index.keys() == set(range(1400, 3001))
     query = driver.rows.vectors[1400]
-    assert {key for key, _ in index.search(query, 3000)} == set(range(1400, 3001))
+    assert {key for key, _ in index.nearest(query, 3000)} == set(range(1400, 3001))
 
 
 def test_segments_stay_few_and_grow_like_a_counter(tmp_path: Path) -> None:
@@ -187,19 +187,19 @@ def test_zero_vectors(tmp_path: Path, exact_rows: int) -> None:
     driver = Driver(tmp_path, 8, exact_rows)
     driver.change({1: np.zeros(8, np.float32), 2: np.eye(8, dtype=np.float32)[0]})
     index = driver.open()
-    assert index.search(np.eye(8, dtype=np.float32)[0], 10) == [(2, 1.0), (1, 0.0)]
-    assert index.search(np.zeros(8, np.float32), 10) == [(1, 0.0), (2, 0.0)]
+    assert index.nearest(np.eye(8, dtype=np.float32)[0], 10) == [(2, 1.0), (1, 0.0)]
+    assert index.nearest(np.zeros(8, np.float32), 10) == [(1, 0.0), (2, 0.0)]
 
 
 @pytest.mark.parametrize("exact_rows", [100, 0])
 @pytest.mark.parametrize("dimensions", [0, 1, 7, 8, 63, 65])
 def test_any_number_of_dimensions(tmp_path: Path, dimensions: int, exact_rows: int) -> None:
     driver = Driver(tmp_path, dimensions, exact_rows)
-    assert driver.open().search(np.ones(dimensions, np.float32), 10) == []
+    assert driver.open().nearest(np.ones(dimensions, np.float32), 10) == []
     if dimensions:
         driver.change(numbered(clustered(50, dimensions)))
         query = clustered(1, dimensions, seed=9)[0]
-        assert driver.open().search(query, 50) == driver.rows.nearest(query, 50)
+        assert driver.open().nearest(query, 50) == driver.rows.nearest(query, 50)
 
 
 @pytest.mark.parametrize("exact_rows", [10_000, 0])
@@ -207,11 +207,11 @@ def test_equal_scores_come_by_key_also_at_the_cut(tmp_path: Path, exact_rows: in
     driver = Driver(tmp_path, 16, exact_rows)
     twin = clustered(1, 16)[0]
     driver.change(dict.fromkeys(range(2000, 0, -1), twin))
-    assert [key for key, _ in driver.open().search(twin, 5)] == [1, 2, 3, 4, 5]
+    assert [key for key, _ in driver.open().nearest(twin, 5)] == [1, 2, 3, 4, 5]
 
 
 def test_a_manifest_of_the_same_rows_is_the_same(tmp_path: Path) -> None:
-    manifests: list[Manifest] = []
+    manifests: list[ReplicaManifest] = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         driver = Driver(tmp_path / name, 16, 10)
@@ -234,10 +234,10 @@ def test_only_allowed_keys_are_found_and_none_is_missed_for_it(
     for query in clustered(20, 96, seed=3):
         everything = driver.rows.nearest(query, 6000)
         expected = [pair for pair in everything if pair[0] in set(among.tolist())][:20]
-        found = index.search(query, 20, among)
+        found = index.nearest(query, 20, among)
         assert set(found) <= set(everything)
         missed += len(set(expected) - set(found))
-        missed_without += len(set(everything[:20]) - set(index.search(query, 20)))
+        missed_without += len(set(everything[:20]) - set(index.nearest(query, 20)))
     assert missed <= missed_without
     if allowed <= exact_rows:
         assert missed == 0
@@ -246,11 +246,11 @@ def test_only_allowed_keys_are_found_and_none_is_missed_for_it(
 @pytest.mark.parametrize("exact_rows", [100, 0])
 def test_vectors_come_back_by_key(tmp_path: Path, exact_rows: int) -> None:
     driver = Driver(tmp_path, 8, exact_rows)
-    assert driver.open().vectors([1, 2]) == {}
+    assert driver.open().of([1, 2]) == {}
     vectors = clustered(30, 8)
     driver.change(numbered(vectors[:20]))
     driver.change(numbered(vectors[20:], 21), gone=[3])
-    found = driver.open().vectors([25, 3, 99, 1])
+    found = driver.open().of([25, 3, 99, 1])
     assert list(found) == [25, 1]
     assert found[25].tolist() == vectors[24].astype(np.float16).astype(np.float32).tolist()
     assert found[1].dtype == np.float32

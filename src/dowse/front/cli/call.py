@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -14,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dowse.errors import UsageError
+from dowse.front.cli.draw.unseen import escaped
 from dowse.front.cli.screen import Screen
-from dowse.front.cli.unseen import escaped
 from dowse.process import name_command
 
 if TYPE_CHECKING:
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from dowse.engine import Engine
-    from dowse.front.cli.progress import ProgressDrawer
+    from dowse.front.cli.draw.progress import ProgressDrawer
     from dowse.projects import Project
     from dowse.types import Announce, Event
     from dowse.wiring import Given
-    from dowse.workspace import Workspace
+    from dowse.workspace import Chosen, Workspace
 
 
 def _silent(event: Event) -> None:
@@ -69,15 +68,13 @@ class Call:
 
     def progress(self) -> ProgressDrawer:
         """What draws the progress of this call."""
-        from dowse.front.cli.progress import ProgressDrawer  # noqa: PLC0415  as above
+        from dowse.front.cli.draw.progress import ProgressDrawer  # noqa: PLC0415  as above
 
         return ProgressDrawer(self.aside, quiet=self.quiet)
 
     def select(self) -> Project:
         """The project that this call is about."""
-        project = self.workspace.select(self.project, self.here)
-        self.say_withheld(project)
-        return project
+        return self.workspace.select(self.project, self.here)
 
     def open(
         self,
@@ -87,14 +84,17 @@ class Call:
         fetch: bool = False,
     ) -> AbstractContextManager[Engine]:
         """Opens the project that this call is about; with `fetch`, missing weights are fetched."""
-        return self.workspace.open(self.select(), overrides, announce, fetch=fetch)
+        project = self.select()
+        chosen = self.workspace.settings(project, overrides)
+        self.say_withheld(project, chosen)
+        return self.workspace.open_with(project, chosen, announce, fetch=fetch)
 
     def begins(self, command: str) -> None:
         """Notes which command this process runs, so that a second writer can name it."""
         name_command(f"dowse {command}")
 
     def takes_long(self) -> None:
-        """Says that the rest of the call may take longer than whoever runs it for others waits."""
+        """Says that the rest of the call may take longer than a server waits."""
 
     def answer(self, shape: object, draw: Callable[[int | None], Iterable[Text]]) -> None:
         """Gives the result: as one JSON document, or drawn for people."""
@@ -120,26 +120,26 @@ class Call:
         self.out.flush()
 
     def show_aside(self, draw: Callable[[int | None], Iterable[Text]]) -> None:
-        """Draws something beside the result, unless the user wants quiet."""
+        """Draws something on stderr, unless the user wants quiet."""
         if not self.quiet:
             self.out.flush()
             self.aside.show(draw(self.aside.width))
 
     def remark(self, *sentences: str) -> None:
-        """Says something beside the result, unless the user wants quiet."""
-        from dowse.front.cli.lines import folded, line  # noqa: PLC0415  --help does not need it
+        """Says something on stderr, unless the user wants quiet."""
+        from dowse.front.cli.draw.text import folded, line  # noqa: PLC0415  --help does not need it
 
         if not self.quiet:
             self.out.flush()
             for sentence in sentences:
                 self.aside.show(folded(line((sentence, "yellow")), self.aside.width))
 
-    def say_withheld(self, project: Project) -> None:
-        """Tells what the dowse.toml of a project asks for without the user's consent."""
-        withheld = self.workspace.settings(project).withheld
-        if withheld:
+    def say_withheld(self, project: Project, chosen: Chosen) -> None:
+        """Says what the dowse.toml of a project asks for without the user's consent."""
+        if chosen.withheld:
+            asked = ", to ".join(chosen.withheld)
             self.remark(
-                f"Its dowse.toml asks to {', to '.join(withheld)}: not done without your consent.",
+                f"Its dowse.toml asks to {asked}: not done without your consent.",
                 f"Agree with: dowse project trust {shlex.quote(str(project.roots[0]))}",
             )
 
@@ -156,12 +156,6 @@ def as_json_line(shape: object) -> bytes:
     import msgspec  # noqa: PLC0415  as above
 
     return escaped(msgspec.json.encode(shape)) + b"\n"
-
-
-def real_path(path: Path) -> Path:
-    """Where a path that was typed leads, whether there is anything or not."""
-    # Unlike pathlib's, these two take a ~name that is nobody's home, and links that go in circles.
-    return Path(os.path.realpath(os.path.expanduser(path)))  # noqa: PTH111
 
 
 pass_call = click.make_pass_decorator(Call, ensure=True)
@@ -182,14 +176,14 @@ def global_options() -> list[click.Option]:
         click.Option(
             ["-p", "--project"],
             metavar="NAME",
-            help="The project, where the current folder does not say it.",
+            help="Project to use; by default that of the current folder.",
             expose_value=False,
             callback=_note("project"),
             shell_complete=_project_names,
         ),
         _flag(["--json"], "json", "Print one JSON document, also for errors."),
-        _flag(["-q", "--quiet"], "quiet", "Say nothing but results and errors."),
-        _flag(["-v", "--verbose"], "verbose", "Say more; show tracebacks of errors."),
+        _flag(["-q", "--quiet"], "quiet", "Print only results and errors."),
+        _flag(["-v", "--verbose"], "verbose", "Verbose output, with tracebacks of errors."),
     ]
 
 

@@ -43,13 +43,13 @@ def report(error: BaseException, call: Call) -> int:
 
 
 def _show_traceback(error: BaseException, call: Call) -> None:
-    from dowse.front.cli.lines import safe  # noqa: PLC0415  most calls do not fail
+    from dowse.front.cli.draw.text import safe  # noqa: PLC0415  most calls do not fail
 
     call.aside.write(safe(hide_secrets("".join(traceback.format_exception(error)))))
 
 
 def _draw(failure: DowseError, call: Call) -> None:
-    from dowse.front.cli.lines import folded, line  # noqa: PLC0415  most calls do not fail
+    from dowse.front.cli.draw.text import folded, line  # noqa: PLC0415  most calls do not fail
 
     width = call.aside.width
     call.out.flush()

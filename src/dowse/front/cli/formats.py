@@ -1,25 +1,24 @@
-"""The forms in which results are printed, and fitting them into a token budget."""
+"""The forms in which results are printed."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.engine import Engine
 from dowse.front.cli.call import Call, as_json, as_json_line
-from dowse.front.cli.draw_hits import draw_response
-from dowse.front.cli.lines import counted, safe
-from dowse.front.cli.search_shapes import ResponseShape, hit_shapes
-from dowse.present import as_markdown, count_tokens, fit
+from dowse.front.cli.draw.hits import draw_response
+from dowse.front.cli.draw.text import safe
+from dowse.present import as_markdown, count_tokens, tokens_of_texts
+from dowse.records.search import ResponseShape, hit_shapes
 from dowse.types import Response
 
 FORMATS = ("text", "json", "jsonl", "md", "files")
 """For people, for programs (one document, or one line per result), for models, for pipes."""
 
 CARRY_NOTICES = frozenset({"json", "md"})
-"""The forms that hold what else is to be said, so that it need not be said beside them."""
+"""The forms that include notices, so that stderr need not show them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Form:
     def tokens(self, response: Response) -> int:
         """How many tokens a model takes for what it reads of this; of JSON, the texts."""
         if self.name in {"json", "jsonl"}:
-            return sum(count_tokens(hit.text) for hit in response.hits)
+            return tokens_of_texts(response)
         if self.name == "md":
             return count_tokens(as_markdown(response))
         drawn = draw_response(response, None, full=self.full, explain=self.explain)
@@ -62,33 +61,3 @@ class Form:
 def _files(response: Response, engine: Engine) -> list[Path]:
     """The files of the results, each once, best first."""
     return [engine.path_of(name) for name in dict.fromkeys(hit.document for hit in response.hits)]
-
-
-def within_budget(
-    response: Response, max_tokens: int, tokens: Callable[[Response], int]
-) -> Response:
-    """The response with as much of its results as a budget takes; `tokens` counts what it takes."""
-    bare = tokens(replace(response, hits=()))
-    around = [
-        tokens(replace(response, hits=(replace(hit, text=""),))) - bare for hit in response.hits
-    ]
-    room = max_tokens - bare
-    fitted = _cut(response, room, max(around, default=0), max_tokens)
-    # What is printed can take more than its parts: the notice of what was left out is one more.
-    while fitted.hits and (excess := tokens(fitted) - max_tokens) > 0:
-        room -= excess
-        fitted = _cut(response, room, max(around), max_tokens)
-    return fitted
-
-
-def _cut(response: Response, room: int, around: int, max_tokens: int) -> Response:
-    texts = fit([hit.text for hit in response.hits], max(0, room), around)
-    pairs = zip(response.hits, texts, strict=True)
-    hits = tuple(replace(hit, text=text) for hit, text in pairs if text is not None)
-    if hits == response.hits:
-        return response
-    found = counted(len(response.hits), "result")
-    shortened = hits and hits[-1].text != response.hits[len(hits) - 1].text
-    told = f"{len(hits)} of {found} fit into {max_tokens:,} tokens"
-    notice = f"{told}, the last one cut." if shortened else f"{told}."
-    return replace(response, hits=hits, notices=(*response.notices, notice))

@@ -37,7 +37,7 @@ class Group(click.Group):
 
 
 class LazyGroup(Group):
-    """A group whose commands are the modules of this package with the same names."""
+    """A group whose commands are the modules of `commands` with the same names."""
 
     def __init__(self, *arguments: Any, topics: Topics, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
@@ -53,7 +53,7 @@ class LazyGroup(Group):
             return None
         # As everywhere in Python, a name that is a word of the language gets an underscore.
         name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
-        module = importlib.import_module(f"dowse.front.cli.{name}")
+        module = importlib.import_module(f"dowse.front.cli.commands.{name}")
         command: click.Command = module.command
         return command
 

@@ -29,7 +29,7 @@ def takes_logging(command: _Decorated) -> _Decorated:
         type=click.Choice(("text", "json")),
         default="text",
         show_default=True,
-        help="The log as lines of text, or one JSON document to a line.",
+        help="Log as lines of text, or as one JSON document per line.",
     )
     return form(level(command))
 

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from dowse.front.cli.remote import ask_server
 from dowse.front.cli.screen import Screen, prepare_streams
+from dowse.front.socket.client import ask_server
 
 if TYPE_CHECKING:
     from dowse.wiring import Given
@@ -26,12 +26,12 @@ def run(arguments: Sequence[str], given: Given | None = None) -> int:
     try:
         code = ask_server(arguments, Screen(sys.stdout), Screen(sys.stderr))
     except BaseException as error:  # noqa: BLE001  this is the edge: everything gets its exit code
-        from dowse.front.cli.commands import tell_failure  # noqa: PLC0415  as below
+        from dowse.front.cli.app import tell_failure  # noqa: PLC0415  as below
 
         return tell_failure(error, arguments)
     if code is not None:
         return code
-    from dowse.front.cli.commands import run_here  # noqa: PLC0415  a server may spare us this
+    from dowse.front.cli.app import run_here  # noqa: PLC0415  a server may spare us this
 
     return run_here(arguments, given)
 
@@ -40,5 +40,5 @@ def main() -> NoReturn:
     """The console script."""
     code = run(sys.argv[1:])
     if code == INTERRUPTED:
-        os._exit(code)  # whoever presses Ctrl-C does not want to wait for threads at work
+        os._exit(code)  # after Ctrl-C nobody wants to wait for threads
     sys.exit(code)

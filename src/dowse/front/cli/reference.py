@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import click
 
 from dowse.bounds import ALWAYS, consent, limits
+from dowse.front.cli.app import TOPICS, cli
 from dowse.front.cli.call import Command, global_options
-from dowse.front.cli.commands import TOPICS, cli
-from dowse.front.cli.config import as_toml
+from dowse.front.cli.commands.config import as_toml
 from dowse.settings import SECTIONS, Setting, known_settings
 
 _EXPLAINED = re.compile(r"^(\S.*?\S)\s{2,}(\S.*)$")
@@ -84,6 +84,8 @@ def _command(parent: click.Context, name: str) -> Iterator[str]:
     own = [one for one in command.params if one.expose_value]
     if any(isinstance(one, click.Option) for one in own):
         yield _table(_option_rows(own, context))
+    if older := [_code(one.opts[0]) for one in own if getattr(one, "hidden", False)]:
+        yield f"Older names that still work: {', '.join(older)}."
     yield from _examples(command.epilog or "")
     if isinstance(command, Command) and command.shape is not None:
         yield "With `--json`:"
@@ -219,7 +221,7 @@ _EXIT_CODES = _table(
         ("5", "Another process is writing to the index."),
         ("70", "A bug in dowse."),
         ("130", "Interrupted with Ctrl-C."),
-        ("141", "Whoever read the output has gone away."),
+        ("141", "The reader of the output has closed it."),
     ]
 )
 
@@ -259,7 +261,7 @@ name = "handbook"
 roots = ["docs", "notes"]
 ```
 
-Whoever can change the documents can change their `dowse.toml`.
+People who can change the documents can change their `dowse.toml`.
 These parts of it count only after `dowse project trust`, and only until the file changes:
 
 - folders outside its own;

@@ -19,7 +19,7 @@ _NARROWEST = 40  # below this, lines are left to the terminal to break
 
 
 class OutputClosed(Exception):
-    """Whoever read the output has gone away, as `head` does."""
+    """The reader of the output has closed it, as `head` does."""
 
 
 class Screen:

@@ -29,7 +29,7 @@ class Client:
     title: str
     file: str  # its configuration: "~" is the user's home, "{apps}" and "{config}" see below
     key: str = "mcpServers"  # the object in it that holds the servers
-    says: tuple[tuple[str, str], ...] = ()  # what an entry must say beside the command
+    says: tuple[tuple[str, str], ...] = ()  # what an entry must say in addition to the command
     then: str = "Start it again."  # what makes it read the file
 
     @property
@@ -92,8 +92,8 @@ def find_client(name: str) -> Client:
 
 def start_command(project: str | None) -> list[str]:
     """The line that starts the server, by its full path: clients search no folders."""
-    beside = str(Path(sys.executable).parent)
-    found = shutil.which("dowse", path=beside) or shutil.which("dowse")
+    folder = str(Path(sys.executable).parent)
+    found = shutil.which("dowse", path=folder) or shutil.which("dowse")
     if found is None:
         raise NotFound("The program dowse is on no path.", "Install it with: pip install dowse")
     return [str(Path(found).absolute()), "mcp", *(["-p", project] if project else [])]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dowse.errors import IndexUnusable, NotFound, UsageError
@@ -54,41 +55,51 @@ class Desk:
         """The project that a call means; raises `UsageError` that says how to name one."""
         if self._pinned is not None and name in {None, self._pinned}:
             return self.service.project(self._pinned)
-        known = [project.name for project in self.projects()]
-        listed = ", ".join(known) or "none yet"
-        if name is not None and name not in known:
-            raise NotFound(
-                f"There is no project {name!r} here.", f"Leave project out or use one of: {listed}."
-            )
-        if not known:
-            raise NotFound("There is no project yet.", "The user makes one with: dowse index PATH")
         try:
-            return self.service.project(name)
+            if self._pinned is None:
+                return self.service.project(name)
         except UsageError as error:
-            raise UsageError(
-                "It is not clear which project is meant.", f"Pass project, one of: {listed}."
-            ) from error
+            raise self._unclear(name) from error
+        raise self._unclear(name)
 
-    def engine(self, name: str | None) -> Engine:
-        """The open engine of a project that has an index; else one is begun in the background."""
-        project = self.project(name)
-        engine = self.service.engine(project.name)
-        if engine.built_with() is None:
-            told = f"The project {project.name!r} has no index yet. {self.failure(project.name)}"
-            self.service.index(project.name)
-            raise IndexUnusable(
-                told.strip(),
-                "It is being indexed in the background: see project_info for the progress, then"
-                " call again.",
+    def _unclear(self, name: str | None) -> UsageError:
+        listed = ", ".join(project.name for project in self.projects())
+        if name is not None:
+            return NotFound(
+                f"There is no project {name!r} here.",
+                f"Leave project out or use one of: {listed or 'none yet'}.",
             )
-        return engine
+        if not listed:
+            return NotFound("There is no project yet.", "The user makes one with: dowse index PATH")
+        return UsageError(
+            "It is not clear which project is meant.", f"Pass project, one of: {listed}."
+        )
 
-    def refresh(self, project: str) -> str:
-        """Brings an index level in the background; gives a sentence that says so."""
+    @contextmanager
+    def engine(self, name: str | None) -> Iterator[Engine]:
+        """The engine of a project, whose index is opened once; without one, it is begun."""
+        project = self.project(name)
+        engine, _ = self.service.open(project)
+        with engine.hold():
+            if engine.built_with() is None:
+                raise self._without_index(project)
+            yield engine
+
+    def _without_index(self, project: Project) -> IndexUnusable:
+        told = f"The project {project.name!r} has no index yet. {self.failure(project.name)}"
+        self.service.index(project)
+        return IndexUnusable(
+            told.strip(),
+            "It is being indexed in the background: see project_info for the progress, then"
+            " call again.",
+        )
+
+    def refresh(self, project: Project) -> str:
+        """Updates an index in the background; gives a sentence that says so."""
         self.service.index(project)
         return (
-            "Some of these files have changed since they were indexed; the index is being brought"
-            " level in the background."
+            "Some of these files have changed since they were indexed; the index is being updated"
+            " in the background."
         )
 
     def progress(self, project: str) -> str:
@@ -96,7 +107,7 @@ class Desk:
         job = self.service.job(project)
         if job is None or job.ended.is_set():
             return ""
-        return f"The index is being brought level, results may be incomplete{_amount(job)}."
+        return f"The index is being updated, results may be incomplete{_amount(job)}."
 
     def failure(self, project: str) -> str:
         """Why the last indexing run failed, in a sentence; empty when it did not."""

@@ -52,7 +52,8 @@ class _Sessions(StreamableHTTPSessionManager):
 class McpEndpoint:
     """The ASGI application, and what must run around it as long as it serves.
 
-    Who may call is for the server to decide that mounts it: its Host, Origin and token checks.
+    A server mounts `app` at /mcp and enters `run()` in its lifespan. That server decides who may
+    call: its Host, Origin and token checks.
     """
 
     def __init__(self, service: Service, *, compat: bool = False) -> None:
@@ -71,8 +72,3 @@ class McpEndpoint:
         """Keeps sessions alive; to be entered once, in the lifespan of the server."""
         async with self._sessions.run():
             yield
-
-
-def mcp_endpoint(service: Service, *, compat: bool = False) -> McpEndpoint:
-    """The endpoint for a warm service: mount `.app` at /mcp, enter `.run()` in the lifespan."""
-    return McpEndpoint(service, compat=compat)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
+from dowse.care.doctor import missing_abilities
 from dowse.engine import Engine
 from dowse.errors import DowseError
-from dowse.front.cli.shapes import ProjectShape, StatusShape
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.outputs import PROJECT, Json
-from dowse.front.mcp.parameters import Arguments
 from dowse.front.mcp.replies import Reply, pick
+from dowse.parameters import Arguments
 from dowse.projects import Project
+from dowse.records.project import ProjectShape, StatusShape
 from dowse.service import Job
 
 _STATUS = ("indexed", "up_to_date", "freshness", "counts")
@@ -64,7 +64,13 @@ def project_info(desk: Desk, arguments: Arguments) -> Reply:
 
 
 def _about(desk: Desk, project: Project) -> dict[str, Any]:
-    engine = desk.service.engine(project.name)
+    engine, _ = desk.service.open(project)
+    with engine.hold():
+        return _state(desk, engine)
+
+
+def _state(desk: Desk, engine: Engine) -> dict[str, Any]:
+    project = engine.project
     shape = StatusShape.of(engine.status())
     away = [str(root) for root in project.roots if not root.exists()]
     notices = [*shape.notices, *(f"{root} is not here; what was indexed stays." for root in away)]
@@ -72,38 +78,17 @@ def _about(desk: Desk, project: Project) -> dict[str, Any]:
     running = job is not None and not job.ended.is_set()
     if not running and not notices and not shape.up_to_date:
         notices += filter(None, [desk.failure(project.name)])  # before it is tried once more
-        job = desk.service.index(project.name)
-        notices.append("The folder has moved on; the index is brought level in the background.")
+        job = desk.service.index(project)
+        notices.append("The folder has changed; the index is being updated in the background.")
     told = {"job": pick(JobShape.of(job), JobShape.__slots__)} if job is not None else {}
     return {
         "project": project.name,
         "model": str((shape.stamp or {}).get("model", "none")),
         "status": pick(shape, _STATUS),
         **told,
-        "missing": list(_missing(engine)) if shape.indexed else [],
+        "missing": list(missing_abilities(engine)) if shape.indexed else [],
         "notices": notices,
     }
-
-
-def _missing(engine: Engine) -> Iterator[str]:
-    """What cannot be done here, and why, in sentences."""
-    embed, rerank = engine.settings.embed, engine.settings.rerank
-    if embed.provider == "none":
-        yield (
-            "Search by meaning: embed.provider is none. The user changes that with: dowse config"
-            f" set embed.provider local; dowse index --rebuild -p {engine.project.name}"
-        )
-    else:
-        try:
-            # A hypothesis is taken word for word, so that all it can be told is about the model.
-            found = engine.search("documents", changes={"search.mode": "hyde", "search.top_n": 1})
-            yield from (f"Search by meaning: {notice}" for notice in found.notices)
-        except DowseError as error:
-            yield f"Search: {error}"
-    if embed.provider != "local" and not rerank.model:
-        yield "rerank: it needs a local model, or rerank.model."
-    if find_spec("markitdown") is None:
-        yield "PDF and Office files: the user installs them with: pip install 'dowse[formats]'"
 
 
 def _told(info: Json) -> str:

@@ -50,7 +50,7 @@ def plan(path: Path, key: str, entry: dict[str, Any]) -> Change:
 
 
 def _with_choices(entry: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
-    """The entry with what the user or the client has noted beside what dowse writes."""
+    """The entry with what the user or the client has added to what dowse writes."""
     merged = {name: value for name, value in known.items() if name not in OWN} | entry
     others = known.get("env")
     if not isinstance(others, dict):

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 
 from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
-from dowse.front.cli.link_shapes import NeighbourShape, RelatedShape
-from dowse.front.cli.shapes import PassageShape
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.outputs import NEIGHBOUR, PASSAGE, Json
-from dowse.front.mcp.parameters import Arguments
 from dowse.front.mcp.quoting import addressed, callable_name, link_to, quoted
 from dowse.front.mcp.replies import QUOTED, Link, Reply, coded, fenced, pick
 from dowse.front.mcp.uris import SCHEME, parse_uri
 from dowse.front.mcp.visible import visible_line
+from dowse.parameters import Arguments
 from dowse.present import fit
+from dowse.records.links import NeighbourShape, RelatedShape
+from dowse.records.project import PassageShape
 from dowse.references import Passage
 
 MAX_TOKENS = 8000
@@ -31,32 +32,49 @@ _GROUPS = {
 
 
 def get_document(desk: Desk, arguments: Arguments) -> Reply:
-    """Documents, or parts of them; those that cannot be found are told among the notices."""
-    found: list[tuple[Engine, Passage]] = []
-    failures: list[UsageError] = []
-    for reference in arguments["references"]:
-        try:
-            found.append(_get(desk, reference, arguments.get("project")))
-        except UsageError as error:
-            failures.append(error)
-    if not found:
-        raise failures[0]
-    project = found[0][0].project.name
-    passages = [_seen(engine, passage) for engine, passage in found]
+    """Documents, or parts of them; the notices name those that cannot be found."""
     budget = arguments.get("max_tokens", MAX_TOKENS)
-    told = [visible_line(str(error)) for error in failures]
-    shown = _within(found, passages, project, told, budget)
+    with ExitStack() as held:
+        found, failures = _found(desk, arguments, held)
+        project = found[0][0].project.name
+        passages = [_seen(engine, passage) for engine, passage in found]
+        told = [visible_line(str(error)) for error in failures]
+        shown = _within(found, passages, project, told, budget)
     if not shown.structured["passages"]:
         raise UsageError(f"Nothing fits into {budget} tokens.", "Give more with max_tokens.")
     return shown
 
 
-def _get(desk: Desk, reference: str, project: str | None) -> tuple[Engine, Passage]:
+def _found(
+    desk: Desk, arguments: Arguments, held: ExitStack
+) -> tuple[list[tuple[Engine, Passage]], list[UsageError]]:
+    """The passages with their engines, each opened once, and what could not be found."""
+    found: list[tuple[Engine, Passage]] = []
+    failures: list[UsageError] = []
+    engines: dict[str | None, Engine] = {}
+    for written in arguments["references"]:
+        try:
+            project, reference = _parsed(written, arguments)
+            if project not in engines:
+                engines[project] = held.enter_context(desk.engine(project))
+            found.append((engines[project], _get(engines[project], reference)))
+        except UsageError as error:
+            failures.append(error)
+    if not found:
+        raise failures[0]
+    return found, failures
+
+
+def _parsed(reference: str, arguments: Arguments) -> tuple[str | None, str]:
+    """The project and the document that a reference means."""
     if reference.startswith(SCHEME):
-        project, reference = parse_uri(reference)
-    engine = desk.engine(project)
+        return parse_uri(reference)
+    return arguments.get("project"), reference
+
+
+def _get(engine: Engine, reference: str) -> Passage:
     try:
-        return engine, engine.get(reference)
+        return engine.get(reference)
     except NotFound as error:
         raise _findable(error) from error
 
@@ -134,15 +152,13 @@ def _reply(kept: list[tuple[Engine, Passage]], project: str, notices: list[str])
 
 def related_documents(desk: Desk, arguments: Arguments) -> Reply:
     """What belongs to a document: by links, by community, by meaning."""
-    reference, project = arguments["reference"], arguments.get("project")
-    if reference.startswith(SCHEME):
-        project, reference = parse_uri(reference)
-    engine = desk.engine(project)
-    try:
-        related = engine.related(reference, arguments.get("limit", 10))
-    except NotFound as error:
-        raise _findable(error) from error
-    shape = RelatedShape.of(related, engine)
+    project, reference = _parsed(arguments["reference"], arguments)
+    with desk.engine(project) as engine:
+        try:
+            related = engine.related(reference, arguments["n"])
+        except NotFound as error:
+            raise _findable(error) from error
+        shape = RelatedShape.of(related, engine)
     groups = {name: _neighbours(getattr(shape, name), shape.project) for name in _GROUPS}
     structured = {
         "project": shape.project,

@@ -7,49 +7,46 @@ from typing import Any
 
 from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
-from dowse.front.cli.formats import within_budget
-from dowse.front.cli.search_shapes import HitShape
 from dowse.front.mcp.desk import Desk
 from dowse.front.mcp.outputs import HIT, Json
-from dowse.front.mcp.parameters import Arguments
 from dowse.front.mcp.quoting import addressed, link_to, quoted
 from dowse.front.mcp.replies import QUOTED, Link, Reply, pick
 from dowse.front.mcp.visible import visible_line
-from dowse.present import as_markdown
-from dowse.retrieve import Filters
-from dowse.settings import SHORT_NAMES
+from dowse.parameters import Arguments
+from dowse.present import as_markdown, within_budget
+from dowse.records.search import HitShape
+from dowse.request import SearchRequest
 from dowse.types import Hit, Response
 
 MAX_TOKENS = 4000
 """How long a reply may be when the call does not say."""
 
-_LISTS = ("category", "author", "tag", "path", "source", "language")
-
 
 def query_documents(desk: Desk, arguments: Arguments) -> Reply:
     """The passages that answer a query."""
-    return _search(desk, arguments["query"], arguments)
+    return _search(desk, arguments)
 
 
 def search_with_hypothesis(desk: Desk, arguments: Arguments) -> Reply:
     """The passages that are like a text which might stand in an answer."""
-    return _search(desk, arguments["hypothesis"], {**arguments, "mode": "hyde"})
+    return _search(desk, {**arguments, "query": arguments["hypothesis"], "mode": "hyde"})
 
 
-def _search(desk: Desk, query: str, arguments: Arguments) -> Reply:
-    engine = desk.engine(arguments.get("project"))
-    found = engine.search(query, filters=_filters(arguments), changes=_changes(arguments))
-    desk.service.metrics.searched(engine.project.name, found.seconds)
-    told = desk.progress(engine.project.name) or _freshness(desk, found, engine)
-    seen = _visible(replace(found, notices=(*found.notices, *filter(None, [told]))), engine)
-    return _within(seen, arguments.get("max_tokens", MAX_TOKENS), engine)
+def _search(desk: Desk, arguments: Arguments) -> Reply:
+    asked = SearchRequest.made_of(arguments)
+    with desk.engine(arguments.get("project")) as engine:
+        found = engine.search(asked.query, filters=asked.filters, changes=asked.changes)
+        desk.service.metrics.searched(engine.project.name, found.seconds)
+        told = desk.progress(engine.project.name) or _freshness(desk, found, engine)
+        seen = _visible(replace(found, notices=(*found.notices, *filter(None, [told]))), engine)
+        return _within(seen, asked.max_tokens or MAX_TOKENS, engine)
 
 
 def _freshness(desk: Desk, found: Response, engine: Engine) -> str:
     """What is to be said of files that are not as they were indexed; empty when they are."""
     stale = [hit.document for hit in found.hits if hit.stale]
     if any(_is_here(engine, document) for document in stale):
-        return desk.refresh(engine.project.name)
+        return desk.refresh(engine.project)
     # An index that came from another machine has no files here, and a run would find none.
     return "Some of these files are not here: this is what was indexed." if stale else ""
 
@@ -67,24 +64,10 @@ def _within(response: Response, budget: int, engine: Engine) -> Reply:
     told = (*response.notices, f"What came near was cut to fit into {budget} tokens.")
     while response.nearest and _reply(response, engine).tokens > budget:
         response = replace(response, nearest=response.nearest[:-1], notices=told)
-    return _reply(response, engine)
-
-
-def _filters(arguments: Arguments) -> Filters:
-    for name in _LISTS:
-        if not all(value.strip() for value in arguments.get(name, ())):
-            raise UsageError(f"{name} names nothing.", "Leave it out, or give it a value.")
-    lists = {name: tuple(arguments.get(name, ())) for name in _LISTS}
-    return Filters(**lists, after=arguments.get("after", ""), before=arguments.get("before", ""))
-
-
-def _changes(arguments: Arguments) -> dict[str, Any]:
-    changes = {full: arguments[name] for name, full in SHORT_NAMES.items() if name in arguments}
-    if arguments.get("mmr") and arguments.get("per_doc"):
-        raise UsageError("mmr and per_doc are two ways of choosing results.", "Use one.")
-    if arguments.get("per_doc"):
-        changes["diversity.mmr"] = False  # it would take the place of the limit
-    return changes
+    reply = _reply(response, engine)
+    if reply.tokens > budget:
+        raise UsageError(f"Nothing fits into {budget} tokens.", "Give more with max_tokens.")
+    return reply
 
 
 def _visible(response: Response, engine: Engine) -> Response:

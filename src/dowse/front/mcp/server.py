@@ -16,10 +16,11 @@ from dowse import __version__
 from dowse.errors import DowseError
 from dowse.front.mcp import welcome
 from dowse.front.mcp.desk import Desk
-from dowse.front.mcp.parameters import check_arguments, input_schema
 from dowse.front.mcp.tools import ToolSpec, tools
 from dowse.front.mcp.uris import TEMPLATE
 from dowse.front.mcp.visible import visible_line
+from dowse.parameters import checked
+from dowse.text.file_names import media_type
 from dowse.wanted import until_given_up
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class _Door:
         self._limiter: anyio.CapacityLimiter | None = None
 
     async def _aside(self, work: Callable[[], _T]) -> _T:
-        """Runs what takes time beside the loop; a request that is cancelled lets go of it."""
+        """Runs what takes time outside the loop; a cancelled request does not wait for it."""
         if self._limiter is None:  # it belongs to the loop that is running
             self._limiter = anyio.CapacityLimiter(_AT_ONCE)
         with until_given_up():
@@ -87,7 +88,9 @@ class _Door:
             message = f"There is no tool {params.name!r}. Known are: {', '.join(self._tools)}."
             raise MCPError(types.INVALID_PARAMS, message)
         try:
-            arguments = check_arguments(spec.parameters, params.arguments or {})
+            # Many clients send null for what they leave out.
+            said = {n: one for n, one in (params.arguments or {}).items() if one is not None}
+            arguments = checked(spec.parameters, said)
             reply = await self._aside(partial(spec.run, self._desk, arguments))
             return _result(reply, linked=context.protocol_version >= _LINKS_SINCE)
         except DowseError as error:
@@ -161,7 +164,7 @@ def _described(spec: ToolSpec) -> types.Tool:
         name=spec.name,
         title=spec.title,
         description=spec.description,
-        input_schema=input_schema(spec.parameters, explained=not spec.alias),
+        input_schema=spec.input,
         output_schema=spec.output,
         annotations=_ANNOTATIONS,
     )
@@ -175,7 +178,7 @@ def _failure(said: str) -> types.CallToolResult:
 def _result(reply: Reply, *, linked: bool) -> types.CallToolResult:
     links = [
         types.ResourceLink(
-            uri=link.uri, name=link.name, title=link.title, mime_type="text/markdown"
+            uri=link.uri, name=link.name, title=link.title, mime_type=media_type(link.name)
         )
         for link in (reply.links if linked else ())
     ]

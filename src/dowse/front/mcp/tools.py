@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from dowse.front.mcp import outputs
 from dowse.front.mcp.outputs import Json
-from dowse.front.mcp.parameters import Arguments, Parameter
-from dowse.presets import PRESETS
-from dowse.retrieve import MODES
+from dowse.parameters import Arguments, Parameter, object_schema
+from dowse.request import option, options_of
 
 if TYPE_CHECKING:
     from dowse.front.mcp.desk import Desk
@@ -29,6 +28,16 @@ class ToolSpec:
     works: str  # the module and the function that do it
     alias: bool = False  # another tool's other name: listed briefly
 
+    @property
+    def input(self) -> Json:
+        """The schema of what it takes; another name of a tool leaves out what that explains."""
+        described = {
+            one.name: one.schema(brief=True)
+            | ({} if self.alias or not one.meaning else {"description": one.meaning})
+            for one in self.parameters
+        }
+        return object_schema(self.parameters, described)
+
     def run(self, desk: Desk, arguments: Arguments) -> Reply:
         """Does it; the engine is loaded no sooner."""
         module, _, function = self.works.partition(".")
@@ -37,25 +46,8 @@ class ToolSpec:
         return reply
 
 
-_PROJECT = Parameter("project", "string", "Which project; needed if unclear.")
-_MAX_TOKENS = Parameter("max_tokens", "integer", "Longest reply, in tokens.", low=100, high=100_000)
-_TOP_N = Parameter("top_n", "integer", "How many results; 5.", low=1, high=100)
-_MIN_CONFIDENCE = Parameter(
-    "min_confidence", "number", "Drop lower scores; 0.3 is strict.", low=0, high=1
-)
-_COMMON_FILTERS = (
-    Parameter("tag", "strings", "Has all of these tags."),
-    Parameter("path", "strings", "Path begins with one of these."),
-    Parameter("after", "string", "Changed since: 2024, 2024-06 or 2024-06-30."),
-    Parameter("before", "string", "Changed before."),
-)
-_FILTERS = (
-    *_COMMON_FILTERS,
-    Parameter("category", "strings", "Any of these."),
-    Parameter("author", "strings", "Any of these."),
-    Parameter("source", "strings", "File endings, as md or pdf."),
-    Parameter("language", "strings", "Of code in it."),
-)
+_PROJECT = Parameter("project", "Which project; needed if unclear.")
+_OF_A_HYPOTHESIS = ("n", "tag", "path", "after", "before", "min_confidence", "max_tokens")
 
 _QUERY = ToolSpec(
     "query_documents",
@@ -63,25 +55,7 @@ _QUERY = ToolSpec(
     "Find the passages of the user's documents that answer a query, best first, by meaning and by"
     ' words. Start here. In the query, "quoted words" must follow each other, -word must be absent,'
     " restor* completes a word, and tag:x, title:x, path:x, author:x, category:x must hold.",
-    (
-        Parameter("query", "string", "A question, some words, or a name from code.", required=True),
-        _PROJECT,
-        _TOP_N,
-        Parameter(
-            "mode",
-            "string",
-            "hybrid unless one way of ranking is wanted; code is for identifiers.",
-            choices=tuple(mode.name for mode in MODES if not mode.hypothesis),
-        ),
-        *_FILTERS,
-        _MIN_CONFIDENCE,
-        Parameter("parents", "boolean", "Whole sections instead of passages."),
-        Parameter("per_doc", "integer", "Most results of one document; 0: any.", low=0),
-        Parameter("mmr", "boolean", "Prefer results that differ."),
-        Parameter("rerank", "boolean", "Read the first results once more; slower."),
-        Parameter("preset", "string", "A named set of settings.", choices=tuple(PRESETS)),
-        _MAX_TOKENS,
-    ),
+    (options_of("search")[0], _PROJECT, *options_of("search")[1:]),
     outputs.SEARCH,
     "searching.query_documents",
 )
@@ -91,12 +65,9 @@ _HYPOTHESIS = ToolSpec(
     "Find passages that mean the same as a text you make up: write the answer you expect, in the"
     " words the documents would use. Helps when query_documents finds little.",
     (
-        Parameter("hypothesis", "string", "One to five sentences.", required=True),
+        replace(option("query"), name="hypothesis", meaning="One to five sentences.", older=()),
         _PROJECT,
-        _TOP_N,
-        *_COMMON_FILTERS,
-        _MIN_CONFIDENCE,
-        _MAX_TOKENS,
+        *(replace(option(name), meaning="") for name in _OF_A_HYPOTHESIS),  # explained above
     ),
     outputs.BRIEF_SEARCH,
     "searching.search_with_hypothesis",
@@ -109,14 +80,14 @@ _GET = ToolSpec(
     (
         Parameter(
             "references",
-            "strings",
             'For example ["guides/restore.md:12-31"].',
+            "texts",
             required=True,
             low=1,
             high=20,
         ),
         _PROJECT,
-        _MAX_TOKENS,
+        option("max_tokens"),
     ),
     outputs.PASSAGES,
     "reading.get_document",
@@ -127,9 +98,17 @@ _RELATED = ToolSpec(
     "What belongs to a document: links from and to it, its community, what is similar by meaning,"
     " and links that lead nowhere.",
     (
-        Parameter("reference", "string", "A path, id or uri of a document.", required=True),
+        Parameter("reference", "A path, id or uri of a document.", required=True),
         _PROJECT,
-        Parameter("limit", "integer", "Most of each kind; 10.", low=1, high=100),
+        Parameter(
+            "n",
+            "Most of each kind; 10.",
+            "integer",
+            low=1,
+            high=1_000,
+            default=10,
+            older=("limit",),
+        ),
     ),
     outputs.RELATED,
     "reading.related_documents",
@@ -147,9 +126,14 @@ _INFO = ToolSpec(
 TOOLS = (_QUERY, _HYPOTHESIS, _GET, _RELATED, _INFO)
 """All tools, in the order they are listed."""
 
-_TOP_K = replace(_TOP_N, name="top_k", means="top_n")
 ALIASES = {
-    "search": replace(_QUERY, parameters=(*_QUERY.parameters, _TOP_K)),
+    "search": replace(
+        _QUERY,
+        parameters=tuple(
+            replace(one, older=(*one.older, "top_k")) if one.name == "n" else one
+            for one in _QUERY.parameters
+        ),
+    ),
     "get": _GET,
     "get_project_info": _INFO,
 }

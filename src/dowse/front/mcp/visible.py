@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from dowse.text.fences import FENCE, closing_fence
+
 _JOINERS = "\u200c\u200d"
 # Controls, soft hyphen, zero widths, bidi controls, fillers, byte order marks, halves of
 # characters, variation selectors beyond the common ones, and tag characters.
@@ -19,10 +21,9 @@ _HIDDEN = re.compile(
 )
 _MARKS = ("<!--", "%%", "[//]:", "[comment]:")
 # Comments of HTML, of Obsidian on one line and on several, and of Markdown; and fences of code.
-# After backticks that open a block there are none on their line; else they are words of a sentence.
 _START = re.compile(
     r"<!--|(?P<line>%%[^%`\n]+%%|^ {0,3}\[(?://|comment)\]:[^\n]*$)|(?P<block>^%%[ \t]*$)"
-    r"|^ {0,3}(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$",
+    rf"|^ {{0,3}}(?P<fence>{FENCE})[^\n]*$",
     re.MULTILINE,
 )
 _COMMENT_END = re.compile(r"(?<=<!--)-?>|--!?>|\Z")
@@ -90,7 +91,7 @@ def _comments(text: str) -> Iterator[tuple[int, int]]:
             continue
         close = None
         if len(fence) < unclosed.get(fence[0], len(fence) + 1):
-            close = _closing(fence).search(text, start.end())
+            close = closing_fence(fence).search(text, start.end())
         if close is None:  # a fence that is not closed here is none
             unclosed[fence[0]] = min(len(fence), unclosed.get(fence[0], len(fence)))
         end = close.end() if close else start.end("fence")
@@ -104,7 +105,3 @@ def _end_of_comment(start: re.Match[str]) -> int:
         return max(start.end(), start.string.find("%%", start.end()) + 2)
     close = _COMMENT_END.search(start.string, start.end())
     return close.end() if close else len(start.string)
-
-
-def _closing(fence: str) -> re.Pattern[str]:
-    return re.compile(rf"^ {{0,3}}{fence[0]}{{{len(fence)},}}[ \t]*$", re.MULTILINE)

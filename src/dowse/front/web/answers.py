@@ -17,8 +17,8 @@ from dowse.errors import (
     Refused,
     UsageError,
 )
-from dowse.front.web.parameters import Malformed
 from dowse.front.web.records import ErrorShape
+from dowse.parameters import Malformed
 
 _STATUS: tuple[tuple[type[DowseError], int], ...] = (
     (Malformed, 400),
@@ -52,7 +52,7 @@ def refusal(status: int, error: str, hint: str) -> Response:
 
 
 def from_failure(request: Request, error: Exception) -> Response:
-    """A failure that the user can mend."""
+    """A failure that the user can fix."""
     if not isinstance(error, DowseError):
         return from_bug(request, error)
     request.scope[ERROR] = type(error).__name__

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
 from anyio import CancelScope, CapacityLimiter, create_task_group, to_thread
 from anyio.lowlevel import RunVar
-from msgspec import UNSET, Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response as HttpResponse
@@ -18,23 +18,16 @@ from starlette.routing import Route as HttpRoute
 from dowse import __version__
 from dowse.engine import Engine
 from dowse.errors import DowseError
-from dowse.front.cli.formats import Form, within_budget
-from dowse.front.cli.link_shapes import GraphShape, RelatedShape
-from dowse.front.cli.search_shapes import ExplanationShape, ResponseShape
-from dowse.front.cli.shapes import ProjectShape, StatusShape
-from dowse.front.cli.why import why
+from dowse.flow.why import why
 from dowse.front.web.answers import answer
 from dowse.front.web.observing import AliveShape, ReadyShape, readiness
 from dowse.front.web.parameters import (
-    DocumentParameters,
-    ExplainParameters,
-    Malformed,
-    NoParameters,
-    ProjectParameters,
-    RelatedParameters,
-    SearchParameters,
+    DOCUMENT,
+    PROJECT,
+    RELATED,
     from_address,
     from_json,
+    searching,
 )
 from dowse.front.web.records import (
     DocumentPageShape,
@@ -45,6 +38,12 @@ from dowse.front.web.records import (
     SwitchesShape,
 )
 from dowse.front.web.watching import Watchers
+from dowse.parameters import Arguments, Malformed, Parameter
+from dowse.present import within_texts
+from dowse.records.links import GraphShape, RelatedShape
+from dowse.records.project import ProjectShape, StatusShape
+from dowse.records.search import ExplanationShape, ResponseShape
+from dowse.request import SearchRequest
 from dowse.service import Service
 from dowse.types import Response, Trace
 from dowse.wanted import until_given_up
@@ -65,9 +64,12 @@ class Shared:
     service: Service
     watchers: Watchers
 
-    def engine(self, asked: ProjectParameters) -> Engine:
-        """The open engine of the project that a request means."""
-        return self.service.engine(named(asked))
+    @contextmanager
+    def engine(self, asked: Arguments) -> Iterator[Engine]:
+        """The engine of the project that a request means; its index is opened once."""
+        engine = self.service.engine(asked.get("project"))
+        with engine.hold():
+            yield engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,10 @@ class Route:
 
     method: Literal["GET", "POST"]
     path: str  # below `root`
-    takes: type[Struct]
+    takes: tuple[Parameter, ...]
     gives: type
     summary: str
-    run: Callable[[Shared, Any], object]
+    run: Callable[[Shared, Arguments], object]
     body: bool = False  # the parameters come as JSON, not in the address
     status: int = 200  # when all went well
     root: str = ROOT
@@ -97,65 +99,62 @@ class Route:
         return self.unready if is_unready and self.unready else self.status
 
 
-def named(asked: ProjectParameters) -> str | None:
-    """The name of the project that a request says, if it says one."""
-    return None if asked.project is UNSET else asked.project
+def _search(shared: Shared, asked: Arguments) -> ResponseShape:
+    return _found(shared, asked, lambda engine: engine.search)
 
 
-def _search(shared: Shared, asked: SearchParameters) -> ResponseShape:
-    engine = shared.engine(asked)
-    found = engine.search(asked.q, filters=asked.filters, changes=asked.changes)
-    shared.service.metrics.searched(engine.project.name, found.seconds)
-    return ResponseShape.of(_as_asked(found, asked), engine)
+def _answer(shared: Shared, asked: Arguments) -> ResponseShape:
+    return _found(shared, asked, lambda engine: engine.answer)
 
 
-def _answer(shared: Shared, asked: SearchParameters) -> ResponseShape:
-    engine = shared.engine(asked)
-    found = engine.answer(asked.q, filters=asked.filters, changes=asked.changes)
-    shared.service.metrics.searched(engine.project.name, found.seconds)
-    return ResponseShape.of(_as_asked(found, asked), engine)
+def _found(
+    shared: Shared, asked: Arguments, call: Callable[[Engine], Callable[..., Response]]
+) -> ResponseShape:
+    request = SearchRequest.made_of(asked)
+    with shared.engine(asked) as engine:
+        found = call(engine)(request.query, filters=request.filters, changes=request.changes)
+        shared.service.metrics.searched(engine.project.name, found.seconds)
+        found = within_texts(found, request.max_tokens)
+        return ResponseShape.of(found if asked["explain"] else _untraced(found), engine)
 
 
-def _as_asked(found: Response, asked: SearchParameters) -> Response:
-    if asked.max_tokens is not UNSET:
-        found = within_budget(found, asked.max_tokens, Form("json").tokens)
-    if asked.explain:
-        return found
+def _untraced(found: Response) -> Response:
     hits = tuple(replace(hit, trace=_UNTRACED) for hit in found.hits)
     nearest = tuple(replace(hit, trace=_UNTRACED) for hit in found.nearest)
     return replace(found, hits=hits, nearest=nearest)
 
 
-def _explain(shared: Shared, asked: ExplainParameters) -> ExplanationShape:
-    engine = shared.engine(asked)
-    explanation = engine.explain(
-        asked.q, asked.reference, filters=asked.filters, changes=asked.changes
-    )
-    return ExplanationShape.of(explanation, why(explanation), engine)
+def _explain(shared: Shared, asked: Arguments) -> ExplanationShape:
+    request = SearchRequest.made_of(asked)
+    with shared.engine(asked) as engine:
+        explanation = engine.explain(
+            request.query, asked["reference"], filters=request.filters, changes=request.changes
+        )
+        return ExplanationShape.of(explanation, why(explanation), engine)
 
 
-def _related(shared: Shared, asked: RelatedParameters) -> RelatedShape:
-    engine = shared.engine(asked)
-    return RelatedShape.of(engine.related(asked.reference, asked.n), engine)
+def _related(shared: Shared, asked: Arguments) -> RelatedShape:
+    with shared.engine(asked) as engine:
+        return RelatedShape.of(engine.related(asked["reference"], asked["n"]), engine)
 
 
-def _document(shared: Shared, asked: DocumentParameters) -> DocumentPageShape:
-    engine = shared.engine(asked)
-    meant = engine.get(asked.reference)
-    shown = engine.get(meant.document) if asked.whole else meant
-    return DocumentPageShape(
-        project=engine.project.name,
-        document=meant.document,
-        path=str(engine.path_of(meant.document)),
-        title=meant.title,
-        first_line=meant.first_line,
-        last_line=meant.last_line,
-        total_lines=meant.total_lines,
-        text=shown.text,
-        html=_rendered(engine, shown.document, shown.text, shown.first_line)
-        if asked.format == "html"
-        else None,
-    )
+def _document(shared: Shared, asked: Arguments) -> DocumentPageShape:
+    with shared.engine(asked) as engine:
+        meant = engine.get(asked["reference"])
+        shown = engine.get(meant.document) if asked["whole"] else meant
+        return DocumentPageShape(
+            project=engine.project.name,
+            document=meant.document,
+            path=str(engine.path_of(meant.document)),
+            title=meant.title,
+            first_line=meant.first_line,
+            last_line=meant.last_line,
+            total_lines=meant.total_lines,
+            text=shown.text,
+            html=_rendered(engine, shown.document, shown.text, shown.first_line)
+            if asked["format"] == "html"
+            else None,
+        )
 
 
 def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
@@ -165,12 +164,12 @@ def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
     return render(text, engine.project.name, targets, first_line)
 
 
-def _graph(shared: Shared, asked: ProjectParameters) -> GraphShape:
-    engine = shared.engine(asked)
-    return GraphShape.of(engine.graph(), engine.project.name)
+def _graph(shared: Shared, asked: Arguments) -> GraphShape:
+    with shared.engine(asked) as engine:
+        return GraphShape.of(engine.graph(), engine.project.name)
 
 
-def _projects(shared: Shared, _: NoParameters) -> PageProjectsShape:
+def _projects(shared: Shared, _: Arguments) -> PageProjectsShape:
     projects = tuple(ProjectShape.of(one) for one in shared.service.projects())
     try:
         current: str | None = shared.service.project().name
@@ -179,72 +178,117 @@ def _projects(shared: Shared, _: NoParameters) -> PageProjectsShape:
     return PageProjectsShape(projects, current)
 
 
-def _status(shared: Shared, asked: ProjectParameters) -> ServerStatusShape:
-    engine = shared.engine(asked)
-    name = engine.project.name
-    job = shared.service.job(name)
-    return ServerStatusShape.around(
-        StatusShape.of(engine.status()),
-        JobShape.of(job, engine.project) if job else None,
-        shared.watchers.state(name),
-    )
+def _status(shared: Shared, asked: Arguments) -> ServerStatusShape:
+    with shared.engine(asked) as engine:
+        name = engine.project.name
+        job = shared.service.job(name)
+        return ServerStatusShape.around(
+            StatusShape.of(engine.status()),
+            JobShape.of(job, engine.project) if job else None,
+            shared.watchers.state(name),
+        )
 
 
-def _index(shared: Shared, asked: ProjectParameters) -> JobShape:
-    project = shared.service.project(named(asked))
-    return JobShape.of(shared.service.index(project.name), project)
+def _index(shared: Shared, asked: Arguments) -> JobShape:
+    project = shared.service.project(asked.get("project"))
+    return JobShape.of(shared.service.index(project), project)
 
 
-def _settings(shared: Shared, asked: ProjectParameters) -> SwitchesShape:
-    engine = shared.engine(asked)
-    return SwitchesShape.of(engine, shared.service.workspace.settings(engine.project))
+def _settings(shared: Shared, asked: Arguments) -> SwitchesShape:
+    engine, chosen = shared.service.open(shared.service.project(asked.get("project")))
+    return SwitchesShape.of(engine, chosen)
 
 
-def _alive(_: Shared, __: NoParameters) -> AliveShape:
+def _alive(_: Shared, __: Arguments) -> AliveShape:
     return AliveShape("ok")
 
 
-def _ready(shared: Shared, _: NoParameters) -> ReadyShape:
+def _ready(shared: Shared, _: Arguments) -> ReadyShape:
     return readiness(shared.service)
 
 
-def _health(_: Shared, __: NoParameters) -> HealthShape:
+def _health(_: Shared, __: Arguments) -> HealthShape:
     return HealthShape("ok", __version__)
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/search", SearchParameters, ResponseShape, "Find passages.", _search),
-    Route("POST", "/search", SearchParameters, ResponseShape, "The same.", _search, body=True),
-    Route("GET", "/answer", SearchParameters, ResponseShape, "Answer a question.", _answer),
+    Route("GET", "/search", searching("search"), ResponseShape, "Search.", _search),
+    Route(
+        "POST",
+        "/search",
+        searching("search"),
+        ResponseShape,
+        "Search, with the parameters as JSON.",
+        _search,
+        body=True,
+    ),
+    Route("GET", "/answer", searching("answer"), ResponseShape, "Answer a question.", _answer),
     Route(
         "GET",
         "/explain",
-        ExplainParameters,
+        searching("explain"),
         ExplanationShape,
-        "Tell why a document is among the results, or is not.",
+        "Say why a document is, or is not, among the results.",
         _explain,
     ),
-    Route("GET", "/related", RelatedParameters, RelatedShape, "What belongs to it.", _related),
-    Route("GET", "/document", DocumentParameters, DocumentPageShape, "Show it.", _document),
-    Route("GET", "/graph", ProjectParameters, GraphShape, "All documents and links.", _graph),
-    Route("GET", "/projects", NoParameters, PageProjectsShape, "All projects.", _projects),
-    Route("GET", "/status", ProjectParameters, ServerStatusShape, "How it stands.", _status),
+    Route(
+        "GET",
+        "/related",
+        RELATED,
+        RelatedShape,
+        "Documents related to a document.",
+        _related,
+    ),
+    Route(
+        "GET",
+        "/document",
+        DOCUMENT,
+        DocumentPageShape,
+        "A document, or lines of it.",
+        _document,
+    ),
+    Route("GET", "/graph", (PROJECT,), GraphShape, "All documents and links.", _graph),
+    Route("GET", "/projects", (), PageProjectsShape, "All projects.", _projects),
+    Route(
+        "GET",
+        "/status",
+        (PROJECT,),
+        ServerStatusShape,
+        "What the index holds, and whether it is up to date.",
+        _status,
+    ),
     Route(
         "POST",
         "/index",
-        ProjectParameters,
+        (PROJECT,),
         JobShape,
-        "Bring the index level, in the background.",
+        "Update the index in the background.",
         _index,
         status=202,
     ),
-    Route("GET", "/settings", ProjectParameters, SwitchesShape, "What `set` takes.", _settings),
-    Route("GET", "/healthz", NoParameters, HealthShape, "Whether the server is there.", _health),
-    Route("GET", "/health", NoParameters, AliveShape, "It answers.", _alive, root="", instant=True),
+    Route(
+        "GET",
+        "/settings",
+        (PROJECT,),
+        SwitchesShape,
+        "The settings that one search may change.",
+        _settings,
+    ),
+    Route("GET", "/healthz", (), HealthShape, "Whether the server runs.", _health),
+    Route(
+        "GET",
+        "/health",
+        (),
+        AliveShape,
+        "Whether the process answers.",
+        _alive,
+        root="",
+        instant=True,
+    ),
     Route(
         "GET",
         "/ready",
-        NoParameters,
+        (),
         ReadyShape,
         "Whether every project can be searched.",
         _ready,
@@ -313,7 +357,7 @@ async def _cancel_when_left(request: Request, work: CancelScope) -> None:
     work.cancel()
 
 
-async def _asked(route: Route, request: Request) -> Struct:
+async def _asked(route: Route, request: Request) -> Arguments:
     given = request.query_params.multi_items()
     body = await request.body()
     if not route.body:

@@ -1,4 +1,4 @@
-"""One connection: whoever sends nothing, or takes nothing, does not keep a place in the server."""
+"""One connection: a client that sends nothing, or takes nothing, is dropped."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dowse.errors import DowseError
 from dowse.front.web.answers import ERROR
 from dowse.metrics import Labels, Metrics
+from dowse.projects import Project
 from dowse.service import Service
 
 _log = logging.getLogger("dowse.requests")
@@ -45,16 +46,17 @@ class ReadyShape:
 
 def readiness(service: Service) -> ReadyShape:
     """Opens every index, and says which cannot be."""
-    projects = tuple(_project(service, project.name) for project in service.projects())
+    projects = tuple(_project(service, project) for project in service.projects())
     return ReadyShape(all(one.ready for one in projects), projects)
 
 
-def _project(service: Service, name: str) -> ProjectReadyShape:
+def _project(service: Service, project: Project) -> ProjectReadyShape:
+    name = project.name
     job = service.job(name)
     indexing = job is not None and not job.ended.is_set()
     try:
-        with service.engine(name).read() as reading:
-            return ProjectReadyShape(name, True, reading.generation, indexing, "")
+        with service.open(project)[0].read() as reading:
+            return ProjectReadyShape(name, True, reading.catalogue.generation, indexing, "")
     except (DowseError, OSError) as error:
         return ProjectReadyShape(name, False, None, indexing, str(error))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, get_args, get_type_hints
 
@@ -12,6 +12,7 @@ import msgspec
 from dowse import __version__
 from dowse.front.web.api import ROUTES, Route
 from dowse.front.web.records import ErrorShape
+from dowse.parameters import Parameter, object_schema
 
 _REFERENCE = "#/components/schemas/{name}"
 _FAILURES = {
@@ -58,19 +59,13 @@ _METRICS: dict[str, Any] = {
 def description() -> Mapping[str, Any]:
     """The whole description."""
     shapes = list(dict.fromkeys([ErrorShape, *(route.gives for route in ROUTES)]))
-    takes = list(dict.fromkeys(route.takes for route in ROUTES))
-    _, components = msgspec.json.schema_components([*shapes, *takes], ref_template=_REFERENCE)
+    _, components = msgspec.json.schema_components(shapes, ref_template=_REFERENCE)
     for kind in shapes:
         _describe(kind, components)
-    for kind in takes:
-        components[kind.__name__]["additionalProperties"] = False
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
-        operation = _operation(route, components[route.takes.__name__])
-        paths.setdefault(route.address, {})[route.method.lower()] = operation
+        paths.setdefault(route.address, {})[route.method.lower()] = _operation(route)
     paths["/metrics"] = {"get": _METRICS}
-    used = {route.takes.__name__ for route in ROUTES if route.body}
-    unused = {kind.__name__ for kind in takes} - used
     return {
         "openapi": "3.1.0",
         "info": {
@@ -81,13 +76,13 @@ def description() -> Mapping[str, Any]:
         "security": [{}, {"token": []}],
         "paths": paths,
         "components": {
-            "schemas": {n: schema for n, schema in components.items() if n not in unused},
+            "schemas": components,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
 
 
-def _operation(route: Route, taken: Mapping[str, Any]) -> dict[str, Any]:
+def _operation(route: Route) -> dict[str, Any]:
     name = route.path.strip("/")
     operation: dict[str, Any] = {
         "operationId": name if route.method == "GET" else f"{route.method.lower()}_{name}",
@@ -99,13 +94,10 @@ def _operation(route: Route, taken: Mapping[str, Any]) -> dict[str, Any]:
     if route.body:
         operation["requestBody"] = {
             "required": True,
-            "content": {"application/json": {"schema": _reference(route.takes.__name__)}},
+            "content": {"application/json": {"schema": _body(route.takes)}},
         }
     else:
-        operation["parameters"] = [
-            _parameter(one, schema, one in taken.get("required", ()))
-            for one, schema in taken["properties"].items()
-        ]
+        operation["parameters"] = [_parameter(row) for row in route.takes]
     return operation
 
 
@@ -115,10 +107,23 @@ def _unready(route: Route) -> dict[str, Any]:
     return {str(route.unready): _content("It is not ready.", route.gives.__name__)}
 
 
-def _parameter(name: str, schema: Mapping[str, Any], required: bool) -> dict[str, Any]:
-    own = {key: value for key, value in schema.items() if key != "description"}
-    told = schema.get("description", "")
-    return {"name": name, "in": "query", "required": required, "schema": own, "description": told}
+def _parameter(row: Parameter) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "in": "query",
+        "required": row.required,
+        "schema": _schema(row),
+        "description": row.meaning,
+    }
+
+
+def _schema(row: Parameter) -> dict[str, Any]:
+    return row.schema() | ({} if row.default is None else {"default": row.default})
+
+
+def _body(rows: Sequence[Parameter]) -> dict[str, Any]:
+    described = {row.name: _schema(row) | {"description": row.meaning} for row in rows}
+    return object_schema(rows, described)
 
 
 def _content(what: str, record: str) -> dict[str, Any]:

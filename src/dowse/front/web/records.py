@@ -9,12 +9,13 @@ from typing import Annotated, Any, Literal, Self, get_args, get_origin
 import msgspec
 
 from dowse.engine import Engine
-from dowse.front.cli.shapes import IndexShape, ProjectShape, StatusShape
 from dowse.presets import PRESETS, preset_values
 from dowse.projects import Project
+from dowse.records.project import IndexShape, ProjectShape, StatusShape
+from dowse.request import filters_of, settable
 from dowse.retrieve import MODES, STRATEGIES
 from dowse.service import Job
-from dowse.settings import Setting, is_of_a_search, known_settings
+from dowse.settings import Setting, known_settings
 from dowse.types import Event
 from dowse.workspace import Chosen
 
@@ -65,7 +66,7 @@ class JobShape:
 
 @dataclass(frozen=True, slots=True)
 class WatchShape:
-    """How the index is kept level with the folder."""
+    """How the index is updated while the folder changes."""
 
     watching: Annotated[bool, "Whether changes are followed as they happen."]
     event: Annotated[Event | None, "The last thing that was said of it."]
@@ -152,6 +153,16 @@ class ModeShape:
 
 
 @dataclass(frozen=True, slots=True)
+class FilterShape:
+    """A filter of a search."""
+
+    name: Annotated[str, "As a search takes it."]
+    meaning: Annotated[str, "What it demands of a result."]
+    repeated: Annotated[bool, "Whether it can be given several times."]
+    example: Annotated[str, "A value that it could have."]
+
+
+@dataclass(frozen=True, slots=True)
 class SwitchesShape:
     """The settings of a search, in the order of its stages."""
 
@@ -159,21 +170,23 @@ class SwitchesShape:
     settings: Annotated[tuple[SwitchShape, ...], "All that `set` takes."]
     presets: Annotated[Mapping[str, Mapping[str, Any]], "The settings of each preset."]
     modes: Annotated[tuple[ModeShape, ...], "The modes of search; the first is the default."]
+    filters: Annotated[tuple[FilterShape, ...], "The filters of a search."]
     strategies: Annotated[tuple[str, ...], "The names of all strategies, in their order."]
 
     @classmethod
     def of(cls, engine: Engine, chosen: Chosen) -> SwitchesShape:
         """The shape of the settings that hold."""
-        switches = tuple(
-            SwitchShape.of(setting, chosen)
-            for name, setting in known_settings().items()
-            if is_of_a_search(name)
-        )
+        known = known_settings()
+        switches = tuple(SwitchShape.of(known[name], chosen) for name in settable("search"))
         return cls(
             engine.project.name,
             switches,
             {name: preset_values(name) for name in PRESETS},
             tuple(ModeShape(mode.name, mode.label, mode.meaning) for mode in MODES),
+            tuple(
+                FilterShape(one.name, one.meaning, one.is_list, one.example)
+                for one in filters_of("search")
+            ),
             tuple(one.name for one in STRATEGIES),
         )
 

@@ -21,7 +21,7 @@ from markdown_it.token import Token
 from dowse.front.web.weight import is_too_heavy
 from dowse.parse.destinations import read_destination
 from dowse.parse.frontmatter import read_frontmatter
-from dowse.parse.wikilinks import WIKILINK, leads_away, read_wikilink
+from dowse.text.wikilinks import WIKILINK, leads_away, read_wikilink
 from dowse.types import Edge
 from dowse.wanted import check_wanted
 

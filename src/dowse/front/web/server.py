@@ -7,9 +7,14 @@ import signal
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import uvicorn
 from starlette.applications import Starlette
@@ -32,9 +37,6 @@ from dowse.front.web.watching import Watchers
 from dowse.metrics import CONTENT_TYPE
 from dowse.service import Service
 
-if TYPE_CHECKING:
-    from dowse.front.mcp.http import McpEndpoint
-
 PAGE = Path(__file__).parent / "page"
 """The files of the web page."""
 
@@ -45,8 +47,17 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _GRACE = 3  # seconds that requests at hand are given when the server stops
 
 
+class Mounted(Protocol):
+    """Another door that this server carries."""
+
+    app: ASGIApp
+
+    def run(self) -> AbstractAsyncContextManager[None]:
+        """What must run around the application while it serves."""
+
+
 def application(
-    service: Service, door: Door, *, watch: bool = True, compat: bool = False
+    service: Service, door: Door, *, watch: bool = True, mcp: Mounted | None = None
 ) -> ASGIApp:
     """The whole server as an ASGI application, with its checks around it."""
     watchers = Watchers(service)
@@ -57,7 +68,6 @@ def application(
         Mount(ROOT, Router(_api(shared), redirect_slashes=False)),
         Mount("/api", routes=[]),
     ]
-    mcp = _mcp(service, compat=compat)
     routes += [Route("/mcp", mcp.app)] if mcp else []
     if (PAGE / "index.html").is_file():
         routes.append(Mount("/", app=StaticFiles(directory=PAGE, html=True)))
@@ -105,15 +115,6 @@ def _figures(service: Service) -> Callable[[Request], Awaitable[Response]]:
 
 async def _description(_: Request) -> Response:
     return answer(description())
-
-
-def _mcp(service: Service, *, compat: bool) -> McpEndpoint | None:
-    """The MCP endpoint; None where its package is not installed."""
-    try:
-        from dowse.front.mcp.http import mcp_endpoint  # noqa: PLC0415  an optional part
-    except ImportError:
-        return None
-    return mcp_endpoint(service, compat=compat)
 
 
 def door_for(host: str, token: str | None, names: Sequence[str] = ()) -> Door:

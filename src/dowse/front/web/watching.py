@@ -38,7 +38,7 @@ class _Watcher:
 
 
 class Watchers:
-    """Keeps the index of every project level with its folder."""
+    """Updates the index of every project while its folder changes."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -98,7 +98,7 @@ class Watchers:
         watcher = _Watcher(project)
         try:
             # The first index can take minutes, and is made when somebody asks for it.
-            if self._service.engine(project.name).built_with() is None:
+            if self._service.open(project)[0].built_with() is None:
                 return
         except DowseError as error:
             watcher.error, watcher.failed_at = error, time.monotonic()

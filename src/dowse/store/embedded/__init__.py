@@ -1,1 +1,1 @@
-"""The store that needs nothing but a folder: SQLite, and two replicas beside it."""
+"""The store that needs nothing but a folder: SQLite, and two replicas next to it."""

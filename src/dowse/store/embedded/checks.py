@@ -1,4 +1,4 @@
-"""Looking at every part of an index, and saying which command mends what is wrong."""
+"""Looking at every part of an index, and saying which command fixes what is wrong."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dowse.errors import DowseError, IndexUnusable
-from dowse.store.embedded.database import FORMAT, Connections, format_of
 from dowse.store.embedded.failures import database_errors
 from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.replicas import Replicas
-from dowse.store.embedded.structure import complaints
-from dowse.store.embedded.sums import communities_sum, document_sum, is_sound, sum_of
-from dowse.store.embedded.truth import Truth
+from dowse.store.embedded.sqlite.database import FORMAT, Connections, format_of
+from dowse.store.embedded.sqlite.structure import complaints
+from dowse.store.embedded.sqlite.sums import communities_sum, document_sum, is_sound, sum_of
+from dowse.store.embedded.sqlite.truth import Truth
 from dowse.types import Finding
 
 REBUILD = "dowse index --rebuild"
@@ -141,11 +141,11 @@ def _compare(connection: sqlite3.Connection, replicas: Replicas) -> Iterator[Fin
 
 
 def _differences(connection: sqlite3.Connection, replicas: Replicas) -> Iterator[Finding]:
-    opened = replicas.open(connection)
+    truth = Truth(connection)
+    opened = replicas.open(truth)
     if opened is None:
         yield Finding("The keyword or vector index is behind the database.", _REPAIR)
         return
-    truth = Truth(connection)
     if opened.keyword.keys() != truth.chunk_keys():
         yield Finding("The keyword index does not hold the chunks of the database.", _REPAIR)
     if opened.vectors.keys() != {key for key, _ in truth.vector_rows()}:

@@ -77,7 +77,7 @@ def truth_damaged(message: str) -> Damaged:
 
 
 def replica_damaged(message: str) -> Damaged:
-    """The error for a replica that has to be built anew."""
+    """The error for a replica that has to be rebuilt."""
     return Damaged(message, "Repair it with: dowse doctor --repair")
 
 

@@ -29,18 +29,18 @@ class FileSum:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class ReplicaManifest:
     """A replica's account of itself."""
 
     index: str  # the identity of the index that it replicates
     generation: int  # the last batch it has taken
-    folder: str  # where its files lie, beside the manifest
+    folder: str  # where its files are, next to the manifest
     files: Mapping[str, FileSum] = field(default_factory=dict)
     detail: Mapping[str, int] = field(default_factory=dict)  # what the replica itself needs
     generation_id: str = ""  # tells that batch from another one of the same number
 
 
-def read_manifest(path: Path) -> Manifest | None:
+def read_manifest(path: Path) -> ReplicaManifest | None:
     """The manifest at a path, or None when there is none yet; raises `Damaged`."""
     with disk_errors(path):
         try:
@@ -53,10 +53,10 @@ def read_manifest(path: Path) -> Manifest | None:
             raise
     if xxhash.xxh3_64_hexdigest(body).encode() != checksum:
         raise replica_damaged(f"{path} is not as it was written.")
-    return msgspec.json.decode(body, type=Manifest)
+    return msgspec.json.decode(body, type=ReplicaManifest)
 
 
-def write_manifest(path: Path, manifest: Manifest) -> None:
+def write_manifest(path: Path, manifest: ReplicaManifest) -> None:
     """Replaces the manifest at a path, once the files that it names are on the disk."""
     sync_folder(path.parent / manifest.folder)
     body = msgspec.json.encode(manifest)

@@ -1,34 +1,29 @@
-"""Keeping the replicas level with the truth."""
+"""Keeping the replicas at the generation of the truth."""
 
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from dowse.errors import Damaged
 from dowse.files import close_tree
-from dowse.ports import Analyzer
 from dowse.store.embedded.failures import disk_errors
-from dowse.store.embedded.keyword_index import KeywordIndex
-from dowse.store.embedded.keyword_replica import KeywordReplica
-from dowse.store.embedded.manifest import Manifest, read_manifest, verify, write_manifest
-from dowse.store.embedded.owners import Owners
-from dowse.store.embedded.truth import Truth, describe
-from dowse.store.embedded.vector_index import VectorIndex
-from dowse.store.embedded.vector_replica import VectorReplica
+from dowse.store.embedded.manifest import ReplicaManifest, read_manifest, verify, write_manifest
+from dowse.store.embedded.replica import OpenKeywords, OpenVectors, Replica
+from dowse.store.embedded.sqlite.conditions import Owners
+from dowse.store.embedded.sqlite.truth import Truth, describe
 from dowse.types import Announce, Event
 
-Replica = KeywordReplica | VectorReplica
+_AnyReplica = Replica[OpenKeywords] | Replica[OpenVectors]
 
 
 class Indexes(NamedTuple):
     """Both replicas at one generation, open for reading, and what else lasts as long."""
 
-    keyword: KeywordIndex
-    vectors: VectorIndex
+    keyword: OpenKeywords
+    vectors: OpenVectors
     owners: Owners
 
     @property
@@ -38,76 +33,80 @@ class Indexes(NamedTuple):
 
 
 class Replicas:
-    """The keyword and the vector index beside a database."""
+    """The keyword and the vector index next to a database."""
 
-    def __init__(self, folder: Path, analyzer: Analyzer, announce: Announce) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        keyword: Replica[OpenKeywords],
+        vectors: Replica[OpenVectors],
+        announce: Announce,
+    ) -> None:
         self._folder = folder
         self._announce = announce
-        self._keyword = KeywordReplica(folder, analyzer)
-        self._vectors = VectorReplica(folder)
-        self._trusted: dict[str, Manifest] = {}  # by replica: what this process wrote or verified
+        self._keyword = keyword
+        self._vectors = vectors
+        self._both: tuple[_AnyReplica, ...] = (keyword, vectors)
+        self._trusted: dict[
+            str, ReplicaManifest
+        ] = {}  # by replica: what this process wrote or verified
 
-    def open(self, connection: sqlite3.Connection) -> Indexes | None:
-        """Both replicas, if they are at the connection's generation; None while they are not.
+    def open(self, truth: Truth) -> Indexes | None:
+        """Both replicas, if they are at the truth's generation; None while they are not.
 
         Raises `Damaged` when a file is not as it was written.
         """
-        truth = Truth(connection)
-        keyword, vectors = self._manifest(self._keyword), self._manifest(self._vectors)
-        if keyword is None or vectors is None:
+        manifests = [self._manifest(replica) for replica in self._both]
+        keyword, vectors = manifests
+        if keyword is None or vectors is None or not all(map(truth.reached_by, manifests)):
             return None
-        if not (truth.reached_by(keyword) and truth.reached_by(vectors)):
+        if not (
+            self._is_current(self._keyword, keyword) and self._is_current(self._vectors, vectors)
+        ):
             return None
-        if not self._is_current(self._keyword, keyword):
-            return None
-        if not self._is_current(self._vectors, vectors):
-            return None
-        opened = self._keyword.open(keyword)
-        return Indexes(opened, self._vectors.open(vectors), Owners()) if opened else None
+        words, nearby = self._keyword.open(keyword), self._vectors.open(vectors)
+        return Indexes(words, nearby, Owners()) if words and nearby else None
 
     def distrust(self) -> None:
         """Forgets which files were verified, so that all are verified again."""
         self._trusted.clear()
 
-    def catch_up(self, connection: sqlite3.Connection, *, mend: bool) -> None:
-        """Brings both replicas to the connection's generation; only the writer may.
+    def catch_up(self, truth: Truth, *, repair: bool) -> None:
+        """Brings both replicas to the truth's generation; only the writer may.
 
-        A replica that an interrupted writer left damaged is built anew. One that is damaged
-        although no writer was interrupted is built anew if it is to be mended, and raises
-        `Damaged` if not: the disk may be failing.
+        A replica that an interrupted writer left damaged is built again. One that is damaged
+        although no writer was interrupted is built again with `repair`, and raises `Damaged`
+        without: the disk may be failing.
         """
-        truth = Truth(connection)
         with disk_errors(self._folder):
-            for replica in (self._keyword, self._vectors):
-                self._level(replica, truth, mend=mend)
+            for replica in self._both:
+                self._level(replica, truth, repair=repair)
 
-    def rebuild(self, connection: sqlite3.Connection) -> None:
-        """Builds both replicas anew."""
-        truth = Truth(connection)
+    def rebuild(self, truth: Truth) -> None:
+        """Builds both replicas again."""
         with disk_errors(self._folder):
-            for replica in (self._keyword, self._vectors):
+            for replica in self._both:
                 self._build(replica, truth)
 
-    def renew_keyword(self, connection: sqlite3.Connection, *, thorough: bool) -> bool:
-        """Rebuilds the keyword index if its statistics are worn; says whether it did."""
-        manifest, truth = self._manifest(self._keyword), Truth(connection)
-        if manifest is None or not self._keyword.is_worn(manifest, truth, thorough=thorough):
-            return False
-        self._announce(Event("tidy", 0, None))
-        with disk_errors(self._folder):
-            self._build(self._keyword, truth)
-        return True
+    def renew(self, truth: Truth, *, thorough: bool) -> None:
+        """Builds those replicas again that deleted chunks have worn."""
+        for replica in self._both:
+            manifest = self._manifest(replica)
+            if manifest and replica.is_worn(manifest, truth, thorough=thorough):
+                self._announce(Event("tidy", 0, None))
+                with disk_errors(self._folder):
+                    self._build(replica, truth)
 
-    def _level(self, replica: Replica, truth: Truth, *, mend: bool) -> None:
+    def _level(self, replica: _AnyReplica, truth: Truth, *, repair: bool) -> None:
         try:
             self._extend(replica, truth)
         except Damaged as damage:
-            if not mend and truth.reached_by(self._manifest(replica)):
+            if not repair and truth.reached_by(self._manifest(replica)):
                 raise
-            self._announce(Event("repair", 0, None, note=f"{damage.message} It is built anew."))
+            self._announce(Event("repair", 0, None, note=f"{damage.message} It is built again."))
             self._build(replica, truth)
 
-    def _extend(self, replica: Replica, truth: Truth) -> None:
+    def _extend(self, replica: _AnyReplica, truth: Truth) -> None:
         manifest = self._manifest(replica)
         # To start empty is cheaper than to delete all, and leaves no statistics behind.
         if manifest is None or not truth.can_extend(manifest) or truth.is_empty():
@@ -124,10 +123,10 @@ class Replicas:
             taken = describe(truth, manifest.folder, manifest.files, manifest.detail)
             self._publish(replica, taken)
 
-    def _build(self, replica: Replica, truth: Truth) -> None:
+    def _build(self, replica: _AnyReplica, truth: Truth) -> None:
         self._publish(replica, replica.take(replica.create(truth), truth, None))
 
-    def _is_current(self, replica: Replica, manifest: Manifest) -> bool:
+    def _is_current(self, replica: _AnyReplica, manifest: ReplicaManifest) -> bool:
         """Whether the files are those of the manifest; raises `Damaged` when one is not sound.
 
         They are not when a writer died between changing them and writing its manifest; to take
@@ -145,13 +144,13 @@ class Replicas:
             self._trusted[replica.name] = manifest
         return current
 
-    def _publish(self, replica: Replica, manifest: Manifest) -> None:
+    def _publish(self, replica: _AnyReplica, manifest: ReplicaManifest) -> None:
         write_manifest(self._path(replica), manifest)
         close_tree(self._folder)  # tantivy creates files with the rights of the umask
         self._trusted[replica.name] = manifest
         self._sweep(replica, manifest)
 
-    def _sweep(self, replica: Replica, manifest: Manifest) -> None:
+    def _sweep(self, replica: _AnyReplica, manifest: ReplicaManifest) -> None:
         """Removes what the manifest no longer mentions, as far as nobody holds it."""
         for left in self._folder.glob(f".{self._path(replica).name}-*"):  # by a killed writer
             left.unlink(missing_ok=True)
@@ -165,8 +164,8 @@ class Replicas:
                 with suppress(OSError):
                     path.unlink()
 
-    def _manifest(self, replica: Replica) -> Manifest | None:
+    def _manifest(self, replica: _AnyReplica) -> ReplicaManifest | None:
         return read_manifest(self._path(replica))
 
-    def _path(self, replica: Replica) -> Path:
+    def _path(self, replica: _AnyReplica) -> Path:
         return self._folder / f"{replica.name}.json"

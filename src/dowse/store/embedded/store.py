@@ -2,7 +2,7 @@
 
 A batch is committed to SQLite first; then each replica takes what the journal says has changed and
 notes the generation it has reached. A reader takes a generation only when all three agree on it.
-Whatever is interrupted, the next writer lets the replicas catch up, or builds them anew.
+Whatever is interrupted, the next writer lets the replicas catch up, or builds them again.
 """
 
 from __future__ import annotations
@@ -11,50 +11,87 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from dowse.errors import Damaged, Locked
-from dowse.files import sync_folder
-from dowse.ports import Analyzer
+from dowse.files import folder_size, sync_folder
+from dowse.ports import Analyzer, Reading
 from dowse.store.embedded import checks
-from dowse.store.embedded.database import Connections
 from dowse.store.embedded.failures import (
     check_kind,
     database_errors,
     disk_errors,
     replica_damaged,
 )
+from dowse.store.embedded.keyword.replica import KeywordReplica
 from dowse.store.embedded.lock import writer_lock
-from dowse.store.embedded.reading import SqliteReading
+from dowse.store.embedded.replica import OpenVectors, Replica
 from dowse.store.embedded.replicas import Indexes, Replicas
-from dowse.store.embedded.truth import Truth
-from dowse.store.embedded.writing import SqliteWriting
+from dowse.store.embedded.sqlite.catalogue import SqliteCatalogue
+from dowse.store.embedded.sqlite.conditions import matching
+from dowse.store.embedded.sqlite.database import Connections
+from dowse.store.embedded.sqlite.links import SqliteLinks
+from dowse.store.embedded.sqlite.statements import Statements
+from dowse.store.embedded.sqlite.text_vectors import SqliteTextVectors
+from dowse.store.embedded.sqlite.truth import Truth
+from dowse.store.embedded.sqlite.vocabulary import SqliteVocabulary
+from dowse.store.embedded.sqlite.writing import SqliteWriting
+from dowse.store.embedded.vectors.replica import VectorReplica
 from dowse.types import Announce, Finding, silent
 
 _PATIENCE = 5.0  # seconds that a reader waits for a writer to finish publishing a batch
-_FILES = ("index.db*", "keyword*", "vectors*")  # all but the lock
+DATABASE = "index.db"
+"""The file of the truth in the folder of an index."""
+
+_FILES = (f"{DATABASE}*", "keyword*", "vectors*")  # all but the lock
 
 
 class EmbeddedStore:
     """An index in one folder of this machine."""
 
-    def __init__(self, folder: Path, analyzer: Analyzer, announce: Announce = silent) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        analyzer: Analyzer,
+        announce: Announce = silent,
+        vectors: Callable[[Path], Replica[OpenVectors]] = VectorReplica,
+    ) -> None:
         self._folder = folder
-        self._database = folder / "index.db"
+        self._vectors = vectors
+        self._database = folder / DATABASE
         self._analyzer = analyzer
         self._connections = Connections(self._database)
-        self._replicas = Replicas(folder, analyzer, announce)
+        self._replicas = self._new_replicas(announce)
         self._opening = threading.Lock()
         self._opened: tuple[tuple[str, object], Indexes] | None = None  # with what it is of
 
+    @property
+    def place(self) -> str:
+        """Where the index is kept, for people."""
+        return str(self._folder)
+
+    def bytes(self) -> int:
+        """How many bytes it takes there."""
+        return folder_size(self._folder)
+
     @contextmanager
-    def read(self) -> Iterator[SqliteReading]:
+    def read(self) -> Iterator[Reading]:
         """Opens the newest generation; raises `Damaged` when a file of it is not as written."""
         with database_errors(self._database), self._connections.borrow() as connection:
             indexes = self._settle(connection)
-            yield SqliteReading(connection, self._database, lambda: indexes)
+            sql = Statements(connection, self._database)
+            yield Reading(
+                SqliteCatalogue(sql),
+                SqliteLinks(sql),
+                SqliteVocabulary(sql),
+                SqliteTextVectors(sql),
+                indexes.keyword,
+                indexes.vectors,
+                partial(matching, sql, indexes.keyword.phrase, indexes.owners),
+            )
 
     @contextmanager
     def write(self, wait: float = 0.0) -> Iterator[SqliteWriting]:
@@ -74,8 +111,7 @@ class EmbeddedStore:
             except Damaged as error:
                 return [Finding(error.message, checks.REBUILD)]
             return []
-        replicas = Replicas(self._folder, self._analyzer, silent)
-        return checks.check(self._folder, self._database, replicas)
+        return checks.check(self._folder, self._database, self._new_replicas(silent))
 
     def repair(self, wait: float = 0.0) -> None:
         """Rebuilds the replicas from SQLite."""
@@ -85,7 +121,7 @@ class EmbeddedStore:
             self._connections.borrow(writable=True) as connection,
         ):
             self._opened = None
-            self._replicas.rebuild(connection)
+            self._replicas.rebuild(Truth(connection))
 
     def discard(self, wait: float = 0.0) -> None:
         """Removes the index, known vectors included: the way out when the truth is damaged."""
@@ -101,9 +137,14 @@ class EmbeddedStore:
                 _remove(path)
 
     def close(self) -> None:
-        """Lets go of everything that is open."""
+        """Closes everything that is open."""
         self._opened = None
         self._connections.close()
+
+    def _new_replicas(self, announce: Announce) -> Replicas:
+        """Both replicas, with no file trusted yet."""
+        keyword = KeywordReplica(self._folder, self._analyzer)
+        return Replicas(self._folder, keyword, self._vectors(self._folder), announce)
 
     def _settle(self, connection: sqlite3.Connection) -> Indexes:
         """Begins a transaction on a generation that SQLite and both replicas agree on."""
@@ -133,7 +174,7 @@ class EmbeddedStore:
     def _recover(self, connection: sqlite3.Connection) -> Indexes:
         """Does what a writer that died has left undone; raises `Locked` when it is alive."""
         with writer_lock(self._folder, wait=0):
-            self._replicas.catch_up(connection, mend=False)
+            self._replicas.catch_up(Truth(connection), repair=False)
             connection.execute("BEGIN")
             indexes = self._open(connection)
             if indexes is None:
@@ -148,7 +189,7 @@ class EmbeddedStore:
                 self._opened = None
                 self._replicas.distrust()
             if self._opened is None or self._opened[0] != wanted:
-                indexes = self._replicas.open(connection)
+                indexes = self._replicas.open(truth)
                 if indexes is None:
                     return None
                 self._opened = (wanted, indexes)

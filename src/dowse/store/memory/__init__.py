@@ -1,6 +1,6 @@
 """A store in memory: the port in its plainest form, for tests and for trying things out.
 
-Nothing is clever here: every generation is a copy, links are all resolved anew, scores are
+Nothing is clever here: every generation is a copy, links are all resolved again, scores are
 computed term by term. That makes it the independent witness for the embedded store.
 """
 

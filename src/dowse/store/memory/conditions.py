@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from dowse.store.fold import fold
+from dowse.text.fold import fold
 from dowse.types import CodeBlock, Condition, IndexedDocument
 
 Body = Sequence[tuple[str, int]]

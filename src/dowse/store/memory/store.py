@@ -1,4 +1,4 @@
-"""Changing an index in memory: every change makes a new generation beside the old one."""
+"""An index in memory: every change makes a new generation next to the old one."""
 
 from __future__ import annotations
 
@@ -7,21 +7,32 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from dowse.errors import Locked
-from dowse.ports import Analyzer
-from dowse.store.memory.reading import MemoryReading
-from dowse.store.memory.searching import State
+from dowse.ports import Analyzer, Catalogue, Links, Reading, TextVectors, Vocabulary
+from dowse.store.memory.generation import Generation, State
+from dowse.store.memory.records import (
+    MemoryCatalogue,
+    MemoryLinks,
+    MemoryTextVectors,
+    MemoryVocabulary,
+)
+from dowse.store.memory.searching import MemoryKeywords, MemoryVectors, matching
 from dowse.store.vectors import decode_vector, encode_vector, model_of
 from dowse.types import Batch, Debt, Finding, IndexedDocument, Stamp, Vector
 
 
-class MemoryWriting(MemoryReading):
+class MemoryWriting:
     """The writing side: changes a copy, which is published as a whole."""
 
     def __init__(self, store: MemoryStore, analyzer: Analyzer) -> None:
-        super().__init__(store.state, analyzer)
         self._store = store
+        self._newest = Generation(store.state, analyzer)
+        self.catalogue: Catalogue = MemoryCatalogue(self._newest)
+        self.links: Links = MemoryLinks(self._newest)
+        self.vocabulary: Vocabulary = MemoryVocabulary(self._newest)
+        self.text_vectors: TextVectors = MemoryTextVectors(self._newest)
 
     def start(self, stamp: Stamp) -> None:
         """Empties the index and stamps it; known vectors are kept."""
@@ -34,7 +45,7 @@ class MemoryWriting(MemoryReading):
 
     def note_roots(self, roots: Sequence[str]) -> None:
         """Notes which folders the index is made of."""
-        self._state = self._store.state = replace(self._state, roots=tuple(roots))
+        self._newest.state = self._store.state = replace(self._newest.state, roots=tuple(roots))
 
     def apply(self, batch: Batch) -> None:
         """Takes a batch in one transaction: after a crash all of it is there, or nothing."""
@@ -68,7 +79,7 @@ class MemoryWriting(MemoryReading):
 
     def owed(self) -> frozenset[Debt]:
         """What has not been done since documents last changed."""
-        return self._state.owed
+        return self._newest.state.owed
 
     def tidy(self, vocabulary: int, *, thorough: bool = False) -> None:  # noqa: ARG002  (of the port)
         """Gives back what nothing needs any more: here, nothing."""
@@ -78,15 +89,15 @@ class MemoryWriting(MemoryReading):
     @contextmanager
     def _change(self) -> Iterator[State]:
         state = replace(
-            self._state,
-            documents=dict(self._state.documents),
-            keys=dict(self._state.keys),
-            vectors=dict(self._state.vectors),
-            communities=dict(self._state.communities),
-            generation=self._state.generation + 1,
+            self._newest.state,
+            documents=dict(self._newest.state.documents),
+            keys=dict(self._newest.state.keys),
+            vectors=dict(self._newest.state.vectors),
+            communities=dict(self._newest.state.communities),
+            generation=self._newest.state.generation + 1,
         )
         yield state
-        self._state = self._store.state = state
+        self._newest.state = self._store.state = state
 
     def _keep(self, state: State, vectors: Mapping[bytes, Vector]) -> None:
         model, dimensions = model_of(state.stamp)
@@ -103,10 +114,30 @@ class MemoryStore:
         self._analyzer = analyzer
         self._lock = threading.Lock()
 
+    @property
+    def place(self) -> str:
+        """Where the index is kept, for people."""
+        return "memory"
+
+    def bytes(self) -> int:
+        """How many bytes of text and vectors it holds."""
+        texts = (one.chunked.document.text for one in self.state.documents.values())
+        vectors = sum(vector.nbytes for vector in self.state.vectors.values())
+        return vectors + sum(len(text.encode("utf-8", "replace")) for text in texts)
+
     @contextmanager
-    def read(self) -> Iterator[MemoryReading]:
+    def read(self) -> Iterator[Reading]:
         """Opens the newest generation."""
-        yield MemoryReading(self.state, self._analyzer)
+        of = Generation(self.state, self._analyzer)
+        yield Reading(
+            MemoryCatalogue(of),
+            MemoryLinks(of),
+            MemoryVocabulary(of),
+            MemoryTextVectors(of),
+            MemoryKeywords(of),
+            MemoryVectors(of),
+            partial(matching, of),
+        )
 
     @contextmanager
     def write(self, wait: float = 0.0) -> Iterator[MemoryWriting]:
@@ -131,7 +162,7 @@ class MemoryStore:
             self.state = State()
 
     def close(self) -> None:
-        """Lets go of nothing."""
+        """Closes nothing: nothing is open."""
 
 
 def _remove(state: State, name: str) -> None:

@@ -42,7 +42,7 @@ The hostile note attacks <img src="http://outside.invalid/a.png" onerror="{_RUNS
 
 
 def _reindexed(service: Service) -> None:
-    job = service.index()
+    job = service.index(service.project())
     assert job.ended.wait(20)
     assert job.error is None
 

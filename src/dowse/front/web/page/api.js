@@ -86,7 +86,7 @@ const encoded = (text) => String.fromCharCode(...new TextEncoder().encode(text))
 
 /** What a search sends, from the state of the page. */
 function asked(state) {
-  const parameters = { project: state.project, q: state.query, n: state.count, mode: state.mode };
+  const parameters = { project: state.project, query: state.query, n: state.count, mode: state.mode };
   for (const { kind, value } of state.filters) parameters[kind] = [...(parameters[kind] ?? []), value];
   parameters.set = Object.entries(state.changes).map(([name, value]) => `${name}=${value}`);
   return parameters;

@@ -1,13 +1,14 @@
 // Filters as chips: those that hold, a form to add one, and those that the results suggest.
 
 import { byId, el, show } from "./dom.js";
-import { addFilter, change, FILTERS, removeFilter, state } from "./state.js";
+import { addFilter, change, removeFilter, state } from "./state.js";
 
 const SUGGESTED = 8;
 
+let known = []; // the filters of the server: name, whether it can be repeated, an example
+
 /** Prepares the chips. */
 export function start() {
-  show(byId("filter-kind"), Object.keys(FILTERS).map((kind) => el("option", { value: kind }, kind)));
   byId("mode").addEventListener("change", () => change({ mode: byId("mode").value }));
   byId("filter-kind").addEventListener("change", example);
   byId("filter-add").addEventListener("click", () => toggle(byId("filter-form").hidden));
@@ -18,8 +19,16 @@ export function start() {
       apply();
     }
   });
+}
+
+/** Offers the filters that the server has. */
+export function setFilters(filters) {
+  known = filters;
+  show(byId("filter-kind"), known.map(({ name, meaning }) => el("option", { value: name, title: meaning }, name)));
   example();
 }
+
+const chosenKind = () => known.find(({ name }) => name === byId("filter-kind").value);
 
 /** Offers the modes of search that the server has; the first is the default. */
 export function setModes(modes) {
@@ -43,14 +52,15 @@ export function toggle(open) {
 }
 
 function example() {
-  byId("filter-value").placeholder = FILTERS[byId("filter-kind").value];
+  byId("filter-value").placeholder = chosenKind()?.example ?? "";
 }
 
 function apply() {
   const value = byId("filter-value").value;
-  if (!value.trim()) return;
+  const kind = chosenKind();
+  if (!value.trim() || !kind) return;
   byId("filter-value").value = "";
-  addFilter(byId("filter-kind").value, value);
+  addFilter(kind.name, value, { once: !kind.repeated });
   toggle(false);
 }
 

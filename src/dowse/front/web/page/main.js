@@ -156,7 +156,10 @@ async function changeProject() {
   if (state.view === "graph") graph.open();
   await stages
     .load()
-    .then((told) => filters.setModes(told.modes))
+    .then((told) => {
+      filters.setModes(told.modes);
+      filters.setFilters(told.filters);
+    })
     .catch(failed);
 }
 

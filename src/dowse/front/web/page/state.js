@@ -1,19 +1,5 @@
 // What the page shows, kept in its address so that it can be shared and gone back to.
 
-const REPEATABLE = new Set(["tag", "category", "author", "path", "source", "language"]);
-
-/** The filters there are: what they are called, and an example of each. */
-export const FILTERS = {
-  tag: "database",
-  path: "guides/",
-  category: "guide",
-  author: "Ada",
-  source: "md",
-  language: "python",
-  after: "2024-06",
-  before: "2025",
-};
-
 function fresh() {
   return { project: "", query: "", filters: [], mode: "", count: 10, changes: {}, open: "", line: 0, tab: "document", view: "search" };
 }
@@ -42,11 +28,11 @@ function tell(names) {
   for (const listener of listeners) listener(names);
 }
 
-/** Adds a filter; of dates there is one each. */
-export function addFilter(kind, value) {
+/** Adds a filter; with `once`, in the place of another of its kind. */
+export function addFilter(kind, value, { once = false } = {}) {
   const text = value.trim();
-  if (!text || !(kind in FILTERS)) return;
-  const others = state.filters.filter((one) => (one.kind !== kind || REPEATABLE.has(kind)) && !(one.kind === kind && one.value === text));
+  if (!text) return;
+  const others = state.filters.filter((one) => one.kind !== kind || (!once && one.value !== text));
   change({ filters: [...others, { kind, value: text }] });
 }
 
@@ -85,7 +71,7 @@ export function readAddress() {
   if (place) [read.open, read.line] = [place[1], Number(place[2] ?? 0)];
   for (const text of parts.getAll("filter")) {
     const [kind, ...rest] = text.split(":");
-    if (kind in FILTERS && rest.length) read.filters.push({ kind, value: rest.join(":") });
+    if (kind && rest.length) read.filters.push({ kind, value: rest.join(":") });
   }
   for (const text of parts.getAll("set")) {
     const [name, ...rest] = text.split("=");

@@ -1,0 +1,1 @@
+"""Care of what is installed and indexed: finding problems and fixing them."""

@@ -1,0 +1,250 @@
+"""What `dowse doctor` looks at: the machine, dowse's own folders, and every project."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+import shlex
+import shutil
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dowse import __version__
+from dowse.embed import EmbedOptions, models_status
+from dowse.engine import Engine
+from dowse.errors import DowseError
+from dowse.locations import Locations, short_path
+from dowse.masking import hide_secrets
+from dowse.privacy import open_to_others, secure
+from dowse.projects import Project
+from dowse.text.amounts import counted, size
+from dowse.transfer.staging import abandoned, clear_abandoned
+from dowse.types import Announce, Finding, silent
+from dowse.workspace import Workspace
+
+_OLDEST_SQLITE = (3, 35, 0)  # RETURNING
+_LITTLE_SPACE = 500_000_000  # bytes
+_REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(\[[^]]*])?(>=(?P<least>[\d.]+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    about: str
+    found: str
+    findings: tuple[Finding, ...] = ()
+
+
+def check_machine() -> Iterator[Check]:
+    """Python, SQLite and packages."""
+    yield Check("dowse", __version__)
+    yield Check(
+        "Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    )
+    yield _check_sqlite()
+    yield _check_packages()
+
+
+def check_folders(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
+    """Where dowse keeps its files, and the user's settings in them."""
+    where = workspace.locations
+    for about, folder in (("Config", where.config), ("Data", where.data), ("Cache", where.cache)):
+        yield _check_folder(about, folder)
+    yield _check_privacy(where, repair=repair)
+    try:
+        origins = workspace.settings(None).origins
+        yield Check("Settings", f"{counted(len(origins), 'value')} set for all projects")
+    except DowseError as error:
+        yield Check("Settings", "cannot be used", (Finding(error.message, error.hint),))
+
+
+def check_leftovers(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
+    """What imports and removals that were killed have left; removes it when asked."""
+    where = workspace.locations
+    if not (left := abandoned(where)):
+        return
+    found = f"{counted(len(left), 'folder')} of commands that were killed"
+    if repair and clear_abandoned(where) == len(left):
+        yield Check("Leftovers", f"{found}, removed")
+    else:
+        what = f"{found}, such as {short_path(left[0])}."
+        yield Check("Leftovers", found, (Finding(what, "dowse doctor --repair"),))
+
+
+def _check_privacy(where: Locations, *, repair: bool) -> Check:
+    found = open_to_others(where)
+    if found and repair:
+        secure(where)
+        if not (found := open_to_others(where)):
+            return Check("Privacy", "others on this machine could read dowse's files, repaired")
+    if not found:
+        return Check("Privacy", "nobody else on this machine can read dowse's files")
+    count = f" and {counted(len(found) - 1, 'more path')}" if len(found) > 1 else ""
+    # What is left after a repair belongs to another user: only the owner can close it.
+    advice = f"chown -R $USER {shlex.quote(str(found[0]))}" if repair else "dowse doctor --repair"
+    finding = Finding(f"Others on this machine can read {short_path(found[0])}{count}.", advice)
+    return Check("Privacy", "dowse's files are open to others", (finding,))
+
+
+def check_models(workspace: Workspace, projects: Iterable[Project]) -> Iterator[Check]:
+    """The weights of every model that the user's settings or those of a project name."""
+    seen: set[EmbedOptions] = set()
+    for project in (None, *projects):
+        try:
+            options = workspace.settings(project).settings.embed
+        except OSError:  # said with the project
+            continue
+        except DowseError as error:
+            if project is None:  # that of a project is told with the project
+                yield Check("Model", f"unknown: {error.message}")
+            continue
+        if options not in seen:
+            seen.add(options)
+            yield _check_model(options, workspace.locations.cache)
+
+
+def _check_model(options: EmbedOptions, cache: Path) -> Check:
+    if options.provider == "none":
+        return Check("Model", "none: embed.provider is none, so dowse searches by words alone")
+    if options.provider == "endpoint":
+        return Check("Model", f"{options.endpoint_model} at {hide_secrets(options.endpoint_url)}")
+    return _check_weights(options.model, cache)
+
+
+def _check_weights(model: str, cache: Path) -> Check:
+    if Path(model).expanduser().is_dir():
+        return Check("Model", f"used from {model}")
+    short, pull = model.rpartition("/")[2].lower(), f"dowse models pull {model}"
+    found = [one for one in models_status(cache) if one.name.rpartition("/")[2].lower() == short]
+    if not found or not found[0].here:
+        return Check("Model", model, (Finding("Its weights are not here yet.", pull),))
+    if found[0].damaged:
+        damage = Finding(f"Not as they were fetched: {', '.join(found[0].damaged)}.", pull)
+        return Check("Model", model, (damage,))
+    return Check("Model", f"{model} ({size(found[0].bytes)})")
+
+
+def check_project(
+    workspace: Workspace, project: Project, announce: Announce = silent, *, repair: bool
+) -> Check:
+    """The folders, the settings and the index of a project; repairs what it can when asked."""
+    about = f"Project {project.name}"
+    try:
+        with workspace.open(project, announce=announce) as engine:
+            found, findings = _examine(engine)
+            if repair and any(finding.repair.startswith("dowse doctor") for finding in findings):
+                engine.repair()
+                found, findings = _examine(engine)
+                found += ", repaired"
+    except DowseError as error:
+        return Check(about, "cannot be used", (Finding(error.message, error.hint),))
+    except OSError as error:  # of a folder that cannot be entered
+        return Check(about, "cannot be used", (Finding(f"{error}.", "Check its permissions."),))
+    return Check(about, found, tuple(findings))
+
+
+def _examine(engine: Engine) -> tuple[str, list[Finding]]:
+    name = engine.project.name
+    findings = [
+        Finding(f"{root} does not exist.", "Restore it, or: dowse project remove " + name)
+        for root in engine.project.roots
+        if not root.exists() and not engine.project.is_elsewhere(root)
+    ]
+    if damage := [Finding(one.what, f"{one.repair} -p {name}") for one in engine.check()]:
+        return "damaged", findings + damage
+    if engine.built_with() is None:
+        return "not indexed yet", [*findings, Finding("It has no index.", f"dowse index -p {name}")]
+    findings += [Finding(one, f"dowse index --rebuild -p {name}") for one in engine.mismatches()]
+    return engine.writer() or "its index is whole", findings
+
+
+def missing_abilities(engine: Engine) -> Iterator[str]:
+    """What cannot be done with a project here, and why, in sentences."""
+    embed, rerank = engine.settings.embed, engine.settings.rerank
+    if embed.provider == "none":
+        yield (
+            "Search by meaning: embed.provider is none. The user changes that with: dowse config"
+            f" set embed.provider local; dowse index --rebuild -p {engine.project.name}"
+        )
+    else:
+        try:
+            # A hypothesis is taken word for word, so that all it can be told is about the model.
+            found = engine.search("documents", changes={"search.mode": "hyde", "search.top_n": 1})
+            yield from (f"Search by meaning: {notice}" for notice in found.notices)
+        except DowseError as error:
+            yield f"Search: {error}"
+    if embed.provider != "local" and not rerank.model:
+        yield "rerank: it needs a local model, or rerank.model."
+    if not _installed("markitdown"):
+        yield "PDF and Office files: the user installs them with: pip install 'dowse[formats]'"
+
+
+def _check_sqlite() -> Check:
+    version = sqlite3.sqlite_version
+    if sqlite3.sqlite_version_info >= _OLDEST_SQLITE:
+        return Check("SQLite", version)
+    needed = ".".join(str(part) for part in _OLDEST_SQLITE)
+    return Check(
+        "SQLite", version, (Finding(f"It is older than {needed}.", "Use a newer Python."),)
+    )
+
+
+def _check_packages() -> Check:
+    """Every package that dowse needs, against the version it needs at least."""
+    needed = [one for one in importlib.metadata.requires("dowse") or [] if "extra ==" not in one]
+    matches = [match for one in needed if (match := _REQUIREMENT.match(one))]
+    findings = tuple(
+        Finding(problem, f"pip install --upgrade {match['name']}")
+        for match in matches
+        if (problem := _problem(match["name"], match["least"] or "0"))
+    )
+    optional = "can" if _installed("markitdown") else "cannot"
+    return Check(
+        "Packages", f"{len(matches)} needed; PDF and Office files {optional} be read", findings
+    )
+
+
+def _problem(name: str, least: str) -> str:
+    version = _installed(name)
+    if not version:
+        return f"{name} is not installed."
+    old = _numbers(version) < _numbers(least)
+    return f"{name} {version} is older than {least}." if old else ""
+
+
+def _installed(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+def _check_folder(about: str, folder: Path) -> Check:
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    free = shutil.disk_usage(there).free
+    found = (
+        f"{short_path(folder)} ({'made' if there == folder else 'not made yet'}, {size(free)} free)"
+    )
+    findings = []
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        findings.append(Finding(f"{there} cannot be written to.", _how_to_write(about, there)))
+    if free < _LITTLE_SPACE:
+        findings.append(
+            Finding(f"Only {size(free)} are free.", f"Make room, or set DOWSE_{about.upper()}_DIR.")
+        )
+    return Check(about, found, tuple(findings))
+
+
+def _how_to_write(about: str, folder: Path) -> str:
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:  # no permission would help
+        return f"Searching works. To index, set DOWSE_{about.upper()}_DIR."
+    return f"chmod u+rwx {folder}"

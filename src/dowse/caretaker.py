@@ -1,0 +1,86 @@
+"""The state of one open project: how fresh and how whole its index is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dowse.errors import DowseError
+from dowse.flow.scan import scan
+from dowse.open_index import OpenIndex
+from dowse.types import Counts, Finding, Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How far the folder has moved on from the index."""
+
+    new: int
+    changed: int
+    deleted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What there is to know about a project."""
+
+    project: str
+    roots: tuple[str, ...]
+    folder: str  # where the index is
+    bytes: int  # that the index takes on disk
+    counts: Counts
+    stamp: Stamp | None
+    freshness: Freshness
+    notices: tuple[str, ...]
+
+
+class Caretaker:
+    """What can be known about the index, and its repair."""
+
+    def __init__(self, index: OpenIndex) -> None:
+        self._index = index
+
+    def repair(self, wait: float = 10.0) -> None:
+        """Rebuilds what is damaged."""
+        self._index.parts.store.repair(wait)
+
+    def status(self) -> Status:
+        """What there is to know about the project."""
+        with self._index.read() as reading:
+            stamp = reading.catalogue.stamp()
+            changes = scan(
+                self._index.roots, (), self._index.settings.read, reading.catalogue.files()
+            )
+            new = sum(source.id not in changes.known for source in changes.pending)
+            return Status(
+                project=self._index.project.name,
+                roots=tuple(str(root) for root in self._index.project.roots),
+                folder=self._index.parts.store.place,
+                bytes=self._index.parts.store.bytes(),
+                counts=reading.catalogue.counts(),
+                stamp=stamp,
+                freshness=Freshness(new, len(changes.pending) - new, len(changes.gone)),
+                notices=tuple(self._index.wanted().mismatches(stamp) if stamp else ()),
+            )
+
+    def check(self) -> list[Finding]:
+        """What is not as it should be with the index, with the command that fixes it."""
+        return self._index.parts.store.check()
+
+    def built_with(self) -> Stamp | None:
+        """What the index was built with; None while there is none."""
+        with self._index.read() as reading:
+            return reading.catalogue.stamp()
+
+    def writer(self) -> str:
+        """Who is writing to the index now, in a sentence; empty when nobody is."""
+        try:
+            with self._index.parts.store.write(wait=0):
+                return ""
+        except DowseError as error:  # or nothing can be written, which is no damage
+            return error.message
+
+    def mismatches(self) -> list[str]:
+        """Settings that the index was not built with; an empty list while it can be used."""
+        with self._index.read() as reading:
+            stamp = reading.catalogue.stamp()
+            return self._index.wanted().mismatches(stamp) if stamp else []

@@ -1,0 +1,1 @@
+"""Models that run on this machine: graphs built from weights, run by onnxruntime."""

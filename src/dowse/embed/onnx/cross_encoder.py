@@ -1,0 +1,73 @@
+"""A model that reads a query and a text together and says how well they fit."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dowse.embed.models.folder import WEIGHTS
+from dowse.embed.models.local_model import LocalModel
+from dowse.embed.onnx.architecture import read_architecture
+from dowse.embed.onnx.encoder import BUILDER_VERSION, build_cross_encoder
+from dowse.embed.onnx.graph import Precision
+from dowse.embed.onnx.session import Session
+from dowse.embed.onnx.tensors import read_tensors
+from dowse.embed.onnx.tokenize import TextTokenizer
+from dowse.embed.parallel import run_parallel
+
+
+class CrossEncoder:
+    """Scores pairs of texts; the model is loaded on first use."""
+
+    def __init__(self, model: LocalModel, precision: Precision = "fp32", threads: int = 1) -> None:
+        self._source = model
+        self._precision: Precision = precision
+        self._threads = threads
+        self._loading = threading.Lock()
+        self._loaded: tuple[TextTokenizer, Session] | None = None
+
+    def scores(self, query: str, passages: Sequence[str]) -> list[float]:
+        """How well each passage answers the query, from 0 to 1, in their order."""
+        scores = [0.0] * len(passages)
+        if passages:
+            self._parts()  # fails here rather than in a thread
+        jobs = ((query, text, place) for place, text in enumerate(passages))
+        for place, score in run_parallel(self._score, jobs, self._threads):
+            scores[place] = score
+        return scores
+
+    def _score(self, job: tuple[str, str, int]) -> tuple[int, float]:
+        query, text, place = job
+        tokenizer, session = self._parts()
+        pair = tokenizer.pair(query, text)
+        logits = session.run("logits", {"ids": pair.ids, "types": pair.type_ids})
+        return place, _probability(logits.astype(np.float64))
+
+    def _parts(self) -> tuple[TextTokenizer, Session]:
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = self._load()
+            return self._loaded
+
+    def _load(self) -> tuple[TextTokenizer, Session]:
+        identity = self._source.identity()
+
+        def build(folder: Path) -> bytes:
+            tensors = read_tensors(folder / WEIGHTS)
+            return build_cross_encoder(read_architecture(folder), tensors, self._precision)
+
+        version = f"v{BUILDER_VERSION}-{identity.weights[:12]}"
+        graph = self._source.graph(f"cross-{self._precision}", version, build)
+        tokenizer = TextTokenizer(self._source.tokenizer(), identity.recipe.max_tokens)
+        return tokenizer, Session(graph)
+
+
+def _probability(logits: NDArray[np.float64]) -> float:
+    # One label: its logistic. Several: the chance of the last, which means "relevant".
+    logits = logits if len(logits) > 1 else np.array([0.0, logits[0]])
+    weights = np.exp(logits - logits.max())
+    return float(weights[-1] / weights.sum())

@@ -1,0 +1,78 @@
+"""`dowse import`: a project out of one file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import click
+
+from dowse.files import real_path
+from dowse.front.cli.call import Call, Command, pass_call
+from dowse.front.cli.draw.text import folded, line
+from dowse.records.project import ProjectShape
+from dowse.text.amounts import counted
+from dowse.transfer import Imported, import_project
+from dowse.types import Counts
+
+_EXAMPLES = """\
+\b
+Examples:
+  dowse import notes.dowse
+  dowse import notes.dowse -p theirs
+  dowse import notes.dowse --root ~/notes     the documents are here, too
+  dowse import notes.dowse --replace          instead of the one that is there
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportShape:
+    """What `dowse import` made."""
+
+    project: Annotated[ProjectShape, "The new project."]
+    counts: Annotated[Counts, "How much its index holds."]
+    notices: Annotated[tuple[str, ...], "What could not be imported, and how to change that."]
+
+    @classmethod
+    def of(cls, imported: Imported) -> ImportShape:
+        """The shape of an import."""
+        return cls(ProjectShape.of(imported.project), imported.counts, imported.notices)
+
+
+@click.command("import", cls=Command, shape=ImportShape, epilog=_EXAMPLES)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    metavar="PATH",
+    type=click.Path(path_type=Path, exists=True),
+    help="Where its documents lie here, if they do; several in the order of the project's folders.",
+)
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="Take the place of the project of that name, if there is one; its settings stay.",
+)
+@pass_call
+def command(call: Call, file: Path, roots: tuple[Path, ...], replace: bool) -> None:
+    """Make a project of a file that `dowse export` wrote.
+
+    It can be searched by words at once, and by meaning where its model is there. -p gives it
+    another name. A file that is damaged, or something else, changes nothing.
+    """
+    with call.progress() as announce:
+        imported = import_project(
+            call.workspace,
+            real_path(file),
+            name=call.project,
+            roots=[real_path(root) for root in roots],
+            replace=replace,
+            announce=announce,
+        )
+    name, counts = imported.project.name, imported.counts
+    held = f"{counted(counts.documents, 'document')}, {counted(counts.chunks, 'chunk')}"
+    told = f"{name}: {held}. Search it with: dowse search -p {name} WORDS"
+    call.answer(ImportShape.of(imported), lambda width: folded(line(told), width))
+    call.remark(*imported.notices)

@@ -1,0 +1,70 @@
+"""`dowse index`: create or update the index of a folder."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from dowse.files import real_path
+from dowse.front.cli.call import Call, Command, pass_call
+from dowse.front.cli.draw.report import draw_report
+from dowse.front.cli.failures import Interrupted
+from dowse.records.project import IndexShape
+
+INCOMPLETE = 3
+"""The exit code for: indexed, but some files were left out."""
+
+_EXAMPLES = """\
+\b
+Examples:
+  dowse index ~/notes              make a project of a folder, or update it
+  dowse index                      update the project of the current folder
+  dowse index -p work ~/a ~/b      one project over two folders
+  dowse index --rebuild            rebuild it, after settings have changed
+"""
+
+
+@click.command(cls=Command, shape=IndexShape, epilog=_EXAMPLES)
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
+@click.option("--rebuild", is_flag=True, help="Empty the index first; known vectors are kept.")
+@click.option(
+    "--wait",
+    type=click.FloatRange(min=0),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for another process that is writing.",
+)
+@pass_call
+def command(call: Call, paths: tuple[Path, ...], rebuild: bool, wait: float) -> int:
+    """Create or update the index of a folder.
+
+    PATH is a folder or a file. Without PATH, the project of the current folder is indexed. A folder
+    that belongs to no project becomes a new project. Unchanged files are skipped. Ctrl-C is safe at
+    any time. The exit code is 3 when files were left out. A file that is indexed in part is
+    reported and does not change the exit code.
+    """
+    began = time.perf_counter()
+    given = [real_path(path) for path in paths]
+    project, within = call.workspace.select_for_indexing(call.project, given, call.here)
+    chosen = call.workspace.settings(project)
+    call.say_withheld(project, chosen)
+    with call.progress() as announce:
+        try:
+            with call.workspace.open_with(project, chosen, announce, fetch=True) as engine:
+                report = engine.index(within, rebuild=rebuild, wait=wait, announce=announce)
+        except KeyboardInterrupt:
+            raise Interrupted(
+                "Stopped. Everything indexed so far is kept.",
+                "Run the same command again to continue.",
+            ) from None
+    took = time.perf_counter() - began
+    if not call.quiet or call.json:
+        call.answer(
+            IndexShape.of(project, report),
+            lambda width: draw_report(project.name, report, took, width, verbose=call.verbose),
+        )
+    call.remark(*report.notices)
+    return 0 if report.complete else INCOMPLETE

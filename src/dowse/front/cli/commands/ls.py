@@ -1,0 +1,72 @@
+"""`dowse ls`: the documents of the index."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator
+
+import click
+from rich.text import Text
+
+from dowse.errors import NotFound
+from dowse.front.cli.call import Call, Command, pass_call
+from dowse.front.cli.draw.text import line, number, table
+from dowse.records.project import DocumentShape, DocumentsShape
+from dowse.text.amounts import size
+from dowse.text.dates import iso
+from dowse.types import DocumentEntry
+
+_EXAMPLES = """\
+\b
+Examples:
+  dowse ls                    all documents, one path to a line
+  dowse ls guides/ --long     with id, date, size and number of chunks
+  dowse ls "*-zh.md"          * stands for anything, also for /
+"""
+
+
+@click.command(cls=Command, shape=DocumentsShape, epilog=_EXAMPLES)
+@click.argument("pattern", required=False, metavar="[PREFIX|GLOB]")
+@click.option(
+    "-l", "--long", "detailed", is_flag=True, help="Id, date, size and number of chunks too."
+)
+@pass_call
+def command(call: Call, pattern: str | None, detailed: bool) -> None:
+    """List the documents of the index.
+
+    With PREFIX only those whose path begins so, with a GLOB (which has one of * ? [) those whose
+    whole path matches.
+    """
+    with call.open() as engine:
+        entries = [entry for entry in engine.documents() if _matches(entry.id, pattern)]
+        if pattern and not entries:
+            raise NotFound(f"No document matches {pattern!r}.", "List all of them with: dowse ls")
+        if call.json:
+            shapes = tuple(DocumentShape.of(entry, engine) for entry in entries)
+            call.write_json(DocumentsShape(engine.project.name, shapes))
+            return
+    if not entries:
+        call.remark(f"The index is empty. Fill it with: dowse index -p {engine.project.name}")
+    call.out.show(_draw(entries, call.out.width) if detailed else (line(one.id) for one in entries))
+
+
+def _matches(document_id: str, pattern: str | None) -> bool:
+    if not pattern:
+        return True
+    if set(pattern) & set("*?["):
+        return fnmatch.fnmatchcase(document_id, pattern)
+    return document_id.startswith(pattern.removeprefix("./"))
+
+
+def _draw(entries: list[DocumentEntry], width: int | None) -> Iterator[Text]:
+    rows = [
+        (
+            (entry.short_id, "dim"),
+            iso(entry.modified)[:10],
+            size(entry.size),
+            number(entry.chunks),
+            entry.id,
+        )
+        for entry in entries
+    ]
+    yield from table(rows, width, right=(2, 3))

@@ -1,0 +1,170 @@
+"""`dowse mcp`: the tools for agents, and how to tell a client of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+
+from dowse.errors import Refused
+from dowse.files import real_path
+from dowse.front.cli.call import Call, Command, pass_call
+from dowse.front.cli.draw.unseen import escaped
+from dowse.front.cli.lazy import Group
+from dowse.front.cli.logs import start_logging, takes_logging
+from dowse.front.mcp.clients import CLIENTS, NAME, Client, find_client, start_command
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from dowse.service import Service
+
+_EXAMPLES = """\
+\b
+Examples:
+  dowse mcp                               what a client runs
+  dowse mcp -p notes                      only this project
+  dowse mcp --compat                      also as search, get and get_project_info
+  dowse mcp install --client cursor       print what to put into its configuration
+  dowse mcp install --client claude-desktop -p notes --write
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class InstallShape:
+    """What `dowse mcp install` did."""
+
+    client: Annotated[str, "Name of the client."]
+    path: Annotated[str, "Its configuration file, absolute."]
+    written: Annotated[bool, "Whether the file was changed."]
+    backup: Annotated[str | None, "A copy of the file as it was; null when there was none."]
+    configuration: Annotated[str, "What belongs into the file, as JSON."]
+
+
+@click.group(cls=Group, invoke_without_command=True, epilog=_EXAMPLES)
+@click.option(
+    "--compat", is_flag=True, help="Also offer the tool names search, get and get_project_info."
+)
+@takes_logging
+@click.pass_context
+def command(context: click.Context, compat: bool, log_format: str, log_level: str) -> None:
+    """Serve agents over the Model Context Protocol.
+
+    A client starts this and speaks with it over stdin and stdout. With -p the agent sees that
+    project alone; otherwise it sees all of them.
+    """
+    if context.invoked_subcommand is None:
+        start_logging(log_format, log_level)
+        _serve(context.find_root().ensure_object(Call), compat=compat)
+
+
+def _serve(call: Call, *, compat: bool) -> None:
+    from dowse.front.mcp.stdio import serve_stdio  # noqa: PLC0415  --help does not need it
+
+    if sys.stdin.isatty():
+        call.remark(
+            "This speaks with programs: a client of the Model Context Protocol starts it.",
+            "Add dowse to an agent with: dowse mcp install --client NAME. Ctrl-D ends it.",
+        )
+    pinned = call.project or os.environ.get("DOWSE_PROJECT")
+    names = _project_names(pinned)
+
+    def open_service() -> Service:
+        from dowse.service import Service  # noqa: PLC0415  the handshake does not wait for it
+
+        return Service(call.workspace, call.here)
+
+    serve_stdio(open_service, names, pinned=pinned, compat=compat)
+    sys.stderr.flush()
+    # After stdin is closed nobody wants to wait for threads; an index survives that.
+    os._exit(0)
+
+
+def _project_names(pinned: str | None) -> list[str]:
+    """The projects to be named, from their folders: opening them takes longer than all the rest."""
+    from dowse.locations import locations  # noqa: PLC0415  --help does not need it
+
+    where = locations()
+    names = sorted(file.parent.name for file in where.projects.glob("*/project.toml"))
+    if pinned is None:
+        return names
+    if pinned not in names:
+        from dowse.workspace import Workspace  # noqa: PLC0415  it knows best what to say
+
+        return [Workspace(where).projects.get(pinned).name]
+    return [pinned]
+
+
+@command.command("install", cls=Command, shape=InstallShape)
+@click.option(
+    "--client",
+    "name",
+    required=True,
+    type=click.Choice([one.name for one in CLIENTS]),
+    help="The program that is to use dowse.",
+)
+@click.option("--write", is_flag=True, help="Change its configuration, after making a copy.")
+@click.option(
+    "--file",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Its configuration, where it is not in the usual place.",
+)
+@pass_call
+def install_command(call: Call, name: str, write: bool, file: Path | None) -> None:
+    """Add dowse to the configuration of a client.
+
+    Prints what belongs into the client's configuration, or writes it there: what else is in the
+    file stays, a copy of it is made first, and a file that is not plain JSON is left alone.
+    """
+    from dowse.front.mcp import install  # noqa: PLC0415  serving does not need it
+
+    client = find_client(name)
+    if call.project:
+        call.select()  # a name that is none would only be noticed by the client
+    entry = client.entry(start_command(call.project))
+    whole = json.dumps({client.key: {NAME: entry}}, indent=2, ensure_ascii=False)
+    snippet = escaped(whole.encode()).decode()
+    path, backup, written = real_path(file) if file else client.path, None, False
+    if write:
+        change = install.plan(path, client.key, entry)
+        if change.needed:
+            _check_place(call, change.path)
+        path, written = change.path, change.needed
+        backup = install.write(change) if written else None
+    shape = InstallShape(name, str(path), written, str(backup) if backup else None, snippet)
+    if call.json or write:
+        call.answer(shape, lambda width: _drawn(shape, client, width))
+    else:
+        call.out.write(snippet + "\n")
+        call.remark(f"This belongs into {path}. Write it there with: --write")
+
+
+def _check_place(call: Call, path: Path) -> None:
+    """Raises `Refused` for a file where documents are read: dowse never writes there."""
+    from dowse.outputs import check_outside_roots  # noqa: PLC0415  serving does not need it
+
+    try:
+        check_outside_roots(call.workspace, path)
+    except Refused as error:
+        raise Refused(
+            error.message, "Put the entry into it by hand: the command without --write prints it."
+        ) from error
+
+
+def _drawn(shape: InstallShape, client: Client, width: int | None) -> Iterator[Text]:
+    from dowse.front.cli.draw.text import folded, line  # noqa: PLC0415  serving does not need it
+
+    if shape.written:
+        copy = f" The file as it was: {shape.backup}." if shape.backup else ""
+        said = f"Wrote {shape.path}.{copy} {client.then}"
+    else:
+        said = f"{shape.path} has it already."
+    return iter(folded(line(said), width))

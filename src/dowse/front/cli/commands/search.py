@@ -1,0 +1,86 @@
+"""`dowse search`: the passages that answer a query."""
+
+from __future__ import annotations
+
+import click
+
+from dowse.errors import UsageError
+from dowse.front.cli.asking import takes_query
+from dowse.front.cli.call import Call, Command, pass_call
+from dowse.front.cli.draw.nothing_found import say_nothing_found
+from dowse.front.cli.formats import CARRY_NOTICES, FORMATS, Form
+from dowse.present import within_budget
+from dowse.records.search import ResponseShape
+from dowse.request import SearchRequest
+
+_NOTHING_FOUND = 1
+
+_EXAMPLES = """\
+\b
+Examples:
+  dowse search "why do the masts carry no SIM card"
+  dowse search get_station_by_id --mode code
+  dowse search -n 10 --explain backup restore
+  dowse search --tag database --after 2025 restore
+  dowse search 'tag:database -draft "point in time" restor*'
+  dowse search --format md --max-tokens 2000 "restore a backup"
+  dowse search --format files masts | xargs wc -l
+  dowse search --json "restore a backup" | jq -r ".hits[].path"
+  dowse search -- --rebuild               a query that begins with a dash
+"""
+
+
+@click.command(cls=Command, shape=ResponseShape, epilog=_EXAMPLES)
+@takes_query("search")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Text for people, one JSON document, one line of JSON per result, Markdown for a model, or"
+    " only the paths of the files.",
+)
+@click.option("--full", is_flag=True, help="Show whole passages in text, not only snippets.")
+@click.option("--explain", is_flag=True, help="Show how each result got its rank.")
+@click.option("--fail-on-empty", is_flag=True, help="Exit with 1 when nothing is found.")
+@click.option(
+    "--no-server",
+    is_flag=True,
+    help="Do not ask a running `dowse serve`; DOWSE_NO_SERVER=1 does the same.",
+)
+@pass_call
+def command(
+    call: Call,
+    asked: SearchRequest,
+    *,
+    form: str | None,
+    full: bool,
+    explain: bool,
+    fail_on_empty: bool,
+    no_server: bool,  # noqa: ARG001  it is looked at before anything is loaded: see remote.py
+) -> int:
+    """Find the passages that answer a query.
+
+    The query is a question, some words or a name from code; quotes around it are not needed. Each
+    result shows its score (0 to 99), its place and an id that `dowse get` takes.
+
+    In the query, "words in quotes" must follow each other, -word must not be there, restor* stands
+    for all words that begin so, and tag:x, title:x, path:x, author:x and category:x must hold.
+    """
+    name = call.choose_format(form) or "text"
+    max_tokens = asked.max_tokens
+    if max_tokens and name == "files":
+        raise UsageError("--max-tokens cuts texts, and --format files prints none.", "Use one.")
+    printed = Form(name, full or max_tokens is not None, explain)
+    with call.progress() as announce, call.open(announce=announce) as engine:
+        found = engine.search(asked.query, filters=asked.filters, changes=asked.changes)
+    shown = within_budget(found, max_tokens, printed.tokens) if max_tokens else found
+    printed.show(call, shown, engine)
+    if not found.hits and name != "md":
+        say_nothing_found(call, found, in_full=name == "text")
+    if name not in CARRY_NOTICES:
+        call.remark(*shown.notices)
+    if call.verbose and not call.json:
+        from dowse.front.cli.draw.report import stage_times  # noqa: PLC0415  most calls do not ask
+
+        call.remark(stage_times(found.seconds))
+    return _NOTHING_FOUND if fail_on_empty and not found.hits else 0

@@ -1,0 +1,69 @@
+"""`dowse status`: what the index holds, and whether it is up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+from rich.text import Text
+
+from dowse.caretaker import Status
+from dowse.front.cli.call import Call, Command, pass_call
+from dowse.front.cli.draw.text import Part, number, pairs
+from dowse.locations import short_path
+from dowse.records.project import StatusShape
+from dowse.text.amounts import counted, size
+
+
+@click.command(
+    cls=Command,
+    shape=StatusShape,
+    epilog="\b\nExamples:\n  dowse status\n  dowse status -p work --json",
+)
+@pass_call
+def command(call: Call) -> None:
+    """Show what the index holds, and whether it is up to date.
+
+    Looks at the names and times of all files, and reads none of them.
+    """
+    with call.open() as engine:
+        status = engine.status()
+    call.answer(StatusShape.of(status), lambda width: draw_status(status, width))
+    if status.notices:
+        call.remark(
+            *status.notices, f"Rebuild the index with: dowse index --rebuild -p {status.project}"
+        )
+
+
+def draw_status(status: Status, width: int | None) -> Iterator[Text]:
+    """A status, drawn."""
+    counts = status.counts
+    rows: list[tuple[str, Part]] = [("Project", (status.project, "bold"))]
+    rows += [
+        ("Folder" if place == 0 else "", short_path(root))
+        for place, root in enumerate(status.roots)
+    ]
+    rows += [
+        ("Index", f"{short_path(status.folder)} ({size(status.bytes)})"),
+        ("Documents", number(counts.documents)),
+        ("Chunks", f"{number(counts.chunks)} in {counted(counts.sections, 'section')}"),
+        ("Vectors", f"{number(counts.embedded)} of {number(counts.chunks)} chunks"),
+        ("Model", str((status.stamp or {}).get("model", "none yet"))),
+        ("Links", f"{number(counts.links)}, of which {number(counts.dangling)} lead nowhere yet"),
+        ("Code", counted(counts.code_blocks, "block")),
+        ("Words", f"{number(counts.terms)} different ones"),
+        ("Groups", f"{number(counts.communities)} of documents that link to each other"),
+        ("State", _state(status)),
+    ]
+    yield from pairs(rows, width)
+
+
+def _state(status: Status) -> Part:
+    changes = status.freshness
+    if status.stamp is None:
+        return f"not indexed yet: dowse index -p {status.project}", "yellow"
+    if not (changes.new or changes.changed or changes.deleted):
+        return "up to date", "green"
+    counts = ((changes.new, "new"), (changes.changed, "changed"), (changes.deleted, "deleted"))
+    told = ", ".join(f"{number(count)} {word}" for count, word in counts if count)
+    return f"{told} since: dowse index -p {status.project}", "yellow"

@@ -1,0 +1,100 @@
+"""Search results, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.text import Text
+
+from dowse.front.cli.draw.text import fitted, folded, line, marked
+from dowse.front.cli.draw.trace import draw_account, draw_trace
+from dowse.types import Hit, Response, header_line
+
+_INDENT = 4
+_ID_DIGITS = 8
+_BAR = 5  # cells
+_SNIPPET_LINES = 2  # so that five results fit on a small terminal
+
+
+def draw_response(
+    response: Response, width: int | None, *, full: bool = False, explain: bool = False
+) -> Iterator[Text]:
+    """What was found, and with `explain` how."""
+    yield from draw_hits(response.hits, width, full=full, explain=explain)
+    if explain:
+        yield from draw_account(response, width)
+
+
+def draw_hits(
+    hits: Sequence[Hit], width: int | None, *, full: bool = False, explain: bool = False
+) -> Iterator[Text]:
+    """Some results, best first, with a blank line between."""
+    for rank, hit in enumerate(hits, start=1):
+        if rank > 1:
+            yield Text()
+        yield from _draw_hit(rank, hit, width)
+        yield from _draw_text(hit, width) if full else _draw_snippet(hit, width)
+        if explain:
+            yield from draw_trace(hit.trace, width, _INDENT)
+
+
+def draw_titles(numbered: Iterable[tuple[int, Hit]], width: int | None) -> Iterator[Text]:
+    """Results by their titles and places alone, each under its number."""
+    for number, hit in numbered:
+        yield from folded(line(f"{number:>2}  ", (hit.title, "bold"), _stale(hit)), width)
+        yield from _draw_place(hit, width)
+
+
+def _draw_hit(rank: int, hit: Hit, width: int | None) -> Iterator[Text]:
+    score = min(99, round(hit.score * 100))
+    bar = ("", "") if width is None else _bar(score)
+    named = ((f"{score:02d}", "bold"), "  ", (hit.title, "bold"), _stale(hit))
+    yield from folded(line(f"{rank:>2}  ", bar, *named), width)
+    yield from _draw_place(hit, width)
+
+
+def _stale(hit: Hit) -> tuple[str, str]:
+    return ("  (changed since indexed)" if hit.stale else "", "red")
+
+
+def _draw_snippet(hit: Hit, width: int | None) -> Iterator[Text]:
+    snippet = folded(marked(hit.snippet, "bold yellow"), width, _INDENT)
+    yield from snippet if width is None else _at_most(_SNIPPET_LINES, snippet, width)
+
+
+def _draw_text(hit: Hit, width: int | None) -> Iterator[Text]:
+    for one in hit.text.strip("\n").split("\n"):
+        yield from folded(line(one.expandtabs(4)), width, _INDENT) if one.strip() else [Text()]
+
+
+def _draw_place(hit: Hit, width: int | None) -> Iterator[Text]:
+    """Where a hit stands: on one line with the headings above it where they fit."""
+    place, digits = f":{hit.first_line}-{hit.last_line}", hit.id[:_ID_DIGITS]
+    room = None if width is None else width - _INDENT - len(place) - len(digits) - 2
+    document = hit.document if room is None else fitted(hit.document, room)
+    where = line(" " * _INDENT, (document, "cyan"), (place, "cyan"), "  ", (digits, "dim"))
+    headings = line((header_line(hit.headings), "dim"))
+    if headings and width is not None and where.cell_len + 2 + headings.cell_len <= width:
+        yield where + Text("  ") + headings
+    else:
+        yield where
+        yield from folded(headings, width, _INDENT) if headings else []
+
+
+def _at_most(count: int, lines: list[Text], width: int) -> list[Text]:
+    """The first lines, with a sign at the end when there are more."""
+    if len(lines) > count:
+        last = lines[count - 1]
+        if last.cell_len > width - 2:
+            last.truncate(width - 2)
+            blank = last.plain.rfind(" ")
+            if blank > len(last) // 2:  # else a script without blanks, cut anywhere
+                last.right_crop(len(last) - blank)
+        last.rstrip()
+        last.append(" …")
+    return lines[:count]
+
+
+def _bar(score: int) -> tuple[str, str]:
+    full = round(score / 100 * _BAR)
+    return "▰" * full + "▱" * (_BAR - full) + " ", "green"

@@ -1,0 +1,28 @@
+"""What to say when nothing was found: what came nearest, and what kept the rest out."""
+
+from __future__ import annotations
+
+from dowse.front.cli.call import Call
+from dowse.front.cli.draw.hits import draw_hits
+from dowse.text.amounts import counted
+from dowse.types import Response
+
+
+def say_nothing_found(call: Call, response: Response, *, in_full: bool) -> None:
+    """Says that nothing was found, and why where that is known; `in_full` shows what was near."""
+    kept_out = [
+        f"{condition} excluded {counted(count, 'passage')} that would otherwise match."
+        for condition, count in response.removed.items()
+        if count
+    ]
+    known = kept_out or response.nearest or response.notices
+    call.remark("Nothing found." if known else f"Nothing found. {_hint(response)}", *kept_out)
+    if response.nearest and in_full:
+        call.remark("The nearest results, below the least confidence:")
+        call.show_aside(lambda width: draw_hits(response.nearest, width))
+
+
+def _hint(response: Response) -> str:
+    if response.removed:
+        return f"Try other words, or leave out {' and '.join(response.removed)}."
+    return "Try other words, or see what is indexed: dowse ls"

@@ -1,0 +1,77 @@
+"""The index of one open project: reading it, and whether it fits the settings."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dowse.errors import NotFound, StampMismatch
+from dowse.ports import Reading
+from dowse.projects import Project
+from dowse.settings import Settings
+from dowse.stamp import WantedStamp, takes_vectors, wanted_stamp
+from dowse.types import Stamp
+from dowse.wiring import Parts
+
+
+class OpenIndex:
+    """What a searcher, an indexer and a caretaker of a project share; safe from several threads."""
+
+    def __init__(self, project: Project, settings: Settings, parts: Parts) -> None:
+        self.project = project
+        self.settings = settings
+        self.parts = parts
+        self.roots = project.named_roots
+        self._held = threading.local()
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """All that this thread reads inside comes from one generation, which is opened once."""
+        with self.read() as reading:
+            before = getattr(self._held, "reading", None)
+            self._held.reading = reading
+            try:
+                yield
+            finally:
+                self._held.reading = before
+
+    @contextmanager
+    def read(self) -> Iterator[Reading]:
+        """The newest generation of the index, or the one that is held."""
+        held = getattr(self._held, "reading", None)
+        if held is not None:
+            yield held
+            return
+        with self.parts.store.read() as reading:
+            yield reading
+
+    @contextmanager
+    def read_usable(self) -> Iterator[tuple[Reading, bool]]:
+        """A reading that fits the settings, and whether it has vectors."""
+        with self.read() as reading:
+            stamp = reading.catalogue.stamp()
+            if stamp is None:
+                raise NotFound(
+                    f"The project {self.project.name!r} has not been indexed yet.",
+                    f"Index it with: dowse index -p {self.project.name}",
+                )
+            self.check_stamp(stamp, self.wanted())
+            yield reading, takes_vectors(stamp)
+
+    def wanted(self) -> WantedStamp:
+        """What the index must have been built with for these settings."""
+        settings, parts = self.settings, self.parts
+        return wanted_stamp(settings.read, settings.chunk, parts.analyzer, parts.embedder)
+
+    def check_stamp(self, stamp: Stamp, wanted: WantedStamp) -> None:
+        """Raises `StampMismatch` when the index was built with other settings."""
+        if mismatches := wanted.mismatches(stamp):
+            raise StampMismatch(
+                "The index was built with other settings. " + " ".join(mismatches), self.rebuild
+            )
+
+    @property
+    def rebuild(self) -> str:
+        """The command that builds the index again, in a sentence."""
+        return f"Rebuild it with: dowse index --rebuild -p {self.project.name}"

@@ -1,0 +1,122 @@
+"""What of a root is looked at: by name, by ignore rules, by the user's patterns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from dowse.read.formats import TEXT, kind_of
+from dowse.read.ignore import Ignores, Rules, rules_in
+from dowse.read.options import ReadOptions
+from dowse.read.patterns import parse
+from dowse.read.safe_open import Unreadable
+
+JUNK = frozenset(
+    {
+        "$RECYCLE.BIN",
+        ".Trash",
+        ".bzr",
+        ".cache",
+        ".dowse",
+        ".git",
+        ".hg",
+        ".hypothesis",
+        ".idea",
+        ".ipynb_checkpoints",
+        ".jj",
+        ".mypy_cache",
+        ".nox",
+        ".obsidian",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".stversions",
+        ".svn",
+        ".tox",
+        ".trash",
+        ".venv",
+        ".vscode",
+        "__MACOSX",
+        "__pycache__",
+        "bower_components",
+        "node_modules",
+    }
+)
+"""Folders in which programs keep what is theirs, whatever the options say about hidden ones."""
+
+VENV_MARK = "pyvenv.cfg"
+"""The file that shows a folder to be a Python environment."""
+
+
+class Gate:
+    """Decides from names and rules alone what of one root is seen."""
+
+    def __init__(self, folder: str, options: ReadOptions) -> None:
+        self._folder = folder
+        self._options = options
+        self._include = _compiled(options.include)
+        exclude = _compiled(options.exclude)
+        self.outermost = Ignores(exclude=(exclude,) if exclude else ())
+        self.includes_all = self._include is None
+        self._entered: dict[str, Ignores] = {}
+
+    def enter(self, folder: str, base: str, outer: Ignores) -> Ignores:
+        """The rules inside a folder; `Unreadable` when one of its ignore files cannot be read."""
+        return rules_in(folder, base, outer, gitignore=self._options.gitignore)
+
+    def sees(self, name: str) -> bool:
+        """Whether an entry of this name is looked at, ignore rules aside."""
+        return name not in JUNK and (self._options.hidden or not name.startswith("."))
+
+    def includes(self, path: str, name: str, *, is_folder: bool, outer: bool) -> bool:
+        """Whether an entry is among those the user chose; `outer` is the answer for its folder."""
+        if self._include is None:
+            return True
+        verdict = self._include.verdict(os.fsencode(path), os.fsencode(name), is_folder=is_folder)
+        return outer if verdict is None else verdict
+
+    def kind(self, name: str) -> str | None:
+        """How a file of this name is read; None when it is no source."""
+        kind = kind_of(name)
+        return kind if kind == TEXT or kind in self._options.convert else None
+
+    def reaches(self, path: str, *, is_folder: bool) -> bool:
+        """Whether a path below the root, which need not exist any more, is looked at."""
+        ignores, chosen = self.outermost, self.includes_all
+        *above, last = path.split("/")
+        base = ""
+        try:
+            for name in above:
+                ignores = self._rules(base, ignores)
+                if self._hides(base, name, ignores, is_folder=True):
+                    return False
+                base += f"{name}/"
+                chosen = self.includes(base[:-1], name, is_folder=True, outer=chosen)
+            ignores = self._rules(base, ignores)
+        except Unreadable:
+            return False
+        if self._hides(base, last, ignores, is_folder=is_folder):
+            return False
+        return is_folder or (
+            self.kind(last) is not None and self.includes(path, last, is_folder=False, outer=chosen)
+        )
+
+    def _rules(self, base: str, outer: Ignores) -> Ignores:
+        if base not in self._entered:
+            folder = os.path.realpath(Path(self._folder, base))
+            inside = is_inside(folder, self._folder)
+            self._entered[base] = self.enter(folder, base, outer) if inside else outer
+        return self._entered[base]
+
+    def _hides(self, base: str, name: str, ignores: Ignores, *, is_folder: bool) -> bool:
+        return not self.sees(name) or ignores.ignore(base + name, name, is_folder=is_folder)
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Whether a real path is this real folder or is below it."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _compiled(globs: Sequence[str]) -> Rules | None:
+    patterns = [pattern for glob in globs for pattern in parse(os.fsencode(glob))]
+    return Rules(patterns) if patterns else None

@@ -1,0 +1,159 @@
+"""What --json prints of a search: what was found, why, and what the documents say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from dowse.engine import Engine
+from dowse.flow import Explanation, Fate, Standing
+from dowse.text.dates import iso
+from dowse.types import Answer, Hit, Place, Response, Sentence, Step
+
+
+@dataclass(frozen=True, slots=True)
+class HitShape:
+    """A result of `dowse search`."""
+
+    rank: Annotated[int, "From 1."]
+    score: Annotated[float, "0 to 1."]
+    id: Annotated[str, "Of the chunk, or section; `dowse get` takes its first digits too."]
+    section: Annotated[str, "Id of its section."]
+    document: Annotated[str, "Id of the document."]
+    path: Annotated[str, "Where the file is, absolute."]
+    title: Annotated[str, "Title of the document."]
+    header_path: Annotated[tuple[str, ...], "The headings above it."]
+    first_line: Annotated[int, "From 1."]
+    last_line: Annotated[int, "The last line of the chunk, or section."]
+    modified: Annotated[str, "Of the document."]
+    stale: Annotated[bool, "The file has changed since it was indexed."]
+    tags: Annotated[tuple[str, ...], "Of the document, without `#`."]
+    links_out: Annotated[tuple[str, ...], "Ids of the documents that its document links to."]
+    links_in: Annotated[tuple[str, ...], "Ids of the documents that link to its document."]
+    snippet: Annotated[str, "The part that answers best, matched words between ** and **."]
+    text: Annotated[str, "The whole chunk, or section; with `--max-tokens`, what fits of it."]
+    places: Annotated[tuple[Place, ...], "Where each strategy put it, and what that gave it."]
+    steps: Annotated[tuple[Step, ...], "What each stage did to its score."]
+
+    @classmethod
+    def of(cls, rank: int, hit: Hit, engine: Engine) -> HitShape:
+        """The shape of a hit."""
+        same = {name: getattr(hit, name) for name in cls.__slots__ if hasattr(hit, name)}
+        changed = {
+            "path": str(engine.path_of(hit.document)),
+            "modified": iso(hit.modified),
+            "places": hit.trace.places,
+            "steps": hit.trace.steps,
+        }
+        return cls(rank=rank, **same | changed)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerShape:
+    """What the results say to a question."""
+
+    text: Annotated[str, "With [1], [2] after what comes from which result."]
+    sentences: Annotated[tuple[Sentence, ...], "Of the documents; empty when a model wrote it."]
+    sources: Annotated[tuple[int, ...], "Ranks of the results that it cites, as first mentioned."]
+    written_by: Annotated[str, "The model that wrote it; empty: the documents' own sentences."]
+
+    @classmethod
+    def of(cls, answer: Answer) -> AnswerShape:
+        """The shape of an answer."""
+        return cls(answer.text, answer.sentences, answer.sources, answer.written_by)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseShape:
+    """What `dowse search` and `dowse answer` found."""
+
+    project: Annotated[str, "Name of the project."]
+    query: Annotated[str, "As it was asked."]
+    hits: Annotated[tuple[HitShape, ...], "Best first."]
+    answer: Annotated[AnswerShape | None, "Of `dowse answer`, when the results hold one."]
+    nearest: Annotated[
+        tuple[HitShape, ...], "When nothing was found: the best below the threshold, as `hits`."
+    ]
+    removed: Annotated[
+        Mapping[str, int], "When nothing was found: chunks that each condition kept out."
+    ]
+    merged: Annotated[int, "Results that replace others with the same meaning."]
+    counts: Annotated[Mapping[str, int], "Candidates left after each stage, in order."]
+    seconds: Annotated[Mapping[str, float], "Time by stage."]
+    calibration: Annotated[str, "What the scores are, in a few words."]
+    notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
+
+    @classmethod
+    def of(cls, response: Response, engine: Engine) -> ResponseShape:
+        """The shape of a response."""
+        same = {name: getattr(response, name) for name in cls.__slots__ if name != "project"}
+        changed = {
+            "hits": hit_shapes(response.hits, engine),
+            "nearest": hit_shapes(response.nearest, engine),
+            "answer": AnswerShape.of(response.answer) if response.answer else None,
+        }
+        return cls(engine.project.name, **same | changed)
+
+
+def hit_shapes(hits: tuple[Hit, ...], engine: Engine) -> tuple[HitShape, ...]:
+    """The shapes of some hits, ranked from 1."""
+    return tuple(HitShape.of(rank, hit, engine) for rank, hit in enumerate(hits, start=1))
+
+
+@dataclass(frozen=True, slots=True)
+class FateShape:
+    """What became of a chunk."""
+
+    id: Annotated[str, "Of the chunk."]
+    header_path: Annotated[tuple[str, ...], "The headings above it."]
+    first_line: Annotated[int, "From 1."]
+    last_line: Annotated[int, "The last line of the chunk."]
+    rank: Annotated[int | None, "Its place among the results; null when it is not there."]
+    score: Annotated[float | None, "The last it had; null when no strategy handed it over."]
+    standing: Annotated[
+        tuple[Standing, ...],
+        "Its rank in each strategy among all chunks, without the conditions.",
+    ]
+    places: Annotated[tuple[Place, ...], "Where each strategy put it, and what that gave it."]
+    steps: Annotated[tuple[Step, ...], "What each stage did to it; `dropped` says why it went."]
+
+    @classmethod
+    def of(cls, fate: Fate) -> FateShape:
+        """The shape of a fate."""
+        same = {name: getattr(fate, name) for name in cls.__slots__ if hasattr(fate, name)}
+        return cls(places=fate.trace.places, steps=fate.trace.steps, **same)
+
+
+@dataclass(frozen=True, slots=True)
+class ExplanationShape:
+    """What `dowse explain` tells."""
+
+    project: Annotated[str, "Name of the project."]
+    query: Annotated[str, "As it was asked."]
+    document: Annotated[str, "Id of the document."]
+    path: Annotated[str, "Where the file is, absolute."]
+    title: Annotated[str, "Title of the document."]
+    found: Annotated[bool, "Whether it is among the results."]
+    why: Annotated[str, "The reason, in a sentence."]
+    top_k: Annotated[int, "Candidates that each strategy hands over."]
+    top_n: Annotated[int, "Results at most."]
+    failed: Annotated[tuple[str, ...], "Conditions, as written, that no chunk of it fulfils."]
+    chunks: Annotated[tuple[FateShape, ...], "All of it, the one that came furthest first."]
+    notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
+
+    @classmethod
+    def of(cls, explanation: Explanation, why: str, engine: Engine) -> ExplanationShape:
+        """The shape of an explanation."""
+        best = explanation.best
+        same = {
+            name: getattr(explanation, name) for name in cls.__slots__ if hasattr(explanation, name)
+        }
+        return cls(
+            project=engine.project.name,
+            path=str(engine.path_of(explanation.document)),
+            found=best is not None and best.rank is not None,
+            why=why,
+            chunks=tuple(FateShape.of(fate) for fate in explanation.fates),
+            **same,
+        )

@@ -1,0 +1,162 @@
+"""What can be asked of one open project."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dowse.flow import (
+    Explanation,
+    KnownWords,
+    LinkGraph,
+    Related,
+    Retrieved,
+    explain,
+    find_related,
+    rank_documents,
+    retrieve_only,
+    run_search,
+    start_search,
+    whole_graph,
+    with_answer,
+)
+from dowse.open_index import OpenIndex
+from dowse.ports import Reading
+from dowse.read import path_of
+from dowse.references import Passage, find_passage
+from dowse.refine.rerank import RerankOptions
+from dowse.request import NO_FILTERS, NOTHING
+from dowse.retrieve import Filters
+from dowse.search_state import SearchParts, SearchState
+from dowse.settings import change_answer, change_recipe
+from dowse.types import (
+    DocumentEntry,
+    Edge,
+    Response,
+)
+
+
+class Searcher:
+    """What can be asked of one open project; safe from several threads."""
+
+    def __init__(self, index: OpenIndex) -> None:
+        self._index = index
+        self._words = KnownWords(index.settings.vocabulary.size)
+
+    def search(
+        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
+    ) -> Response:
+        """The chunks that answer a query best.
+
+        `changes` are settings that hold for this search alone, by their full names.
+        """
+        with self._searching(query, filters, changes) as search:
+            return run_search(search)
+
+    def rank(
+        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
+    ) -> tuple[tuple[str, float], ...]:
+        """The documents of what `search` would find, each by its best chunk and with its score.
+
+        Snippets take longer than the ranking does: callers that need hundreds of results ask here.
+        """
+        with self._searching(query, filters, changes) as search:
+            return rank_documents(search)
+
+    def answer(
+        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
+    ) -> Response:
+        """The same, with what the chunks say to the question."""
+        options, others = change_answer(self._index.settings.answer, changes)
+        with self._searching(query, filters, others) as search:
+            return with_answer(search, run_search(search), options, self._index.parts.writer)
+
+    def explain(
+        self,
+        query: str,
+        reference: str,
+        *,
+        filters: Filters = NO_FILTERS,
+        changes: Mapping[str, Any] = NOTHING,
+        here: Path | None = None,
+    ) -> Explanation:
+        """Why a document stands where it does in the results, or is not there."""
+        with self._searching(query, filters, changes) as search:
+            document = self._passage(search.reading, reference, here).document
+            run_search(search)
+            return explain(search, document)
+
+    def find(
+        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
+    ) -> Retrieved:
+        """What every strategy finds, to be fused in one way or another."""
+        with self._searching(query, filters, changes) as search:
+            return retrieve_only(search)
+
+    def related(self, reference: str, limit: int = 10, *, here: Path | None = None) -> Related:
+        """What belongs to a document: by links, by community, by meaning."""
+        with self._index.read_usable() as (reading, _):
+            document = self._passage(reading, reference, here).document
+            return find_related(reading, document, limit)
+
+    def graph(self) -> LinkGraph:
+        """All documents and the links between them."""
+        with self._index.read_usable() as (reading, _):
+            return whole_graph(reading)
+
+    @contextmanager
+    def read(self) -> Iterator[Reading]:
+        """The newest generation of the index, unchanged for as long as it is held."""
+        with self._index.read_usable() as (reading, _):
+            yield reading
+
+    @contextmanager
+    def _searching(
+        self, query: str, filters: Filters, changes: Mapping[str, Any]
+    ) -> Iterator[SearchState]:
+        index = self._index
+        recipe, parts = change_recipe(index.settings, changes), index.parts
+        with self._index.read_usable() as (reading, has_vectors):
+            state_parts = SearchParts(
+                reading,
+                parts.analyzer,
+                parts.embedder if has_vectors else None,
+                parts.reranker(recipe.of(RerankOptions).model),
+                self._words.of,
+                index.roots,
+                time.time(),
+            )
+            search = start_search(query, recipe, state_parts, filters.conditions())
+            if parts.embedder and not has_vectors:
+                search.notices.append(
+                    f"Ranked by words alone: the index has no vectors. {index.rebuild}"
+                )
+            yield search
+
+    def _passage(self, reading: Reading, reference: str, here: Path | None) -> Passage:
+        return find_passage(reading, reference, self._index.roots, here)
+
+    def get(self, reference: str, *, here: Path | None = None) -> Passage:
+        """A document or a part of it: `path`, `path:line:count`, `path:first-last`, or an id.
+
+        `here` is the folder that a path begins at, by default the current one.
+        """
+        with self._index.read_usable() as (reading, _):
+            return self._passage(reading, reference, here)
+
+    def links(self, document_id: str) -> list[Edge]:
+        """The links of a document, to others and from them."""
+        with self._index.read() as reading:
+            return reading.links.of([document_id])
+
+    def documents(self) -> list[DocumentEntry]:
+        """All documents, by id."""
+        with self._index.read() as reading:
+            return reading.catalogue.documents()
+
+    def path_of(self, document_id: str) -> Path:
+        """Where a document's file is."""
+        return path_of(self._index.roots, document_id)

@@ -1,0 +1,1 @@
+"""The replica that finds words: tantivy."""

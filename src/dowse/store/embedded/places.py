@@ -1,0 +1,45 @@
+"""Where embedded indexes are: one folder in that of each project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from dowse.ports import Analyzer
+from dowse.store.embedded.lock import writer_lock
+from dowse.store.embedded.replica import OpenVectors, Replica
+from dowse.store.embedded.sqlite.roots import noted_roots
+from dowse.store.embedded.store import DATABASE, EmbeddedStore
+from dowse.store.embedded.vectors.replica import VectorReplica
+from dowse.types import Announce, silent
+
+INDEX = "index"
+"""The folder of the index in that of the project."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedPlaces:
+    """The indexes of projects, each in a folder of this machine."""
+
+    vectors: Callable[[Path], Replica[OpenVectors]] = VectorReplica  # what finds vectors
+
+    def store(
+        self, project: Path, analyzer: Analyzer, announce: Announce = silent
+    ) -> EmbeddedStore:
+        """The store of the project in a folder; nothing is opened yet."""
+        return EmbeddedStore(project / INDEX, analyzer, announce, self.vectors)
+
+    def holding(self, projects: Path) -> list[str]:
+        """The names of those folders among the projects that hold an index."""
+        return [path.parent.parent.name for path in projects.glob(f"*/{INDEX}/{DATABASE}")]
+
+    def roots(self, project: Path) -> list[str]:
+        """The folders that an index was made of; nothing when it cannot be read."""
+        return noted_roots(project / INDEX / DATABASE)
+
+    def undisturbed(self, project: Path) -> AbstractContextManager[None]:
+        """Keeps writers away from an index, if there is one; raises `Locked` while one works."""
+        index = project / INDEX
+        return writer_lock(index, wait=0) if index.is_dir() else nullcontext()

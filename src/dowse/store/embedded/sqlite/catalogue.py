@@ -1,0 +1,136 @@
+"""The documents and their chunks, as one generation of the truth has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from dowse.store.embedded.failures import content_errors
+from dowse.store.embedded.sqlite import records
+from dowse.store.embedded.sqlite.records import CHUNK, ENTRY, SECTION
+from dowse.store.embedded.sqlite.roots import ROOTS, decoded
+from dowse.store.embedded.sqlite.statements import Statements
+from dowse.types import (
+    Chunk,
+    ChunkKey,
+    Counts,
+    DocumentEntry,
+    FileState,
+    Keys,
+    Stamp,
+    StoredChunk,
+    StoredDocument,
+)
+
+
+class SqliteCatalogue:
+    """The documents and their chunks."""
+
+    def __init__(self, sql: Statements) -> None:
+        self._sql = sql
+
+    @property
+    def generation(self) -> int:
+        """How many batches the index has taken."""
+        return int(self._sql.meta("generation") or 0)
+
+    def stamp(self) -> Stamp | None:
+        """What the index was built with; None while it is new."""
+        return self._sql.stamp()
+
+    def roots(self) -> list[str]:
+        """The folders that the index was made of, as far as it knows."""
+        return decoded(self._sql.meta(ROOTS))
+
+    def counts(self) -> Counts:
+        """How much the index holds."""
+        row = self._sql.row(
+            "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM sections),"
+            " (SELECT count(*) FROM chunks), (SELECT count(*) FROM code_blocks),"
+            " (SELECT count(*) FROM edges), (SELECT count(*) FROM edges WHERE leads IS NULL),"
+            " (SELECT count(*) FROM chunks c JOIN embeddings e USING (text_key) WHERE e.model = ?),"
+            " (SELECT count(*) FROM terms), (SELECT count(DISTINCT community) FROM communities)",
+            self._sql.model()[0],
+        )
+        return Counts(*row)
+
+    def files(self) -> dict[str, FileState]:
+        """What is known of every file, by document id."""
+        rows = self._sql.rows("SELECT id, size, mtime_ns, digest, settled FROM documents")
+        return {
+            id_: FileState(size, mtime_ns, digest, bool(settled))
+            for id_, size, mtime_ns, digest, settled in rows
+        }
+
+    def documents(self) -> list[DocumentEntry]:
+        """All documents, by id."""
+        return self._sql.made(records.entry, f"SELECT {ENTRY} FROM documents d ORDER BY id")
+
+    def document(self, document_id: str) -> StoredDocument | None:
+        """One document, whole."""
+        row = self._sql.row(
+            f"SELECT key, body, text, {ENTRY} FROM documents d WHERE id = ?", document_id
+        )
+        if row is None:
+            return None
+        key, body, text, *columns = row
+        with content_errors():
+            entry = records.entry(columns)
+        sections = f"SELECT {SECTION} FROM sections WHERE document = ? ORDER BY key"
+        chunks = f"SELECT {CHUNK} FROM chunks c WHERE document = ? ORDER BY key"
+        return StoredDocument(
+            entry,
+            text,
+            body,
+            tuple(self._sql.made(records.section, sections, key)),
+            tuple(self._sql.made(records.chunk, chunks, key)),
+        )
+
+    def find(self, short: str) -> list[tuple[str, int, int]]:
+        """What an abbreviated id can mean: document id, first and last line."""
+        ends = (short, short + "g")  # after every hex digit
+        whole = self._sql.rows(
+            "SELECT id, text FROM documents WHERE short >= ? AND short < ?", *ends
+        )
+        parts = self._sql.rows(
+            "SELECT d.id, p.first_line, p.last_line FROM"
+            " (SELECT document, first_line, last_line FROM sections WHERE id >= ? AND id < ?"
+            " UNION SELECT document, first_line, last_line FROM chunks WHERE id >= ? AND id < ?) p"
+            " JOIN documents d ON d.key = p.document",
+            *ends,
+            *ends,
+        )
+        return sorted({*((id_, 1, text.count("\n") + 1) for id_, text in whole), *parts})
+
+    def chunks(self, keys: Sequence[ChunkKey]) -> list[StoredChunk]:
+        """Chunks by key, in the order asked for; unknown keys are passed over."""
+        wanted: dict[int, list[tuple[ChunkKey, Chunk]]] = {}
+        for key, document, chunk in self._sql.made(
+            records.keyed_chunk,
+            f"SELECT c.key, c.document, {CHUNK} FROM chunks c"
+            " WHERE c.key IN (SELECT value FROM json_each(?))",
+            json.dumps([int(key) for key in keys]),
+        ):
+            wanted.setdefault(document, []).append((key, chunk))
+
+        def cut(row: Sequence[Any]) -> list[StoredChunk]:
+            document, text, *columns = row
+            entry = records.entry(columns)
+            return [
+                StoredChunk(key, chunk, text[chunk.start : chunk.end], entry)
+                for key, chunk in wanted[document]
+            ]
+
+        documents = records.of_documents(f"d.key, d.text, {ENTRY}")
+        stored = self._sql.made(cut, documents, json.dumps(list(wanted)))
+        found = {one.key: one for some in stored for one in some}
+        return [found[key] for key in keys if key in found]
+
+    def keys_of(self, document_ids: Collection[str]) -> Keys:
+        """The chunks of these documents."""
+        return self._sql.keys(
+            "SELECT key FROM chunks WHERE document IN (SELECT key FROM documents WHERE id IN"
+            " (SELECT value FROM json_each(?)))",
+            json.dumps(list(document_ids)),
+        )

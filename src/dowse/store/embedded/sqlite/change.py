@@ -1,0 +1,248 @@
+"""What one batch does to the tables, inside the transaction of its writer."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from dowse.ports import Analyzer
+from dowse.store.embedded.sqlite.facets import facets_of
+from dowse.store.embedded.sqlite.links import resolve_links
+from dowse.store.embedded.sqlite.sums import keep_document_sums, sum_of
+from dowse.store.resolve import names_of, names_of_target
+from dowse.store.vectors import encode_vector
+from dowse.text.fold import fold
+from dowse.types import (
+    Chunk,
+    ChunkedDocument,
+    ChunkKey,
+    Debt,
+    Fields,
+    FileState,
+    IndexedDocument,
+    Link,
+    Vector,
+    modified,
+    short_id,
+    text_key,
+)
+
+_PARTS = ("code_blocks", "chunks", "sections", "links", "names", "facets")
+_LATEST = 2**63 - 1  # nanoseconds: the year 2262, the last that SQLite's integers reach
+
+_Spelling = tuple[str, str, str]
+"""A name, its kind, and how it is spelled out."""
+
+
+class Change:
+    """Changes the tables document by document; `finish` does what is cheaper done at once."""
+
+    def __init__(self, connection: sqlite3.Connection, analyzer: Analyzer, generation: int) -> None:
+        self._connection = connection
+        self._analyzer = analyzer
+        self._generation = generation
+        self._names: set[str] = set()  # whose meaning may have changed
+        self._put: list[str] = []  # ids
+        self._words: Counter[str] = Counter()
+        self._deleted = False
+
+    @property
+    def debts(self) -> frozenset[Debt]:
+        """What has to be done once more after this change."""
+        debts: set[Debt] = set()
+        if self._put or self._deleted:
+            debts.add("communities")
+        if self._deleted:
+            debts.add("tidy")
+        return frozenset(debts)
+
+    def clear(self) -> None:
+        """Deletes all documents, and what hangs on them."""
+        self._deleted = True
+        self._journal(self._column("SELECT key FROM chunks"))
+        self._connection.execute("DELETE FROM documents")
+        self._connection.execute("DELETE FROM terms")
+
+    def remove(self, document_id: str) -> None:
+        """Deletes a document."""
+        row = self._row("SELECT key, body, text FROM documents WHERE id = ?", document_id)
+        if row is not None:
+            self._names |= {name for name, *_ in self._clear_parts(*row)}
+            self._connection.execute("DELETE FROM documents WHERE key = ?", (row[0],))
+
+    def put(self, indexed: IndexedDocument) -> None:
+        """Inserts or replaces a document."""
+        document = indexed.chunked.document
+        old = self._row("SELECT key, body, text FROM documents WHERE id = ?", document.id)
+        before = self._clear_parts(*old) if old else set()
+        key = self._put_document(indexed)
+        self._put_parts(key, indexed.chunked)
+        self._words.update(self._analyzer.vocabulary(document.text[document.body :]))
+        after = {
+            (name.name, name.kind, name.spelled)
+            for name in names_of(document.id, document.fields.aliases)
+        }
+        self._connection.executemany(
+            "INSERT INTO names VALUES (?, ?, ?, ?)",
+            [(key, *spelling) for spelling in sorted(after)],
+        )
+        keep_document_sums(self._connection, [key])
+        self._names |= {name for name, *_ in before ^ after}
+        self._put.append(document.id)
+
+    def touch(self, document_id: str, state: FileState) -> None:
+        """Notes a file's new time."""
+        self._connection.execute(
+            "UPDATE documents SET size = ?, mtime_ns = ?, digest = ?, settled = ?, modified ="
+            " CASE WHEN json_extract(fields, '$.modified') IS NULL THEN ? ELSE modified END"
+            " WHERE id = ?",
+            (*_state_columns(state), _modified(Fields(), state), document_id),
+        )
+
+    def keep(self, model: str, dimensions: int, vectors: Mapping[bytes, Vector]) -> None:
+        """Keeps vectors by text key, and tells the chunks that have such a text."""
+        for key, vector in vectors.items():
+            kept = encode_vector(vector, dimensions)
+            changed = self._connection.execute(
+                "INSERT INTO embeddings (model, text_key, vector, checksum) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (model, text_key) DO UPDATE SET vector = excluded.vector,"
+                " checksum = excluded.checksum WHERE vector != excluded.vector",
+                (model, key, kept, sum_of(kept)),
+            ).rowcount
+            if changed:
+                chunks = self._column("SELECT key FROM chunks WHERE text_key = ?", key)
+                self._journal(chunks, terms=False)
+
+    def finish(self) -> None:
+        """Resolves the links that the change concerns, and counts words up and down."""
+        resolve_links(self._connection, self._names, self._put)
+        self._connection.executemany(
+            "INSERT INTO terms VALUES (?, ?)"
+            " ON CONFLICT (term) DO UPDATE SET count = count + excluded.count",
+            ((term, count) for term, count in self._words.items() if count),
+        )
+        self._connection.execute("DELETE FROM terms WHERE count <= 0")
+
+    def _clear_parts(self, key: int, body: int, text: str) -> set[_Spelling]:
+        """Deletes what hangs on a document; returns the names it had."""
+        self._deleted = True
+        names = self._connection.execute(
+            "SELECT name, kind, spelled FROM names WHERE document = ?", (key,)
+        ).fetchall()
+        self._journal(self._column("SELECT key FROM chunks WHERE document = ?", key))
+        self._words.subtract(Counter(self._analyzer.vocabulary(text[body:])))
+        for part in _PARTS:
+            column = "source" if part == "links" else "document"
+            self._connection.execute(f"DELETE FROM {part} WHERE {column} = ?", (key,))
+        return set(names)
+
+    def _put_document(self, indexed: IndexedDocument) -> int:
+        document = indexed.chunked.document
+        row = self._row(
+            "INSERT INTO documents"
+            " (id, short, size, mtime_ns, digest, settled, modified, fields, body, text) VALUES"
+            " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+            " size = excluded.size, mtime_ns = excluded.mtime_ns, digest = excluded.digest,"
+            " settled = excluded.settled, modified = excluded.modified, fields = excluded.fields,"
+            " body = excluded.body, text = excluded.text RETURNING key",
+            document.id,
+            short_id(document.id),
+            *_state_columns(indexed.state),
+            _modified(document.fields, indexed.state),
+            msgspec.json.encode(document.fields).decode(),
+            document.body,
+            document.text,
+        )
+        return int(row[0])
+
+    def _put_parts(self, key: int, chunked: ChunkedDocument) -> None:
+        document = chunked.document
+        self._connection.executemany(
+            'INSERT INTO sections (document, id, header_path, start, "end", first_line, last_line)'
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                (key, s.id, json.dumps(s.header_path), s.start, s.end, s.first_line, s.last_line)
+                for s in chunked.sections
+            ],
+        )
+        keys = [self._put_chunk(key, chunked, chunk) for chunk in chunked.chunks]
+        self._journal(keys)
+        ends = [chunk.end for chunk in chunked.chunks]
+        blocks = (
+            (key, keys[place], fold(b.language), b.text, b.start, b.end, b.first_line, b.last_line)
+            for b in document.code_blocks
+            # The chunk in which a code block begins; what is left out at the end has none.
+            if (place := bisect_right(ends, b.start)) < len(keys)
+        )
+        self._connection.executemany(
+            "INSERT INTO code_blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", blocks
+        )
+        self._connection.executemany(
+            "INSERT INTO facets VALUES (?, ?, ?)", [(key, *facet) for facet in facets_of(document)]
+        )
+        for link in document.links:
+            self._put_link(key, document.id, link)
+
+    def _put_link(self, source: int, source_id: str, link: Link) -> None:
+        row = self._row(
+            "INSERT INTO links (source, kind, target, anchor, label, line)"
+            " VALUES (?, ?, ?, ?, ?, ?) RETURNING key",
+            source,
+            link.kind,
+            link.target,
+            link.anchor,
+            link.label,
+            link.line,
+        )
+        self._connection.executemany(
+            "INSERT INTO link_names VALUES (?, ?)",
+            [(row[0], name) for name in names_of_target(source_id, link)],
+        )
+
+    def _put_chunk(self, document: int, chunked: ChunkedDocument, chunk: Chunk) -> ChunkKey:
+        row = self._row(
+            'INSERT INTO chunks (document, id, section, header_path, start, "end", overlap,'
+            " first_line, last_line, text_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            " RETURNING key",
+            document,
+            chunk.id,
+            chunk.section,
+            json.dumps(chunk.header_path),
+            chunk.start,
+            chunk.end,
+            chunk.overlap,
+            chunk.first_line,
+            chunk.last_line,
+            text_key(chunked.embedding_text(chunk)),
+        )
+        return int(row[0])
+
+    def _journal(self, keys: Iterable[ChunkKey], *, terms: bool = True) -> None:
+        self._connection.executemany(
+            "INSERT INTO journal VALUES (?, ?, ?)",
+            [(self._generation, key, terms) for key in keys],
+        )
+
+    def _row(self, query: str, *values: object) -> Any:
+        return self._connection.execute(query, values).fetchone()
+
+    def _column(self, query: str, *values: object) -> list[int]:
+        return [row[0] for row in self._connection.execute(query, values)]
+
+
+def _state_columns(state: FileState) -> tuple[int, int, str, bool]:
+    return state.size, _mtime_ns(state), state.digest, state.settled
+
+
+def _modified(fields: Fields, state: FileState) -> float:
+    return modified(fields, _mtime_ns(state))
+
+
+def _mtime_ns(state: FileState) -> int:
+    return max(-_LATEST, min(_LATEST, state.mtime_ns))

@@ -1,0 +1,29 @@
+"""What conditions compare of a document, laid down when it is put."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+
+from dowse.text.fold import fold
+from dowse.types import Document
+
+Facet = tuple[str, str]
+"""A kind of condition and a folded value that it can be compared with."""
+
+
+def facets_of(document: Document) -> list[Facet]:
+    """The facets of a document, each once."""
+    return sorted({(kind, fold(value)) for kind, value in _facets(document)})
+
+
+def _facets(document: Document) -> Iterator[Facet]:
+    fields = document.fields
+    yield "title", fields.title
+    yield "category", fields.category
+    yield "path", document.id
+    yield "source", posixpath.splitext(document.id)[1].removeprefix(".")
+    yield from (("author", author) for author in fields.author)
+    for tag in fields.tags:
+        yield "tag", tag
+        yield from (("tag", tag[:place]) for place, sign in enumerate(tag) if sign == "/")

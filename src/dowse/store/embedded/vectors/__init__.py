@@ -1,0 +1,1 @@
+"""The replica that finds vectors: segments, scanned flat."""

@@ -1,0 +1,65 @@
+"""What counts as Chinese, Japanese or Korean, and the widths in which it is written."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Chinese characters, in whichever language they are used; ranges for a class of a pattern."""
+
+KANA = "\u3040-\u30ff\uff66-\uff9f"
+"""What only Japanese has, in both widths."""
+
+HANGUL = "\uac00-\ud7af\u1100-\u11ff"
+"""What only Korean has."""
+
+WIDE_SIGNS = "\u2e80-\u303f\u3100-\u312f\u31f0-\u31ff\uff00-\uff65"
+"""Punctuation of these scripts, parts of characters, and letters in full width."""
+
+CJK = f"{HAN}{KANA}{HANGUL}"
+"""Chinese, Japanese and Korean."""
+
+CJK_CHARACTER = re.compile(f"[{CJK}]")
+CJK_RUN = re.compile(f"([{CJK}]+)")
+HAN_CHARACTER = re.compile(f"[{HAN}]")
+KANA_CHARACTER = re.compile(f"[{KANA}]")
+HANGUL_RUN = re.compile(f"([{HANGUL}]+)")
+
+_UNSPACED = re.compile(f"[{HAN}{KANA}{WIDE_SIGNS}]")
+
+# Full-width punctuation that ends a word is left as it is: "：" ends one where ":" does not.
+_OTHER_WIDTH = re.compile("[\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uffef]+")
+
+
+def is_unspaced(character: str) -> bool:
+    """Whether it is of a script that puts no spaces between words, as Korean does."""
+    return _UNSPACED.match(character) is not None
+
+
+def one_width(text: str) -> str:
+    """A text whose full-width letters and half-width katakana are written in their usual width.
+
+    The other differences that NFKC levels are kept: they tell terms apart, as in `x²` and `x2`.
+    """
+    if not text.isascii():
+        text = _OTHER_WIDTH.sub(_usual, text)
+    return unicodedata.normalize("NFC", text)
+
+
+def _usual(match: re.Match[str]) -> str:
+    return unicodedata.normalize("NFKC", match.group())
+
+
+def pairs(run: str) -> Iterator[str]:
+    """The overlapping pairs of a run and its Chinese characters, in the order of the text.
+
+    One Chinese character is often a whole word, which no pair would find.
+    """
+    last = len(run) - 1
+    for place, character in enumerate(run):
+        if not last or HAN_CHARACTER.match(character):
+            yield character
+        if place < last:
+            yield run[place : place + 2]

@@ -1,0 +1,327 @@
+"""One request for all doors: every option means the same, and is refused in the same words.
+
+The doors are Python, the command line, the socket of a server, HTTP and MCP. What is asked comes
+from the table of options, so that a new row is asked at every door without a change here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from mcp import Client
+from mcp_types import CallToolResult
+from starlette.testclient import TestClient
+
+from command_line import Dowse as Line
+from command_line import Result
+from dowse import Dowse, DowseError
+from dowse.bounds import limits
+from dowse.front.cli.sent_line import run_line
+from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.server import build_server
+from dowse.front.socket.server import Frames, LineServer
+from dowse.front.web.security import Door
+from dowse.front.web.server import application
+from dowse.library import Asking
+from dowse.parameters import Parameter
+from dowse.request import OPTIONS, Call, SearchRequest, filters_of, option, options_of
+from dowse.retrieve import Filters
+from dowse.service import Service
+from dowse.settings import known_settings
+from dowse.testing import HashEmbedder
+from dowse.types import Response
+from dowse.workspace import Workspace
+from mcp_client import text_of, with_client
+
+_QUERY = "restore the database of the station barometer"
+_API = "http://127.0.0.1:7333"
+_ROWS = [row for row in OPTIONS if row.name != "query"]
+
+Asked = Mapping[str, Any]
+
+
+@dataclass
+class Outcome:
+    """What a door gave: the results, or the words of a refusal."""
+
+    hits: list[tuple[str, int, float]] | None = None
+    answer: str | None = None
+    refused: str = ""
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Outcome:
+        """The outcome that a JSON document tells."""
+        if "error" in told:
+            return cls(refused=f"{told['error']} {told['hint']}")
+        hits = [
+            (one["document"], one["first_line"], round(one["score"], 4)) for one in told["hits"]
+        ]
+        answer = told.get("answer")
+        return cls(hits, answer["text"] if answer else None)
+
+    @classmethod
+    def of_response(cls, found: Response) -> Outcome:
+        """The outcome of a call in Python."""
+        hits = [(hit.document, hit.first_line, round(hit.score, 4)) for hit in found.hits]
+        return cls(hits, found.answer.text if found.answer else None)
+
+
+class Doors:
+    """All doors to one project."""
+
+    def __init__(self, program: Dowse, line: Line, http: TestClient, service: Service) -> None:
+        self._program, self._line, self._http = program, line, http
+        self._mcp = build_server(Desk(lambda: service), ["notes"])
+        self.served: list[bool] = []  # whether the server ran each line that reached its socket
+
+    def ask(self, call: Call, asked: Asked) -> dict[str, Outcome]:
+        """What each door gives."""
+        found = {
+            "python": self._python(call, asked),
+            "line": self._printed(call, asked, "--no-server"),
+            "http": Outcome.of(self._http.get(f"/api/v1/{call}", params=_texts(asked)).json()),
+        }
+        if call == "search":
+            body = self._http.post("/api/v1/search", json=dict(asked)).json()
+            found |= {"mcp": self._agent(asked), "json": Outcome.of(body)}
+            found["socket"] = self._printed(call, asked)
+        return found
+
+    def _python(self, call: Call, asked: Asked) -> Outcome:
+        others = {name: value for name, value in asked.items() if name != "query"}
+        try:
+            return Outcome.of_response(getattr(self._program, call)(asked["query"], **others))
+        except DowseError as error:
+            return Outcome(refused=str(error))
+
+    def _printed(self, call: Call, asked: Asked, *more: str) -> Outcome:
+        own = more if call == "search" else ()
+        result: Result = self._line(call, "--json", *own, *_line(asked), "--", asked["query"])
+        return Outcome.of(result.json)
+
+    def _agent(self, asked: Asked) -> Outcome:
+        async def work(client: Client) -> CallToolResult:
+            # A reply to an agent has a budget of its own when the call names none.
+            return await client.call_tool("query_documents", {"max_tokens": 1_000_000, **asked})
+
+        result = with_client(self._mcp, work)
+        if result.is_error:
+            return Outcome(refused=text_of(result))
+        return Outcome.of(result.structured_content)
+
+
+def _texts(asked: Asked) -> dict[str, Any]:
+    """What is asked, as an address says it."""
+    return {
+        name: str(value).lower() if isinstance(value, bool) else value
+        for name, value in asked.items()
+    }
+
+
+def _line(asked: Asked) -> Iterator[str]:
+    """What is asked, as a line says it."""
+    for name, value in asked.items():
+        spelled = "-n" if name == "n" else f"--{name.replace('_', '-')}"
+        if name == "query":
+            continue
+        if isinstance(value, bool):
+            yield spelled if value else spelled.replace("--", "--no-", 1)
+        else:
+            for one in value if isinstance(value, list) else [value]:
+                yield from (spelled, str(one))
+
+
+@pytest.fixture
+def doors(notes: Path, workspace: Workspace, dowse: Line) -> Iterator[Doors]:
+    """All doors to the notes, open."""
+    service = Service(workspace, notes)
+    served: list[bool] = []
+
+    def noted(*arguments: Any) -> tuple[int | None, Frames]:
+        code, frames = run_line(*arguments)
+        served.append(code is not None)
+        return code, frames
+
+    with ExitStack() as stack:
+        stack.callback(service.close)
+        stack.enter_context(LineServer(service, noted))
+        app = application(service, Door(), watch=False)
+        http = stack.enter_context(TestClient(app, base_url=_API))
+        program = stack.enter_context(Dowse.open(notes, embedder=HashEmbedder()))
+        doors = Doors(program, dowse, http, service)
+        doors.served = served
+        yield doors
+
+
+def _good(row: Parameter) -> list[Any]:
+    """Values of a row that mean something."""
+    if row.kind == "choice":
+        return list(row.choices)
+    if row.name == "max_tokens":  # each door counts what it returns: a small budget differs
+        return [int(row.high or 0)]
+    return {
+        "texts": [[row.example], [row.example, "other"]],
+        "date": [row.example],
+        "integer": [int(row.high or 0), int(row.low or 0) or 2],
+        "number": [0.0, 0.25],
+        "boolean": [True, False],
+        "assignments": [["search.top_n=1"], ["search.top_k=10", "near_dedup.enabled=false"]],
+    }[row.kind]
+
+
+def _bad(row: Parameter) -> list[Any]:
+    """Values of a row that nobody can mean."""
+    return {
+        "choice": ["magic"],
+        "texts": [[""], ["a", " "], ["x"] * 101, ["y" * 1_001]],
+        "date": ["soon", "", "2024-13"],
+        "integer": [int(row.low or 0) - 1, int(row.high or 0) + 1],
+        "number": [2.5, -1.5, -0.5],
+        "boolean": [],  # a line can only say yes or no
+        "assignments": [["nonsense"], ["chunk.overlap=1"], ["search.topn=3"], ["search.top_n=x"]],
+    }[row.kind]
+
+
+def _differing(found: Mapping[str, Outcome]) -> dict[str, Outcome]:
+    """What the doors gave, when it is not the same."""
+    first = next(iter(found.values()))
+    return {} if all(one == first for one in found.values()) else dict(found)
+
+
+def test_every_option_finds_the_same_at_every_door(doors: Doors) -> None:
+    for row in _ROWS:
+        for value in _good(row):
+            found = doors.ask("search", {"query": _QUERY, row.name: value})
+            assert not found["python"].refused, (row.name, value)
+            assert not _differing(found), (row.name, value)
+    assert doors.served
+    assert all(doors.served)
+
+
+def test_older_names_still_work_at_every_door(doors: Doors) -> None:
+    for row in _ROWS:
+        for older in row.older:
+            by_older = doors.ask("search", {"query": _QUERY, older: _good(row)[-1]})
+            by_name = doors.ask("search", {"query": _QUERY, row.name: _good(row)[-1]})
+            assert by_older == by_name, older
+
+
+def test_every_wrong_value_is_refused_in_the_same_words(doors: Doors) -> None:
+    for row in _ROWS:
+        for value in _bad(row):
+            found = doors.ask("search", {"query": _QUERY, row.name: value})
+            assert found["python"].refused, (row.name, value)
+            assert not _differing(found), (row.name, value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"query": " "}, "The query is empty. A question"),
+        ({"mmr": True, "per_doc": 1}, "mmr and per_doc are two ways"),
+        ({"set": ["diversity.mmr=true"], "per_doc": 1}, "mmr and per_doc are two ways"),
+        ({"after": "2025", "before": "2024"}, "Swap the dates"),
+        ({"after": "2025", "before": "2025-01-01"}, "Swap the dates"),
+        ({"n": 2, "top_n": 2}, "top_n is another name of n. Use one."),
+        ({"set": ["answer.sentences=1"]}, "answer.sentences is a setting of answers"),
+        ({"set": ["answer.endpoint_url=http://x"]}, "one call cannot change it"),
+    ],
+)
+def test_what_contradicts_itself_is_refused_in_the_same_words(
+    doors: Doors, asked: Asked, words: str
+) -> None:
+    found = doors.ask("search", {"query": _QUERY} | dict(asked))
+    assert words in found["python"].refused
+    assert not _differing(found)
+
+
+def test_an_unknown_option_is_answered_with_the_nearest(doors: Doors) -> None:
+    found = doors.ask("search", {"query": _QUERY, "per_dc": 1})
+    for door, outcome in found.items():
+        assert "per_doc" in outcome.refused.replace("per-doc", "per_doc"), door
+        assert "Did you mean" in outcome.refused, door
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"set": ["answer.sentences=1"]},
+        {"set": ["answer.max_chars=60"], "n": 2},
+        {"set": ["answer.sentences=0"]},
+        {"max_tokens": 40, "n": 5},
+        {"mmr": True, "per_doc": 1},
+    ],
+)
+def test_every_door_that_answers_takes_the_options_of_answers(doors: Doors, asked: Asked) -> None:
+    found = doors.ask("answer", {"query": "when is the writer stopped", **asked})
+    assert not _differing(found)
+
+
+def test_a_budget_keeps_what_an_answer_cites(doors: Doors) -> None:
+    program = doors._program
+    whole = program.answer("restore database frame bottle", settings={"answer.sentences": 5})
+    cut = program.answer(
+        "restore database frame bottle", settings={"answer.sentences": 5}, max_tokens=20
+    )
+    assert cut.answer == whole.answer
+    assert cut.answer
+    assert len(cut.hits) >= max(cut.answer.sources) > 1
+    assert sum(bool(hit.text) for hit in cut.hits) < len(whole.hits)
+
+
+def test_explanations_take_the_same_options(doors: Doors, dowse: Line) -> None:
+    for row in options_of("explain"):
+        for value in _good(row)[:1] if row.name != "query" else ():
+            asked = {"query": _QUERY, row.name: value}
+            printed = dowse("explain", "--json", *_line(asked), "--doc", "lonely", "--", _QUERY)
+            address = _texts(asked) | {"reference": "lonely"}
+            assert doors._http.get("/api/v1/explain", params=address).json() == printed.json
+            fates = doors._program.explain(_QUERY, "lonely", **{row.name: value}).fates
+            assert [one["rank"] for one in printed.json["chunks"]] == [one.rank for one in fates]
+
+
+# ── The table ────────────────────────────────────────────────────────────────
+
+
+def test_rows_are_what_the_settings_declare() -> None:
+    kinds = {int: "integer", float: "number", bool: "boolean"}
+    for row in [one for one in OPTIONS if one.setting]:
+        setting = known_settings()[row.setting]
+        if row.kind == "choice":
+            assert row.choices == tuple(filter(None, get_args(setting.type)))
+            continue
+        assert kinds[setting.type] == row.kind, row.name
+        declared = limits(setting.declared)
+        assert declared is None or (declared.ge, declared.le) == (row.low, row.high), row.name
+
+
+def test_every_filter_has_a_row() -> None:
+    assert {row.name for row in filters_of("search")} == {one.name for one in fields(Filters)}
+
+
+def test_type_checkers_see_the_rows() -> None:
+    own = {"settings", "tags"}
+    assert Asking.__annotations__.keys() == {row.name for row in _ROWS} | own
+    assert "tags" in option("tag").older
+
+
+def test_a_query_has_a_longest_length() -> None:
+    assert SearchRequest.of("search", {"query": "x" * 20_000}).query
+    with pytest.raises(DowseError, match="at most 20,000 characters"):
+        SearchRequest.of("search", {"query": "x" * 20_001})
+
+
+def test_a_limit_per_document_takes_the_place_of_mmr() -> None:
+    asked = SearchRequest.of("search", {"query": "x", "per_doc": 2})
+    assert asked.changes["diversity.mmr"] is False
+    assert "diversity.mmr" not in SearchRequest.of("search", {"query": "x", "per_doc": 0}).changes
+
+
+def test_numbers_without_a_fraction_are_whole_and_halves_of_characters_are_replaced() -> None:
+    asked = SearchRequest.of("search", {"query": "a\ud800b", "n": 3.0})
+    assert (asked.query, asked.changes) == ("a\ufffd\ufffd\ufffdb", {"search.top_n": 3})

@@ -1,0 +1,162 @@
+"""Each call selects its project once, builds its settings once and opens the index once."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from starlette.testclient import TestClient
+
+from command_line import Dowse
+from dowse import Dowse as Library
+from dowse.front.cli.sent_line import run_line
+from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.server import build_server
+from dowse.front.socket.server import LineServer
+from dowse.front.web.security import Door
+from dowse.front.web.server import application
+from dowse.service import Service
+from dowse.store.embedded.store import EmbeddedStore
+from dowse.testing import HashEmbedder
+from dowse.workspace import Workspace
+from mcp_client import with_client
+
+_QUERY = "restore the database"
+_ONCE = {"opened": 1, "settings": 1, "selected": 1}
+
+
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each thing was done."""
+    counted: Counter[str] = Counter()
+
+    def count(kind: type, name: str, what: str) -> None:
+        original = getattr(kind, name)
+
+        def noted(self: Any, *arguments: Any, **keywords: Any) -> Any:
+            counted[what] += 1
+            return original(self, *arguments, **keywords)
+
+        monkeypatch.setattr(kind, name, noted)
+
+    count(EmbeddedStore, "read", "opened")
+    count(Workspace, "settings", "settings")
+    count(Workspace, "select", "selected")
+    return counted
+
+
+@pytest.fixture
+def service(notes: Path, workspace: Workspace) -> Iterator[Service]:
+    """A service whose engine is open already, as after the first call."""
+    service = Service(workspace, notes)
+    service.engine("notes").search("warm")
+    yield service
+    service.close()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("search", _QUERY),
+        ("search", "--json", _QUERY),
+        ("search", "--max-tokens", "200", _QUERY),
+        ("answer", _QUERY),
+        ("explain", _QUERY, "--doc", "lonely.md"),
+        ("related", "stations"),
+        ("get", "lonely.md", "long.md"),
+        ("ls", "--json"),
+        ("graph",),
+        ("status",),
+    ],
+    ids=" ".join,
+)
+def test_the_command_line(
+    line: tuple[str, ...],
+    notes: Path,  # noqa: ARG001  indexed
+    dowse: Dowse,
+    counts: Counter[str],
+) -> None:
+    counts.clear()
+    assert dowse(*line, "-p", "notes").code == 0
+    assert counts == _ONCE
+
+
+def test_the_socket(service: Service, dowse: Dowse, counts: Counter[str]) -> None:
+    with LineServer(service, run_line) as lines:
+        assert lines.path
+        counts.clear()
+        assert dowse("search", "-p", "notes", _QUERY).code == 0
+    assert counts == _ONCE
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"search?q={_QUERY}",
+        f"search?q={_QUERY}&max_tokens=200",
+        f"answer?q={_QUERY}",
+        f"explain?q={_QUERY}&reference=lonely.md",
+        "related?reference=stations",
+        "document?reference=reference/stations.md&format=html&whole=true",
+        "graph?",
+        "status?",
+    ],
+)
+def test_http(address: str, service: Service, counts: Counter[str]) -> None:
+    app = application(service, Door(), watch=False)
+    client = TestClient(app, base_url="http://127.0.0.1:7333")  # no lifespan: nothing else runs
+    counts.clear()
+    assert client.get(f"/api/v1/{address}&project=notes").status_code == 200
+    assert counts == _ONCE
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("query_documents", {"query": _QUERY}),
+        ("search_with_hypothesis", {"hypothesis": _QUERY}),
+        ("get_document", {"references": ["lonely.md", "long.md"]}),
+        ("related_documents", {"reference": "stations"}),
+        ("project_info", {}),
+    ],
+)
+def test_mcp(
+    tool: str,
+    arguments: dict[str, Any],
+    service: Service,
+    counts: Counter[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    desk = Desk(lambda: service)
+    monkeypatch.setattr(desk, "warm", lambda: None)  # it searches at the same time
+
+    async def work(client: Client) -> Any:
+        counts.clear()
+        return await client.call_tool(tool, {**arguments, "project": "notes"})
+
+    assert not with_client(build_server(desk, ["notes"]), work).is_error
+    assert counts == _ONCE
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda notes: notes.search(_QUERY),
+        lambda notes: notes.answer(_QUERY),
+        lambda notes: notes.explain(_QUERY, "lonely.md"),
+        lambda notes: notes.get("lonely.md"),
+        lambda notes: notes.related("stations"),
+        lambda notes: notes.status(),
+    ],
+)
+def test_python(call: Callable[[Library], object], notes: Path, counts: Counter[str]) -> None:
+    with contextlib.closing(Library("notes", embedder=HashEmbedder())) as library:
+        assert library.project.roots == (notes,)
+        counts.clear()
+        call(library)
+    assert counts == {"opened": 1}  # the project and its settings were chosen when it was opened

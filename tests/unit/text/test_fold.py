@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import unicodedata
+
+from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.chunk import ChunkOptions, chunk
+from dowse.parse import parse
+from dowse.references import find_passage
+from dowse.store.memory import MemoryStore
+from dowse.types import Batch, FileState, IndexedDocument
+
+_SPLIT = unicodedata.normalize("NFD", "café")
+
+
+def test_a_tag_counts_once_however_its_accents_are_encoded() -> None:
+    document = parse("a.md", f"---\ntags: [café]\n---\n\nText #{_SPLIT} and #CAFÉ.\n")
+    assert document.fields.tags == ("café",)
+
+
+def test_a_document_is_found_by_its_name_however_its_accents_are_encoded() -> None:
+    store = MemoryStore(TextAnalyzer(KeywordOptions()))
+    document = chunk(parse("places/Café.md", "Open until six."), ChunkOptions())
+    with store.write() as writing:
+        writing.start({"model": "none", "dimensions": 0})
+        writing.apply(Batch(put=(IndexedDocument(document, FileState(15, 0, "0" * 64)),)))
+    with store.read() as reading:
+        assert find_passage(reading, _SPLIT, []).document == "places/Café.md"
