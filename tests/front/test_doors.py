@@ -22,7 +22,7 @@ from command_line import Result
 from dowse import Dowse, DowseError
 from dowse.bounds import limits
 from dowse.front.cli.sent_line import run_line
-from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.server import build_server
 from dowse.front.socket.server import Frames, LineServer
 from dowse.front.web.security import Door
@@ -76,7 +76,7 @@ class Doors:
 
     def __init__(self, program: Dowse, line: Line, http: TestClient, service: Service) -> None:
         self._program, self._line, self._http = program, line, http
-        self._mcp = build_server(Desk(lambda: service), ["notes"])
+        self._mcp = build_server(VisibleProjects(lambda: service), ["notes"])
         self.served: list[bool] = []  # whether the server ran each line that reached its socket
 
     def ask(self, call: Call, asked: Asked) -> dict[str, Outcome]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dowse.front.mcp.tools import TOOLS
+from dowse.front.mcp.tools.table import TOOLS
 from dowse.front.web.openapi import description
 from dowse.settings import known_settings
 
