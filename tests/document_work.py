@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.answer.prose import sentences
 from dowse.chunk import ChunkOptions, chunk
-from dowse.front.mcp.visible import visible
+from dowse.front.mcp.invisible import visible
 from dowse.parse import parse
 from dowse.present.budget import count_tokens
-from dowse.present.sentences import sentences
-from dowse.present.shorten import shorten
 from dowse.present.snippet import snippet
 from dowse.read.decode import decode
 from dowse.retrieve.classify import classify
 from dowse.retrieve.query import understand
+from dowse.text.shorten import shorten
 from dowse.types import Fields
 
 ANALYZER = TextAnalyzer(KeywordOptions())

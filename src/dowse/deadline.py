@@ -32,7 +32,8 @@ class Deadline:
         self._clock = clock
         self._pause = pause
         self._next_look = 0.0
-        self._end = clock() + seconds
+        self._left = seconds
+        self.resume()
 
     def check(self) -> None:
         """Raises `TookTooLong` once the time is over."""
@@ -42,3 +43,11 @@ class Deadline:
         self._next_look = now + self._pause
         if self._clock() > self._end:
             raise TookTooLong(self._seconds)
+
+    def pause(self) -> None:
+        """Stops the clock until `resume`: what happens in between is other work."""
+        self._left = self._end - self._clock()
+
+    def resume(self) -> None:
+        """Goes on with the time that was left."""
+        self._end = self._clock() + self._left

@@ -215,7 +215,7 @@ def _is_on(changes: Mapping[str, Any], name: str) -> bool:
 
 def settable(call: Call) -> tuple[str, ...]:
     """The names of all settings that one call may change."""
-    from dowse.present import OF_THE_WRITER  # noqa: PLC0415  a description needs none of this
+    from dowse.answer import OF_THE_WRITER  # noqa: PLC0415  a description needs none of this
     from dowse.settings import is_of_a_search, known_settings  # noqa: PLC0415  as above
 
     of_answers = {name for name in known_settings() if name.startswith("answer.")} - OF_THE_WRITER

@@ -21,13 +21,13 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from dowse.analyze import KeywordOptions, VocabularyOptions
+from dowse.answer import OF_THE_WRITER, AnswerOptions
 from dowse.bounds import complaint, declared, meaning
 from dowse.chunk import ChunkOptions
 from dowse.decoding import UNREADABLE, read_small, shown, why_unreadable
 from dowse.embed import EmbedOptions
 from dowse.errors import BadSettings, UsageError
 from dowse.flow.recipe import Recipe
-from dowse.present import OF_THE_WRITER, AnswerOptions
 from dowse.presets import PRESETS, preset_values
 from dowse.read import ReadOptions
 from dowse.retrieve import Mode, modes_explained

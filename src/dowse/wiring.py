@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 
 from dowse.analyze import TextAnalyzer
+from dowse.answer import EndpointWriter
 from dowse.embed import EmbedOptions, can_rerank, open_embedder, open_reranker
 from dowse.locations import Locations
 from dowse.ports import Analyzer, Embedder, IndexPlaces, Reranker, Store, Writer
-from dowse.present import EndpointWriter
 from dowse.projects import Project
 from dowse.settings import Settings
 from dowse.store.embedded.places import EmbeddedPlaces

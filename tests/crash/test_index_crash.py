@@ -74,14 +74,13 @@ _KILLED_AT_STAGE = """
 import os, sys; sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from dowse.flow import indexing
-from dowse.flow.stages import Stage
 from vaults import open_engine
 
 def end(work):
     os._exit(9)
 
 at = [stage.name for stage in indexing.INDEX_FLOW].index(sys.argv[4])
-indexing.INDEX_FLOW = (*indexing.INDEX_FLOW[:at], Stage("end", end))
+indexing.INDEX_FLOW = (*indexing.INDEX_FLOW[:at], indexing.IndexStage("end", end))
 open_engine(Path(sys.argv[2]), Path(sys.argv[3])).index()
 """
 

@@ -30,7 +30,7 @@ def test_quick_work_draws_nothing() -> None:
     stream = _Terminal()
     with ProgressDrawer(Screen(stream, {})) as announce:
         for done in range(100):
-            announce(Event("index", done, 100))
+            announce(Event("embed", done, 100))
     assert stream.getvalue() == ""
 
 
@@ -39,10 +39,10 @@ def test_long_work_draws_a_bar_with_rate_and_time_left(monkeypatch: pytest.Monke
     monkeypatch.setenv("COLUMNS", "80")
     stream = _Terminal()
     with ProgressDrawer(Screen(stream, {})) as announce:
-        announce(Event("index", 0, 5000))
+        announce(Event("read", 0, 5000))
         _until(lambda: "Indexing" in stream.getvalue())
-        for done in (100, 200, 300):
-            announce(Event("index", done, 5000))
+        for done, stage in ((100, "chunk"), (200, "embed"), (300, "store")):
+            announce(Event(stage, done, 5000))  # one bar for all that happens to a batch
             time.sleep(0.01)
         _until(lambda: "left" in stream.getvalue())
         announce(Event("vocabulary", 10, 20, "words"))
@@ -59,7 +59,7 @@ def test_nobody_looking_means_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     with ProgressDrawer(Screen(stream, {})) as announce:
         announce(Event("download", 0, None, "bytes", note="Fetching the weights."))
         for done in range(100):
-            announce(Event("index", done, 100))
+            announce(Event("embed", done, 100))
     assert stream.getvalue() == "Fetching the weights.\n"
 
 
@@ -67,7 +67,7 @@ def test_nobody_looking_for_long_means_a_line_now_and_then(monkeypatch: pytest.M
     monkeypatch.setattr(progress, "_LINE_EVERY", 0.0)
     stream = io.StringIO()
     with ProgressDrawer(Screen(stream, {})) as announce:
-        announce(Event("index", 1200, 14593))
+        announce(Event("embed", 1200, 14593))
         announce(Event("download", 1_500_000, 83_000_000, "bytes"))
     lines = ["Indexing: 1,200 of 14,593 files", "Downloading: 1.5 MB of 83.0 MB", ""]
     assert stream.getvalue().split("\n") == lines
@@ -77,5 +77,5 @@ def test_quiet_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_LINE_EVERY", 0.0)
     stream = io.StringIO()
     with ProgressDrawer(Screen(stream, {}), quiet=True) as announce:
-        announce(Event("index", 1, 2, note="A note."))
+        announce(Event("embed", 1, 2, note="A note."))
     assert stream.getvalue() == ""

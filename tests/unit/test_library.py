@@ -250,7 +250,7 @@ def test_progress_is_told(folder: Path) -> None:
     with opened(folder) as notes:
         notes.index(progress=events.append)
         assert notes.index(rebuild=True, progress=events.append).added == 3
-    assert {"scan", "index"} <= {event.stage for event in events}
+    assert {"scan", "read", "parse", "chunk", "embed", "store"} <= {event.stage for event in events}
 
 
 def test_it_can_be_sent_to_another_process(folder: Path, tmp_path: Path) -> None:

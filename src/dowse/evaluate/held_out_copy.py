@@ -194,6 +194,6 @@ def _embed_changed(vectors: VectorMaker, writing: Writing, announce: Announce) -
     texts = vectors.unknown(writing.text_vectors.waiting()) if vectors.can_embed else []
 
     def progress(part: float) -> None:
-        announce(Event("embed", int(part * len(texts)), len(texts), "chunks"))
+        announce(Event("waiting", int(part * len(texts)), len(texts), "chunks"))
 
     writing.remember(vectors.make(texts, progress))

@@ -7,14 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from dowse.answer import AnswerOptions, extract_answer, instructions_and_material, written_answer
 from dowse.errors import EmbedError, EndpointFailed
 from dowse.ports import Writer
-from dowse.present import (
-    AnswerOptions,
-    extract_answer,
-    instructions_and_material,
-    written_answer,
-)
 from dowse.search_state import SearchState
 from dowse.types import Answer, Response, Vector
 

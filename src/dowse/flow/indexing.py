@@ -1,119 +1,105 @@
-"""From a folder to an index: the stages in their order, and the loop that runs and times them."""
+"""From a folder to an index: the stages in their order, and the loop that runs them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from dowse.analyze import find_communities
 from dowse.chunk import ChunkOptions
-from dowse.flow.batches import Batches
+from dowse.flow.batches import (
+    batches,
+    chunk_files,
+    embed_chunks,
+    parse_files,
+    read_files,
+    store_batch,
+)
+from dowse.flow.index_state import FileBatch, IndexState
 from dowse.flow.report import IndexReport
-from dowse.flow.scan import Changes, scan
-from dowse.flow.stages import Clock, Stage
+from dowse.flow.scan import scan
+from dowse.flow.stages import Clock
 from dowse.flow.vectors import VectorMaker
 from dowse.ports import Embedder, Writing
 from dowse.read import ReadOptions, Root
-from dowse.types import Announce, Event, LeftOut
+from dowse.types import Announce, Event
 
 _AT_ONCE = 1000  # texts whose vectors are kept together
 
 
-@dataclass(slots=True)
-class Indexing:
-    """The work that index stages hand along."""
+@dataclass(frozen=True, slots=True)
+class IndexStage:
+    """One named step of indexing: it changes the work, and says how much it worked on."""
 
-    roots: Sequence[Root]
-    within: Sequence[Path]  # only these files and folders; empty: everything
-    read: ReadOptions
-    chunk: ChunkOptions
-    vocabulary: int  # how many words are embedded
-    writing: Writing
-    vectors: VectorMaker
-    announce: Announce
-    clock: Clock
-    changes: Changes = field(default_factory=Changes)
-    left_out: list[LeftOut] = field(default_factory=list)
-    added: int = 0
-    changed: int = 0
-    removed: int = 0
-    chunks: int = 0
-    secrets: int = 0
+    name: str
+    run: Callable[[IndexState], int]
+    each_batch: bool = False  # it runs once for every few changed files
 
 
-def _scan(work: Indexing) -> None:
-    work.announce(Event("scan", 0, None))
+def _scan(work: IndexState) -> int:
     work.changes = scan(work.roots, work.within, work.read, work.writing.catalogue.files())
     work.left_out += work.changes.left_out
+    return work.changes.unchanged + len(work.changes.pending)
 
 
-def _index(work: Indexing) -> None:
-    batches = Batches(
-        work.changes,
-        read=work.read,
-        chunk=work.chunk,
-        vectors=work.vectors,
-        clock=work.clock,
-        announce=work.announce,
-    )
-    for done in batches:
-        with work.clock.timing("store"):
-            work.writing.apply(done.batch)
-        work.left_out += done.left_out
-        work.added += done.added
-        work.changed += len(done.batch.put) - done.added
-        work.removed += len(done.batch.gone)
-        work.secrets += done.secrets
-        work.chunks += sum(len(put.chunked.chunks) for put in done.batch.put)
-
-
-def _embed_waiting(work: Indexing) -> None:
+def _embed_waiting(work: IndexState) -> int:
     """Embeds chunks that were stored while no weights were to be had."""
-    if work.vectors.can_embed:
-        # A text that several chunks share is embedded once.
-        _embed_texts(
-            work, work.vectors.unknown(work.writing.text_vectors.waiting()), "embed", "chunks"
-        )
+    if not work.vectors.can_embed:
+        return 0
+    # A text that several chunks share is embedded once.
+    return _embed_texts(work, work.vectors.unknown(work.writing.text_vectors.waiting()), "chunks")
 
 
-def _embed_vocabulary(work: Indexing) -> None:
-    words = work.writing.vocabulary.most_frequent(work.vocabulary) if work.vectors.can_embed else []
-    new = work.vectors.unknown(words)
-    _embed_texts(work, new, "vocabulary", "words")
+def _embed_vocabulary(work: IndexState) -> int:
+    if not work.vectors.can_embed:
+        return 0
+    words = work.writing.vocabulary.most_frequent(work.vocabulary)
+    return _embed_texts(work, work.vectors.unknown(words), "words")
 
 
-def _embed_texts(work: Indexing, texts: Sequence[str], stage: str, unit: str) -> None:
+def _embed_texts(work: IndexState, texts: Sequence[str], unit: str) -> int:
     """Embeds texts a few at a time, each few kept before the next are begun."""
     for start in range(0, len(texts), _AT_ONCE):
         some = texts[start : start + _AT_ONCE]
 
         def progress(part: float, start: int = start, count: int = len(some)) -> None:
-            work.announce(Event(stage, start + int(part * count), len(texts), unit))
+            work.announce(Event(work.stage, start + int(part * count), len(texts), unit))
 
         progress(0.0)
         work.writing.remember(work.vectors.make(some, progress))
+    return len(texts)
 
 
-def _find_communities(work: Indexing) -> None:
-    if "communities" in work.writing.owed():
-        work.writing.set_communities(find_communities(work.writing.links.all()))
+def _find_communities(work: IndexState) -> int:
+    if "communities" not in work.writing.owed():
+        return 0
+    communities = find_communities(work.writing.links.all())
+    work.writing.set_communities(communities)
+    return len(communities)
 
 
-def _tidy(work: Indexing) -> None:
-    if "tidy" in work.writing.owed():
-        work.writing.tidy(work.vocabulary)
+def _tidy(work: IndexState) -> int:
+    if "tidy" not in work.writing.owed():
+        return 0
+    work.writing.tidy(work.vocabulary)
+    return 1
 
 
-INDEX_FLOW: tuple[Stage[Indexing], ...] = (
-    Stage("scan", _scan),
-    Stage("index", _index),  # batch by batch: read, parse, chunk, embed, store
-    Stage("waiting", _embed_waiting),
-    Stage("vocabulary", _embed_vocabulary),
-    Stage("communities", _find_communities),
-    Stage("tidy", _tidy),
+INDEX_FLOW: tuple[IndexStage, ...] = (
+    IndexStage("scan", _scan),
+    IndexStage("read", read_files, each_batch=True),
+    IndexStage("parse", parse_files, each_batch=True),
+    IndexStage("chunk", chunk_files, each_batch=True),
+    IndexStage("embed", embed_chunks, each_batch=True),
+    IndexStage("store", store_batch, each_batch=True),
+    IndexStage("waiting", _embed_waiting),
+    IndexStage("vocabulary", _embed_vocabulary),
+    IndexStage("communities", _find_communities),
+    IndexStage("tidy", _tidy),
 )
-"""What happens to a folder, in this order."""
+"""What happens to a folder, in this order; rows for each batch run in turn, batch after batch."""
 
 
 def run_indexing(
@@ -127,22 +113,36 @@ def run_indexing(
     embedder: Embedder | None,
     announce: Announce,
 ) -> IndexReport:
-    """Updates the index from the folder, and times each stage."""
+    """Updates the index from the folder; each stage is counted, timed and announced."""
     clock = Clock()
     vectors = VectorMaker(embedder, writing)
-    work = Indexing(roots, within, read, chunk, vocabulary, writing, vectors, announce, clock)
-    for stage in INDEX_FLOW:
-        with clock.timing(stage.name):
-            stage.run(work)
+    work = IndexState(roots, within, read, chunk, vocabulary, writing, vectors, announce)
+    for each_batch, rows in groupby(INDEX_FLOW, key=lambda row: row.each_batch):
+        stages = tuple(rows)
+        for batch in batches(work.changes) if each_batch else (FileBatch(),):
+            work.batch = batch
+            _run(stages, work, clock)
     return IndexReport(
         added=work.added,
         changed=work.changed,
         removed=work.removed,
         unchanged=work.changes.unchanged,
-        chunks=work.chunks,
+        chunks=work.counts["chunk"],
         embedded=vectors.made,
         left_out=tuple(work.left_out),
         notices=tuple(vectors.notices),
         secrets=work.secrets,
-        seconds={name: spent for name, spent in clock.seconds.items() if name != "index"},
+        seconds=clock.seconds,
+        counts=dict(work.counts),
     )
+
+
+def _run(stages: Sequence[IndexStage], work: IndexState, clock: Clock) -> None:
+    for stage in stages:
+        work.stage = stage.name
+        if stage.each_batch:
+            work.progress()
+        else:
+            work.announce(Event(stage.name, 0, None))
+        with clock.timing(stage.name):
+            work.counts[stage.name] += stage.run(work)

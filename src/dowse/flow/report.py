@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dowse.types import LeftOut
 
@@ -21,6 +21,7 @@ class IndexReport:
     notices: tuple[str, ...]  # what could not be done, and how to change that
     seconds: dict[str, float]  # time by stage
     secrets: int = 0  # matches of read.redact that were replaced in what was added or changed
+    counts: dict[str, int] = field(default_factory=dict)  # what each stage worked on
 
     @property
     def complete(self) -> bool:

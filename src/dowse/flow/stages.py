@@ -6,25 +6,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from dowse.search_state import SearchState
 
-Work = TypeVar("Work")
-
 
 @dataclass(frozen=True, slots=True)
-class Stage(Generic[Work]):
-    """One named step of a flow: it changes the work that is handed along."""
-
-    name: str
-    run: Callable[[Work], None]
-
-
-@dataclass(frozen=True, slots=True)
-class SearchStage(Stage[SearchState]):
+class SearchStage:
     """A stage of a search, with all that other parts of dowse know about it."""
 
+    name: str
+    run: Callable[[SearchState], None]
     options: type[Any] | None = None  # its section of the settings, which has the stage's name
     off: Mapping[str, Any] = field(default_factory=dict)  # the options that turn it off
     on: Mapping[str, Any] = field(default_factory=dict)  # and on, for an ablation

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from dowse.present.shorten import shorten
 from dowse.text.amounts import counted
 from dowse.text.scripts import HAN, HANGUL, KANA, WIDE_SIGNS
+from dowse.text.shorten import shorten
 from dowse.types import Response
 
 _RUN = re.compile(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from dowse.present.matching import Wanted
+from dowse.text.matching import Wanted
 from dowse.text.scripts import CJK, CJK_CHARACTER
 
 TermsOf = Callable[[str], Collection[str]]

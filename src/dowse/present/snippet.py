@@ -7,10 +7,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 
-from dowse.present.inline import plain
 from dowse.present.marks import Mark, find_marks
-from dowse.present.matching import Wanted
-from dowse.present.pieces import Piece, pieces
+from dowse.text.markup import plain
+from dowse.text.matching import Wanted
+from dowse.text.pieces import Piece, pieces
 from dowse.text.scripts import is_unspaced
 from dowse.text.sentences import sentence_ends
 

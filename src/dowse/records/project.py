@@ -34,6 +34,7 @@ class IndexShape:
     left_out: Annotated[tuple[LeftOut, ...], "Files, or parts of them (`whole: false`), left out."]
     notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
     complete: Annotated[bool, "False: something is missing, and the exit code is 3."]
+    counts: Annotated[Mapping[str, int], "What each stage worked on: files, documents, chunks…"]
     seconds: Annotated[Mapping[str, float], "Time by stage."]
 
     @classmethod

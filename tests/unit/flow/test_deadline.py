@@ -43,6 +43,21 @@ def test_a_deadline_looks_at_its_clock_only_now_and_then() -> None:
     assert next(ticks) == 2
 
 
+def test_a_deadline_does_not_count_what_happens_during_a_pause() -> None:
+    now = [0.0]
+    deadline = Deadline(10, clock=lambda: now[0], pause=0.0)
+    now[0] = 8.0
+    deadline.pause()
+    now[0] = 1000.0
+    deadline.resume()
+    now[0] = 1002.0
+    deadline.check()
+    now[0] = 1002.5
+
+    with pytest.raises(TookTooLong, match="10 seconds"):
+        deadline.check()
+
+
 def test_a_deadline_without_a_limit_never_passes() -> None:
     Deadline().check()
 

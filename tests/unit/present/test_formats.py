@@ -7,7 +7,7 @@ from dowse.present import as_markdown
 from dowse.types import Hit, Response
 
 if TYPE_CHECKING:
-    from unit.present.conftest import MakeHit
+    from unit.conftest import MakeHit
 
 
 def _response(*hits: Hit, query: str = "tokens", notices: tuple[str, ...] = ()) -> Response:

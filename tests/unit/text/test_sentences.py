@@ -4,9 +4,9 @@ import pytest
 
 from dowse.chunk import ChunkOptions, chunk
 from dowse.parse import parse
-from dowse.present.shorten import shorten
 from dowse.present.snippet import snippet
 from dowse.text.sentences import is_finished, sentence_ends, split_sentences
+from dowse.text.shorten import shorten
 
 _OPTIONS = ChunkOptions(chunk_min=40, chunk_goal=60, chunk_max=110, overlap=0)
 

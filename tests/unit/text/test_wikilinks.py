@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dowse.parse.plain_text import plain_text
-from dowse.present.inline import plain
+from dowse.text.markup import plain
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import click
 from rich.text import Text
 
+from dowse.answer import OF_THE_WRITER
 from dowse.front.cli.asking import takes_query
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.hits import draw_titles
 from dowse.front.cli.draw.nothing_found import say_nothing_found
 from dowse.front.cli.draw.text import folded, line
-from dowse.present import OF_THE_WRITER, within_texts
+from dowse.present import within_texts
 from dowse.records.search import ResponseShape
 from dowse.request import SearchRequest
 from dowse.types import Answer, Response

@@ -19,9 +19,10 @@ _LINE_EVERY = 30.0  # seconds between lines where there is no bar
 
 _STAGES = {
     "scan": "Looking for changes",
-    "index": "Indexing",
-    "embed": "Embedding",
+    **dict.fromkeys(("read", "parse", "chunk", "embed", "store"), "Indexing"),  # one bar
+    "waiting": "Embedding",
     "vocabulary": "Learning words",
+    "communities": "Finding communities",
     "download": "Downloading",
     "tidy": "Tidying",
     "repair": "Repairing",
@@ -94,7 +95,7 @@ class ProgressDrawer:
 
     def _draw(self, bar: Progress, event: Event) -> None:
         name = _STAGES.get(event.stage, event.stage.capitalize())
-        if self._task is None or bar.tasks[-1].fields["stage"] != event.stage:
+        if self._task is None or bar.tasks[-1].description != name:
             if self._task is not None:
                 bar.remove_task(self._task)
             # What was done before it was drawn says nothing about the rate.
@@ -102,7 +103,6 @@ class ProgressDrawer:
                 name,
                 total=event.total,
                 completed=event.done,
-                stage=event.stage,
                 unit=event.unit,
             )
         bar.update(self._task, completed=event.done, total=event.total)

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from dowse.answer import AnswerOptions, EndpointWriter
 from dowse.errors import EndpointFailed
-from dowse.present import AnswerOptions, EndpointWriter
 
 _KEY = "sk-very-secret-0815"
 

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dowse.present import instructions_and_material, written_answer
+from dowse.answer import instructions_and_material, written_answer
 
 if TYPE_CHECKING:
-    from unit.present.conftest import MakeHit
+    from unit.conftest import MakeHit
 
 
 def _passages(instructions: str, material: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 
-from dowse.present.shorten import shorten
+from dowse.text.shorten import shorten
 from dowse.types import Answer, Hit, header_line
 
 _LEAST = 80  # characters; less of a passage than this is of no use to anyone

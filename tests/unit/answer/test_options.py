@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from dowse.answer import AnswerOptions
 from dowse.errors import BadSettings
-from dowse.present import AnswerOptions
 
 
 @pytest.mark.parametrize(

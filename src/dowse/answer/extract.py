@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from dowse.present.matching import Wanted
-from dowse.present.options import AnswerOptions
-from dowse.present.sentences import sentences
+from dowse.answer.options import AnswerOptions
+from dowse.answer.prose import sentences
+from dowse.text.matching import Wanted
 from dowse.text.sentences import is_finished
 from dowse.types import Answer, Hit, Sentence
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from dowse.present.inline import reveal, strip_marks, without_images
-from dowse.present.pieces import Piece, pieces
+from dowse.text.markup import reveal, strip_marks, without_images
+from dowse.text.pieces import Piece, pieces
 from dowse.text.sentences import split_sentences
 
 # Numbers in brackets would be taken for citations of the answer.

@@ -6,8 +6,8 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
+from dowse.answer.options import AnswerOptions
 from dowse.endpoints import Endpoint, EndpointClient, Wait, encodable
-from dowse.present.options import AnswerOptions
 
 if TYPE_CHECKING:
     from dowse.network import Reply

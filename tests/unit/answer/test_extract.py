@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.analyze import KeywordOptions, TextAnalyzer
-from dowse.present import AnswerOptions, extract_answer
+from dowse.answer import AnswerOptions, extract_answer
 from dowse.types import Answer, Hit, Trace
 
 if TYPE_CHECKING:
-    from unit.present.conftest import MakeHit
+    from unit.conftest import MakeHit
 
 _TERMS = TextAnalyzer(KeywordOptions()).query_terms
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.present.sentences import sentences
+from dowse.answer.prose import sentences
 
 
 @pytest.mark.parametrize(

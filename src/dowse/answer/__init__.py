@@ -1,0 +1,15 @@
+"""Results → an answer: in the documents' own words, or written by a language model."""
+
+from dowse.answer.extract import extract_answer
+from dowse.answer.llm_client import EndpointWriter
+from dowse.answer.llm_prompt import instructions_and_material, written_answer
+from dowse.answer.options import OF_THE_WRITER, AnswerOptions
+
+__all__ = [
+    "OF_THE_WRITER",
+    "AnswerOptions",
+    "EndpointWriter",
+    "extract_answer",
+    "instructions_and_material",
+    "written_answer",
+]
