@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dowse.analyze import KeywordOptions, TextAnalyzer
 from dowse.answer.prose import sentences
 from dowse.chunk import ChunkOptions, chunk
-from dowse.front.mcp.visible import visible
+from dowse.front.mcp.invisible import visible
 from dowse.parse import parse
 from dowse.present.budget import count_tokens
 from dowse.present.snippet import snippet

@@ -22,7 +22,7 @@ from command_line import Result
 from dowse import Dowse, DowseError
 from dowse.bounds import limits
 from dowse.front.cli.sent_line import run_line
-from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.server import build_server
 from dowse.front.socket.server import Frames, LineServer
 from dowse.front.web.security import Door
@@ -76,7 +76,7 @@ class Doors:
 
     def __init__(self, program: Dowse, line: Line, http: TestClient, service: Service) -> None:
         self._program, self._line, self._http = program, line, http
-        self._mcp = build_server(Desk(lambda: service), ["notes"])
+        self._mcp = build_server(VisibleProjects(lambda: service), ["notes"])
         self.served: list[bool] = []  # whether the server ran each line that reached its socket
 
     def ask(self, call: Call, asked: Asked) -> dict[str, Outcome]:
@@ -164,19 +164,20 @@ def _good(row: Parameter) -> list[Any]:
         return list(row.choices)
     if row.name == "max_tokens":  # each door counts what it returns: a small budget differs
         return [int(row.high or 0)]
-    return {
+    values: dict[str, list[Any]] = {
         "texts": [[row.example], [row.example, "other"]],
         "date": [row.example],
         "integer": [int(row.high or 0), int(row.low or 0) or 2],
         "number": [0.0, 0.25],
         "boolean": [True, False],
         "assignments": [["search.top_n=1"], ["search.top_k=10", "near_dedup.enabled=false"]],
-    }[row.kind]
+    }
+    return values[row.kind]
 
 
 def _bad(row: Parameter) -> list[Any]:
     """Values of a row that nobody can mean."""
-    return {
+    values: dict[str, list[Any]] = {
         "choice": ["magic"],
         "texts": [[""], ["a", " "], ["x"] * 101, ["y" * 1_001]],
         "date": ["soon", "", "2024-13"],
@@ -184,7 +185,8 @@ def _bad(row: Parameter) -> list[Any]:
         "number": [2.5, -1.5, -0.5],
         "boolean": [],  # a line can only say yes or no
         "assignments": [["nonsense"], ["chunk.overlap=1"], ["search.topn=3"], ["search.top_n=x"]],
-    }[row.kind]
+    }
+    return values[row.kind]
 
 
 def _differing(found: Mapping[str, Outcome]) -> dict[str, Outcome]:

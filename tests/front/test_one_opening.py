@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from command_line import Dowse
 from dowse import Dowse as Library
 from dowse.front.cli.sent_line import run_line
-from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.server import build_server
 from dowse.front.socket.server import LineServer
 from dowse.front.web.security import Door
@@ -132,14 +132,14 @@ def test_mcp(
     counts: Counter[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    desk = Desk(lambda: service)
-    monkeypatch.setattr(desk, "warm", lambda: None)  # it searches at the same time
+    projects = VisibleProjects(lambda: service)
+    monkeypatch.setattr(projects, "warm", lambda: None)  # it searches at the same time
 
     async def work(client: Client) -> Any:
         counts.clear()
         return await client.call_tool(tool, {**arguments, "project": "notes"})
 
-    assert not with_client(build_server(desk, ["notes"]), work).is_error
+    assert not with_client(build_server(projects, ["notes"]), work).is_error
     assert counts == _ONCE
 
 

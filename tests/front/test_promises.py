@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from command_line import Dowse
 from dowse import Dowse as Library
 from dowse.errors import DowseError
-from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.server import build_server
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
@@ -81,7 +81,7 @@ def test_http_reads_nothing_outside_the_roots(enclosed: Path, service: Service) 
 
 
 def test_mcp_reads_nothing_outside_the_roots(enclosed: Path, service: Service) -> None:
-    server = build_server(Desk(lambda: service), ["vault"])
+    server = build_server(VisibleProjects(lambda: service), ["vault"])
 
     async def work(client: Client) -> list[str]:
         return [

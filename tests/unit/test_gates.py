@@ -75,3 +75,9 @@ def test_the_version_is_in_one_place() -> None:
     assert importlib.metadata.version("dowse") == dowse.__version__
     assert "version" not in _PROJECT["project"]
     assert _PROJECT["project"]["dynamic"] == ["version"]
+
+
+def test_no_test_patches_the_wiring() -> None:
+    patched = re.compile(r"""setattr\(\s*["']?dowse\.wiring|dowse\.wiring\.\w+ = """)
+    for file in (_ROOT / "tests").rglob("*.py"):
+        assert not patched.search(file.read_text("utf-8")), f"{file}: give parts instead (Given)"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dowse import Dowse
-from dowse.library import Asking
+from dowse.library import Asking, Opening
 from dowse.locations import Locations
 from dowse.testing import HashEmbedder
 from dowse.transfer import export_project
@@ -87,5 +87,5 @@ def test_every_keyword_and_method_is_documented() -> None:
 
     page = (_DOCS / "python.md").read_text("utf-8")
     methods = [name for name in vars(Dowse) if not name.startswith("_") and name != "project"]
-    for name in [*Asking.__annotations__, *methods]:
+    for name in [*Asking.__annotations__, *Opening.__annotations__, *methods]:
         assert re.search(rf"`(?:Dowse\.)?{name}[`(]", page), name

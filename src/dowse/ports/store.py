@@ -96,7 +96,7 @@ class Store(Protocol):
         ...
 
     def close(self) -> None:
-        """Closes everything that is open."""
+        """Closes everything that is open; a later call opens it again."""
         ...
 
 

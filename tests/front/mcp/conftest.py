@@ -10,7 +10,7 @@ from mcp import Client
 from mcp.server.lowlevel.server import Server
 from mcp_types import CallToolResult
 
-from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.server import build_server
 from dowse.service import Service
 from dowse.workspace import Workspace
@@ -37,7 +37,7 @@ def service(notes: Path, workspace: Workspace) -> Iterator[Service]:
 @pytest.fixture
 def server(service: Service) -> Server[Any]:
     """A server over the notes."""
-    return build_server(Desk(lambda: service), ["notes"])
+    return build_server(VisibleProjects(lambda: service), ["notes"])
 
 
 @pytest.fixture

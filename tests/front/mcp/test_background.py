@@ -13,7 +13,7 @@ from mcp.server.lowlevel.server import Server
 
 from command_line import Dowse
 from dowse.errors import DowseError
-from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.projects import VisibleProjects
 from dowse.indexer import Indexer
 from dowse.searcher import Searcher
 from dowse.service import Job, Service
@@ -210,4 +210,4 @@ def test_nothing_is_opened_before_it_is_asked_for() -> None:
     def refuse() -> Service:
         raise AssertionError("too early")
 
-    Desk(refuse)
+    VisibleProjects(refuse)

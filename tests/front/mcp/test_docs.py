@@ -7,9 +7,10 @@ import shlex
 from pathlib import Path
 
 from command_line import Dowse
-from dowse.front.mcp import reading, searching, welcome
+from dowse.front.mcp import instructions
 from dowse.front.mcp.clients import CLIENTS
-from dowse.front.mcp.tools import ALIASES, TOOLS
+from dowse.front.mcp.tools import read, search
+from dowse.front.mcp.tools.table import ALIASES, TOOLS
 from mcp_client import ERAS
 
 _PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text("utf-8")
@@ -25,10 +26,10 @@ def test_every_tool_and_parameter_is_documented() -> None:
 
 
 def test_names_figures_and_revisions_are_those_of_the_code() -> None:
-    for name in (*ALIASES, welcome.PROMPT):
+    for name in (*ALIASES, instructions.PROMPT):
         assert f"`{name}`" in _PAGE
-    assert f"A search keeps to {searching.MAX_TOKENS}" in _PAGE
-    assert f"reading to {reading.MAX_TOKENS} when" in _PAGE
+    assert f"A search keeps to {search.MAX_TOKENS}" in _PAGE
+    assert f"reading to {read.MAX_TOKENS} when" in _PAGE
     assert all(revision in _PAGE for revision in ERAS.values())
 
 

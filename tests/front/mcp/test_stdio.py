@@ -184,9 +184,11 @@ def test_what_is_no_protocol_does_not_end_it(running: subprocess.Popen[str]) -> 
 def test_stdout_carries_the_protocol_alone(indexed: Path) -> None:
     """Also when something prints, and a file has changed so that indexing begins."""
     (indexed / "Home.md").write_text("# Home\n\nThe lighthouse is lit.\n")
-    script = "import sys; from dowse.front.mcp import desk; from dowse.front.cli.main import main\n"
-    script += "warm = desk.Desk._warm\n"
-    script += "desk.Desk._warm = lambda self: (print('loud'), warm(self))\n"
+    script = (
+        "import sys; from dowse.front.mcp import projects; from dowse.front.cli.main import main\n"
+    )
+    script += "warm = projects.VisibleProjects._warm\n"
+    script += "projects.VisibleProjects._warm = lambda self: (print('loud'), warm(self))\n"
     script += "sys.argv = ['dowse', 'mcp']; main()"
     call = {"name": "query_documents", "arguments": {"query": "home"}}
     messages = [

@@ -11,10 +11,10 @@ from mcp import Client
 from mcp.server.lowlevel.server import Server
 from mcp_types import CallToolResult, ListToolsResult, ResourceLink
 
-from dowse.front.mcp import outputs
-from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.server import build_server
-from dowse.front.mcp.tools import ALIASES
+from dowse.front.mcp.tools import outputs
+from dowse.front.mcp.tools.table import ALIASES
 from dowse.present import count_tokens
 from dowse.records.links import NeighbourShape
 from dowse.records.project import PassageShape, ProjectShape
@@ -71,15 +71,18 @@ def test_schemas_know_no_unions_and_no_further_parameters(server: Server[Any]) -
 
 
 def test_other_names_are_there_only_when_asked_for(service: Service) -> None:
-    names = {tool.name for tool in _listed(build_server(Desk(lambda: service), [])).tools}
+    names = {
+        tool.name for tool in _listed(build_server(VisibleProjects(lambda: service), [])).tools
+    }
     both = {
-        tool.name for tool in _listed(build_server(Desk(lambda: service), [], compat=True)).tools
+        tool.name
+        for tool in _listed(build_server(VisibleProjects(lambda: service), [], compat=True)).tools
     }
     assert both - names == {"search", "get", "get_project_info"}
 
 
 def test_other_names_cost_little(service: Service) -> None:
-    listed = _listed(build_server(Desk(lambda: service), [], compat=True))
+    listed = _listed(build_server(VisibleProjects(lambda: service), [], compat=True))
     assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) < _MOST_BYTES + 2560
     by_name = {tool.name: tool for tool in listed.tools}
     for other, spec in ALIASES.items():
@@ -95,7 +98,7 @@ def test_the_other_search_takes_the_other_number_of_results(service: Service) ->
         async def work(client: Client) -> CallToolResult:
             return await client.call_tool("search", {"query": "database", **arguments})
 
-        found = with_client(build_server(Desk(lambda: service), [], compat=True), work)
+        found = with_client(build_server(VisibleProjects(lambda: service), [], compat=True), work)
         assert isinstance(found, CallToolResult)
         return found
 

@@ -96,7 +96,7 @@ from dowse.evaluate import ablations
 from dowse.flow import Recipe
 from dowse.front.cli.app import cli
 from dowse.front.cli.reference import commands_page, root_context, settings_page
-from dowse.front.mcp.tools import tools
+from dowse.front.mcp.tools.table import tools
 from dowse.front.web.openapi import description
 from dowse.front.web.records import SwitchesShape
 from dowse.front.cli.draw.trace import draw_trace

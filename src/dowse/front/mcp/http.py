@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 
-from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.server import build_server
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class McpEndpoint:
 
     def __init__(self, service: Service, *, compat: bool = False) -> None:
         names = [project.name for project in service.projects()]
-        server = build_server(Desk(lambda: service), names, compat=compat)
+        server = build_server(VisibleProjects(lambda: service), names, compat=compat)
         self._sessions = _Sessions(
             server,
             session_idle_timeout=_IDLE_SECONDS,

@@ -14,11 +14,11 @@ from mcp.shared.exceptions import MCPError
 
 from dowse import __version__
 from dowse.errors import DowseError
-from dowse.front.mcp import welcome
-from dowse.front.mcp.desk import Desk
-from dowse.front.mcp.tools import ToolSpec, tools
+from dowse.front.mcp import instructions as welcome
+from dowse.front.mcp.invisible import visible_line
+from dowse.front.mcp.projects import VisibleProjects
+from dowse.front.mcp.tools.table import ToolSpec, tools
 from dowse.front.mcp.uris import TEMPLATE
-from dowse.front.mcp.visible import visible_line
 from dowse.parameters import checked
 from dowse.text.file_names import media_type
 from dowse.wanted import until_given_up
@@ -36,9 +36,11 @@ _ANNOTATIONS = types.ToolAnnotations(
 )
 
 
-def build_server(desk: Desk, names: Sequence[str], *, compat: bool = False) -> Server[Any]:
-    """A server for the projects of a desk; `names` are those its instructions name."""
-    door = _Door(desk, names, compat=compat)
+def build_server(
+    projects: VisibleProjects, names: Sequence[str], *, compat: bool = False
+) -> Server[Any]:
+    """A server for the projects; its instructions list `names`."""
+    door = _Door(projects, names, compat=compat)
     return Server(
         "dowse",
         version=__version__,
@@ -56,10 +58,10 @@ def build_server(desk: Desk, names: Sequence[str], *, compat: bool = False) -> S
 
 
 class _Door:
-    """Turns requests of the protocol into calls of the desk, each in a thread of its own."""
+    """Turns requests of the protocol into calls of the projects, each in a thread of its own."""
 
-    def __init__(self, desk: Desk, names: Sequence[str], *, compat: bool) -> None:
-        self._desk = desk
+    def __init__(self, projects: VisibleProjects, names: Sequence[str], *, compat: bool) -> None:
+        self._desk = projects
         self._names = names
         self._tools = tools(compat=compat)
         self._limiter: anyio.CapacityLimiter | None = None

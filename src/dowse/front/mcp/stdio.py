@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from dowse.front.mcp.desk import Desk
+from dowse.front.mcp.projects import VisibleProjects
 
 if TYPE_CHECKING:
     from dowse.service import Service
@@ -39,7 +39,7 @@ def serve_stdio(
     gc.enable()
     # The loop could not end while a thread waits for the next line of stdin.
     signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
-    server = build_server(Desk(open_service, pinned), names, compat=compat)
+    server = build_server(VisibleProjects(open_service, pinned), names, compat=compat)
 
     async def run() -> None:
         async with stdio_server() as (reading, writing):

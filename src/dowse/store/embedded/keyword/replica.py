@@ -1,4 +1,4 @@
-"""The keyword and code index: tantivy, fed with terms that were made above the store.
+"""The keyword and code index: tantivy, fed with terms that an analyzer makes of the rows of SQLite.
 
 tantivy commits by replacing its `meta.json`, which carries a stamp that grows with every commit.
 The manifest notes that stamp, so a reader can tell whether what it opened is what the manifest

@@ -75,7 +75,8 @@ def _documents_with(condition: Condition) -> Statement:
     else:
         place = "= 1" if condition.kind in _BEGINS else "> 0"
         meets = " OR ".join([f"instr(value, ?) {place}"] * len(values)) or "FALSE"
-    return f"SELECT document FROM facets WHERE kind = ? AND ({meets})", kind, *values
+    bound = (kind, *values)
+    return f"SELECT document FROM facets WHERE kind = ? AND ({meets})", *bound
 
 
 def _folded(condition: Condition) -> tuple[object, ...]:

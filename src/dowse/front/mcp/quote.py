@@ -6,10 +6,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dowse.errors import UsageError
-from dowse.front.mcp.outputs import Json
+from dowse.front.mcp.invisible import may_hide, visible, visible_line
 from dowse.front.mcp.replies import Link
+from dowse.front.mcp.tools.outputs import Json
 from dowse.front.mcp.uris import uri_of
-from dowse.front.mcp.visible import may_hide, visible, visible_line
 
 if TYPE_CHECKING:
     from dowse.engine import Engine

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dowse.service import Job, Service
 
 
-class Desk:
+class VisibleProjects:
     """The projects that agents may see; opened when first asked for, safe from several threads."""
 
     def __init__(self, open_service: Callable[[], Service], pinned: str | None = None) -> None:
@@ -41,11 +41,12 @@ class Desk:
             threading.Thread(target=self._warm, name="dowse-mcp-warm", daemon=True).start()
 
     def _warm(self) -> None:
-        from dowse.front.mcp import informing, reading, resources, searching  # noqa: F401, PLC0415
+        from dowse.front.mcp import resources  # noqa: F401, PLC0415
+        from dowse.front.mcp.tools import info, read, search  # noqa: F401, PLC0415
 
         self.service.warm(self._pinned)
 
-    def projects(self) -> list[Project]:
+    def all(self) -> list[Project]:
         """The projects that may be seen, by name."""
         if self._pinned is not None:
             return [self.service.project(self._pinned)]
@@ -63,7 +64,7 @@ class Desk:
         raise self._unclear(name)
 
     def _unclear(self, name: str | None) -> UsageError:
-        listed = ", ".join(project.name for project in self.projects())
+        listed = ", ".join(project.name for project in self.all())
         if name is not None:
             return NotFound(
                 f"There is no project {name!r} here.",

@@ -6,13 +6,13 @@ import importlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dowse.front.mcp import outputs
-from dowse.front.mcp.outputs import Json
+from dowse.front.mcp.tools import outputs
+from dowse.front.mcp.tools.outputs import Json
 from dowse.parameters import Arguments, Parameter, object_schema
 from dowse.request import option, options_of
 
 if TYPE_CHECKING:
-    from dowse.front.mcp.desk import Desk
+    from dowse.front.mcp.projects import VisibleProjects
     from dowse.front.mcp.replies import Reply
 
 
@@ -38,11 +38,11 @@ class ToolSpec:
         }
         return object_schema(self.parameters, described)
 
-    def run(self, desk: Desk, arguments: Arguments) -> Reply:
+    def run(self, projects: VisibleProjects, arguments: Arguments) -> Reply:
         """Does it; the engine is loaded no sooner."""
         module, _, function = self.works.partition(".")
-        work = getattr(importlib.import_module(f"dowse.front.mcp.{module}"), function)
-        reply: Reply = work(desk, arguments)
+        work = getattr(importlib.import_module(f"dowse.front.mcp.tools.{module}"), function)
+        reply: Reply = work(projects, arguments)
         return reply
 
 
@@ -57,7 +57,7 @@ _QUERY = ToolSpec(
     " restor* completes a word, and tag:x, title:x, path:x, author:x, category:x must hold.",
     (options_of("search")[0], _PROJECT, *options_of("search")[1:]),
     outputs.SEARCH,
-    "searching.query_documents",
+    "search.query_documents",
 )
 _HYPOTHESIS = ToolSpec(
     "search_with_hypothesis",
@@ -70,7 +70,7 @@ _HYPOTHESIS = ToolSpec(
         *(replace(option(name), meaning="") for name in _OF_A_HYPOTHESIS),  # explained above
     ),
     outputs.BRIEF_SEARCH,
-    "searching.search_with_hypothesis",
+    "search.search_with_hypothesis",
 )
 _GET = ToolSpec(
     "get_document",
@@ -90,7 +90,7 @@ _GET = ToolSpec(
         option("max_tokens"),
     ),
     outputs.PASSAGES,
-    "reading.get_document",
+    "read.get_document",
 )
 _RELATED = ToolSpec(
     "related_documents",
@@ -111,7 +111,7 @@ _RELATED = ToolSpec(
         ),
     ),
     outputs.RELATED,
-    "reading.related_documents",
+    "read.related_documents",
 )
 _INFO = ToolSpec(
     "project_info",
@@ -120,7 +120,7 @@ _INFO = ToolSpec(
     " up to date or being built, and what is missing and why.",
     (_PROJECT,),
     outputs.INFO,
-    "informing.project_info",
+    "info.project_info",
 )
 
 TOOLS = (_QUERY, _HYPOTHESIS, _GET, _RELATED, _INFO)

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
-from dowse.front.mcp.desk import Desk
-from dowse.front.mcp.outputs import NEIGHBOUR, PASSAGE, Json
-from dowse.front.mcp.quoting import addressed, callable_name, link_to, quoted
+from dowse.front.mcp.invisible import visible_line
+from dowse.front.mcp.projects import VisibleProjects
+from dowse.front.mcp.quote import addressed, callable_name, link_to, quoted
 from dowse.front.mcp.replies import QUOTED, Link, Reply, coded, fenced, pick
+from dowse.front.mcp.tools.outputs import NEIGHBOUR, PASSAGE, Json
 from dowse.front.mcp.uris import SCHEME, parse_uri
-from dowse.front.mcp.visible import visible_line
 from dowse.parameters import Arguments
 from dowse.present import fit
 from dowse.records.links import NeighbourShape, RelatedShape
@@ -31,11 +31,11 @@ _GROUPS = {
 }
 
 
-def get_document(desk: Desk, arguments: Arguments) -> Reply:
+def get_document(projects: VisibleProjects, arguments: Arguments) -> Reply:
     """Documents, or parts of them; the notices name those that cannot be found."""
     budget = arguments.get("max_tokens", MAX_TOKENS)
     with ExitStack() as held:
-        found, failures = _found(desk, arguments, held)
+        found, failures = _found(projects, arguments, held)
         project = found[0][0].project.name
         passages = [_seen(engine, passage) for engine, passage in found]
         told = [visible_line(str(error)) for error in failures]
@@ -46,7 +46,7 @@ def get_document(desk: Desk, arguments: Arguments) -> Reply:
 
 
 def _found(
-    desk: Desk, arguments: Arguments, held: ExitStack
+    projects: VisibleProjects, arguments: Arguments, held: ExitStack
 ) -> tuple[list[tuple[Engine, Passage]], list[UsageError]]:
     """The passages with their engines, each opened once, and what could not be found."""
     found: list[tuple[Engine, Passage]] = []
@@ -56,7 +56,7 @@ def _found(
         try:
             project, reference = _parsed(written, arguments)
             if project not in engines:
-                engines[project] = held.enter_context(desk.engine(project))
+                engines[project] = held.enter_context(projects.engine(project))
             found.append((engines[project], _get(engines[project], reference)))
         except UsageError as error:
             failures.append(error)
@@ -150,10 +150,10 @@ def _reply(kept: list[tuple[Engine, Passage]], project: str, notices: list[str])
     return Reply(structured, "\n\n".join(parts) + "\n", tuple(links.values()))
 
 
-def related_documents(desk: Desk, arguments: Arguments) -> Reply:
+def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
     """What belongs to a document: by links, by community, by meaning."""
     project, reference = _parsed(arguments["reference"], arguments)
-    with desk.engine(project) as engine:
+    with projects.engine(project) as engine:
         try:
             related = engine.related(reference, arguments["n"])
         except NotFound as error:

@@ -7,11 +7,11 @@ from typing import Any
 
 from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
-from dowse.front.mcp.desk import Desk
-from dowse.front.mcp.outputs import HIT, Json
-from dowse.front.mcp.quoting import addressed, link_to, quoted
+from dowse.front.mcp.invisible import visible_line
+from dowse.front.mcp.projects import VisibleProjects
+from dowse.front.mcp.quote import addressed, link_to, quoted
 from dowse.front.mcp.replies import QUOTED, Link, Reply, pick
-from dowse.front.mcp.visible import visible_line
+from dowse.front.mcp.tools.outputs import HIT, Json
 from dowse.parameters import Arguments
 from dowse.present import as_markdown, within_budget
 from dowse.records.search import HitShape
@@ -22,31 +22,31 @@ MAX_TOKENS = 4000
 """How long a reply may be when the call does not say."""
 
 
-def query_documents(desk: Desk, arguments: Arguments) -> Reply:
+def query_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
     """The passages that answer a query."""
-    return _search(desk, arguments)
+    return _search(projects, arguments)
 
 
-def search_with_hypothesis(desk: Desk, arguments: Arguments) -> Reply:
+def search_with_hypothesis(projects: VisibleProjects, arguments: Arguments) -> Reply:
     """The passages that are like a text which might stand in an answer."""
-    return _search(desk, {**arguments, "query": arguments["hypothesis"], "mode": "hyde"})
+    return _search(projects, {**arguments, "query": arguments["hypothesis"], "mode": "hyde"})
 
 
-def _search(desk: Desk, arguments: Arguments) -> Reply:
+def _search(projects: VisibleProjects, arguments: Arguments) -> Reply:
     asked = SearchRequest.made_of(arguments)
-    with desk.engine(arguments.get("project")) as engine:
+    with projects.engine(arguments.get("project")) as engine:
         found = engine.search(asked.query, filters=asked.filters, changes=asked.changes)
-        desk.service.metrics.searched(engine.project.name, found.seconds)
-        told = desk.progress(engine.project.name) or _freshness(desk, found, engine)
+        projects.service.metrics.searched(engine.project.name, found.seconds)
+        told = projects.progress(engine.project.name) or _freshness(projects, found, engine)
         seen = _visible(replace(found, notices=(*found.notices, *filter(None, [told]))), engine)
         return _within(seen, asked.max_tokens or MAX_TOKENS, engine)
 
 
-def _freshness(desk: Desk, found: Response, engine: Engine) -> str:
+def _freshness(projects: VisibleProjects, found: Response, engine: Engine) -> str:
     """What is to be said of files that are not as they were indexed; empty when they are."""
     stale = [hit.document for hit in found.hits if hit.stale]
     if any(_is_here(engine, document) for document in stale):
-        return desk.refresh(engine.project)
+        return projects.refresh(engine.project)
     # An index that came from another machine has no files here, and a run would find none.
     return "Some of these files are not here: this is what was indexed." if stale else ""
 

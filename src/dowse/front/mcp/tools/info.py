@@ -9,9 +9,9 @@ from typing import Any
 from dowse.care.doctor import missing_abilities
 from dowse.engine import Engine
 from dowse.errors import DowseError
-from dowse.front.mcp.desk import Desk
-from dowse.front.mcp.outputs import PROJECT, Json
+from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.replies import Reply, pick
+from dowse.front.mcp.tools.outputs import PROJECT, Json
 from dowse.parameters import Arguments
 from dowse.projects import Project
 from dowse.records.project import ProjectShape, StatusShape
@@ -45,40 +45,40 @@ class JobShape:
         )
 
 
-def project_info(desk: Desk, arguments: Arguments) -> Reply:
+def project_info(projects: VisibleProjects, arguments: Arguments) -> Reply:
     """Everything there is to know about the projects, and about one of them."""
     info: dict[str, Any] = {
-        "projects": [pick(ProjectShape.of(one), PROJECT) for one in desk.projects()],
+        "projects": [pick(ProjectShape.of(one), PROJECT) for one in projects.all()],
         "missing": [],
         "notices": [],
     }
     try:
-        project = desk.project(arguments.get("project"))
+        project = projects.project(arguments.get("project"))
     except DowseError as error:
         if "project" in arguments or not info["projects"]:
             raise
         info["notices"] = [str(error)]
         return Reply(info, _told(info))
-    info |= _about(desk, project)
+    info |= _about(projects, project)
     return Reply(info, _told(info))
 
 
-def _about(desk: Desk, project: Project) -> dict[str, Any]:
-    engine, _ = desk.service.open(project)
+def _about(projects: VisibleProjects, project: Project) -> dict[str, Any]:
+    engine, _ = projects.service.open(project)
     with engine.hold():
-        return _state(desk, engine)
+        return _state(projects, engine)
 
 
-def _state(desk: Desk, engine: Engine) -> dict[str, Any]:
+def _state(projects: VisibleProjects, engine: Engine) -> dict[str, Any]:
     project = engine.project
     shape = StatusShape.of(engine.status())
     away = [str(root) for root in project.roots if not root.exists()]
     notices = [*shape.notices, *(f"{root} is not here; what was indexed stays." for root in away)]
-    job = desk.service.job(project.name)
+    job = projects.service.job(project.name)
     running = job is not None and not job.ended.is_set()
     if not running and not notices and not shape.up_to_date:
-        notices += filter(None, [desk.failure(project.name)])  # before it is tried once more
-        job = desk.service.index(project)
+        notices += filter(None, [projects.failure(project.name)])  # before it is tried once more
+        job = projects.service.index(project)
         notices.append("The folder has changed; the index is being updated in the background.")
     told = {"job": pick(JobShape.of(job), JobShape.__slots__)} if job is not None else {}
     return {

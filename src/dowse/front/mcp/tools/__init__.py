@@ -1,0 +1,1 @@
+"""What agents can call: a table of tools, and what each does."""
