@@ -15,8 +15,8 @@ OF_THE_WRITER = frozenset(
 )
 """Settings of the model that writes answers.
 
-A call to an open project cannot change them: whoever may ask a server could otherwise have it send
-documents and keys anywhere.
+A call to an open project cannot change them: a client that may ask a server could otherwise have it
+send documents and keys anywhere.
 """
 
 
