@@ -147,7 +147,9 @@ class ExplanationShape:
         """The shape of an explanation."""
         best = explanation.best
         same = {
-            name: getattr(explanation, name) for name in cls.__slots__ if hasattr(explanation, name)
+            name: getattr(explanation, name)
+            for name in cls.__slots__
+            if name != "chunks" and hasattr(explanation, name)
         }
         return cls(
             project=engine.project.name,
