@@ -22,7 +22,15 @@ if TYPE_CHECKING:
         UsageError,
         WeightsMissing,
     )
-    from dowse.flow import Explanation, Fate, IndexReport, LinkGraph, Neighbour, Related, Standing
+    from dowse.flow import (
+        ChunkOutcome,
+        Explanation,
+        IndexReport,
+        LinkGraph,
+        Neighbour,
+        Related,
+        StrategyRank,
+    )
     from dowse.library import Asking, Dowse, Opening
     from dowse.ports import Analyzer, Embedder, Reranker, Store
     from dowse.projects import Project
@@ -50,6 +58,7 @@ __all__ = [
     "Asking",
     "AsyncDowse",
     "BadSettings",
+    "ChunkOutcome",
     "Counts",
     "Damaged",
     "DocumentEntry",
@@ -61,7 +70,6 @@ __all__ = [
     "EndpointFailed",
     "Event",
     "Explanation",
-    "Fate",
     "Fields",
     "Freshness",
     "Hit",
@@ -83,10 +91,10 @@ __all__ = [
     "Response",
     "Sentence",
     "StampMismatch",
-    "Standing",
     "Status",
     "Step",
     "Store",
+    "StrategyRank",
     "Trace",
     "UsageError",
     "WeightsMissing",

@@ -2,4 +2,5 @@
 
 from dowse.front.cli.main import main
 
-main()
+if __name__ == "__main__":  # tools that import every module must not run it
+    main()

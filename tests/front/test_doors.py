@@ -283,8 +283,8 @@ def test_explanations_take_the_same_options(doors: Doors, dowse: Line) -> None:
             printed = dowse("explain", "--json", *_line(asked), "--doc", "lonely", "--", _QUERY)
             address = _texts(asked) | {"reference": "lonely"}
             assert doors._http.get("/api/v1/explain", params=address).json() == printed.json
-            fates = doors._program.explain(_QUERY, "lonely", **{row.name: value}).fates
-            assert [one["rank"] for one in printed.json["chunks"]] == [one.rank for one in fates]
+            chunks = doors._program.explain(_QUERY, "lonely", **{row.name: value}).chunks
+            assert [one["rank"] for one in printed.json["chunks"]] == [one.rank for one in chunks]
 
 
 # ── The table ────────────────────────────────────────────────────────────────

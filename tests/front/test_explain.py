@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from command_line import Dowse, Result
-from dowse.flow import Explanation, Fate, Standing
+from dowse.flow import ChunkOutcome, Explanation, StrategyRank
 from dowse.flow.why import why
 from dowse.types import Step, Trace
 
@@ -104,25 +104,28 @@ def test_wrong_calls(dowse: Dowse) -> None:
     assert "The query is empty" in fails(" ", "--doc", "lonely").err
 
 
-def _explanation(*fates: Fate, failed: tuple[str, ...] = ()) -> Explanation:
-    return Explanation("q", "a.md", "A", 10, 5, failed, fates, ("semantic", "keyword"), ())
+def _explanation(*chunks: ChunkOutcome, failed: tuple[str, ...] = ()) -> Explanation:
+    return Explanation("q", "a.md", "A", 10, 5, failed, chunks, ("semantic", "keyword"), ())
 
 
-def _fate(
-    *standing: Standing, rank: int | None = None, trace: Trace = _KEPT, lines: tuple[int, int]
-) -> Fate:
-    return Fate("0" * 16, (), *lines, rank, None, trace, standing)
+def _outcome(
+    *standing: StrategyRank, rank: int | None = None, trace: Trace = _KEPT, lines: tuple[int, int]
+) -> ChunkOutcome:
+    return ChunkOutcome("0" * 16, (), *lines, rank, None, trace, standing)
 
 
 @pytest.mark.parametrize(
     ("explanation", "sentence"),
     [
         (_explanation(), "It has no text that could be found."),
-        (_explanation(_fate(rank=3, lines=(1, 2))), "It is result 3."),
-        (_explanation(_fate(lines=(1, 2)), failed=("tag:x",)), "The condition tag:x keeps it out."),
+        (_explanation(_outcome(rank=3, lines=(1, 2))), "It is result 3."),
+        (
+            _explanation(_outcome(lines=(1, 2)), failed=("tag:x",)),
+            "The condition tag:x keeps it out.",
+        ),
         (
             _explanation(
-                _fate(
+                _outcome(
                     trace=Trace((), (Step("near_dedup", 1, 1, "nearly the same text as b.md:3"),)),
                     lines=(10, 24),
                 )
@@ -134,14 +137,14 @@ def _fate(
         ),
         (
             _explanation(
-                _fate(trace=Trace((), (Step("top_n", 1, 1, "place 7 of 9"),)), lines=(4, 4))
+                _outcome(trace=Trace((), (Step("top_n", 1, 1, "place 7 of 9"),)), lines=(4, 4))
             ),
             "Its best chunk (line 4) came out at place 7 of 9, and only the first 5 are shown.",
         ),
         (
             _explanation(
-                _fate(Standing("semantic", 112, 0.2), lines=(1, 2)),
-                _fate(Standing("semantic", 57, 0.311), lines=(3, 4)),
+                _outcome(StrategyRank("semantic", 112, 0.2), lines=(1, 2)),
+                _outcome(StrategyRank("semantic", 57, 0.311), lines=(3, 4)),
             ),
             (
                 "No strategy placed it among its first 10: semantic ranks it 57th (0.31),"
@@ -150,7 +153,11 @@ def _fate(
         ),
         (
             _explanation(
-                _fate(Standing("semantic", 1021, 0.1), Standing("keyword", 113, 2.0), lines=(1, 2))
+                _outcome(
+                    StrategyRank("semantic", 1021, 0.1),
+                    StrategyRank("keyword", 113, 2.0),
+                    lines=(1, 2),
+                )
             ),
             (
                 "No strategy placed it among its first 10: semantic ranks it 1,021st (0.10),"
@@ -158,7 +165,7 @@ def _fate(
             ),
         ),
         (
-            _explanation(_fate(Standing("semantic", 2, 0.5), lines=(1, 2))),
+            _explanation(_outcome(StrategyRank("semantic", 2, 0.5), lines=(1, 2))),
             "semantic ranks it 2nd (0.50), but no chunk of it fulfils all conditions at once.",
         ),
     ],

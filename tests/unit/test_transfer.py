@@ -371,7 +371,7 @@ def test_documents_that_are_elsewhere_stay_through_everything(
         assert status.counts.documents == 21
         assert (status.freshness.new, status.freshness.deleted) == (0, 0)
         assert not engine.path_of(hit.document).exists()
-        with pytest.raises(Refused, match="nothing to build it from"):
+        with pytest.raises(Refused, match="nothing to build the index from"):
             engine.index(rebuild=True)
         assert engine.search("gateway radio").hits
     renamed = theirs.projects.rename("notes", "renamed")

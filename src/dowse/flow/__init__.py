@@ -4,7 +4,7 @@
 """
 
 from dowse.flow.answering import with_answer
-from dowse.flow.explain import Explanation, Fate, Standing, explain
+from dowse.flow.explain import ChunkOutcome, Explanation, StrategyRank, explain
 from dowse.flow.recipe import Recipe
 from dowse.flow.related import LinkGraph, Neighbour, Related, find_related, whole_graph
 from dowse.flow.replay import Retrieved, retrieve_only
@@ -15,8 +15,8 @@ from dowse.flow.words import KnownWords
 
 __all__ = [
     "SEARCH_FLOW",
+    "ChunkOutcome",
     "Explanation",
-    "Fate",
     "IndexReport",
     "KnownWords",
     "LinkGraph",
@@ -24,7 +24,7 @@ __all__ = [
     "Recipe",
     "Related",
     "Retrieved",
-    "Standing",
+    "StrategyRank",
     "explain",
     "find_related",
     "rank_documents",

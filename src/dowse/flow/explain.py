@@ -11,7 +11,7 @@ from dowse.types import StoredChunk, Trace
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StrategyRank:
     """Where a strategy ranks a chunk among all that it finds."""
 
     strategy: str
@@ -20,8 +20,8 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
-    """What became of one chunk of the document."""
+class ChunkOutcome:
+    """The outcome of one chunk of the document."""
 
     id: str  # of the chunk
     header_path: tuple[str, ...]
@@ -31,13 +31,13 @@ class Fate:
     score: float | None  # the last it had; None when no strategy handed it over
     trace: Trace
     standing: tuple[
-        Standing, ...
+        StrategyRank, ...
     ]  # where each strategy ranks it among all chunks; none when nowhere
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What became of a document in a search."""
+    """What happened to a document in a search."""
 
     query: str
     document: str
@@ -45,24 +45,26 @@ class Explanation:
     top_k: int  # candidates that each strategy hands over
     top_n: int  # results at most
     failed: tuple[str, ...]  # conditions, as written, that no chunk of it fulfils
-    fates: tuple[Fate, ...]  # results first, then what was dropped, then what was no candidate
+    chunks: tuple[ChunkOutcome, ...]  # results, then what was dropped, then what no strategy found
     strategies: tuple[str, ...]  # that could rank it
     notices: tuple[str, ...]  # what could not be done, and how to change that
 
     @property
-    def best(self) -> Fate | None:
+    def best(self) -> ChunkOutcome | None:
         """The first of them; None when the document has no chunks."""
-        return self.fates[0] if self.fates else None
+        return self.chunks[0] if self.chunks else None
 
 
 def explain(search: SearchState, document_id: str) -> Explanation:
-    """What became of a document in a search that has been run."""
+    """What happened to a document in a search that has been run."""
     keys = search.reading.catalogue.keys_of([document_id]).tolist()
-    chunks = search.stored(keys)
+    stored = search.stored(keys)
     standing = _standing(search, set(keys))
     shown = {one.stored.key: place for place, one in enumerate(search.candidates, start=1)}
     known = {one.stored.key: one for one in [*search.dropped, *search.candidates]}
-    fates = [_fate(chunks[key], known.get(key), shown.get(key), standing[key]) for key in keys]
+    outcomes = [
+        _outcome(stored[key], known.get(key), shown.get(key), standing[key]) for key in keys
+    ]
     entry = search.reading.catalogue.document(document_id)
     options = search.asked
     return Explanation(
@@ -72,7 +74,7 @@ def explain(search: SearchState, document_id: str) -> Explanation:
         top_k=options.candidates,
         top_n=options.top_n,
         failed=_failed(search, set(keys)),
-        fates=tuple(sorted(fates, key=_how_far)),
+        chunks=tuple(sorted(outcomes, key=_how_far)),
         strategies=tuple(one.name for one in _able(search)),
         notices=tuple(search.notices),
     )
@@ -84,8 +86,8 @@ def _able(search: SearchState) -> tuple[Strategy, ...]:
     return tuple(one for one in rankers if search.vector is not None or one.uses != "vectors")
 
 
-def _standing(search: SearchState, keys: set[int]) -> dict[int, tuple[Standing, ...]]:
-    places: dict[int, list[Standing]] = {key: [] for key in keys}
+def _standing(search: SearchState, keys: set[int]) -> dict[int, tuple[StrategyRank, ...]]:
+    places: dict[int, list[StrategyRank]] = {key: [] for key in keys}
     for strategy in _able(search):
         # All chunks are ranked, not only those that fulfil the conditions.
         ranking = strategy.rank(
@@ -93,18 +95,18 @@ def _standing(search: SearchState, keys: set[int]) -> dict[int, tuple[Standing, 
         )
         for rank, (key, score) in enumerate(ranking.scores, start=1):
             if key in places:
-                places[key].append(Standing(strategy.name, rank, score))
+                places[key].append(StrategyRank(strategy.name, rank, score))
     return {key: tuple(found) for key, found in places.items()}
 
 
-def _fate(
+def _outcome(
     stored: StoredChunk,
     candidate: Candidate | None,
     rank: int | None,
-    standing: tuple[Standing, ...],
-) -> Fate:
+    standing: tuple[StrategyRank, ...],
+) -> ChunkOutcome:
     chunk = stored.chunk
-    return Fate(
+    return ChunkOutcome(
         chunk.id,
         chunk.header_path,
         chunk.first_line,
@@ -116,14 +118,14 @@ def _fate(
     )
 
 
-def _how_far(fate: Fate) -> tuple[int, float, int, int]:
-    """Results first, then what was dropped, best first, then what stood nearest to being found."""
-    if fate.rank is not None:
-        return 0, fate.rank, 0, fate.first_line
-    best = min((place.rank for place in fate.standing), default=10**9)
-    if fate.score is not None:
-        return 1, -fate.score, best, fate.first_line
-    return 2, best, 0, fate.first_line
+def _how_far(outcome: ChunkOutcome) -> tuple[int, float, int, int]:
+    """Results first, then what was dropped, best first, then what was nearest to being found."""
+    if outcome.rank is not None:
+        return 0, outcome.rank, 0, outcome.first_line
+    best = min((place.rank for place in outcome.standing), default=10**9)
+    if outcome.score is not None:
+        return 1, -outcome.score, best, outcome.first_line
+    return 2, best, 0, outcome.first_line
 
 
 def _failed(search: SearchState, keys: set[int]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dowse.flow import Explanation, Fate, Standing
+from dowse.flow import ChunkOutcome, Explanation, StrategyRank
 
 
 def why(explanation: Explanation) -> str:
@@ -19,11 +19,11 @@ def why(explanation: Explanation) -> str:
     return _unplaced(explanation)
 
 
-def lines_of(fate: Fate) -> str:
+def lines_of(outcome: ChunkOutcome) -> str:
     """Where a chunk stands, for people."""
-    if fate.first_line == fate.last_line:
-        return f"line {fate.first_line}"
-    return f"lines {fate.first_line}–{fate.last_line}"
+    if outcome.first_line == outcome.last_line:
+        return f"line {outcome.first_line}"
+    return f"lines {outcome.first_line}–{outcome.last_line}"
 
 
 def _kept_out(failed: tuple[str, ...]) -> str:
@@ -32,7 +32,7 @@ def _kept_out(failed: tuple[str, ...]) -> str:
     return f"The conditions {', '.join(failed[:-1])} and {failed[-1]} keep it out."
 
 
-def _dropped(best: Fate, top_n: int) -> str:
+def _dropped(best: ChunkOutcome, top_n: int) -> str:
     step = best.trace.steps[-1]
     chunk = f"Its best chunk ({lines_of(best)})"
     if step.stage == "top_n":
@@ -54,17 +54,17 @@ def _unplaced(explanation: Explanation) -> str:
     return f"{said}: {', '.join(told)}." if told else f"{said}."
 
 
-def _best_places(explanation: Explanation) -> dict[str, Standing]:
+def _best_places(explanation: Explanation) -> dict[str, StrategyRank]:
     """Where each strategy ranks the chunk of the document that it likes best."""
-    best: dict[str, Standing] = {}
-    for fate in explanation.fates:
-        for place in fate.standing:
+    best: dict[str, StrategyRank] = {}
+    for outcome in explanation.chunks:
+        for place in outcome.standing:
             if place.strategy not in best or place.rank < best[place.strategy].rank:
                 best[place.strategy] = place
     return best
 
 
-def _ranks(place: Standing) -> str:
+def _ranks(place: StrategyRank) -> str:
     return f"{place.strategy} ranks it {_ordinal(place.rank)} ({place.score:.2f})"
 
 

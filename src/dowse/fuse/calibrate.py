@@ -105,7 +105,9 @@ def _fit(search: SearchState) -> Fit | None:
         search.calibration = "fused scores as they are"
         return None
     search.calibration = "a plain sigmoid of the fused score"
-    if options.method != "fitted" or embedder is None:
+    alike = any(_is_as_fitted(search, fit) for fit in FITS.values())
+    # The model is asked last: where its weights are missing, it may not even know its name.
+    if options.method != "fitted" or embedder is None or not alike:
         return None
     fit = fit_of(embedder.model.key)
     if fit is None:

@@ -26,27 +26,27 @@ def plain_text(markup: str, definitions: Definitions) -> str:
     """What a reader sees of `markup`, on one line."""
     if not _MARKUP.search(markup) or len(markup) > _MOST_CHARACTERS:
         return " ".join(markup.split())
-    fates = _fates(markup, definitions)
+    chunks = _fates(markup, definitions)
     parts = []
-    for fate, start, end in _runs(fates):
-        if fate == _KEEP:
+    for outcome, start, end in _runs(chunks):
+        if outcome == _KEEP:
             parts.append(html.unescape(markup[start:end]))
-        elif fate == _CODE:
+        elif outcome == _CODE:
             parts.append(markup[start:end])
     return " ".join("".join(parts).split())
 
 
 def _fates(markup: str, definitions: Definitions) -> bytearray:
     """For every character whether it is dropped, kept, or kept exactly as it stands."""
-    fates = bytearray(_KEEP * len(markup))
+    chunks = bytearray(_KEEP * len(markup))
     skeleton = one_byte_per_character(markup)
     skeleton = mask_brackets(skeleton, markup, lambda label: fold_label(label) in definitions)
     for node in _walk(Parser(LANGUAGE).parse(skeleton).root_node):
-        _decide(node, fates)
+        _decide(node, chunks)
     for match in WIKILINK.finditer(markup):
-        if fates[match.start() : match.start() + 1] == _KEEP:
-            _show_only(fates, match.span(), _shown_part(match))
-    return fates
+        if chunks[match.start() : match.start() + 1] == _KEEP:
+            _show_only(chunks, match.span(), _shown_part(match))
+    return chunks
 
 
 def _walk(root: Node) -> Iterator[Node]:
@@ -58,25 +58,25 @@ def _walk(root: Node) -> Iterator[Node]:
         waiting.extend(node.named_children)
 
 
-def _decide(node: Node, fates: bytearray) -> None:
+def _decide(node: Node, chunks: bytearray) -> None:
     kind, start, end = node.type, node.start_byte, node.end_byte
     if kind in _DROPPED:
-        fates[start:end] = _DROP * (end - start)
+        chunks[start:end] = _DROP * (end - start)
     elif kind == "code_span":
-        fates[start:end] = _CODE * (end - start)
+        chunks[start:end] = _CODE * (end - start)
     elif kind == "backslash_escape":
-        fates[start : start + 1] = _DROP
+        chunks[start : start + 1] = _DROP
     elif kind in _AUTOLINKS:
-        _show_only(fates, (start, end), (start + 1, end - 1))
+        _show_only(chunks, (start, end), (start + 1, end - 1))
     elif kind in LINKS or kind == "image":
         shown = [child for child in node.named_children if child.type in _SHOWN]
         part = (shown[0].start_byte, shown[0].end_byte) if shown else (start, start)
-        _show_only(fates, (start, end), part)
+        _show_only(chunks, (start, end), part)
 
 
-def _show_only(fates: bytearray, whole: tuple[int, int], part: tuple[int, int]) -> None:
-    fates[whole[0] : part[0]] = _DROP * (part[0] - whole[0])
-    fates[part[1] : whole[1]] = _DROP * (whole[1] - part[1])
+def _show_only(chunks: bytearray, whole: tuple[int, int], part: tuple[int, int]) -> None:
+    chunks[whole[0] : part[0]] = _DROP * (part[0] - whole[0])
+    chunks[part[1] : whole[1]] = _DROP * (whole[1] - part[1])
 
 
 def _shown_part(match: re.Match[str]) -> tuple[int, int]:
@@ -85,9 +85,9 @@ def _shown_part(match: re.Match[str]) -> tuple[int, int]:
     return start, start + len(shown)
 
 
-def _runs(fates: bytearray) -> Iterator[tuple[bytes, int, int]]:
+def _runs(chunks: bytearray) -> Iterator[tuple[bytes, int, int]]:
     start = 0
-    for end in range(1, len(fates) + 1):
-        if end == len(fates) or fates[end] != fates[start]:
-            yield bytes(fates[start : start + 1]), start, end
+    for end in range(1, len(chunks) + 1):
+        if end == len(chunks) or chunks[end] != chunks[start]:
+            yield bytes(chunks[start : start + 1]), start, end
             start = end

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from dowse.engine import Engine
-from dowse.flow import Explanation, Fate, Standing
+from dowse.flow import ChunkOutcome, Explanation, StrategyRank
 from dowse.text.dates import iso
 from dowse.types import Answer, Hit, Place, Response, Sentence, Step
 
@@ -102,8 +102,8 @@ def hit_shapes(hits: tuple[Hit, ...], engine: Engine) -> tuple[HitShape, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class FateShape:
-    """What became of a chunk."""
+class ChunkOutcomeShape:
+    """The outcome of a chunk."""
 
     id: Annotated[str, "Of the chunk."]
     header_path: Annotated[tuple[str, ...], "The headings above it."]
@@ -112,17 +112,17 @@ class FateShape:
     rank: Annotated[int | None, "Its place among the results; null when it is not there."]
     score: Annotated[float | None, "The last it had; null when no strategy handed it over."]
     standing: Annotated[
-        tuple[Standing, ...],
+        tuple[StrategyRank, ...],
         "Its rank in each strategy among all chunks, without the conditions.",
     ]
     places: Annotated[tuple[Place, ...], "Where each strategy put it, and what that gave it."]
     steps: Annotated[tuple[Step, ...], "What each stage did to it; `dropped` says why it went."]
 
     @classmethod
-    def of(cls, fate: Fate) -> FateShape:
-        """The shape of a fate."""
-        same = {name: getattr(fate, name) for name in cls.__slots__ if hasattr(fate, name)}
-        return cls(places=fate.trace.places, steps=fate.trace.steps, **same)
+    def of(cls, outcome: ChunkOutcome) -> ChunkOutcomeShape:
+        """The shape of a outcome."""
+        same = {name: getattr(outcome, name) for name in cls.__slots__ if hasattr(outcome, name)}
+        return cls(places=outcome.trace.places, steps=outcome.trace.steps, **same)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class ExplanationShape:
     top_k: Annotated[int, "Candidates that each strategy hands over."]
     top_n: Annotated[int, "Results at most."]
     failed: Annotated[tuple[str, ...], "Conditions, as written, that no chunk of it fulfils."]
-    chunks: Annotated[tuple[FateShape, ...], "All of it, the one that came furthest first."]
+    chunks: Annotated[tuple[ChunkOutcomeShape, ...], "All of it, the one that came furthest first."]
     notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
 
     @classmethod
@@ -147,13 +147,15 @@ class ExplanationShape:
         """The shape of an explanation."""
         best = explanation.best
         same = {
-            name: getattr(explanation, name) for name in cls.__slots__ if hasattr(explanation, name)
+            name: getattr(explanation, name)
+            for name in cls.__slots__
+            if name != "chunks" and hasattr(explanation, name)
         }
         return cls(
             project=engine.project.name,
             path=str(engine.path_of(explanation.document)),
             found=best is not None and best.rank is not None,
             why=why,
-            chunks=tuple(FateShape.of(fate) for fate in explanation.fates),
+            chunks=tuple(ChunkOutcomeShape.of(outcome) for outcome in explanation.chunks),
             **same,
         )

@@ -8,7 +8,7 @@ import pytest
 
 from dowse.engine import Engine
 from dowse.errors import NotFound
-from dowse.flow import Fate
+from dowse.flow import ChunkOutcome
 from dowse.retrieve import Filters
 from vaults import index_notes
 
@@ -26,7 +26,7 @@ def engine(tmp_path: Path) -> Engine:
     return index_notes(tmp_path, _NOTES)
 
 
-def best(engine: Engine, query: str, document: str, **changes: object) -> Fate:
+def best(engine: Engine, query: str, document: str, **changes: object) -> ChunkOutcome:
     told = engine.explain(query, document, changes={"search.mode": "keyword"} | changes)
     assert told.best is not None
     return told.best
@@ -43,8 +43,8 @@ def test_a_result_has_its_rank_and_the_trace_of_the_search_itself(engine: Engine
 
 
 def test_the_stage_that_dropped_it_is_named_with_the_reason(engine: Engine) -> None:
-    fates = [best(engine, "night shift", name) for name in ("copy.md", "double.md")]
-    kept, dropped = sorted(fates, key=lambda fate: fate.rank is None)
+    chunks = [best(engine, "night shift", name) for name in ("copy.md", "double.md")]
+    kept, dropped = sorted(chunks, key=lambda outcome: outcome.rank is None)
     assert kept.rank == 1
     last = dropped.trace.steps[-1]
     assert (last.stage, dropped.rank) == ("exact_dedup", None)
@@ -79,7 +79,7 @@ def test_conditions_that_keep_it_out_are_named(engine: Engine) -> None:
 def test_conditions_alone_rank_nothing_by_meaning(engine: Engine) -> None:
     told = engine.explain("tag:water", "copy.md")
     assert (told.failed, told.strategies) == (("tag:water",), ())
-    assert all(fate.standing == () for fate in told.fates)
+    assert all(outcome.standing == () for outcome in told.chunks)
 
 
 def test_the_confidence_that_was_too_low_reads_lower_than_the_least(engine: Engine) -> None:

@@ -118,7 +118,7 @@ with open_engine(folder / "notes", folder / "index") as engine:
     hybrid = engine.search("wind", changes=on)
     short = engine.explain("wind", str(folder / "notes" / "wind.md"), changes=on)
     long = engine.explain("wind", str(folder / "notes" / "long.md"), changes=on)
-    drawn = [str(line) for line in draw_trace(long.fates[0].trace, 100, 0)]
+    drawn = [str(line) for line in draw_trace(long.chunks[0].trace, 100, 0)]
 with Dowse.open(folder / "notes", home=folder / "own", embedder=HashEmbedder()) as program:
     program.index()
     titled = program.search("wind", titles=True)
@@ -141,9 +141,9 @@ print(json.dumps({
     "alone": [hit.document for hit in alone.hits],
     "hybrid": [hit.document for hit in hybrid.hits],
     "stages": list(hybrid.seconds),
-    "places": sorted(place.strategy for place in short.fates[0].trace.places),
-    "standing": [one.strategy for one in short.fates[0].standing],
-    "dropped": long.fates[0].trace.steps[-1].dropped,
+    "places": sorted(place.strategy for place in short.chunks[0].trace.places),
+    "standing": [one.strategy for one in short.chunks[0].standing],
+    "dropped": long.chunks[0].trace.steps[-1].dropped,
     "drawn": " ".join(drawn),
 }))
 """

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 from rich.text import Text
 
-from dowse.flow import Explanation, Fate
+from dowse.flow import ChunkOutcome, Explanation
 from dowse.flow.why import lines_of, why
 from dowse.front.cli.asking import takes_query
 from dowse.front.cli.call import Call, Command, pass_call
@@ -59,7 +59,7 @@ def command(call: Call, asked: SearchRequest, reference: str, everything: bool) 
             here=call.here,
         )
         shape = ExplanationShape.of(explanation, why(explanation), engine)
-    shown = len(explanation.fates) if everything else _BEST
+    shown = len(explanation.chunks) if everything else _BEST
     call.answer(shape, lambda width: _draw(explanation, shown, width))
     if not call.json:
         call.remark(*explanation.notices)
@@ -69,25 +69,27 @@ def _draw(explanation: Explanation, shown: int, width: int | None) -> Iterator[T
     named = line((explanation.document, "cyan"), "  ", (explanation.title, "bold"))
     yield from folded(named, width)
     yield from folded(line(why(explanation)), width)
-    for fate in explanation.fates[:shown]:
+    for outcome in explanation.chunks[:shown]:
         yield Text()
-        yield from _draw_fate(fate, width)
-    left = len(explanation.fates) - shown
+        yield from _draw_fate(outcome, width)
+    left = len(explanation.chunks) - shown
     if left > 0:
         yield Text()
         yield from folded(line((f"{counted(left, 'chunk')} more: --all", "dim")), width)
 
 
-def _draw_fate(fate: Fate, width: int | None) -> Iterator[Text]:
-    headings = header_line(fate.header_path)
+def _draw_fate(outcome: ChunkOutcome, width: int | None) -> Iterator[Text]:
+    headings = header_line(outcome.header_path)
     above = ("  " + headings if headings else "", "dim")
-    yield from folded(line((lines_of(fate), "cyan"), "  ", (_became(fate), "bold"), above), width)
-    yield from draw_trace(fate.trace, width, _INDENT, fate.standing)
+    yield from folded(
+        line((lines_of(outcome), "cyan"), "  ", (_outcome_of(outcome), "bold"), above), width
+    )
+    yield from draw_trace(outcome.trace, width, _INDENT, outcome.standing)
 
 
-def _became(fate: Fate) -> str:
-    if fate.rank is not None:
-        return f"result {fate.rank}"
-    if fate.trace.steps and fate.trace.steps[-1].dropped:
-        return f"dropped by {fate.trace.steps[-1].stage}"
-    return "no candidate" if fate.standing else "not found"
+def _outcome_of(outcome: ChunkOutcome) -> str:
+    if outcome.rank is not None:
+        return f"result {outcome.rank}"
+    if outcome.trace.steps and outcome.trace.steps[-1].dropped:
+        return f"dropped by {outcome.trace.steps[-1].stage}"
+    return "no candidate" if outcome.standing else "not found"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from rich.text import Text
 
-from dowse.flow import SEARCH_FLOW, Standing
+from dowse.flow import SEARCH_FLOW, StrategyRank
 from dowse.front.cli.draw.text import Part, folded, line, number, table
 from dowse.text.amounts import counted
 from dowse.types import Place, Response, Step, Trace
@@ -15,7 +15,7 @@ _MULTIPLIERS = {stage.name for stage in SEARCH_FLOW if stage.multiplies}
 
 
 def draw_trace(
-    trace: Trace, width: int | None, indent: int, standing: Iterable[Standing] = ()
+    trace: Trace, width: int | None, indent: int, standing: Iterable[StrategyRank] = ()
 ) -> Iterator[Text]:
     """Its place in every strategy, then what each stage did to its score.
 
@@ -33,7 +33,7 @@ def draw_trace(
         yield Text(" " * indent) + one
 
 
-def _place(place: Place, stands: Standing | None) -> tuple[Part, ...]:
+def _place(place: Place, stands: StrategyRank | None) -> tuple[Part, ...]:
     rank = place.rank or (stands and stands.rank)
     where = f"place {number(rank)}" if rank else "further back"
     return place.strategy, where, f"score {place.score:.3f}", f"gives {place.contribution:.4f}"
