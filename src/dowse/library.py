@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
@@ -295,10 +295,7 @@ _LISTS = frozenset(name for row in OPTIONS if row.is_list for name in (row.name,
 
 def _plain(name: str, value: Any) -> object:
     """A value as every door gives it."""
-    if isinstance(value, datetime):
-        moment = value.astimezone(UTC) if value.tzinfo else value
-        return moment.strftime("%Y-%m-%dT%H:%M:%S")
-    if isinstance(value, date):
+    if isinstance(value, date):  # or a datetime; one without a zone is in UTC
         return value.isoformat()
     if name not in _LISTS:
         return value
