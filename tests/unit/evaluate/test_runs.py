@@ -239,5 +239,5 @@ def test_a_run_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None
 
 
 def test_an_id_that_no_file_could_hold_is_refused() -> None:
-    with pytest.raises(UsageError, match="cannot stand in a run file"):
+    with pytest.raises(UsageError, match="cannot be written into a run file"):
         as_trec(Run("r", {"a b": (Ranked("a", 1.0),)}))
