@@ -252,7 +252,7 @@ class _Unknown(HashEmbedder):
         raise WeightsMissing("The model is not here.", "Fetch it with: dowse models pull")
 
 
-def test_a_model_that_cannot_be_told_hinders_no_keyword_search(vault: Path, tmp_path: Path) -> None:
+def test_a_model_that_is_unknown_hinders_no_keyword_search(vault: Path, tmp_path: Path) -> None:
     without = open_engine(vault, tmp_path / "index", _Unknown())
     for added in (20, 0):
         report = without.index()
