@@ -133,7 +133,7 @@ function layOut() {
   document.title = state.query ? `${state.query} – dowse` : "dowse";
 }
 
-/** Goes to the graph, or back to the results with the selected one beside them. */
+/** Goes to the graph, or back to the results with the selected one next to them. */
 function go(view) {
   if (view === state.view) return;
   change(view === "graph" ? { view, open: "", line: 0 } : { view }, { step: true });

@@ -11,7 +11,7 @@ let asking = new AbortController();
 export async function drawWhy(body, hit, response) {
   asking.abort();
   if (!state.query) {
-    show(body, el("p", { class: "soft" }, "Search for something, and this tells why the document is found, or is not."));
+    show(body, el("p", { class: "soft" }, "Search for something, and this shows why the document is found, or why it is not."));
     return;
   }
   if (hit && response) {
