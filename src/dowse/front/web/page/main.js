@@ -88,7 +88,7 @@ function answerIt({ wanted = false } = {}) {
 
 function nothing() {
   const reasons = results.keptOut(response.removed);
-  const near = response.nearest.length ? "What stands above comes nearest, below the threshold." : "Try other words, fewer filters, or look into the stages.";
+  const near = response.nearest.length ? "The results above are nearest, but below the threshold." : "Try other words, fewer filters, or look into the stages.";
   return [reasons.map((one) => el("p", { class: "notice" }, one)), el("p", { class: "nearest-title" }, near)];
 }
 
