@@ -89,7 +89,8 @@ def test_readers_only_see_whole_generations(
     end, number = time.monotonic() + rounds(3, 60), 0
     while time.monotonic() < end:
         number += 1
-        with store.write() as writing:
+        # A reader holds the lock while it lets a replica catch up.
+        with store.write(wait=60) as writing:
             writing.apply(numbered(number))
     (tmp_path / "enough").touch()
     seen = [figures[0] for figures in _ends(readers)]

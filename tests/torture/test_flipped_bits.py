@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from command_line import Dowse
-from front.conftest import by_meaning, dowse, home, notes
+from front.conftest import by_meaning, dowse, given, home, notes
 from front.test_advice import Patient
 
-__all__ = ["by_meaning", "dowse", "home", "notes"]  # fixtures
+__all__ = ["by_meaning", "dowse", "given", "home", "notes"]  # fixtures
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def test_a_full_disk_loses_nothing(
     before = disk.used()
     assert disk.run(line).code == 0
     pages = max(4, 2 * (disk.used() - before) // _PAGE)  # twice: files are copied before they go
-    tries = min(rounds(1, 20), pages)
+    tries = min(rounds(1, 4), pages)
     failed = 0
     for step in range(tries):
         disk.restore()

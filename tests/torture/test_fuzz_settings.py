@@ -144,7 +144,7 @@ def test_what_is_kept_breaks_nothing(home: _Home, path: Path) -> None:
 def test_random_files_of_settings(
     home: _Home, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:
-    count = rounds(40, 500)
+    count = rounds(40, 200)
     for seed in range(count):
         _try_files(home, _toml(random.Random(seed)))
     tally("files of settings fuzzed", 3 * count)
