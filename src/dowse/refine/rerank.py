@@ -11,7 +11,6 @@ from msgspec import Meta
 from dowse.bounds import ALWAYS, NAME, SHARE, check_bounds
 from dowse.errors import EmbedError
 from dowse.search_state import SearchState
-from dowse.types import embedding_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def read_closely(search: SearchState) -> None:
     head = search.candidates[: options.top_n]
     if not head:
         return
-    texts = [embedding_text(one.stored.chunk.header_path, one.stored.text) for one in head]
+    texts = [one.stored.embedding_text for one in head]
     try:
         fresh = open_reranker().scores(search.query.text, texts)
     except EmbedError as error:

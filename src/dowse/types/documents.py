@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from dowse.text.fold import fold
+
 LinkKind = Literal["wikilink", "embed", "relative", "related"]
 """How an edge between two documents was written."""
 
@@ -168,12 +170,18 @@ class ChunkedDocument:
 
     def embedding_text(self, chunk: Chunk) -> str:
         """What the embedder reads of a chunk."""
-        return embedding_text(chunk.header_path, self.text_of(chunk))
+        title = self.document.fields.title
+        return embedding_text(title, chunk.header_path, self.text_of(chunk))
 
 
-def embedding_text(header_path: tuple[str, ...], text: str) -> str:
-    """What the embedder reads of a chunk: the header path, a blank line, the text."""
-    return f"{header_line(header_path)}\n\n{text}" if header_path else text
+def embedding_text(title: str, header_path: tuple[str, ...], text: str) -> str:
+    """What the embedder reads of a chunk: title and header path, a blank line, the text.
+
+    The title is left out where the header path begins with it.
+    """
+    repeated = header_path and fold(header_path[0]) == fold(title)
+    path = header_path if repeated or not title else (title, *header_path)
+    return f"{header_line(path)}\n\n{text}" if path else text
 
 
 def header_line(header_path: tuple[str, ...]) -> str:
