@@ -70,8 +70,11 @@ def make_document(
     body: int = 0,
     mtime_ns: int = 1_700_000_000_000_000_000,
 ) -> IndexedDocument:
-    """A document as the chunk room would hand it over."""
-    fields = fields or Fields(title=document_id.rsplit("/", 1)[-1], aliases=tuple(aliases))
+    """A document as the chunk room would hand it over.
+
+    It has no title unless `fields` says one, so what is embedded is the text that a test writes.
+    """
+    fields = fields or Fields(aliases=tuple(aliases))
     sections, chunks = _parts(document_id, text, body)
     document = Document(
         document_id,

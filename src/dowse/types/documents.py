@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dowse.text.fold import fold
+from dowse.text.fold import fold_name
 
 LinkKind = Literal["wikilink", "embed", "relative", "related"]
 """How an edge between two documents was written."""
@@ -179,7 +179,7 @@ def embedding_text(title: str, header_path: tuple[str, ...], text: str) -> str:
 
     The title is left out where the header path begins with it.
     """
-    repeated = header_path and fold(header_path[0]) == fold(title)
+    repeated = header_path and fold_name(header_path[0]) == fold_name(title)
     path = header_path if repeated or not title else (title, *header_path)
     return f"{header_line(path)}\n\n{text}" if path else text
 
