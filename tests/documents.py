@@ -20,6 +20,7 @@ from dowse.types import (
     Document,
     Fields,
     FileState,
+    Heading,
     IndexedDocument,
     Link,
     LinkKind,
@@ -81,6 +82,7 @@ def make_document(
         text,
         body,
         fields,
+        headings=tuple(_headings(text, body)),
         code_blocks=tuple(_code_blocks(text, chunks)),
         links=tuple(links),
     )
@@ -156,6 +158,12 @@ def _section_starts(text: str) -> Iterator[int]:
 def _header_path(text: str, start: int) -> tuple[str, ...]:
     line = text[start:].split("\n", 1)[0]
     return (line.removeprefix("# ").strip(),) if line.startswith("# ") else ()
+
+
+def _headings(text: str, body: int) -> Iterator[Heading]:
+    for start in _section_starts(text):
+        for heading in _header_path(text, start) if start >= body else ():
+            yield Heading(1, heading, start)
 
 
 def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from dowse.bounds import ALWAYS, NAME, SHARE, check_bounds
 from dowse.errors import EmbedError
+from dowse.refine.exact import put_named_first
 from dowse.search_state import SearchState
 
 
@@ -60,6 +61,8 @@ def read_closely(search: SearchState) -> None:
         if place < len(fresh) or score != scores[place]:
             search.candidates[place].rescore("rerank", score)
     search.candidates = [search.candidates[place] for place, _ in ordered]
+    if search.named:
+        put_named_first(search)
 
 
 def reorder(

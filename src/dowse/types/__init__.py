@@ -16,11 +16,14 @@ from dowse.types.documents import (
     LeftOut,
     Link,
     LinkKind,
+    Name,
+    NameKind,
     Section,
     SourceFile,
     SourceText,
     embedding_text,
     header_line,
+    headings_of,
 )
 from dowse.types.events import Announce, Event, silent
 from dowse.types.index import (
@@ -86,6 +89,8 @@ __all__ = [
     "LinkKind",
     "Matrix",
     "Model",
+    "Name",
+    "NameKind",
     "Place",
     "Query",
     "Ranking",
@@ -103,6 +108,7 @@ __all__ = [
     "Vector",
     "embedding_text",
     "header_line",
+    "headings_of",
     "modified",
     "short_id",
     "silent",

@@ -109,6 +109,7 @@ def test_an_index_from_before_checksums_is_read_and_gets_them(
     store.close()
     _change(
         folder,
+        "DROP TABLE chunk_names",
         "ALTER TABLE documents DROP COLUMN checksum",
         "ALTER TABLE embeddings DROP COLUMN checksum",
         "UPDATE meta SET value = '1' WHERE name = 'format'",
