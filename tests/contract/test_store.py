@@ -35,7 +35,6 @@ from dowse.types import (
     Counts,
     Fields,
     FileState,
-    Heading,
     IndexedDocument,
     Keys,
     Link,
@@ -1428,14 +1427,3 @@ def test_chunks_are_found_by_title_alias_and_heading(store: Store) -> None:
     apply(store, Batch(gone=("hall.md",)))
     with store.read() as reading:
         assert reading.catalogue.named("the hall", 9) == []
-
-
-def test_headings_inside_a_chunk_are_headings_of_the_keyword_index(store: Store) -> None:
-    merged = replace(
-        make_document("a.md", "first text").chunked.document,
-        headings=(Heading(2, "Hidden", 6),),
-    )
-    document = make_document("a.md", "first text")
-    fill(store, batch(replace(document, chunked=replace(document.chunked, document=merged))))
-    with store.read() as reading:
-        assert len(reading.keyword.search("body", ["hidden"], 5)) == 1

@@ -23,7 +23,6 @@ from dowse.types.documents import (
     SourceText,
     embedding_text,
     header_line,
-    headings_of,
 )
 from dowse.types.events import Announce, Event, silent
 from dowse.types.index import (
@@ -108,7 +107,6 @@ __all__ = [
     "Vector",
     "embedding_text",
     "header_line",
-    "headings_of",
     "modified",
     "short_id",
     "silent",

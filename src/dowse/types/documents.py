@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -222,11 +222,6 @@ def embedding_text(title: str, header_path: tuple[str, ...], text: str) -> str:
     repeated = header_path and fold_name(header_path[0]) == fold_name(title)
     path = header_path if repeated or not title else (title, *header_path)
     return f"{header_line(path)}\n\n{text}" if path else text
-
-
-def headings_of(header_path: Iterable[str], inside: Iterable[str]) -> tuple[str, ...]:
-    """All headings that a chunk is found by: those above its text, then those in it, each once."""
-    return tuple(dict.fromkeys((*header_path, *inside)))
 
 
 def header_line(header_path: tuple[str, ...]) -> str:

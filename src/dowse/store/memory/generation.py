@@ -19,7 +19,6 @@ from dowse.types import (
     Keys,
     Stamp,
     Vector,
-    headings_of,
     text_key,
 )
 
@@ -75,12 +74,7 @@ class Generation:
         """The terms of a chunk with their positions."""
         chunked, chunk = self.document(key).chunked, self.state.keys[key][1]
         fields, text = chunked.document.fields, chunked.text_of(chunk)
-        inside = [
-            name.path[-1]
-            for owner, name in chunked.names()
-            if owner == chunk and name.kind == "heading"
-        ]
-        return self._analyzer.chunk_terms(fields, headings_of(chunk.header_path, inside), text)
+        return self._analyzer.chunk_terms(fields, chunk.header_path, text)
 
     def blocks(self, key: ChunkKey) -> list[CodeBlock]:
         """The code that begins in a chunk."""

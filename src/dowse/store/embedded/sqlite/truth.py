@@ -13,7 +13,7 @@ from dowse.ports import Analyzer
 from dowse.store.embedded.failures import content_errors, truth_damaged
 from dowse.store.embedded.manifest import FileSum, ReplicaManifest
 from dowse.store.vectors import model_of
-from dowse.types import ChunkKey, Fields, headings_of
+from dowse.types import ChunkKey, Fields
 
 Terms = list[tuple[str, int]]
 """Terms with their positions."""
@@ -89,19 +89,16 @@ class Truth:
         """What the keyword index holds of all chunks, or of some."""
         rows = self._select(
             'c.key, c.document, c.header_path, c.start, c."end",'
-            " (SELECT group_concat(b.text, char(10)) FROM code_blocks b WHERE b.chunk = c.key),"
-            " (SELECT json_group_array(json_extract(path, '$[#-1]')) FROM"
-            " (SELECT path FROM chunk_names n WHERE n.chunk = c.key AND n.kind = 'heading'"
-            " ORDER BY n.rowid))",
+            " (SELECT group_concat(b.text, char(10)) FROM code_blocks b WHERE b.chunk = c.key)",
             "",
             among,
         )
         document, text, fields = -1, "", Fields()
-        for key, owner, header_path, start, end, code, inside in rows:
+        for key, owner, header_path, start, end, code in rows:
             if owner != document:  # once a document, however many chunks it has
                 document, (text, fields) = owner, self._document(owner)
             with content_errors():
-                headings = headings_of(json.loads(header_path), json.loads(inside))
+                headings = json.loads(header_path)
             body = analyzer.chunk_terms(fields, headings, text[start:end])
             yield key, body, analyzer.code_terms(code) if code else []
 
