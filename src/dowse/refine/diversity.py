@@ -82,7 +82,7 @@ def as_cosines(scores: Sequence[float], vectors: Sequence[Vector | None]) -> lis
     """
     own = np.asarray(scores, np.float64)
     if len(own) < 2 or own[0] == own[-1]:
-        return own.tolist()
+        return list(scores)
     rows = directions(vectors)
     among = cosines(rows[1:], rows[0])
     low, high = among.min(), among.max()
