@@ -20,6 +20,7 @@ from dowse.types import (
     Document,
     Fields,
     FileState,
+    Heading,
     IndexedDocument,
     Link,
     LinkKind,
@@ -70,14 +71,18 @@ def make_document(
     body: int = 0,
     mtime_ns: int = 1_700_000_000_000_000_000,
 ) -> IndexedDocument:
-    """A document as the chunk room would hand it over."""
-    fields = fields or Fields(title=document_id.rsplit("/", 1)[-1], aliases=tuple(aliases))
+    """A document as the chunk room would hand it over.
+
+    It has no title unless `fields` says one, so what is embedded is the text that a test writes.
+    """
+    fields = fields or Fields(aliases=tuple(aliases))
     sections, chunks = _parts(document_id, text, body)
     document = Document(
         document_id,
         text,
         body,
         fields,
+        headings=tuple(_headings(text, body)),
         code_blocks=tuple(_code_blocks(text, chunks)),
         links=tuple(links),
     )
@@ -153,6 +158,12 @@ def _section_starts(text: str) -> Iterator[int]:
 def _header_path(text: str, start: int) -> tuple[str, ...]:
     line = text[start:].split("\n", 1)[0]
     return (line.removeprefix("# ").strip(),) if line.startswith("# ") else ()
+
+
+def _headings(text: str, body: int) -> Iterator[Heading]:
+    for start in _section_starts(text):
+        for heading in _header_path(text, start) if start >= body else ():
+            yield Heading(1, heading, start)
 
 
 def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

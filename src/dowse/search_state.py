@@ -20,6 +20,7 @@ from dowse.types import (
     Condition,
     Keys,
     Matrix,
+    Name,
     Place,
     Query,
     Ranking,
@@ -80,6 +81,7 @@ class Candidate:
     steps: list[Step] = field(default_factory=list)
     section: Section | None = None  # what is shown instead of the chunk
     section_text: str = ""
+    heading: Name | None = None  # inside the chunk, where the query is this heading
 
     @property
     def document(self) -> str:
@@ -136,6 +138,7 @@ class SearchState:
     multipliers: dict[str, float] = field(default_factory=dict)  # by document, before fusion
     candidates: list[Candidate] = field(default_factory=list)
     dropped: list[Candidate] = field(default_factory=list)
+    named: dict[ChunkKey, Name] = field(default_factory=dict)  # chunks called like the query
     fused: bool = False
     merged: int = 0
     calibration: str = ""  # what the scores are, in a few words

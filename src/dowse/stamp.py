@@ -58,7 +58,12 @@ def wanted_stamp(
         model = embedder.model
     except EmbedError as error:
         return WantedStamp(text, {}, str(error))
-    return WantedStamp(text, {"model": model.key, "dimensions": model.dimensions}, "")
+    made_by: Stamp = {
+        "model": model.key,
+        "dimensions": model.dimensions,
+        "embedding_text": versions.EMBEDDING_TEXT,
+    }
+    return WantedStamp(text, made_by, "")
 
 
 def takes_vectors(stamp: Stamp) -> bool:

@@ -1401,3 +1401,29 @@ def test_repairing_a_whole_index_changes_no_answer(store: Store) -> None:
     assert store.check() == []
     with store.read() as reading:
         assert number_seen(reading) == 2
+
+
+def test_chunks_are_found_by_title_alias_and_heading(store: Store) -> None:
+    fields = Fields(title="Pump hall", aliases=("The hall",))
+    hall = make_document("hall.md", "first\n\nsecond\n\n# Opening hours\n\nnine", fields=fields)
+    other = make_document("other.md", "# Pump hall!\n\ntext")
+    fill(store, batch(hall, other))
+    with store.read() as reading:
+
+        def named(name: str, limit: int = 9) -> list[tuple[str, str, tuple[str, ...], int]]:
+            found = reading.catalogue.named(name, limit)
+            chunks = reading.catalogue.chunks([key for key, _ in found])
+            return [
+                (name.kind, chunk.text.strip(), name.path, name.line)
+                for (_, name), chunk in zip(found, chunks, strict=True)
+            ]
+
+        title = ("title", "first", ("Pump hall",), 1)
+        assert named("PUMP-hall") == [title, ("heading", "# Pump hall!", ("Pump hall!",), 1)]
+        assert named("pump hall", 1) == [title]
+        assert named("the hall") == [("alias", "first", ("The hall",), 1)]
+        assert named("opening hours") == [("heading", "# Opening hours", ("Opening hours",), 5)]
+        assert named("pump") == named("") == []
+    apply(store, Batch(gone=("hall.md",)))
+    with store.read() as reading:
+        assert reading.catalogue.named("the hall", 9) == []

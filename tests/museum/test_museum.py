@@ -121,6 +121,10 @@ def test_an_export_can_be_imported(
     done = dowse("vectors", "import", folder / "notes.dowse", "--json")
     assert done.code == 0, done.err
     _finds_everything(dowse, "vectors")
+    # The vectors of an older version were made of other texts, so they are made again.
+    if version in NEEDS_REBUILD:
+        assert "dowse index -p vectors" in done.json["notices"][0]
+        dowse("vectors", "index")
     counts = dowse("vectors", "status", "--json").json["counts"]
     assert counts["embedded"] == counts["chunks"] == 4
 

@@ -28,20 +28,23 @@ def _hit(
     chunk, document = candidate.stored.chunk, candidate.stored.document
     shown = candidate.section or chunk
     text = candidate.section_text if candidate.section else candidate.stored.text
+    header_path, first_line, passage = shown.header_path, shown.first_line, candidate.stored.text
+    if (heading := candidate.heading) is not None:
+        passage = passage[heading.start - chunk.start :]
+        if candidate.section is None:
+            header_path, first_line, text = heading.path, heading.line, passage
     links_out, links_in = _links(document.id, edges)
     return Hit(
         id=shown.id,
         section=chunk.section,
         document=document.id,
         title=document.fields.title,
-        header_path=shown.header_path,
-        first_line=shown.first_line,
+        header_path=header_path,
+        first_line=first_line,
         last_line=shown.last_line,
         score=candidate.score,
         text=text,
-        snippet=snippet(
-            candidate.stored.text, search.query.terms, search.parts.analyzer.query_terms
-        ),
+        snippet=snippet(passage, search.query.terms, search.parts.analyzer.query_terms),
         modified=document.modified,
         tags=document.fields.tags,
         links_out=links_out,

@@ -29,6 +29,7 @@ from dowse.refine.duplicates import (
     drop_near,
     drop_same_meaning,
 )
+from dowse.refine.exact import ExactOptions, find_named, is_exact_on, put_named_first
 from dowse.refine.parents import ParentsOptions, show_sections
 from dowse.refine.rerank import RerankOptions, read_closely
 from dowse.retrieve.classify import ClassifyOptions, weigh_by_type
@@ -67,6 +68,7 @@ SEARCH_FLOW: tuple[SearchStage, ...] = (
     SearchStage("community", favour_communities, CommunityOptions, multiplies=True),
     SearchStage("dynamic_weights", adjust_weights, DynamicWeightsOptions, replayed=True),
     SearchStage("fuse", fuse, _with_weights(FuseOptions), replayed=True),
+    SearchStage("names", find_named, when=is_exact_on),
     SearchStage("fresh", drop_deleted, when=lambda s: s.asked.fresh),
     SearchStage(
         "gather", gather, GatherOptions, off={"share": 0.0}, on={"share": 0.5}, replayed=True
@@ -82,6 +84,7 @@ SEARCH_FLOW: tuple[SearchStage, ...] = (
     ),
     # It changes no order.
     SearchStage("calibrate", give_confidence, CalibrateOptions, always=True, ablated=False),
+    SearchStage("exact", put_named_first, ExactOptions, when=lambda s: bool(s.named)),
     SearchStage(
         "threshold", drop_unsure, ThresholdOptions, off={"min_confidence": 0.0}, when=has_threshold
     ),

@@ -14,6 +14,7 @@ from dowse.types import (
     Edge,
     FileState,
     Keys,
+    Name,
     Scores,
     Stamp,
     StoredChunk,
@@ -63,6 +64,13 @@ class Catalogue(Protocol):
 
     def chunks(self, keys: Sequence[ChunkKey]) -> list[StoredChunk]:
         """Chunks by key, in the order asked for; unknown keys are passed over."""
+        ...
+
+    def named(self, name: str, limit: int) -> list[tuple[ChunkKey, Name]]:
+        """The chunks that are called so, titles first, then aliases, then headings; by key.
+
+        Names are compared by `fold_name`. A title or an alias names the first chunk of a document.
+        """
         ...
 
     def keys_of(self, document_ids: Collection[str]) -> Keys:

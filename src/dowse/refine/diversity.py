@@ -42,8 +42,9 @@ def diversify(search: SearchState) -> None:
     """Chooses results that differ, or limits how many a document may have."""
     options, kept = search.of(DiversityOptions), search.candidates
     if options.mmr:
-        relevance = [candidate.score for candidate in kept]
-        chosen = select_diverse(relevance, search.vectors(), _count(search), options.balance)
+        vectors = search.vectors()
+        relevance = as_cosines([candidate.score for candidate in kept], vectors)
+        chosen = select_diverse(relevance, vectors, _count(search), options.balance)
         left_out = set(range(len(kept))).difference(chosen)
         reasons = dict.fromkeys(left_out, "too much like what was chosen before it")
     else:
@@ -71,6 +72,23 @@ def over_limit(documents: Sequence[str], limit: int) -> list[int]:
         if seen[document] > limit:
             over.append(place)
     return over
+
+
+def as_cosines(scores: Sequence[float], vectors: Sequence[Vector | None]) -> list[float]:
+    """Scores, best first, on the scale of the cosines between the first result and the others.
+
+    The best becomes the highest of them, the worst the lowest. Confidences are often all below 0.3
+    where cosines are from 0.2 to 0.9; without a common scale a balance of both means nothing.
+    """
+    own = np.asarray(scores, np.float64)
+    if len(own) < 2 or own[0] == own[-1]:
+        return list(scores)
+    rows = directions(vectors)
+    among = cosines(rows[1:], rows[0])
+    low, high = among.min(), among.max()
+    shares = (own - own[-1]) / (own[0] - own[-1])
+    scaled: list[float] = (low + shares * (high - low) if low < high else shares).tolist()
+    return scaled
 
 
 def select_diverse(

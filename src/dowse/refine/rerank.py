@@ -10,8 +10,8 @@ from msgspec import Meta
 
 from dowse.bounds import ALWAYS, NAME, SHARE, check_bounds
 from dowse.errors import EmbedError
+from dowse.refine.exact import put_named_first
 from dowse.search_state import SearchState
-from dowse.types import embedding_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def read_closely(search: SearchState) -> None:
     head = search.candidates[: options.top_n]
     if not head:
         return
-    texts = [embedding_text(one.stored.chunk.header_path, one.stored.text) for one in head]
+    texts = [one.stored.embedding_text for one in head]
     try:
         fresh = open_reranker().scores(search.query.text, texts)
     except EmbedError as error:
@@ -61,6 +61,8 @@ def read_closely(search: SearchState) -> None:
         if place < len(fresh) or score != scores[place]:
             search.candidates[place].rescore("rerank", score)
     search.candidates = [search.candidates[place] for place, _ in ordered]
+    if search.named:
+        put_named_first(search)
 
 
 def reorder(

@@ -20,6 +20,7 @@ from dowse.transfer.records import Manifest
 from dowse.transfer.staging import staging
 from dowse.transfer.unpack import fill
 from dowse.types import Announce, Counts, Stamp, silent
+from dowse.versions import EMBEDDING_TEXT
 from dowse.wiring import Parts
 from dowse.workspace import Workspace
 
@@ -123,7 +124,11 @@ def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]
     Terms and chunks are made here, so only the model is taken from the export; vectors of another
     model than the user's could never be compared with a query.
     """
-    model = {"model": theirs["model"], "dimensions": theirs["dimensions"]}
+    model = {
+        "model": theirs["model"],
+        "dimensions": theirs["dimensions"],
+        "embedding_text": EMBEDDING_TEXT,
+    }
     wanted = wanted_stamp(settings.read, settings.chunk, parts.analyzer, parts.embedder)
     if not wanted.model and settings.embed.provider == "endpoint":
         raise Refused(
@@ -139,6 +144,8 @@ def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]
             f"Imported without vectors: they are of the model {model['model']},"
             f" your settings say {wanted.model['model']}."
         )
+    if theirs.get("embedding_text") != EMBEDDING_TEXT:
+        return wanted.whole | model, "Imported without vectors: an older dowse made them."
     return wanted.whole | model, ""
 
 

@@ -133,7 +133,8 @@ def _chunks(work: _Packing, ids: Sequence[str]) -> Iterator[ChunkLine]:
     for document in _stored(work, ids, 1):
         texts = [document.text[chunk.start : chunk.end] for chunk in document.chunks]
         pairs = list(zip(document.chunks, texts, strict=True))
-        keys = [text_key(embedding_text(chunk.header_path, text)) for chunk, text in pairs]
+        title = document.entry.fields.title
+        keys = [text_key(embedding_text(title, chunk.header_path, text)) for chunk, text in pairs]
         known = work.reading.text_vectors.known(keys)
         for (chunk, text), key in zip(pairs, keys, strict=True):
             vector = known.get(key)

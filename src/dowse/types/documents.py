@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from dowse.text.fold import fold_name
+
 LinkKind = Literal["wikilink", "embed", "relative", "related"]
 """How an edge between two documents was written."""
 
+
+NameKind = Literal["title", "alias", "heading"]
+"""Where a name was written."""
 
 BlockKind = Literal["heading", "text", "fence", "table"]
 """What a block is, as far as chunking cares: fences and tables are kept whole where they fit."""
@@ -155,6 +162,16 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Name:
+    """What a chunk is called: a heading in it, or, for the first, the title or an alias."""
+
+    kind: NameKind
+    path: tuple[str, ...]  # the headings above it, then the name itself
+    start: int  # where the text begins that it names
+    line: int  # and the line of that
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkedDocument:
     """A document cut into sections, and those into chunks; both in the order of the text."""
 
@@ -168,12 +185,43 @@ class ChunkedDocument:
 
     def embedding_text(self, chunk: Chunk) -> str:
         """What the embedder reads of a chunk."""
-        return embedding_text(chunk.header_path, self.text_of(chunk))
+        title = self.document.fields.title
+        return embedding_text(title, chunk.header_path, self.text_of(chunk))
+
+    def names(self) -> list[tuple[Chunk, Name]]:
+        """What its chunks are called, in the order of the text."""
+        return [*self._names_of_first(), *self._headings()]
+
+    def _names_of_first(self) -> Iterator[tuple[Chunk, Name]]:
+        fields = self.document.fields
+        for first in self.chunks[:1]:
+            place = first.start, first.first_line
+            if fields.title:
+                yield first, Name("title", (fields.title,), *place)
+            yield from ((first, Name("alias", (alias,), *place)) for alias in fields.aliases)
+
+    def _headings(self) -> Iterator[tuple[Chunk, Name]]:
+        """Each heading with the chunk that has it; what is left out at the end has none."""
+        ends, text = [chunk.end for chunk in self.chunks], self.document.text
+        above: list[Heading] = []
+        for heading in self.document.headings:
+            above = [*(one for one in above if one.level < heading.level), heading]
+            place = bisect_right(ends, heading.start)
+            if place < len(ends) and self.chunks[place].start <= heading.start:
+                chunk = self.chunks[place]
+                line = chunk.first_line + text.count("\n", chunk.start, heading.start)
+                path = tuple(one.text for one in above)
+                yield chunk, Name("heading", path, heading.start, line)
 
 
-def embedding_text(header_path: tuple[str, ...], text: str) -> str:
-    """What the embedder reads of a chunk: the header path, a blank line, the text."""
-    return f"{header_line(header_path)}\n\n{text}" if header_path else text
+def embedding_text(title: str, header_path: tuple[str, ...], text: str) -> str:
+    """What the embedder reads of a chunk: title and header path, a blank line, the text.
+
+    The title is left out where the header path begins with it.
+    """
+    repeated = header_path and fold_name(header_path[0]) == fold_name(title)
+    path = header_path if repeated or not title else (title, *header_path)
+    return f"{header_line(path)}\n\n{text}" if path else text
 
 
 def header_line(header_path: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dowse.types.documents import Chunk, ChunkedDocument, Fields, Link, Section
+from dowse.types.documents import Chunk, ChunkedDocument, Fields, Link, Section, embedding_text
 from dowse.types.vectors import Vector
 
 Stamp = dict[str, Any]
@@ -88,6 +88,11 @@ class StoredChunk:
     chunk: Chunk
     text: str
     document: DocumentEntry
+
+    @property
+    def embedding_text(self) -> str:
+        """What the embedder has read of it."""
+        return embedding_text(self.document.fields.title, self.chunk.header_path, self.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,3 +79,13 @@ def test_a_row_is_the_only_place_to_change(
     engine = open_engine(vault, tmp_path / "index")
     assert engine.index().counts["shout"] == 5
     assert engine.get("3.md").text == "# NOTE 3\n\nTEXT 3."
+
+
+def test_a_changed_title_embeds_the_chunks_again(tmp_path: Path) -> None:
+    note = tmp_path / "vault" / "note.md"
+    note.parent.mkdir()
+    note.write_text("---\ntitle: Pumps\n---\nOpen the valve first.\n", "utf-8")
+    engine = open_engine(note.parent, tmp_path / "index")
+    engine.index()
+    note.write_text("---\ntitle: Pumps and valves\n---\nOpen the valve first.\n", "utf-8")
+    assert engine.index().embedded == 1

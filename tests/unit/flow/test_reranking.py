@@ -23,7 +23,7 @@ def test_the_first_results_get_the_order_and_the_scores_of_the_cross_encoder(
     changes = plain | {"rerank.enabled": True, "rerank.model": str(model), "rerank.top_n": 6}
     after = engine.search("pump hall", changes=changes).hits
     encoder = CrossEncoder(open_model(str(model), tmp_path / "cache"))
-    texts = {hit.id: embedding_text(hit.header_path, hit.text) for hit in before[:6]}
+    texts = {hit.id: embedding_text(hit.title, hit.header_path, hit.text) for hit in before[:6]}
     scores = dict(zip(texts, encoder.scores("pump hall", list(texts.values())), strict=True))
     assert {hit.id for hit in after[:6]} == set(scores)
     assert [hit.score for hit in after[:6]] == sorted(scores.values(), reverse=True)

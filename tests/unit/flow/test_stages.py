@@ -227,9 +227,10 @@ def test_recency_raises_what_was_changed_lately(engine: Engine) -> None:
 
 
 def test_calibration_can_be_set_and_turned_off(engine: Engine) -> None:
-    raw = engine.search("radio", changes={"calibrate.enabled": False}).hits[0]
+    plain = {"exact.enabled": False}  # the query is a heading
+    raw = engine.search("radio", changes=plain | {"calibrate.enabled": False}).hits[0]
     assert raw.score == min(1.0, step(raw, "calibrate")[0])
-    half = {"calibrate.midpoint": step(raw, "calibrate")[0]}
+    half = plain | {"calibrate.midpoint": step(raw, "calibrate")[0]}
     assert engine.search("radio", changes=half).hits[0].score == pytest.approx(0.5)
 
 
@@ -238,10 +239,11 @@ def test_a_model_without_a_fit_is_reported(engine: Engine) -> None:
 
 
 def test_rank_fusion_brings_the_sigmoid_that_belongs_to_it(engine: Engine) -> None:
-    hit = engine.search("radio", changes={"fuse.method": "rrf", "gather.share": 0.0}).hits[0]
+    plain = {"fuse.method": "rrf", "gather.share": 0.0, "exact.enabled": False}
+    hit = engine.search("radio", changes=plain).hits[0]
     assert step(hit, "calibrate")[0] == pytest.approx(2 / 61)
     assert hit.score == pytest.approx(0.418, abs=0.001)  # 1 / (1 + exp(-150 · (2/61 - 0.035)))
-    scaled = {"fuse.method": "rrf", "fuse.rrf_k": 5.0, "gather.share": 0.0}
+    scaled = plain | {"fuse.rrf_k": 5.0}
     assert engine.search("radio", changes=scaled).hits[0].score == pytest.approx(hit.score)
 
 

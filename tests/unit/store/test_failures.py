@@ -139,7 +139,7 @@ def test_an_index_of_another_format_is_refused(
         if version is not None:
             connection.execute("INSERT INTO meta VALUES ('format', ?)", (version,))
     connection.close()
-    with pytest.raises(StampMismatch, match="this version of dowse reads format 2") as caught:
+    with pytest.raises(StampMismatch, match="this version of dowse reads format 3") as caught:
         use(store)
     assert caught.value.hint == "Rebuild it with: dowse index --rebuild"
     with pytest.raises(StampMismatch), store.write():

@@ -53,7 +53,7 @@ def _change(folder: Path, *statements: str) -> None:
     [
         "UPDATE documents SET text = replace(text, 'text', 'tent') WHERE key = 2",
         "UPDATE documents SET body = body + 1 WHERE key = 2",
-        "UPDATE documents SET fields = replace(fields, '.md', '.mb') WHERE key = 2",
+        "UPDATE documents SET fields = json_set(fields, '$.title', 'x') WHERE key = 2",
         "UPDATE chunks SET start = start + 1 WHERE key = 3",
         "UPDATE chunks SET last_line = last_line + 1 WHERE key = 3",
         'UPDATE sections SET "end" = "end" - 1 WHERE key = 2',
@@ -109,6 +109,7 @@ def test_an_index_from_before_checksums_is_read_and_gets_them(
     store.close()
     _change(
         folder,
+        "DROP TABLE chunk_names",
         "ALTER TABLE documents DROP COLUMN checksum",
         "ALTER TABLE embeddings DROP COLUMN checksum",
         "UPDATE meta SET value = '1' WHERE name = 'format'",

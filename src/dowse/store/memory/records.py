@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Sequence
+from typing import get_args
 
 from dowse.store.memory.generation import Generation
 from dowse.store.resolve import choose, names_of, names_of_target
-from dowse.text.fold import fold_word
+from dowse.text.fold import fold_name, fold_word
 from dowse.types import (
     Chunk,
     ChunkKey,
@@ -17,6 +18,8 @@ from dowse.types import (
     FileState,
     IndexedDocument,
     Keys,
+    Name,
+    NameKind,
     Section,
     Stamp,
     StoredChunk,
@@ -24,6 +27,8 @@ from dowse.types import (
     Vector,
     short_id,
 )
+
+_KINDS = get_args(NameKind)
 
 
 class MemoryCatalogue:
@@ -102,6 +107,18 @@ class MemoryCatalogue:
                     StoredChunk(key, chunk, indexed.chunked.text_of(chunk), _entry(indexed))
                 )
         return found
+
+    def named(self, name: str, limit: int) -> list[tuple[ChunkKey, Name]]:
+        """The chunks that are called so, titles first, then aliases, then headings; by key."""
+        wanted = fold_name(name)
+        found = [
+            (key, one)
+            for key, (document_id, chunk) in self._of.state.keys.items()
+            for owner, one in self._of.state.documents[document_id].chunked.names()
+            if owner == chunk and fold_name(one.path[-1]) == wanted
+        ]
+        found.sort(key=lambda pair: (_KINDS.index(pair[1].kind), pair[0], pair[1].start))
+        return found[: max(0, limit)]
 
     def keys_of(self, document_ids: Collection[str]) -> Keys:
         """The chunks of these documents."""

@@ -11,6 +11,7 @@ from dowse.store.embedded.sqlite import records
 from dowse.store.embedded.sqlite.records import CHUNK, ENTRY, SECTION
 from dowse.store.embedded.sqlite.roots import ROOTS, decoded
 from dowse.store.embedded.sqlite.statements import Statements
+from dowse.text.fold import fold_name
 from dowse.types import (
     Chunk,
     ChunkKey,
@@ -18,6 +19,7 @@ from dowse.types import (
     DocumentEntry,
     FileState,
     Keys,
+    Name,
     Stamp,
     StoredChunk,
     StoredDocument,
@@ -126,6 +128,16 @@ class SqliteCatalogue:
         stored = self._sql.made(cut, documents, json.dumps(list(wanted)))
         found = {one.key: one for some in stored for one in some}
         return [found[key] for key in keys if key in found]
+
+    def named(self, name: str, limit: int) -> list[tuple[ChunkKey, Name]]:
+        """The chunks that are called so, titles first, then aliases, then headings; by key."""
+        return self._sql.made(
+            records.named,
+            "SELECT chunk, kind, path, start, line FROM chunk_names WHERE folded = ?"
+            " ORDER BY kind = 'heading', kind = 'alias', chunk, start LIMIT ?",
+            fold_name(name),
+            limit,
+        )
 
     def keys_of(self, document_ids: Collection[str]) -> Keys:
         """The chunks of these documents."""

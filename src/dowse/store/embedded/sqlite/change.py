@@ -6,7 +6,7 @@ import json
 import sqlite3
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ from dowse.store.embedded.sqlite.links import resolve_links
 from dowse.store.embedded.sqlite.sums import keep_document_sums, sum_of
 from dowse.store.resolve import names_of, names_of_target
 from dowse.store.vectors import encode_vector
-from dowse.text.fold import fold
+from dowse.text.fold import fold, fold_name
 from dowse.types import (
     Chunk,
     ChunkedDocument,
@@ -33,7 +33,7 @@ from dowse.types import (
     text_key,
 )
 
-_PARTS = ("code_blocks", "chunks", "sections", "links", "names", "facets")
+_PARTS = ("code_blocks", "chunk_names", "chunks", "sections", "links", "names", "facets")
 _LATEST = 2**63 - 1  # nanoseconds: the year 2262, the last that SQLite's integers reach
 
 _Spelling = tuple[str, str, str]
@@ -183,11 +183,30 @@ class Change:
         self._connection.executemany(
             "INSERT INTO code_blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", blocks
         )
+        self._put_names(key, chunked, keys)
         self._connection.executemany(
             "INSERT INTO facets VALUES (?, ?, ?)", [(key, *facet) for facet in facets_of(document)]
         )
         for link in document.links:
             self._put_link(key, document.id, link)
+
+    def _put_names(self, document: int, chunked: ChunkedDocument, keys: Sequence[ChunkKey]) -> None:
+        key_of = dict(zip((chunk.id for chunk in chunked.chunks), keys, strict=True))
+        self._connection.executemany(
+            "INSERT INTO chunk_names VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    document,
+                    key_of[chunk.id],
+                    name.kind,
+                    fold_name(name.path[-1]),
+                    json.dumps(name.path),
+                    name.start,
+                    name.line,
+                )
+                for chunk, name in chunked.names()
+            ],
+        )
 
     def _put_link(self, source: int, source_id: str, link: Link) -> None:
         row = self._row(

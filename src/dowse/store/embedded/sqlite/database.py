@@ -19,10 +19,12 @@ from dowse.store.embedded.failures import check_kind, content_errors, disk_error
 from dowse.store.embedded.sqlite.frozen import State, check_unchanged, may_be_read, state_of
 from dowse.store.embedded.sqlite.sums import keep_document_sums, sum_of
 
-FORMAT = 2
+FORMAT = 3
 """The version of the schema."""
 
-_OLDER = (1,)  # what can still be read, and is upgraded by the next writer
+_OLDER = (1, 2)  # what can still be read, and is upgraded by the next writer
+
+_ADDED = {2: "schema-2.sql", 3: "schema-3.sql"}  # by the format that added it
 
 _PATIENCE = 30.0  # seconds that a statement waits for another process
 _FileId = tuple[int, int]
@@ -163,7 +165,7 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def _fill(connection: sqlite3.Connection) -> None:
-    for name in ("schema.sql", "schema-2.sql"):
+    for name in ("schema.sql", *_ADDED.values()):
         _run(connection, name)
     connection.executemany(
         "INSERT INTO meta VALUES (?, ?)",
@@ -199,13 +201,17 @@ def format_of(connection: sqlite3.Connection) -> str | None:
 
 def upgrade(connection: sqlite3.Connection) -> None:
     """Brings a database of an older format to this one, whole or not at all."""
-    if format_of(connection) == str(FORMAT):
+    found = format_of(connection)
+    if found == str(FORMAT):
         return
     connection.create_function("sum_of", 1, sum_of, deterministic=True)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        _run(connection, "schema-2.sql")
-        connection.execute("UPDATE embeddings SET checksum = sum_of(vector)")
+        for version, name in _ADDED.items():
+            if version > int(found or 0):
+                _run(connection, name)
+        if found == "1":
+            connection.execute("UPDATE embeddings SET checksum = sum_of(vector)")
         keys = [key for (key,) in connection.execute("SELECT key FROM documents")]
         keep_document_sums(connection, keys)
         connection.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(FORMAT),))

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from dowse.types import Chunk, ChunkKey, DocumentEntry, Edge, Fields, Link, Section
+from dowse.types import Chunk, ChunkKey, DocumentEntry, Edge, Fields, Link, Name, Section
 
 ENTRY = """d.id, d.short, d.fields, d.modified, d.size, d.mtime_ns,
   (SELECT count(*) FROM chunks c WHERE c.document = d.key)"""
@@ -54,6 +54,12 @@ def edge(row: Sequence[Any]) -> Edge:
 def keyed_chunk(row: Sequence[Any]) -> tuple[ChunkKey, int, Chunk]:
     """A chunk with its key and that of its document."""
     return row[0], row[1], chunk(row[2:])
+
+
+def named(row: Sequence[Any]) -> tuple[ChunkKey, Name]:
+    """A chunk and what it is called."""
+    key, kind, path, start, line = row
+    return key, Name(kind, tuple(json.loads(path)), start, line)
 
 
 def of_documents(columns: str) -> str:

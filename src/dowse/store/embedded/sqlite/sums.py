@@ -29,6 +29,10 @@ _DOCUMENT = (
     "SELECT kind, value FROM facets WHERE document = ? ORDER BY rowid",
     "SELECT key, kind, target, anchor, label, line FROM links WHERE source = ? ORDER BY key",
     "SELECT name, kind, spelled FROM names WHERE document = ? ORDER BY rowid",
+    (
+        "SELECT chunk, kind, folded, path, start, line FROM chunk_names"
+        " WHERE document = ? ORDER BY rowid"
+    ),
 )
 
 

@@ -55,8 +55,10 @@ class SqliteTextVectors:
             self._sql.model()[0],
         )
         owners = json.dumps(sorted({owner for _, owner, _ in rows}))
-        texts = dict(self._sql.rows(of_documents("d.key, d.text"), owners))
+        wanted = of_documents("d.key, json_extract(d.fields, '$.title'), d.text")
+        documents = {key: (title, text) for key, title, text in self._sql.rows(wanted, owners)}
         return [
-            embedding_text(chunk.header_path, texts[owner][chunk.start : chunk.end])
+            embedding_text(title, chunk.header_path, text[chunk.start : chunk.end])
             for _, owner, chunk in rows
+            for title, text in [documents[owner]]
         ]

@@ -1,0 +1,77 @@
+"""A query that is a title, an alias or a heading finds that passage first."""
+
+from __future__ import annotations
+
+import pytest
+
+from dowse.engine import Engine
+from vaults import open_engine
+
+_FILLER = "The pump hall is described here, pump hall after pump hall, with every pump in it.\n"
+_NOTES = {
+    "hall.md": "---\ntitle: Hall\naliases: [The big room]\n---\nNothing of the kind.\n",
+    "pumps.md": (
+        "# Pumps\n\nAll about them.\n\n## Care\n\nOil them.\n\n### By hand\n\nSlowly.\n\n"
+        "### Pump hall?\n\nIt is closed.\n\n###### Deep down\n\nWet.\n\n## Storage\n\nDry.\n"
+    ),
+    "named.md": "---\ntitle: Storage\n---\nA page of its own.\n",
+    **{f"filler-{number}.md": f"# Filler {number}\n\n{_FILLER * 3}" for number in range(12)},
+    **{f"see-{number}.md": f"# Page {number}\n\n## See also\n\nx{number}" for number in range(120)},
+}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    folder = tmp_path_factory.mktemp("exact")
+    for name, text in _NOTES.items():
+        (folder / name).write_text(text, "utf-8")
+    engine = open_engine(folder, tmp_path_factory.mktemp("index"))
+    engine.index()
+    return engine
+
+
+def test_a_heading_inside_a_merged_chunk_is_the_first_result(engine: Engine) -> None:
+    assert engine.search("pump hall", changes={"exact.enabled": False}).hits[0].first_line != 13
+    hit = engine.search("pump hall").hits[0]
+    assert (hit.document, hit.first_line) == ("pumps.md", 13)
+    assert hit.header_path == ("Pumps", "Care", "Pump hall?")
+    assert hit.text.startswith("### Pump hall?")
+    assert "Oil" not in hit.snippet
+    assert "exact" in [step.stage for step in hit.trace.steps]
+
+
+@pytest.mark.parametrize(
+    ("query", "line"), [("care", 5), ("By hand", 9), ("deep-down", 17), ("Pumps", 1)]
+)
+def test_headings_of_every_level_are_found(engine: Engine, query: str, line: int) -> None:
+    hit = engine.search(query).hits[0]
+    assert (hit.document, hit.first_line) == ("pumps.md", line)
+
+
+@pytest.mark.parametrize("query", ["hall", "the big room", "“The big room”"])
+def test_a_title_or_an_alias_finds_its_document(engine: Engine, query: str) -> None:
+    for mode in ("hybrid", "keyword", "semantic"):
+        assert engine.search(query, changes={"search.mode": mode}).hits[0].document == "hall.md"
+
+
+def test_a_title_comes_before_a_heading(engine: Engine) -> None:
+    first, second = engine.search("storage").hits[:2]
+    assert (first.document, second.document) == ("named.md", "pumps.md")
+    assert first.score > second.score
+    assert second.first_line == 21
+
+
+def test_conditions_hold_for_what_is_called_like_the_query(engine: Engine) -> None:
+    hits = engine.search("pump hall path:filler").hits
+    assert all(hit.document.startswith("filler") for hit in hits)
+
+
+def test_a_heading_of_very_many_passages_names_none(engine: Engine) -> None:
+    hits = engine.search("see also").hits
+    assert all(step.stage != "exact" for hit in hits for step in hit.trace.steps)
+
+
+def test_other_queries_are_ranked_as_without_it(engine: Engine) -> None:
+    for query in ("pump hall closed", "hall pump", "big room"):
+        off = engine.search(query, changes={"exact.enabled": False}).hits
+        assert [hit.id for hit in engine.search(query).hits] == [hit.id for hit in off]
