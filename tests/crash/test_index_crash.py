@@ -51,7 +51,7 @@ def test_no_kill_leaves_a_hole(
     duration = _whole_run(vault, tmp_path / "unharmed")
     moments = random.Random(7)
     killed = 0
-    while killed < rounds(15, 50):
+    while killed < rounds(8, 50):
         process = _start(vault, index)
         time.sleep(moments.uniform(0, duration * 0.5))
         process.send_signal(signal.SIGKILL)

@@ -66,7 +66,7 @@ def _edit(folder: Path, kind: str, number: int, other: int) -> None:
         shutil.rmtree(path.parent)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(_edits())
 def test_any_sequence_of_edits_gives_the_index_of_a_fresh_build(
     edits: list[tuple[str, int, int]],

@@ -16,7 +16,7 @@ from dowse.flow import SEARCH_FLOW
 from dowse.retrieve import Filters
 from vaults import open_engine, write_vault
 
-SETTINGS = settings(deadline=None, derandomize=True, max_examples=120)
+SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)
 
 
 @pytest.fixture(scope="module")

@@ -103,7 +103,7 @@ def test_the_files_that_broke_dowse(
 def test_all_worst_files(
     tmp_path: Path, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:
-    names = list(WORST)[:: rounds(12, 1)]
+    names = list(WORST)[:: rounds(24, 1)]
     costs = []
     for name in names:
         costs.append(index(tmp_path / name, name, WORST[name](rounds(200_000, 2_000_000))))

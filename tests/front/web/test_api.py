@@ -174,7 +174,7 @@ _FAILURES = [
     ("document?reference=nothing.md", 404, "nothing.md"),
     ("document?reference=../../etc/passwd", 404, "no document"),
     ("document?reference=lonely:900", 422, "not a line 900"),
-    ("related?reference=a%00b", 400, "reference is empty"),
+    ("related?reference=a%00b", 400, "reference has a NUL character"),
     ("projects?all=1", 400, "no parameter"),
     ("nothing", 404, "Not Found"),
 ]
@@ -286,7 +286,7 @@ def test_work_stops_when_its_answer_is_given_up(service: Service) -> None:
         pytest.MonkeyPatch.context() as patch,
         TestClient(application(service, door, watch=False), base_url=HERE) as client,
     ):
-        patch.setattr("dowse.searcher.Searcher.search", search)
+        patch.setattr(service.engine("notes"), "search", search)
         assert client.get(f"{API}/search", params={"q": "slow"}).status_code == 504
         assert begun.is_set()
         assert stopped.wait(10)
