@@ -18,7 +18,7 @@ demo: $(VENV)/installed weights
 test: $(VENV)/developing weights
 	$(BIN)/pytest -n auto
 
-# The campaigns that try to break dowse, at full length: at most 15 minutes on two cores.
+# The campaigns that try to break dowse, at full length: much longer than `make test`.
 torture: $(VENV)/developing weights
 	$(BIN)/pytest tests/torture tests/crash tests/unit/test_restore.py --torture --timeout 1200 -n 2
 

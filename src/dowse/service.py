@@ -62,9 +62,10 @@ class Service:
 
     def open(self, project: Project) -> tuple[Engine, Chosen]:
         """The open engine of a project, and the settings that hold for it now."""
-        chosen = self.workspace.settings(project)
         with self._lock:
-            # Folders, settings and consent may have changed since it was opened.
+            # Folders, settings and consent may have changed since it was opened. They are read
+            # under the lock, so that no thread opens an engine with settings older than another's.
+            chosen = self.workspace.settings(project)
             opened_for, engine = self._engines.get(project.name, (None, None))
             if engine is None or opened_for != (project, chosen):
                 engine = self.workspace.open_with(project, chosen)
@@ -78,7 +79,7 @@ class Service:
         stop: threading.Event,
         announce: Announce = silent,
     ) -> None:
-        """Keeps a project's index level until told to stop, with the engine that searches it."""
+        """Updates a project's index as its folder changes, with the engine that searches it."""
         while not stop.is_set():
             engine = self.engine(project.name)
             holds = partial(self._is_current, project.name, engine)
@@ -92,11 +93,11 @@ class Service:
 
     def _note_run(self, name: str, outcome: str, report: IndexReport | None = None) -> None:
         self.metrics.index_runs.add(name, outcome)
-        told: dict[str, object] = {"project": name, "outcome": outcome}
+        noted: dict[str, object] = {"project": name, "outcome": outcome}
         if report is not None:
             counts = {"added": report.added, "changed": report.changed, "removed": report.removed}
-            told |= counts | {"left_out": len(report.left_out)}
-        _log.info("Indexing %s: %s", name, outcome, extra={"fields": told})
+            noted |= counts | {"left_out": len(report.left_out)}
+        _log.info("Indexing %s: %s", name, outcome, extra={"fields": noted})
 
     def _is_current(self, name: str, engine: Engine) -> bool:
         return self.engine(name) is engine

@@ -100,7 +100,7 @@ class Workspace:
         stop: threading.Event,
         announce: Announce = silent,
     ) -> None:
-        """Keeps a project's index level until told to stop, by what holds for it meanwhile."""
+        """Updates a project's index as its folder changes, with the settings that hold then."""
         while not stop.is_set():
             project = self.projects.get(project.name)
             chosen = self.settings(project)

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from dowse.text.amounts import counted
+
 if TYPE_CHECKING:
     from dowse.types.search import Hit, Response
 
@@ -21,7 +23,7 @@ def hit_line(hit: Hit) -> str:
 
 def response_lines(response: Response) -> str:
     """A response as text: one line for each hit."""
-    title = f"<Response to {response.query!r}: {_count(len(response.hits))}>"
+    title = f"<Response to {response.query!r}: {counted(len(response.hits), 'hit')}>"
     return "\n".join([title, *(f"  {hit_line(hit)}" for hit in response.hits)])
 
 
@@ -31,7 +33,7 @@ def response_html(response: Response) -> str:
 
 
 def _html(response: Response) -> Iterator[str]:
-    yield f"<p>{_count(len(response.hits))} for <b>{html.escape(response.query)}</b></p>"
+    yield f"<p>{counted(len(response.hits), 'hit')} for <b>{html.escape(response.query)}</b></p>"
     if response.answer:
         yield f"<blockquote>{html.escape(response.answer.text)}</blockquote>"
     yield "<ol>"
@@ -46,10 +48,6 @@ def _html(response: Response) -> Iterator[str]:
 
 def _name(hit: Hit) -> str:
     return " › ".join((hit.title, *hit.headings))
-
-
-def _count(hits: int) -> str:
-    return "1 hit" if hits == 1 else f"{hits} hits"
 
 
 def _printable(text: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 
 from dowse.engine import Engine
@@ -75,3 +78,27 @@ def test_other_queries_are_ranked_as_without_it(engine: Engine) -> None:
     for query in ("pump hall closed", "hall pump", "big room"):
         off = engine.search(query, changes={"exact.enabled": False}).hits
         assert [hit.id for hit in engine.search(query).hits] == [hit.id for hit in off]
+
+
+def test_reranking_leaves_what_is_called_like_the_query_first(engine: Engine) -> None:
+    reranker = _Against("### Pump hall?")
+    parts = replace(engine.parts, reranker=lambda _: lambda: reranker)
+    reranked = Engine(engine.project, engine.settings, parts)
+    changes = {"rerank.enabled": True, "rerank.mix": 0.9}
+    first, second = reranked.search("pump hall", changes=changes).hits[:2]
+    assert reranker.asked
+    assert (first.document, first.first_line) == ("pumps.md", 13)
+    assert first.score >= second.score
+
+
+class _Against:
+    """A reranker that likes every passage but the one with some text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.asked = 0
+
+    def scores(self, _: str, passages: Sequence[str]) -> list[float]:
+        """One score per passage."""
+        self.asked += 1
+        return [0.0 if self._text in one else 1.0 for one in passages]
