@@ -18,4 +18,4 @@ def main(old: Path, new: Path, out: Path, share: float) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:4]), float(sys.argv[4]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), float(sys.argv[4]))

@@ -81,18 +81,18 @@ class Miner:
 
     def mine(self) -> None:
         """Finds the wrong answers of each query, and strangers of another source for some."""
-        own, mine = defaultdict(list), defaultdict(list)
+        own: dict[str, list[int]] = defaultdict(list)
+        mine: dict[str, list[int]] = defaultdict(list)
+        visiting: dict[str, list[int]] = defaultdict(list)
         for n, one in enumerate(self.chunks):
             if may_train(one.source):
                 own[one.source].append(n)
         for n, query in enumerate(self.queries):
             mine[query.source].append(n)
             if self.rng.random() < 0.15:
-                mine[self.rng.choice(list(own)), "strangers"].append(n)
+                visiting[self.rng.choice(list(own))].append(n)
         for source, numbers in own.items():
-            self._source(
-                torch.tensor(numbers, device=DEVICE), mine[source], mine[source, "strangers"]
-            )
+            self._source(torch.tensor(numbers, device=DEVICE), mine[source], visiting[source])
 
     def _source(self, own: torch.Tensor, queries: list[int], strangers: list[int]) -> None:
         hybrid = Hybrid(self.rows[own], self.vectors[own])

@@ -56,12 +56,10 @@ def plural(noun: str) -> str:
 
 def _table() -> dict[str, list[str]]:
     table: dict[str, set[str]] = defaultdict(set)
-    for row in sets_of(VERBS):
-        for form in (str, continuous):
-            _relate(table, [form(word) for word in row])
-    for row in sets_of(NOUNS):
-        for form in (str, plural):
-            _relate(table, [form(word) for word in row])
+    for text, other_form in ((VERBS, continuous), (NOUNS, plural)):
+        for row in sets_of(text):
+            _relate(table, row)
+            _relate(table, [other_form(word) for word in row])
     return {word: sorted(others) for word, others in table.items()}
 
 
