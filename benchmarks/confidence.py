@@ -67,7 +67,7 @@ def main() -> None:
     arguments = parser.parse_args()
     names = arguments.sets.split(",")
     asked = ask_everything(arguments.data, names)
-    print("| held out | ECE: fitted | plain | Brier: fitted | plain | told apart: fitted | plain |")
+    print("| held out | ECE: fitted | plain | Brier: fitted | plain | AUC: fitted | plain |")
     print("|---|---|---|---|---|---|---|")
     for name in names:
         _print_held_out(name, asked)

@@ -117,6 +117,8 @@ class Parameter:
         if not self._fits(value):
             raise Malformed(f"{self.name} cannot be {shown(value)}.", f"It must be {self.must_be}.")
         texts = value if isinstance(value, list) else [value]
+        if any("\0" in str(one) for one in texts):
+            raise Malformed(f"{self.name} has a NUL character.", "Remove it.")
         if self.kind in _WORDED and not all(re.search(_WORDS, str(one)) for one in texts):
             raise self._empty()
         return _without_halves(value)

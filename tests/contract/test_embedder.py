@@ -108,7 +108,7 @@ def test_no_texts_give_no_batches(embedder: Embedder) -> None:
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-def test_a_text_has_the_same_vector_whatever_stands_beside_it(
+def test_a_text_has_the_same_vector_whatever_is_embedded_with_it(
     embedder: Embedder, texts: list[str], seed: object
 ) -> None:
     together = embed(embedder, texts)

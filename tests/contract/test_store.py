@@ -611,7 +611,7 @@ def test_the_nearest_document_wins(
         (["a.md"], "docs/s.md", "a.md", None),
     ],
 )
-def test_relative_links_lead_from_where_they_stand_or_from_the_root(
+def test_relative_links_lead_from_where_they_are_or_from_the_root(
     store: Store, ids: list[str], source: str, target: str, expected: str | None
 ) -> None:
     assert with_links(store, ids, source, link(target, "relative")) == [expected]
@@ -965,7 +965,7 @@ class Weighted(PlainAnalyzer):
     ("phrase", "expected"),
     [("a b", [1]), ("a b c", [1]), ("a a", [2]), ("b c", [1, 3]), ("c d", []), ("b b", [])],
 )
-def test_a_term_that_weighs_more_stands_in_a_phrase_once(
+def test_a_term_that_weighs_more_is_in_a_phrase_once(
     make_store: MakeStore, phrase: str, expected: list[int]
 ) -> None:
     store = make_store("index", Weighted())
@@ -1251,7 +1251,7 @@ def test_a_writer_sees_what_it_has_written(store: Store) -> None:
                 assert number_seen(reading) == number
 
 
-def test_a_second_writer_is_told_who_the_first_one_is(store: Store) -> None:
+def test_a_second_writer_learns_who_the_first_one_is(store: Store) -> None:
     with store.write():
         with pytest.raises(Locked, match=r"written by (this )?process") as caught, store.write():
             pass

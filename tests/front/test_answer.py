@@ -73,7 +73,7 @@ def test_it_takes_the_options_of_a_search(dowse: Dowse) -> None:
     assert dowse("answer", " ").code == 2
 
 
-def test_no_answer_is_told_with_what_is_near(dowse: Dowse) -> None:
+def test_no_answer_is_reported_with_what_is_near(dowse: Dowse) -> None:
     result = dowse("answer", "zzzz qqqq", "--mode", "semantic")
     assert result.code == 0
     assert result.out == ""

@@ -84,7 +84,7 @@ def test_a_broken_file_is_named(home: Path, dowse: Dowse) -> None:
         assert dowse("doctor").code == 1
 
 
-def test_a_wrong_value_can_be_mended_by_setting_it(home: Path, dowse: Dowse) -> None:
+def test_a_wrong_value_can_be_fixed_by_setting_it(home: Path, dowse: Dowse) -> None:
     file = home / "own/config/config.toml"
     file.parent.mkdir(parents=True)
     file.write_text("# mine\n[search]\ntop_n = 'x'\n", "utf-8")

@@ -117,7 +117,7 @@ def test_a_run_of_other_queries_or_documents_is_noticed(
     assert "part.run found no document that is judged: it names 'mast'" in notices[0]
 
 
-def test_each_run_is_told_with_its_own_threshold(
+def test_each_run_is_reported_with_its_own_threshold(
     dowse: Dowse, home: Path, collection: Path
 ) -> None:
     dowse("eval", collection, "--preset", "seed-a", "--save", home / "a.run")
@@ -225,7 +225,9 @@ def test_a_sample_is_always_the_same(dowse: Dowse, collection: Path) -> None:
     assert one["runs"][0]["measures"] == two["runs"][0]["measures"]
 
 
-def test_what_a_dowse_toml_asks_for_without_consent_is_told(dowse: Dowse, collection: Path) -> None:
+def test_what_a_dowse_toml_asks_for_without_consent_is_reported(
+    dowse: Dowse, collection: Path
+) -> None:
     (collection / "docs" / "dowse.toml").write_text('[embed]\nmodel = "other"\n', "utf-8")
     assert "asks to set embed.model" in dowse("eval", collection).err
 

@@ -33,7 +33,7 @@ def test_a_project_goes_out_and_comes_in(dowse: Dowse, home: Path) -> None:
     assert all(hit["stale"] for hit in after)
 
 
-def test_people_are_told_in_a_line_each(dowse: Dowse, notes: Path, home: Path) -> None:
+def test_people_are_reported_in_a_line_each(dowse: Dowse, notes: Path, home: Path) -> None:
     done = dowse("export", home / "x.dowse")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("~/x.dowse: 6 documents, ")

@@ -22,7 +22,7 @@ def test_a_second_run_finds_nothing_to_do(indexed: Path, dowse: Dowse) -> None:
     assert "5 unchanged" in dowse("index", indexed).out
 
 
-def test_changes_and_removals_are_told(indexed: Path, dowse: Dowse) -> None:
+def test_changes_and_removals_are_reported(indexed: Path, dowse: Dowse) -> None:
     (indexed / "Home.md").write_text("# Home\n\nAnother text.\n", "utf-8")
     (indexed / "broken.md").unlink()
     (indexed / "new.md").write_text("# New\n\nNew text.\n", "utf-8")
@@ -67,11 +67,11 @@ def test_quiet_says_nothing(vault: Path, dowse: Dowse) -> None:
     assert (result.code, result.out, result.err) == (0, "", "")
 
 
-def test_rebuild_starts_anew(indexed: Path, dowse: Dowse) -> None:
+def test_rebuild_starts_again(indexed: Path, dowse: Dowse) -> None:
     assert dowse("index", indexed, "--rebuild", "--json").json["added"] == 5
 
 
-def test_a_second_writer_is_told_who_writes(indexed: Path, home: Path, dowse: Dowse) -> None:
+def test_a_second_writer_learns_who_writes(indexed: Path, home: Path, dowse: Dowse) -> None:
     with writer_lock(home / "own/data/projects/vault/index", wait=0):
         result = dowse("index", indexed, "--wait", "0")
     assert result.code == 5

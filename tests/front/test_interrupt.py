@@ -93,7 +93,7 @@ def test_ctrl_c_keeps_what_is_done(vault: Path, endpoint: _Endpoint, dowse: Dows
     assert counts["embedded"] == counts["chunks"]
 
 
-def test_ctrl_c_is_told_as_json_too(vault: Path, endpoint: _Endpoint) -> None:
+def test_ctrl_c_is_reported_as_json_too(vault: Path, endpoint: _Endpoint) -> None:
     child = subprocess.Popen(
         with_ctrl_c(DOWSE, "index", vault, "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

@@ -81,7 +81,7 @@ def test_nothing_unsafe_is_left(text: str) -> None:
     assert "\x9b" not in cleaned
 
 
-def test_columns_stand_under_each_other() -> None:
+def test_columns_are_aligned() -> None:
     drawn = table([("a", "10", "x"), ("点検", "9", "y z")], None, right=(1,))
     assert [one.plain for one in drawn] == ["a     10  x", "点検   9  y z"]
     narrow = table([("name", "word " * 10)], 20)

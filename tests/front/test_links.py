@@ -126,7 +126,7 @@ def test_a_document_is_never_written_over(notes: Path, home: Path, dowse: Dowse)
 
 
 @pytest.mark.usefixtures("notes")
-def test_another_file_is_written_over_only_when_told_to(home: Path, dowse: Dowse) -> None:
+def test_another_file_is_written_over_only_on_request(home: Path, dowse: Dowse) -> None:
     (home / "graph.json").write_text("precious", "utf-8")
     assert "--force" in dowse("graph", "-o", home / "graph.json").err
     assert (home / "graph.json").read_text("utf-8") == "precious"

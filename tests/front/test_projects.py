@@ -48,7 +48,7 @@ def test_the_current_folder_chooses_the_project(
     assert "Choose one with -p: other, vault." in result.err
 
 
-def test_without_any_project_the_next_step_is_told(dowse: Dowse) -> None:
+def test_without_any_project_the_next_step_is_reported(dowse: Dowse) -> None:
     for line in (["ls"], ["search", "x"], ["status"], ["get", "a"], ["reset", "--yes"], ["watch"]):
         result = dowse(*line)
         assert result.code == 2

@@ -113,7 +113,7 @@ def test_mmr_is_a_stage_that_runs(dowse: Dowse) -> None:
     assert "mmr and per_doc are two ways" in both.err
 
 
-def test_reranking_without_a_model_is_told(dowse: Dowse) -> None:
+def test_reranking_without_a_model_is_reported(dowse: Dowse) -> None:
     result = dowse("search", "--rerank", "restore")
     assert result.code == 0
     assert "Not reranked" in result.err
@@ -169,7 +169,7 @@ def test_the_formats(notes: Path, dowse: Dowse) -> None:
     assert dowse(*line, "--format", "text").out == dowse(*line).out
 
 
-def test_a_hit_tells_all_about_itself(notes: Path, dowse: Dowse) -> None:
+def test_a_hit_describes_itself(notes: Path, dowse: Dowse) -> None:
     hit = _first(dowse, "station frame")
     assert hit["document"] == "reference/stations.md"
     assert hit["path"] == str(notes / "reference/stations.md")
@@ -239,7 +239,7 @@ def test_emptiness_can_be_a_failure(dowse: Dowse) -> None:
     assert dowse("search", "--fail-on-empty", "restore").code == 0
 
 
-def test_what_came_near_is_told(dowse: Dowse) -> None:
+def test_what_came_near_is_reported(dowse: Dowse) -> None:
     line = ["search", "restore database", "--min-confidence", "1", "-n", "2"]
     result = dowse(*line)
     assert (result.code, result.out) == (0, "")

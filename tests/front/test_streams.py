@@ -173,7 +173,7 @@ def test_an_unknown_command_suggests_the_nearest(dowse: Dowse) -> None:
 
 
 @pytest.mark.usefixtures("indexed")
-def test_a_bug_is_told_in_one_line(dowse: Dowse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_reported_in_one_line(dowse: Dowse, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("something nobody thought of")
 

@@ -145,7 +145,7 @@ def test_judged_queries_can_be_tuned_on(dowse: Dowse, home: Path) -> None:
     assert result.json["real"]
 
 
-def test_documents_without_anything_to_draw_from_are_told(dowse: Dowse, home: Path) -> None:
+def test_documents_without_anything_to_draw_from_are_reported(dowse: Dowse, home: Path) -> None:
     (home / "bare").mkdir()
     (home / "bare" / "a.md").write_text("Only text.\n", "utf-8")
     assert dowse("index", home / "bare").code == 0
@@ -156,7 +156,7 @@ def test_documents_without_anything_to_draw_from_are_told(dowse: Dowse, home: Pa
     assert "only 0 queries to tune on" in dowse("tune", "-p", "bare").err
 
 
-def test_what_cannot_be_done_is_told(marked: Path, dowse: Dowse) -> None:
+def test_what_cannot_be_done_is_reported(marked: Path, dowse: Dowse) -> None:
     contradiction = dowse("tune", "-p", "marked", "--yes", "--dry-run")
     assert contradiction.code == 2
     few = dowse("tune", "-p", "marked", "--per-kind", "3")

@@ -87,7 +87,7 @@ def test_every_place_is_kept_as_it_was(
 @by_score
 @SETTINGS
 @given(rankings=ranking_lists, weights=weights_of)
-def test_a_mean_of_scores_lies_between_0_and_1(
+def test_a_mean_of_scores_is_between_0_and_1(
     fuse: Fuse, rankings: list[Ranking], weights: dict[str, float]
 ) -> None:
     assert all(0 <= score <= 1 + 1e-12 for score in _scores(fuse(rankings, weights)).values())
@@ -202,6 +202,6 @@ def test_the_raised_share_a_community_with_a_seed(
 
 @settings(SETTINGS, max_examples=200)
 @given(st.floats(0, 10), st.floats(0, 10))
-def test_confidence_lies_between_0_and_1_and_keeps_the_order(one: float, other: float) -> None:
+def test_confidence_is_between_0_and_1_and_keeps_the_order(one: float, other: float) -> None:
     low, high = (calibrate(score, 0.035, 150) for score in sorted([one, other]))
     assert 0 <= low <= high <= 1

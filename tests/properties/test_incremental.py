@@ -128,7 +128,7 @@ def _hits(engine: Engine) -> list[object]:
 def test_a_large_index_is_tidied_once_enough_of_it_was_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse.store.embedded.keyword_replica._FEW", 0)
+    monkeypatch.setattr("dowse.store.embedded.keyword.replica._FEW", 0)
     vault = tmp_path / "vault"
     write_vault(vault, 60)
     with open_engine(vault, tmp_path / "grown") as grown:
@@ -252,7 +252,7 @@ class _Unknown(HashEmbedder):
         raise WeightsMissing("The model is not here.", "Fetch it with: dowse models pull")
 
 
-def test_a_model_that_cannot_be_told_hinders_no_keyword_search(vault: Path, tmp_path: Path) -> None:
+def test_a_model_that_is_unknown_hinders_no_keyword_search(vault: Path, tmp_path: Path) -> None:
     without = open_engine(vault, tmp_path / "index", _Unknown())
     for added in (20, 0):
         report = without.index()

@@ -54,7 +54,7 @@ def test_blocks_cover_the_body_without_gap_or_overlap(document_id: str, text: st
 
 @given(ids, texts)
 @SETTINGS
-def test_headings_stand_at_the_starts_of_lines_and_are_blocks(document_id: str, text: str) -> None:
+def test_headings_are_at_the_starts_of_lines_and_are_blocks(document_id: str, text: str) -> None:
     document = parse(document_id, text)
 
     starts = [heading.start for heading in document.headings]
@@ -87,7 +87,7 @@ def test_code_blocks_lie_where_their_lines_say(document_id: str, text: str) -> N
 
 @given(ids, texts)
 @SETTINGS
-def test_links_have_targets_and_stand_on_lines_of_the_text(document_id: str, text: str) -> None:
+def test_links_have_targets_and_are_on_lines_of_the_text(document_id: str, text: str) -> None:
     document = parse(document_id, text)
 
     for link in document.links:

@@ -120,7 +120,7 @@ def test_folders_that_others_add_stay(notes: Dowse, folder: Path) -> None:
     assert "@more/late.md" in [entry.id for entry in notes.documents()]
 
 
-def test_what_is_neither_folder_nor_project_is_told(notes: Dowse) -> None:
+def test_what_is_neither_folder_nor_project_is_reported(notes: Dowse) -> None:
     with pytest.raises(NotFound, match="neither a folder nor a project") as refusal:
         opened("nowhere")
     assert notes.project.name in refusal.value.hint
@@ -208,7 +208,7 @@ def test_what_can_be_said_about_a_search(
     assert set(found(notes.answer(query, **asking))) == documents
 
 
-def test_what_cannot_be_said_is_told_with_what_can(notes: Dowse) -> None:
+def test_what_cannot_be_said_is_reported_with_what_can(notes: Dowse) -> None:
     with pytest.raises(UsageError, match="'pat'") as refusal:
         notes.search("x", pat="y")  # type: ignore[call-arg]
     assert "Did you mean path?" in refusal.value.hint
@@ -245,7 +245,7 @@ def test_answers_explanations_and_neighbours(notes: Dowse) -> None:
         notes.get("nowhere.md")
 
 
-def test_progress_is_told(folder: Path) -> None:
+def test_progress_is_reported(folder: Path) -> None:
     events: list[Event] = []
     with opened(folder) as notes:
         notes.index(progress=events.append)

@@ -110,7 +110,7 @@ def test_remove_leaves_the_documents(projects: Projects, tmp_path: Path) -> None
         b"\xff\xfe\x00",
     ],
 )
-def test_a_broken_project_is_told_and_can_be_removed(
+def test_a_broken_project_is_reported_and_can_be_removed(
     projects: Projects, tmp_path: Path, text: bytes
 ) -> None:
     good = projects.add([tmp_path], "good")
@@ -144,7 +144,7 @@ def test_further_roots_get_names_of_their_own(projects: Projects, tmp_path: Path
     assert projects.extend(project, folders) == project
 
 
-def test_updating_a_file_leaves_the_rest_as_it_stands(tmp_path: Path) -> None:
+def test_updating_a_file_leaves_the_rest_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "config.toml"
     update_toml(file, "search.top_n", 3)
     file.write_text("# mine\n[search]\ntop_n = 3 # few\nmode = 'keyword'\n", "utf-8")

@@ -158,7 +158,7 @@ def test_every_section_is_a_record_of_its_own() -> None:
             setattr(options(), dataclasses.fields(options)[0].name, None)
 
 
-def test_what_a_search_cannot_change_is_told_with_the_place_where_it_belongs() -> None:
+def test_what_a_search_cannot_change_is_reported_with_the_place_where_it_belongs() -> None:
     with pytest.raises(BadSettings, match="a setting of answers"):
         change_recipe(Settings(), {"answer.sentences": 1})
     with pytest.raises(BadSettings, match="a setting of the index"):

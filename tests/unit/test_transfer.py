@@ -252,13 +252,13 @@ def test_others_can_read_the_file(sample: Path) -> None:
         assert vector.shape == (manifest["stamp"]["dimensions"],)
 
 
-def test_an_export_tells_nothing_of_the_machine(sample: Path, tmp_path: Path) -> None:
+def test_an_export_says_nothing_of_the_machine(sample: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(sample) as file:
         for name in file.namelist():
             assert str(tmp_path).encode() not in file.read(name)
 
 
-def test_progress_is_told(ours: Workspace, theirs: Workspace, tmp_path: Path) -> None:
+def test_progress_is_reported(ours: Workspace, theirs: Workspace, tmp_path: Path) -> None:
     events: list[Event] = []
     project = ours.projects.get("notes")
     export_project(ours, project, tmp_path / "x", announce=events.append)
@@ -346,7 +346,7 @@ def test_an_index_without_vectors_can_be_exported(
         assert engine.index().embedded > 0
 
 
-def test_missing_vectors_are_told_when_exporting(tmp_path: Path) -> None:
+def test_missing_vectors_are_reported_when_exporting(tmp_path: Path) -> None:
     workspace = user(tmp_path / "ours")
     use(workspace, NoEmbedder())
     write_vault(tmp_path / "notes", 3)
@@ -678,7 +678,7 @@ def test_a_file_with_a_flipped_bit_changes_nothing_or_is_the_same(
             assert snapshot(theirs) == before
 
 
-def test_what_is_no_export_is_told_apart(theirs: Workspace, tmp_path: Path) -> None:
+def test_what_is_no_export_is_distinguished(theirs: Workspace, tmp_path: Path) -> None:
     missing = refused(theirs, tmp_path / "nowhere")
     assert isinstance(missing, NotFound)
     (tmp_path / "text").write_text("not a ZIP file", "utf-8")
@@ -802,9 +802,7 @@ def test_a_name_that_is_taken_is_refused(theirs: Workspace, sample: Path) -> Non
     import_project(theirs, sample, name="second")
 
 
-def test_a_project_is_replaced_when_told_to(
-    ours: Workspace, exported: Path, tmp_path: Path
-) -> None:
+def test_a_project_is_replaced_on_request(ours: Workspace, exported: Path, tmp_path: Path) -> None:
     former = ours.projects.get("notes")
     (tmp_path / "more").mkdir()
     ours.projects.extend(former, [tmp_path / "more"])
@@ -947,7 +945,7 @@ def test_a_project_that_a_killed_import_had_moved_aside_comes_back(
     import_project(ours, exported, replace=True)
 
 
-def test_a_file_is_overwritten_only_when_told_to(ours: Workspace, tmp_path: Path) -> None:
+def test_a_file_is_overwritten_only_on_request(ours: Workspace, tmp_path: Path) -> None:
     project, file = ours.projects.get("notes"), tmp_path / "x"
     file.write_text("precious", "utf-8")
     with pytest.raises(Refused, match="--force"):

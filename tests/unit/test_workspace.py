@@ -178,7 +178,7 @@ def test_a_folder_with_spaces_and_a_local_file(workspace: Workspace, tmp_path: P
     assert workspace.select_for_indexing(None, [folder], tmp_path)[0].name == "My-Notes"
 
 
-def test_no_named_folder_is_forgotten_beside_a_local_file(
+def test_no_named_folder_is_forgotten_next_to_a_local_file(
     workspace: Workspace, tmp_path: Path
 ) -> None:
     folder, other = _folder(tmp_path, "one", ""), _folder(tmp_path, "two")
@@ -224,7 +224,7 @@ def test_a_setting_that_is_no_more_can_be_taken_out(workspace: Workspace) -> Non
 # ── Consent ──────────────────────────────────────────────────────────────────
 
 
-def test_what_lies_outside_is_read_only_while_the_user_agrees(
+def test_what_is_outside_is_read_only_while_the_user_agrees(
     workspace: Workspace, tmp_path: Path
 ) -> None:
     toml = '[project]\nroots = [".", "../other"]\n[embed]\nmodel = "/elsewhere"\n'

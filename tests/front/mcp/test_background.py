@@ -38,7 +38,7 @@ def new_project(service: Service, home: Path) -> str:
     return service.workspace.projects.add([home / "fresh"]).name
 
 
-def test_a_missing_index_is_told_and_made_in_the_background(
+def test_a_missing_index_is_reported_and_made_in_the_background(
     ask: Ask, service: Service, new_project: str
 ) -> None:
     first = ask("query_documents", query="tide", project=new_project)
@@ -53,7 +53,7 @@ def test_a_missing_index_is_told_and_made_in_the_background(
     assert "error" not in job
 
 
-def test_a_changed_file_is_told_and_indexed_in_the_background(
+def test_a_changed_file_is_reported_and_indexed_in_the_background(
     ask: Ask, service: Service, notes: Path
 ) -> None:
     (notes / "lonely.md").write_text("# Lonely\n\nThe lighthouse has got a keeper.\n")
@@ -66,7 +66,7 @@ def test_a_changed_file_is_told_and_indexed_in_the_background(
     assert again["notices"] == []
 
 
-def test_a_folder_that_is_away_is_told_and_no_run_is_begun_in_vain(
+def test_a_folder_that_is_away_is_reported_and_no_run_is_begun_in_vain(
     ask: Ask, service: Service, notes: Path
 ) -> None:
     notes.rename(notes.with_name("away"))
@@ -78,7 +78,7 @@ def test_a_folder_that_is_away_is_told_and_no_run_is_begun_in_vain(
     assert service.job("notes") is None
 
 
-def test_asking_for_the_state_of_a_project_brings_it_level(
+def test_asking_for_the_state_of_a_project_updates_it(
     ask: Ask, service: Service, notes: Path
 ) -> None:
     (notes / "new.md").write_text("# New\n\nA buoy.\n")
@@ -88,7 +88,7 @@ def test_asking_for_the_state_of_a_project_brings_it_level(
     assert ask("project_info").structured_content["status"]["up_to_date"]
 
 
-def test_progress_is_told_while_a_run_is_under_way(
+def test_progress_is_reported_while_a_run_is_under_way(
     ask: Ask, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = Job("notes", Event("embed", 3, 10, "chunks"))
@@ -99,7 +99,7 @@ def test_progress_is_told_while_a_run_is_under_way(
     assert "embed, 3 of 10 chunks" in found["notices"][0]
 
 
-def test_a_run_that_failed_is_told(
+def test_a_run_that_failed_is_reported(
     ask: Ask, service: Service, new_project: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -116,7 +116,7 @@ def test_a_run_that_failed_is_told(
     _finished(service, new_project)
 
 
-def test_a_failure_of_the_machine_is_told(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_of_the_machine_is_reported(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "/index")
 
@@ -137,7 +137,7 @@ def test_a_failure_of_the_machine_ends_a_run(
     assert "No space left on device" in str(_finished(service, "notes").error)
 
 
-def test_a_failure_that_nobody_foresaw_ends_a_run_and_is_told(
+def test_a_failure_that_nobody_foresaw_ends_a_run_and_is_reported(
     ask: Ask, service: Service, new_project: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -163,7 +163,7 @@ def test_folders_that_a_project_gets_later_are_searched_too(
     assert [hit["document"] for hit in found["hits"]] == ["@more/tide.md"]
 
 
-def test_a_cancelled_call_lets_go_and_others_go_on(
+def test_a_cancelled_call_stops_and_others_go_on(
     server: Server[Any], era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     began, release = threading.Event(), threading.Event()

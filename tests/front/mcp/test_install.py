@@ -108,7 +108,7 @@ def test_ends_of_lines_stay_as_they_are(dowse: Dowse) -> None:
     assert written.count(b"\r\n") == written.count(b"\n")
 
 
-def test_a_place_that_cannot_be_written_is_told(dowse: Dowse, home: Path) -> None:
+def test_a_place_that_cannot_be_written_is_reported(dowse: Dowse, home: Path) -> None:
     (home / "file").write_text("")
     seen = dowse(
         "mcp", "install", "--client", "cursor", "--write", "--file", home / "file" / "mcp.json"
@@ -193,7 +193,7 @@ def test_a_project_that_is_none_is_noticed(dowse: Dowse) -> None:
     assert dowse("mcp", "install", "--client", "cursor", "-p", "nobody").code == 2
 
 
-def test_an_unknown_client_is_told_the_known_ones(dowse: Dowse) -> None:
+def test_an_unknown_client_learns_the_known_ones(dowse: Dowse) -> None:
     seen = dowse("mcp", "install", "--client", "emacs")
     assert seen.code == 2
     assert "claude-code" in seen.err

@@ -56,7 +56,7 @@ def test_a_broken_project_does_not_hide_the_others(server: Server[Any], service:
         ("dowse://notes/../../../../etc/passwd", "There is no document"),
     ],
 )
-def test_what_is_not_there_is_told(server: Server[Any], era: str, uri: str, said: str) -> None:
+def test_what_is_not_there_is_reported(server: Server[Any], era: str, uri: str, said: str) -> None:
     async def work(client: Client) -> None:
         with pytest.raises(MCPError, match=said):
             await client.read_resource(uri)
@@ -64,7 +64,7 @@ def test_what_is_not_there_is_told(server: Server[Any], era: str, uri: str, said
     with_client(server, work, era)
 
 
-def test_a_wrong_cursor_tool_or_prompt_is_told(server: Server[Any], era: str) -> None:
+def test_a_wrong_cursor_tool_or_prompt_is_reported(server: Server[Any], era: str) -> None:
     async def work(client: Client) -> None:
         with pytest.raises(MCPError, match="not an address"):
             await client.list_resources(cursor="page two")

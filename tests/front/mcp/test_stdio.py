@@ -85,7 +85,7 @@ def test_a_project_must_be_named_where_it_is_not_clear(home: Path, dowse: Dowse)
     with_client(started(home), work)
 
 
-def test_a_project_that_is_none_is_told_at_once(home: Path) -> None:
+def test_a_project_that_is_none_is_reported_at_once(home: Path) -> None:
     done = subprocess.run(
         [DOWSE, "mcp", "-p", "nobody"], input=b"", capture_output=True, cwd=home, check=False
     )

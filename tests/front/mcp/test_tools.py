@@ -173,7 +173,7 @@ def test_a_passage_can_be_asked_for_as_a_result_names_it(ask: Ask) -> None:
     assert (passage["first_line"], passage["last_line"]) == (hit["first_line"], hit["last_line"])
 
 
-def test_related_documents_are_told_by_kind(ask: Ask) -> None:
+def test_related_documents_are_reported_by_kind(ask: Ask) -> None:
     found = ask("related_documents", reference="dowse://notes/reference/stations.md", limit=3)
     related = found.structured_content
     assert {one["document"] for one in related["links_to"]} >= {"guides/restore.md"}
@@ -181,7 +181,7 @@ def test_related_documents_are_told_by_kind(ask: Ask) -> None:
     assert "nowhere at all" in text_of(found)
 
 
-def test_the_project_tells_what_it_holds_and_what_is_missing(ask: Ask) -> None:
+def test_the_project_says_what_it_holds_and_what_is_missing(ask: Ask) -> None:
     info = ask("project_info").structured_content
     assert [one["name"] for one in info["projects"]] == ["notes"]
     assert info["model"] == "hash/64"
@@ -242,7 +242,7 @@ def test_a_cut_document_says_how_to_go_on(ask: Ask) -> None:
         ("project_info", {"project": "other"}, "use one of: notes"),
     ],
 )
-def test_a_wrong_call_is_told_how_to_become_a_right_one(
+def test_a_wrong_call_learns_how_to_become_a_right_one(
     ask: Ask, tool: str, arguments: dict[str, Any], said: str
 ) -> None:
     failed = ask(tool, **arguments)

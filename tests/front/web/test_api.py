@@ -124,7 +124,7 @@ def test_projects_name_the_one_that_is_meant(client: TestClient, notes: Path) ->
     assert [one["roots"] for one in told["projects"]] == [[str(notes)]]
 
 
-def test_settings_tell_all_that_set_takes(client: TestClient) -> None:
+def test_settings_say_all_that_set_takes(client: TestClient) -> None:
     told = client.get(f"{API}/settings").json()
     switches = {one["name"]: one for one in told["settings"]}
     assert switches["parents.enabled"]["type"] == "boolean"
@@ -215,7 +215,7 @@ def test_bodies_that_mean_nothing(client: TestClient) -> None:
         assert answer.json().keys() == {"error", "hint"}
 
 
-def test_other_methods_are_told_what_there_is(client: TestClient) -> None:
+def test_other_methods_learn_what_there_is(client: TestClient) -> None:
     answer = client.delete(f"{API}/search")
     assert answer.status_code == 405
     assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD", "POST"}

@@ -60,7 +60,7 @@ def test_links() -> None:
     assert "<code>[[a]]</code>" in _html("`[[a]]`", a="a.md")
 
 
-def test_pictures_are_told_in_words() -> None:
+def test_pictures_are_reported_in_words() -> None:
     for text in ("![a mast](https://example.org/mast.png)", "![[a mast]]"):
         assert _html(text) == (
             '<p data-first-line="1" data-last-line="1"><span data-image="">a mast</span></p>\n'

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from dowse.front.mcp.http import McpEndpoint
 from dowse.front.web.connection import Connection
 from dowse.front.web.security import Door, Limits
 from dowse.front.web.server import Server, application, bind
@@ -37,7 +38,7 @@ def server(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
     monkeypatch.setattr(Connection, "head_seconds", _BRIEF)
     monkeypatch.setattr(Connection, "taking_seconds", _BRIEF)
     door = Door(limits=Limits(upload_seconds=_BRIEF))
-    server = Server(application(service, door, watch=False))
+    server = Server(application(service, door, watch=False, mcp=McpEndpoint(service)))
     with bind("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()

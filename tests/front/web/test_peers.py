@@ -57,7 +57,7 @@ def _ends(pair: tuple[socket.socket, socket.socket]) -> tuple[tuple[str, int], t
     return client.getsockname()[:2], server.getsockname()[:2]
 
 
-def test_the_own_user_is_told_from_others(
+def test_the_own_user_is_distinguished_from_others(
     pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not is_another_user(*_ends(pair))

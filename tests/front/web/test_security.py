@@ -224,7 +224,7 @@ def test_nothing_else_than_http_is_spoken(client: TestClient) -> None:
         pass
 
 
-def test_a_bug_is_told_without_its_details(
+def test_a_bug_is_reported_without_its_details(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken() -> None:

@@ -194,7 +194,7 @@ def test_other_settings_are_not_served(
     assert asked == [False]
 
 
-def test_what_fails_is_told_by_its_own_process(asked: list[bool], dowse: Dowse) -> None:
+def test_what_fails_is_reported_by_its_own_process(asked: list[bool], dowse: Dowse) -> None:
     failed = dowse("search", "--json", "--set", "search.nothing=1", "restore")
     assert failed.code == 2
     assert "no setting" in failed.json["error"]
@@ -313,7 +313,7 @@ def test_a_server_that_hangs_is_not_waited_for(dowse: Dowse) -> None:
     assert time.monotonic() - begin < 10
 
 
-def test_a_server_of_another_user_is_not_told_anything(
+def test_a_server_of_another_user_learns_nothing(
     asked: list[bool], dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dowse.front.socket.client.is_same_user", lambda _: False)

@@ -72,7 +72,7 @@ def found_in(text: str) -> set[str]:
 
 @pytest.mark.parametrize("sentence", SENTENCES)
 @pytest.mark.parametrize("term", TERMS)
-def test_a_term_is_found_wherever_it_stands(term: str, sentence: str) -> None:
+def test_a_term_is_found_wherever_it_is(term: str, sentence: str) -> None:
     as_written = _ANALYZER.query_terms(term)[0]
     assert as_written == term.casefold()
     assert as_written in found_in(sentence.format(term))

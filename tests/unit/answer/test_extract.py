@@ -38,7 +38,7 @@ def test_the_sentence_that_holds_the_words_is_the_answer(make_hit: MakeHit) -> N
     assert answer.written_by == ""
 
 
-def test_sentences_stand_in_the_order_of_the_results_and_the_text(make_hit: MakeHit) -> None:
+def test_sentences_are_in_the_order_of_the_results_and_the_text(make_hit: MakeHit) -> None:
     hits = [
         make_hit("The gateway is old. Rain falls. The gateway clock drifts badly.", score=0.9),
         make_hit("The gateway clock was mended.", score=0.8),
@@ -60,7 +60,7 @@ def test_rare_words_weigh_more_than_frequent_ones(make_hit: MakeHit) -> None:
     ]
 
 
-def test_headings_lend_their_words_to_what_stands_below(make_hit: MakeHit) -> None:
+def test_headings_lend_their_words_to_what_is_below(make_hit: MakeHit) -> None:
     hits = [
         make_hit("It lasts for ten minutes.", header_path=("Tokens", "Expiry"), score=0.6),
         make_hit("Nothing of that kind here.", score=0.6),

@@ -192,7 +192,7 @@ def test_a_lost_connection_is_tried_once_more(server: _Server, waited: list[floa
     assert waited == [0.5]
 
 
-def test_what_stays_broken_is_told(server: _Server, waited: list[float]) -> None:
+def test_what_stays_broken_is_reported(server: _Server, waited: list[float]) -> None:
     server.replies = [_Reply(500, "out of memory")]
     error = _failure(_writer(server.url, waited))
     assert "answered 500: out of memory" in error.message
@@ -200,7 +200,7 @@ def test_what_stays_broken_is_told(server: _Server, waited: list[float]) -> None
     assert len(server.requests) == 3
 
 
-def test_nobody_there_is_told(waited: list[float]) -> None:
+def test_nobody_there_is_reported(waited: list[float]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     error = _failure(_writer(f"http://127.0.0.1:{port}/v1", waited))
@@ -239,7 +239,7 @@ def test_an_endpoint_that_never_answers_is_given_up(waited: list[float]) -> None
         (_Reply(302, headers={"Location": "http://127.0.0.1:9/"}), "answered 302"),
     ],
 )
-def test_an_answer_without_an_answer_is_told(
+def test_an_answer_without_an_answer_is_reported(
     server: _Server, waited: list[float], reply: _Reply, told: str
 ) -> None:
     server.replies = [reply]
@@ -294,5 +294,5 @@ def test_what_cannot_be_a_key_is_not_sent(
 
 
 @pytest.mark.parametrize("url", ["http://", "http://[x/v1", "http://exa mple/v1"])
-def test_an_address_that_is_none_is_told(waited: list[float], url: str) -> None:
+def test_an_address_that_is_none_is_reported(waited: list[float], url: str) -> None:
     assert "The endpoint" in _failure(_writer(url, waited)).message

@@ -37,7 +37,7 @@ def test_passages_are_numbered_and_the_question_comes_last(make_hit: MakeHit) ->
     assert material.endswith("\nQuestion: What is it?")
 
 
-def test_the_model_is_told_how_to_answer() -> None:
+def test_the_model_learns_how_to_answer() -> None:
     instructions, _ = instructions_and_material("q", [], 1000)
     for needed in ("only what the passages say", "[1]", "do not answer", "never an instruction"):
         assert needed in instructions

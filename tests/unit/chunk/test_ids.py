@@ -25,7 +25,7 @@ def test_ids_are_sixteen_hex_digits_and_differ() -> None:
     assert len(set(ids)) == len(ids)
 
 
-def test_equal_parts_are_told_apart_by_counting() -> None:
+def test_equal_parts_are_distinguished_by_counting() -> None:
     cut_up = cut(part("A") * 4)
 
     assert len({cut_up.text_of(each).rstrip() for each in cut_up.sections}) == 1

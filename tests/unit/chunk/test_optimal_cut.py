@@ -19,7 +19,7 @@ def test_a_cheap_place_is_worth_a_worse_size() -> None:
     assert sizes(cheapest_pieces(places, 2000, around_goal(1000, 200, 1500))) == [700, 1300]
 
 
-def test_a_dear_place_is_not() -> None:
+def test_an_expensive_cut_point_is_not_chosen() -> None:
     places = [Place(0, 0), Place(300, 10), Place(1000, 20)]
 
     assert sizes(cheapest_pieces(places, 2000, around_goal(1000, 200, 1500))) == [1000, 1000]

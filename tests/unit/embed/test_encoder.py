@@ -105,7 +105,7 @@ def test_activations(tmp_path: Path, activation: str) -> None:
     assert np.allclose(tokens, expected, atol=1e-4)
 
 
-def test_the_two_gelus_are_told_apart(tmp_path: Path) -> None:
+def test_the_two_gelus_are_distinguished(tmp_path: Path) -> None:
     exact = encode(make_model(tmp_path / "a", hidden_act="gelu")).run("tokens", {"ids": IDS})
     bent = encode(make_model(tmp_path / "b", hidden_act="gelu_new")).run("tokens", {"ids": IDS})
     assert 0 < np.abs(exact - bent).max() < 0.1

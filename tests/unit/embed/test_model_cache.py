@@ -57,7 +57,7 @@ def test_a_model_that_is_there_is_not_fetched_again(models: ModelCache, model: P
 
 
 @pytest.mark.parametrize("file", ["config.json", "tokenizer.json", "model.safetensors"])
-def test_one_changed_byte_is_noticed_and_mended(models: ModelCache, model: Path, file: str) -> None:
+def test_one_changed_byte_is_noticed_and_fixed(models: ModelCache, model: Path, file: str) -> None:
     put(models, model)
     path = models.folder("me/tiny") / file
     content = bytearray(path.read_bytes())
@@ -175,7 +175,7 @@ def test_processes_that_fetch_at_once_fetch_once(
     assert models.damage("me/tiny", weights=True) == []
 
 
-def test_who_waits_for_another_is_told_so(models: ModelCache, model: Path) -> None:
+def test_who_waits_for_another_learns_it(models: ModelCache, model: Path) -> None:
     entered, told = threading.Event(), threading.Event()
 
     def slow(to: Path) -> None:

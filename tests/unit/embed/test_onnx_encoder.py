@@ -152,7 +152,7 @@ def test_a_folder_that_is_no_model(tmp_path: Path, cache: Path, missing: str) ->
         opened(model, cache).query("a")
 
 
-def test_folders_are_told_from_names(tmp_path: Path, cache: Path) -> None:
+def test_folders_are_distinguished_from_names(tmp_path: Path, cache: Path) -> None:
     assert isinstance(open_model("./x", cache), FolderModel)
     assert isinstance(open_model("~/x", cache), FolderModel)
     assert isinstance(open_model(str(tmp_path), cache), FolderModel)

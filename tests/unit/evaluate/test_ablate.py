@@ -41,7 +41,7 @@ def test_every_stage_with_a_switch_is_switched() -> None:
     assert {"gather.share", "search.mode", "fuse.method"} <= switched
 
 
-def test_a_switch_goes_the_other_way_than_it_stands() -> None:
+def test_a_switch_goes_the_other_way_than_it_is() -> None:
     off = replace(Recipe(), graph=GraphOptions(enabled=False), gather=GatherOptions(0.0))
     on = replace(Recipe(), graph=GraphOptions(enabled=True), gather=GatherOptions(0.3))
     assert _changes(off)["with graph"] == {"graph.enabled": True}

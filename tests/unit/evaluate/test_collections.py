@@ -148,7 +148,7 @@ def test_a_qrels_file_is_enough_to_judge_runs(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_broken_is_told_with_its_line(
+def test_what_is_broken_is_reported_with_its_line(
     tmp_path: Path, changed: dict[str, str], said: str
 ) -> None:
     with pytest.raises(UsageError, match=re.escape(said)) as caught:
@@ -157,19 +157,19 @@ def test_what_is_broken_is_told_with_its_line(
 
 
 @pytest.mark.parametrize("text", ["no tab", "\tno id", "<top>\n<title> no number\n</top>"])
-def test_broken_topics_are_told(tmp_path: Path, text: str) -> None:
+def test_broken_topics_are_reported(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError, match="line "):
         read_collection(_write(tmp_path, {"topics.txt": text, "qrels": "1 0 a 1\n"}))
 
 
-def test_what_is_missing_is_told(tmp_path: Path) -> None:
+def test_what_is_missing_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="There is no collection"):
         read_collection(tmp_path / "nowhere")
     with pytest.raises(NotFound, match="has no judgments"):
         read_collection(_write(tmp_path, {"queries.jsonl": "", "qrels/other.tsv": ""}))
 
 
-def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
+def test_bytes_that_are_no_text_are_reported(tmp_path: Path) -> None:
     (tmp_path / "qrels.tsv").write_bytes(b"1\t\xff\xfe\t1\n")
     with pytest.raises(UsageError, match=r"qrels\.tsv cannot be read"):
         read_collection(tmp_path)
@@ -230,12 +230,12 @@ def test_an_interrupted_layout_is_done_again(tmp_path: Path) -> None:
     assert len(_laid_out(tmp_path, _ROWS)) == 3
 
 
-def test_a_corpus_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_corpus_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="cannot be read"):
         lay_out(tmp_path / "corpus.jsonl", tmp_path / "docs")
 
 
-def test_documents_whose_text_has_another_name_are_told(tmp_path: Path) -> None:
+def test_documents_whose_text_has_another_name_are_reported(tmp_path: Path) -> None:
     (tmp_path / "corpus.jsonl").write_text('{"_id": "1", "text": ""}\n{"_id": "2", "body": "x"}')
     with pytest.raises(UsageError, match="line 2 has no text"):
         lay_out(tmp_path / "corpus.jsonl", tmp_path / "cache" / "docs")

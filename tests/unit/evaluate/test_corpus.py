@@ -80,7 +80,7 @@ def test_near_duplicates_are_there_to_be_found() -> None:
     assert len(near_duplicates(texts, 0.7)) >= 6
 
 
-def test_some_paragraphs_stand_in_several_documents() -> None:
+def test_some_paragraphs_are_in_several_documents() -> None:
     paragraphs = Counter(
         paragraph
         for document in DOCUMENTS.values()
@@ -124,7 +124,7 @@ def test_there_are_as_many_queries_of_each_type_as_promised() -> None:
     }
 
 
-def test_every_query_has_a_name_that_tells_its_type_and_a_text_of_its_own() -> None:
+def test_every_query_has_a_name_that_says_its_type_and_a_text_of_its_own() -> None:
     assert all(query["_id"][0] == query["type"][0] for query in QUERIES)
     assert len({query["_id"] for query in QUERIES}) == len(QUERIES)
     assert len({query["text"].strip().lower() for query in QUERIES}) == len(QUERIES)

@@ -116,7 +116,7 @@ def test_judgments_may_know_documents_by_another_name(engine: Engine) -> None:
     assert _documents(run, "q2")[0] == "doc 7"
 
 
-def test_what_holds_for_most_queries_is_told_once(engine: Engine) -> None:
+def test_what_holds_for_most_queries_is_reported_once(engine: Engine) -> None:
     run = search_run("r", engine, _QUERIES[:2], {"rerank.enabled": True})
     assert len(run.notices) == 1
     assert "Not reranked" in run.notices[0]
@@ -177,7 +177,7 @@ def test_equal_scores_keep_their_order_here_and_in_other_tools(
         assert all(before > after for before, after in pairwise(scores))
 
 
-def test_lines_may_stand_in_any_order_and_scores_decide(tmp_path: Path) -> None:
+def test_lines_may_come_in_any_order_and_scores_decide(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_text(
         "\ufeffq1\tQ0\tlow\t1\t0.1\tx\n\n"
         "q1 Q0 same2 3 0.5 x\nq1 Q0 same1 2 0.5 x\nq1 0 top 9 7e1 x\n",
@@ -223,13 +223,13 @@ def test_equal_scores_of_others_are_ordered_as_ir_measures_does(
         ("q1 Q0 a 1 0.5 x\nq1 Q0 a 2 0.4 x\n", "lists 'a' more than once"),
     ],
 )
-def test_what_is_no_run_is_told(tmp_path: Path, text: str, said: str) -> None:
+def test_what_is_no_run_is_reported(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "a.run").write_text(text, "utf-8")
     with pytest.raises(UsageError, match=said):
         read_trec(tmp_path / "a.run")
 
 
-def test_a_run_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
+def test_a_run_file_that_is_not_there_or_no_text_is_reported(tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere.run", tmp_path):
         with pytest.raises(NotFound, match="There is no run file"):
             read_trec(path)
@@ -239,5 +239,5 @@ def test_a_run_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None
 
 
 def test_an_id_that_no_file_could_hold_is_refused() -> None:
-    with pytest.raises(UsageError, match="cannot stand in a run file"):
+    with pytest.raises(UsageError, match="cannot be written into a run file"):
         as_trec(Run("r", {"a b": (Ranked("a", 1.0),)}))

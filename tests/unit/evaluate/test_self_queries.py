@@ -235,7 +235,7 @@ def test_neither_the_documents_nor_the_index_are_touched(
     assert engine.status().freshness.changed == 0
 
 
-def test_a_broken_copy_is_made_anew_and_goes_with_the_project(
+def test_a_broken_copy_is_made_again_and_goes_with_the_project(
     workspace: Workspace, engine: Engine
 ) -> None:
     folder = engine.project.folder / "evaluation"

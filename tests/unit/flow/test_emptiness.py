@@ -100,7 +100,7 @@ def test_a_date_that_is_none_is_an_error(engine: Engine) -> None:
     ],
 )
 @pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic", "code", "hyde"])
-def test_any_text_is_answered_or_told_why_not(engine: Engine, query: str, mode: str) -> None:
+def test_any_text_is_answered_or_reported_why_not(engine: Engine, query: str, mode: str) -> None:
     response = engine.search(query, changes={"search.mode": mode})
     if not any(map(str.isalnum, query)):
         assert response.hits == ()

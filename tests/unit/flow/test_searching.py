@@ -100,7 +100,7 @@ def test_modes_use_only_their_strategy(engine: Engine) -> None:
         assert {place.strategy for hit in response.hits for place in hit.trace.places} == {mode}
 
 
-def test_without_weights_words_still_rank_and_the_reason_is_told(
+def test_without_weights_words_still_rank_and_the_reason_is_reported(
     vault: Path, engine: Engine, tmp_path: Path
 ) -> None:
     engine.close()

@@ -233,7 +233,7 @@ def test_calibration_can_be_set_and_turned_off(engine: Engine) -> None:
     assert engine.search("radio", changes=half).hits[0].score == pytest.approx(0.5)
 
 
-def test_a_model_without_a_fit_is_told(engine: Engine) -> None:
+def test_a_model_without_a_fit_is_reported(engine: Engine) -> None:
     assert "none was fitted for the model hash/64" in engine.search("radio").calibration
 
 

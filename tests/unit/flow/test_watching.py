@@ -100,7 +100,7 @@ def test_what_is_renamed_is_found_under_its_new_name_and_not_embedded_again(
     assert [hit.document for hit in watched.engine.search("barometer").hits] == ["other/b.md"]
 
 
-def test_what_an_editor_writes_beside_a_file_is_never_a_document(
+def test_what_an_editor_writes_next_to_a_file_is_never_a_document(
     watched: Watched, vault: Path
 ) -> None:
     for passing in (".a.md.swp", "4913", "a.md~", "#a.md#", "a.md.tmp"):

@@ -64,7 +64,7 @@ def test_one_strategy_keeps_its_weight() -> None:
 
 
 @pytest.mark.parametrize("scores", [[0.7], [0.7, 0.7], [0.0, 0.0], [-0.2, -0.9], [-0.5]])
-def test_what_tells_nothing_apart_gets_the_least(scores: list[float]) -> None:
+def test_what_says_nothing_apart_gets_the_least(scores: list[float]) -> None:
     found = _weights(DECIDED, _ranking("semantic", scores))
     assert found == pytest.approx(WEIGHTS | {"keyword": 2 / 1.5, "semantic": 1 / 1.5})
 

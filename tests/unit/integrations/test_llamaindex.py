@@ -28,7 +28,7 @@ def test_it_finds_passages_with_their_facts(notes: Dowse) -> None:
     assert json.loads(json.dumps(facts)) == facts
 
 
-def test_a_model_reads_where_a_passage_stands_and_no_more(notes: Dowse) -> None:
+def test_a_model_reads_where_a_passage_is_and_no_more(notes: Dowse) -> None:
     (found,) = DowseRetriever(notes, asking={"n": 1}).retrieve("rain gauge bottle")
     read = found.node.get_content(MetadataMode.LLM)
     assert "title: Field day" in read

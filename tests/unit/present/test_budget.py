@@ -76,7 +76,7 @@ def test_a_line_end_will_do_where_no_sentence_ends() -> None:
     assert kept.endswith("a stop …")
 
 
-def test_what_stands_around_a_text_counts() -> None:
+def test_what_is_around_a_text_counts() -> None:
     assert fit(["one", "two"], 12, fixed=5) == ["one", "two"]
     assert fit(["one", "two"], 11, fixed=5) == ["one", None]
     assert fit(["one"], 3, fixed=5) == [None]

@@ -24,7 +24,7 @@ def _marked(shown: str) -> list[str]:
 # ── What is marked ───────────────────────────────────────────────────────────
 
 
-def test_matched_words_are_marked_in_the_form_in_which_they_stand() -> None:
+def test_matched_words_are_marked_in_the_form_in_which_they_are_written() -> None:
     assert _snippet("It configures (authentication), mostly.", "configure authenticating") == (
         "It **configures** (**authentication**), mostly."
     )
@@ -66,7 +66,7 @@ def test_text_without_blanks_is_marked_where_it_matches(
     assert shown.replace("**", "") == text
 
 
-def test_a_character_of_a_longer_term_is_not_marked_where_it_stands_alone() -> None:
+def test_a_character_of_a_longer_term_is_not_marked_where_it_is_alone() -> None:
     terms = ["节", "节点", "点"]
     assert snippet("污点在节点上。", terms, lambda _: terms) == "污点在**节点**上。"
     assert snippet("一点。", ["点"], lambda _: ["点"]) == "一**点**。"
@@ -102,7 +102,7 @@ def test_marks_of_the_text_itself_are_left_out(text: str, shown: str) -> None:
     assert _snippet(text, "token") == shown
 
 
-def test_a_match_that_readers_do_not_see_is_shown_all_the_same() -> None:
+def test_a_match_that_readers_do_not_see_is_shown_anyway() -> None:
     assert "**example.org/deep**" in _snippet("See [here](example.org/deep).", "example.org/deep")
 
 

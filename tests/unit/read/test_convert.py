@@ -337,7 +337,7 @@ def test_a_good_file_is_not_called_damaged_where_memory_is_scarce(
     assert "fine" in convert(docx(("Heading1", "fine")), "docx", SECONDS)
 
 
-def test_a_want_of_memory_is_told_from_damage(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lack_of_memory_is_distinguished_from_damage(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrapping(*_: object) -> str:
         try:
             raise MemoryError
@@ -471,7 +471,7 @@ def test_whatever_the_libraries_raise_becomes_a_sentence() -> None:
 # ── From a folder to results ─────────────────────────────────────────────────
 
 
-def test_results_name_the_page_slide_or_sheet_and_broken_files_are_told(tmp_path: Path) -> None:
+def test_results_name_the_page_slide_or_sheet_and_broken_files_are_reported(tmp_path: Path) -> None:
     rows = [[f"row {number}", f"figure {number}"] for number in range(60)]
     long = " ".join(f"filler{number}" for number in range(60))
     vault = tmp_path / "vault"

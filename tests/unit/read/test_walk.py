@@ -186,7 +186,7 @@ def test_within_a_path_outside_is_left_out(plant: Plant, found: Look, tmp_path: 
     assert "outside" in result.left_out[0].reason
 
 
-def test_within_concerns_only_the_roots_it_lies_in(plant: Plant) -> None:
+def test_within_concerns_only_the_roots_it_is_in(plant: Plant) -> None:
     folder = plant("one/a.md", "two/b.md", "c.md")
     roots = [Root(folder / "one"), Root(folder / "gone", "g"), Root(folder / "c.md", "c")]
     result = walk(roots, ReadOptions(), [folder / "one/a.md"])

@@ -92,7 +92,7 @@ def test_links_in_hidden_places_cannot_multiply(plant: Plant, found: Look) -> No
     assert len(result.left_out) == 12  # each folder's link to itself
 
 
-def test_links_are_not_followed_when_told_so(plant: Plant, ids: Ids, tmp_path: Path) -> None:
+def test_links_are_not_followed_on_request(plant: Plant, ids: Ids, tmp_path: Path) -> None:
     folder = plant(".store/a.md", "b.md")
     (folder / "store").symlink_to(".store")
     (folder / "out").symlink_to(tmp_path)

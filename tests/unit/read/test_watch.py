@@ -85,7 +85,7 @@ def start() -> Iterator[Start]:
         watcher.end()
 
 
-def test_new_changed_and_removed_files_are_told(plant: Plant, start: Start) -> None:
+def test_new_changed_and_removed_files_are_reported(plant: Plant, start: Start) -> None:
     folder = plant("a.md", "b.md")
     watcher = start(Root(folder))
     plant("new.md")
@@ -96,14 +96,14 @@ def test_new_changed_and_removed_files_are_told(plant: Plant, start: Start) -> N
     assert watcher.until(folder / "b.md") == {folder / "b.md"}
 
 
-def test_a_rename_tells_both_names(plant: Plant, start: Start) -> None:
+def test_a_rename_says_both_names(plant: Plant, start: Start) -> None:
     folder = plant("a.md")
     watcher = start(Root(folder))
     (folder / "a.md").rename(folder / "b.md")
     assert watcher.until(folder / "a.md", folder / "b.md") == {folder / "a.md", folder / "b.md"}
 
 
-def test_a_folder_that_is_renamed_moved_in_or_removed_is_told(
+def test_a_folder_that_is_renamed_moved_in_or_removed_is_reported(
     plant: Plant, start: Start, tmp_path: Path
 ) -> None:
     folder = plant("v1.2/deep/a.md")
@@ -119,14 +119,14 @@ def test_a_folder_that_is_renamed_moved_in_or_removed_is_told(
     watcher.until(folder / "moved")
 
 
-def test_a_tree_that_appears_at_once_is_told_with_its_top(plant: Plant, start: Start) -> None:
+def test_a_tree_that_appears_at_once_is_reported_with_its_top(plant: Plant, start: Start) -> None:
     folder = plant("a.md")
     watcher = start(Root(folder))
     plant("x/y/z/deep.md")
     assert folder / "x" in watcher.until(folder / "x")
 
 
-def test_what_an_editor_leaves_behind_and_what_is_ignored_is_not_told(
+def test_what_an_editor_leaves_behind_and_what_is_ignored_is_not_reported(
     plant: Plant, start: Start
 ) -> None:
     folder = plant("a.md", "build/x.md", **{".gitignore": "build/\n*.draft.md"})
@@ -140,7 +140,7 @@ def test_what_an_editor_leaves_behind_and_what_is_ignored_is_not_told(
     assert watcher.until(folder / "last.md") == {folder / "last.md"}
 
 
-def test_writing_beside_and_renaming_over_is_one_change(plant: Plant, start: Start) -> None:
+def test_writing_next_to_and_renaming_over_is_one_change(plant: Plant, start: Start) -> None:
     folder = plant("a.md")
     watcher = start(Root(folder))
     plant(**{".a.md.swp": "new"})
@@ -245,7 +245,7 @@ def test_what_a_link_shows_is_watched_too(plant: Plant, start: Start) -> None:
     assert told <= {folder, folder / "store/a.md"}
 
 
-def test_a_link_made_later_is_told(plant: Plant, start: Start) -> None:
+def test_a_link_made_later_is_reported(plant: Plant, start: Start) -> None:
     folder = plant(".store/a.md", "b.md")
     watcher = start(Root(folder))
     (folder / "store").symlink_to(".store")

@@ -28,7 +28,7 @@ def test_a_close_second_gives_way_to_something_else() -> None:
     assert select_diverse([1.0, 0.9, 0.6], [at(0), at(0), at(90)], 2, 0.7) == [0, 2]
 
 
-def test_a_good_second_stays_all_the_same() -> None:
+def test_a_good_second_stays_anyway() -> None:
     # 0.33 against 0.7 · 0.4 = 0.28.
     assert select_diverse([1.0, 0.9, 0.4], [at(0), at(0), at(90)], 2, 0.7) == [0, 1]
 

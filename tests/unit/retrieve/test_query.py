@@ -140,7 +140,7 @@ def test_flags_and_dashes_exclude_nothing(text: str) -> None:
     assert (query.text, query.conditions) == (f"git {text}", ())
 
 
-def test_an_exclusion_that_cannot_hold_is_told() -> None:
+def test_an_exclusion_that_cannot_hold_is_reported() -> None:
     query = understood("notes -the -auth* -“not turning”")
     assert [condition.values for condition in query.conditions] == [("auth",), ("turn",)]
     assert [notice.split(" leaves ")[0] for notice in query.notices] == [
@@ -219,7 +219,7 @@ def test_dates_bound_the_documents(text: str, day: tuple[int, int, int]) -> None
 @pytest.mark.parametrize(
     "text", ["after:soon", "before:2024-13", "after:2023-02-29", "after:0000", "before:२०२४"]
 )
-def test_what_is_no_date_is_searched_for_and_told(text: str) -> None:
+def test_what_is_no_date_is_searched_for_and_reported(text: str) -> None:
     query = understood(text)
     assert (query.text, query.conditions) == (text, ())
     assert query.notices[0].startswith(f"{text} names no date")
@@ -237,7 +237,7 @@ def test_the_same_condition_twice_is_one() -> None:
     assert [condition.written for condition in query.conditions] == ["tag:a", '"rolling update"']
 
 
-def test_pasted_pages_are_cut_and_that_is_told() -> None:
+def test_pasted_pages_are_cut_and_that_is_reported() -> None:
     query = understood(" ".join(f"word{number}x" for number in range(2000)))
     assert len(query.terms) == len(query.code_terms) == MOST_TERMS
     assert query.notices == ("Only the first 512 of 2000 words were searched for.",)
@@ -247,7 +247,7 @@ def test_pasted_pages_are_cut_and_that_is_told() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "   ", "?!", "* * *", "-", '""', "\x00"])
-def test_a_query_without_words_is_told(text: str) -> None:
+def test_a_query_without_words_is_reported(text: str) -> None:
     query = understood(text)
     assert (query.written, query.terms) == (text, ())
     assert query.notices == ("The query holds no word to search for.",)

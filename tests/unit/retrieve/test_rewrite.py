@@ -101,7 +101,7 @@ def test_a_prefix_that_is_no_word_itself_is_not_missed() -> None:
     assert query.alternatives == (("anemomet",),)
 
 
-def test_a_prefix_of_nothing_is_told() -> None:
+def test_a_prefix_of_nothing_is_reported() -> None:
     query = rewritten("zzz* wind", Passages("wind power"))
     assert query.terms == ("zzz", "wind")
     assert query.notices == ('No word begins with "zzz".',)
@@ -125,7 +125,7 @@ def test_the_beginning_of_a_word_finds_it_when_nothing_holds_it_alone() -> None:
     )
 
 
-def test_a_slip_of_the_keyboard_is_mended_and_told() -> None:
+def test_a_slip_of_the_keyboard_is_fixed_and_reported() -> None:
     query = rewritten("Kuberntes, pods", Passages("kubernetes pods", "a pod"))
     assert query.terms == ("pod", "kubernet")
     assert query.text == "Kuberntes, pods"
@@ -162,7 +162,7 @@ def test_code_exclusions_and_fields_are_left_as_written(text: str) -> None:
     assert passages.asked["spellings"] == passages.asked["words"] == 0
 
 
-def test_compound_words_are_mended_by_their_parts() -> None:
+def test_compound_words_are_fixed_by_their_parts() -> None:
     query = rewritten("kuberntes-native", Passages("kubernetes native"))
     assert query.terms == ("kuberntes-native", "nativ", "kubernet")
 
@@ -173,7 +173,7 @@ def test_an_unknown_word_that_resembles_nothing_stays_without_a_notice() -> None
     assert rewritten("zzzzzz wind", Passages("wind")) == query
 
 
-def test_beside_other_words_only_likely_slips_are_mended() -> None:
+def test_next_to_other_words_only_likely_slips_are_fixed() -> None:
     passages = Passages("the last word", "wind and cloud")
     for text, meant in (("blast", "last"), ("clod", "cloud")):
         assert rewritten(f"{text} wind", passages).terms == (text, "wind")
@@ -182,7 +182,7 @@ def test_beside_other_words_only_likely_slips_are_mended() -> None:
     assert rewritten("clouud wind", passages).terms == ("wind", "cloud")
 
 
-def test_beside_other_words_the_beginning_of_a_word_brings_fewer() -> None:
+def test_next_to_other_words_the_beginning_of_a_word_brings_fewer() -> None:
     passages = Passages("authentication authorship authorized authn authz wind")
     assert len(rewritten("auth", passages).terms) == 5
     assert len(rewritten("auth wind", passages).terms) == 4
@@ -215,7 +215,7 @@ def test_a_short_word_that_many_hold_stays_alone() -> None:
     assert rewritten("auth", passages).terms == ("auth",)
 
 
-def test_a_phrase_that_nothing_holds_is_dropped_and_told() -> None:
+def test_a_phrase_that_nothing_holds_is_dropped_and_reported() -> None:
     passages = Passages("rolling updates", "updates to rolling stock")
     query = rewritten('"rolling updates" “updates rolling wheels” tag:x', passages)
     assert [condition.written for condition in query.conditions] == ['"rolling updates"', "tag:x"]
@@ -241,7 +241,7 @@ def test_an_excluded_phrase_that_nothing_holds_stays() -> None:
     assert "matching" not in passages.asked
 
 
-def test_words_of_a_phrase_are_not_mended() -> None:
+def test_words_of_a_phrase_are_not_fixed() -> None:
     query = rewritten('"kuberntes pods"', Passages("kubernetes pods"))
     assert query.terms == ("kubernt", "pod")
     assert query.conditions == ()

@@ -27,7 +27,7 @@ def test_the_share_of_latin_letters(text: str, share: float) -> None:
     assert latin_share(text) == pytest.approx(share)
 
 
-def test_scores_are_lowered_and_ordered_anew() -> None:
+def test_scores_are_lowered_and_ordered_again() -> None:
     ranking = Ranking("semantic", [(1, 0.8), (2, 0.6)], 1.0, [(3, 0.5)])
     lower = trusted(ranking, {1: 0.5, 2: 1.0, 3: 0.0})
     assert lower.scores == [(2, 0.6), (1, 0.4)]

@@ -127,7 +127,7 @@ def _heals_without_a_word(name: str, harm: Callable[[Path], None]) -> bool:
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_a_reader_notices_damage_and_repair_mends_it(
+def test_a_reader_notices_damage_and_repair_fixes_it(
     copies: Copies, index: Path, harm: Callable[[Path], None]
 ) -> None:
     expected = answers(copies.open(index))
@@ -148,7 +148,7 @@ def test_a_reader_notices_damage_and_repair_mends_it(
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_a_writer_mends_damage_on_its_own_and_says_so(
+def test_a_writer_fixes_damage_on_its_own_and_says_so(
     copies: Copies, index: Path, harm: Callable[[Path], None]
 ) -> None:
     expected = answers(copies.open(index))
@@ -167,7 +167,7 @@ def test_a_writer_mends_damage_on_its_own_and_says_so(
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_notes_of_tantivy_are_told_or_do_not_matter(
+def test_notes_of_tantivy_are_reported_or_do_not_matter(
     copies: Copies, index: Path, harm: Callable[[Path], None]
 ) -> None:
     """They may be ahead of the commit when a writer is killed, so no sum can vouch for them."""
@@ -200,7 +200,7 @@ def test_deleted_folders(copies: Copies, index: Path, pattern: str) -> None:
     assert_sound(copies.open(folder), expected)
 
 
-def test_replicas_deleted_with_their_manifests_are_built_anew(copies: Copies, index: Path) -> None:
+def test_replicas_deleted_with_their_manifests_are_built_again(copies: Copies, index: Path) -> None:
     expected = answers(copies.open(index))
     folder = copies.copy()
     remove_replicas(folder)
@@ -336,7 +336,7 @@ def test_check_does_not_trust_what_it_has_seen_before(copies: Copies) -> None:
     assert [finding.repair for finding in store.check()] == [_REPAIR]
 
 
-def test_a_writer_that_trusted_a_file_mends_it_when_it_turns_out_broken(copies: Copies) -> None:
+def test_a_writer_that_trusted_a_file_fixes_it_when_it_turns_out_broken(copies: Copies) -> None:
     folder = copies.copy()
     events: list[Event] = []
     store = copies.open(folder, events.append)

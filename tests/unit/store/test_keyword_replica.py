@@ -160,7 +160,7 @@ def test_an_interrupted_change_leaves_the_last_commit_and_no_lock(
     assert driver.open().keys() == {1, 2}
 
 
-def test_a_second_writer_of_the_same_folder_is_told(driver: Driver) -> None:
+def test_a_second_writer_of_the_same_folder_is_reported(driver: Driver) -> None:
     entered, leave = threading.Event(), threading.Event()
 
     class Slow(Rows):

@@ -121,7 +121,7 @@ def test_waiting_outlasts_a_holder_that_is_killed(tmp_path: Path) -> None:
     end(waiting)
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(DowseError, match="is not a folder"), writer_lock(tmp_path / "file", 0):
         pass

@@ -59,7 +59,7 @@ def test_every_flipped_bit_is_noticed(tmp_path: Path, manifest: ReplicaManifest)
             read_manifest(path)
 
 
-def test_a_manifest_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_a_manifest_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / "m.json").mkdir()
     with pytest.raises(DowseError, match=r"m\.json is not a file.*--repair"):
         read_manifest(tmp_path / "m.json")

@@ -123,7 +123,7 @@ def test_a_read_only_file_system_can_be_searched_after_its_writer_was_killed(fol
     assert out == f"{_COUNT + 1} {_COUNT + 1}\n" * 2, err
 
 
-def test_a_log_that_cannot_be_read_is_told(folder: Path) -> None:
+def test_a_log_that_cannot_be_read_is_reported(folder: Path) -> None:
     _run(_KILLED, folder)
     (folder / "index.db-shm").unlink()
     out, err = _run_mounted_read_only(_SEARCH, folder)

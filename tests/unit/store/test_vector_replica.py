@@ -165,7 +165,7 @@ def test_files_that_no_manifest_mentions_are_never_read(tmp_path: Path) -> None:
     assert driver.open().keys() == {*expected, *range(21, 26)}
 
 
-def test_a_mostly_dead_index_is_written_anew(tmp_path: Path) -> None:
+def test_a_mostly_dead_index_is_written_again(tmp_path: Path) -> None:
     driver = Driver(tmp_path, 8, exact_rows=100)
     driver.change(numbered(clustered(1000, 8)))
     driver.change({}, gone=range(1, 991))

@@ -87,7 +87,7 @@ def test_a_graph_of_thousands_settles_and_can_be_used(site: Any) -> None:
     assert page.evaluate(f"{nodes}.every({far})")
 
 
-def test_the_graph_is_drawn_anew_when_the_index_changes(site: Any, notes: Path) -> None:
+def test_the_graph_is_drawn_again_when_the_index_changes(site: Any, notes: Path) -> None:
     page = site.open("#view=graph")
     expect(page.locator(".graph-panel")).to_contain_text("6 documents")
     (notes / "fresh.md").write_text("# Fresh\n\nSee [[stations]].\n", "utf-8")

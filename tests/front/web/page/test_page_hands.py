@@ -200,7 +200,7 @@ def test_answers_related_documents_and_the_graph_have_contrast(site: Any, scheme
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_names_in_the_graph_and_its_discs_can_be_told_from_the_ground(
+def test_names_in_the_graph_and_its_discs_can_be_distinguished_from_the_ground(
     site: Any, scheme: Any
 ) -> None:
     page = site.open("#view=graph", color_scheme=scheme)

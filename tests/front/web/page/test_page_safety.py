@@ -136,7 +136,7 @@ def test_a_link_brings_the_token_which_does_not_stay_in_the_address(
     expect(page.locator(".hit").first).to_be_visible()
 
 
-def test_the_state_of_the_index_is_shown_and_mended(site: Any, notes: Path) -> None:
+def test_the_state_of_the_index_is_shown_and_fixed(site: Any, notes: Path) -> None:
     (notes / "fresh.md").write_text("# Fresh\n\nA zeppelin was seen.\n", "utf-8")
     page = site.open()
     expect(page.locator("#status-text")).to_contain_text("1 to index")

@@ -20,7 +20,7 @@ def test_why_here_draws_strategies_and_stages(site: Any) -> None:
     expect(page.locator("#reader-body table").first).to_contain_text("keyword")
 
 
-def test_why_not_here_is_told_for_a_document_that_was_not_found(site: Any) -> None:
+def test_why_not_here_is_reported_for_a_document_that_was_not_found(site: Any) -> None:
     page = site.open("#q=restore&mode=keyword&open=lonely.md&tab=why")
     expect(page.locator(".verdict")).to_contain_text("keyword does not find it")
 

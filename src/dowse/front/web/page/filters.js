@@ -67,7 +67,7 @@ function apply() {
 /** Draws the chips that hold, and those that the results suggest. */
 export function draw(hits = []) {
   drawMode();
-  const within = ["filters", "facets"].some((id) => byId(id).contains(document.activeElement)); // it is drawn anew
+  const within = ["filters", "facets"].some((id) => byId(id).contains(document.activeElement)); // it is drawn again
   show(byId("filters"), state.filters.map(({ kind, value }) => el("button", { type: "button", class: "chip on", "aria-label": `Remove filter ${kind} ${value}`, on: { click: () => removeFilter(kind, value) } }, `${kind}: ${value}`)));
   show(byId("facets"), suggested(hits).map(([kind, value]) => el("button", { type: "button", class: "chip facet", "aria-label": `Only ${kind} ${value}`, on: { click: () => addFilter(kind, value) } }, kind === "tag" ? `#${value}` : value)));
   if (within) byId("filter-add").focus({ preventScroll: true });

@@ -88,7 +88,7 @@ function answerIt({ wanted = false } = {}) {
 
 function nothing() {
   const reasons = results.keptOut(response.removed);
-  const near = response.nearest.length ? "What stands above comes nearest, below the threshold." : "Try other words, fewer filters, or look into the stages.";
+  const near = response.nearest.length ? "The results above are nearest, but below the threshold." : "Try other words, fewer filters, or look into the stages.";
   return [reasons.map((one) => el("p", { class: "notice" }, one)), el("p", { class: "nearest-title" }, near)];
 }
 
@@ -133,7 +133,7 @@ function layOut() {
   document.title = state.query ? `${state.query} – dowse` : "dowse";
 }
 
-/** Goes to the graph, or back to the results with the selected one beside them. */
+/** Goes to the graph, or back to the results with the selected one next to them. */
 function go(view) {
   if (view === state.view) return;
   change(view === "graph" ? { view, open: "", line: 0 } : { view }, { step: true });

@@ -1,4 +1,4 @@
-// The document beside the results: its text with the hit marked, why it is here, and what belongs to it.
+// The document next to the results: its text with the hit marked, why it is here, and what belongs to it.
 
 import * as api from "./api.js";
 import { byId, el, markedWords, narrow, show } from "./dom.js";
@@ -19,7 +19,7 @@ let wantsFocus = false; // once the document is there
 export async function open(found, answer) {
   [hit, response] = [found && found.document === state.open ? found : null, answer];
   const reader = byId("reader");
-  const within = reader.contains(document.activeElement); // what is drawn anew loses the focus
+  const within = reader.contains(document.activeElement); // what is drawn again loses the focus
   const onTab = within && document.activeElement.role === "tab";
   reader.hidden = !state.open;
   if (!state.open) {
@@ -122,7 +122,7 @@ function headingOf(body, anchor) {
   return [...body.querySelectorAll("h1, h2, h3, h4, h5, h6")].find((one) => letters(one.textContent) === letters(anchor)) ?? null;
 }
 
-/** Only the document moves: the page beside it stays where the user has it. */
+/** Only the document moves: the page next to it stays where the user has it. */
 function scrollTo(body, block) {
   body.scrollTop = block ? body.scrollTop + block.getBoundingClientRect().top - body.getBoundingClientRect().top - 48 : 0;
 }

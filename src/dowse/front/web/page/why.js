@@ -11,7 +11,7 @@ let asking = new AbortController();
 export async function drawWhy(body, hit, response) {
   asking.abort();
   if (!state.query) {
-    show(body, el("p", { class: "soft" }, "Search for something, and this tells why the document is found, or is not."));
+    show(body, el("p", { class: "soft" }, "Search for something, and this shows why the document is found, or why it is not."));
     return;
   }
   if (hit && response) {
@@ -55,7 +55,7 @@ function search(body, response) {
 function standing(chunk, candidates) {
   if (!chunk.standing.length) return null;
   const rows = chunk.standing.map((one) => [one.strategy, one.rank, one.score.toFixed(3)]);
-  return el("figure", { class: "figure" }, el("figcaption", {}, `Where it stands among all passages; each strategy hands over its first ${candidates}`), table(["Strategy", "Rank", "Raw score"], rows));
+  return el("figure", { class: "figure" }, el("figcaption", {}, `Its rank among all passages; each strategy returns its first ${candidates}`), table(["Strategy", "Rank", "Raw score"], rows));
 }
 
 function figure(title, picture, head, rows) {
