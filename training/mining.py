@@ -110,15 +110,17 @@ class Miner:
     def _batch(self, hybrid: Hybrid, own: torch.Tensor, some: list[int]) -> None:
         scores = hybrid.scores(self.asked[some], self.asked_vectors[some])
         at = scores.topk(min(60, len(own)), 1).indices
-        first = int(own[0])  # the chunks of a source follow each other
+        # The chunks of two sources may alternate, so numbers are looked up among the source's own.
         for row, n in enumerate(some):
             query = self.queries[n]
             if query.last - query.first > 1:
-                span = scores[row, query.first - first : query.last - first]
-                self.answer[n] = query.first + int(span.argmax())
+                span = torch.tensor([query.first, query.last], device=own.device)
+                begin, end = torch.searchsorted(own, span).tolist()
+                self.answer[n] = own[begin + int(scores[row, begin:end].argmax())]
         near = (self.vectors[self.answer[some].to(DEVICE)][:, None] * self.vectors[own[at]]).sum(-1)
         best = scores.gather(1, at).tolist()
-        right = scores.gather(1, (self.answer[some].to(DEVICE) - first)[:, None])[:, 0].tolist()
+        places = torch.searchsorted(own, self.answer[some].to(DEVICE))
+        right = scores.gather(1, places[:, None])[:, 0].tolist()
         for row, (n, numbers) in enumerate(zip(some, own[at].tolist(), strict=True)):
             found = [
                 Candidate(*one) for one in zip(numbers, best[row], near[row].tolist(), strict=True)
