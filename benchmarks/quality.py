@@ -30,6 +30,7 @@ SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"
 RANK_FUSION: Mapping[str, Any] = {
     "fuse.method": "rrf",
     "fuse.rrf_k": 60.0,
+    "fuse.semantic": 1.0,
     "gather.share": 0.0,
     "readable.enabled": False,
 }

@@ -8,21 +8,25 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from dowse.embed import DEFAULT_MODEL, EmbedOptions, open_embedder, pull
+from dowse.embed import EmbedOptions, open_embedder, pull
 from dowse.errors import WeightsMissing
 from dowse.ports import Embedder
 
 
-def weights_folder() -> Path:
-    """Where the weights are; fetches them, and fails when that is impossible."""
-    cache = Path(os.environ.get("DOWSE_CACHE_DIR") or platformdirs.user_cache_dir("dowse"))
+def cache_folder() -> Path:
+    """Where the user's models are, so that graphs are built once."""
+    return Path(os.environ.get("DOWSE_CACHE_DIR") or platformdirs.user_cache_dir("dowse"))
+
+
+def fetched(model: str) -> Path:
+    """The cache with a published model; fetches it, and fails when that is impossible."""
     try:
-        pull(DEFAULT_MODEL, cache)
+        pull(model, cache_folder())
     except WeightsMissing as error:
         pytest.fail(f"This test needs the real weights. {error}", pytrace=False)
-    return cache
+    return cache_folder()
 
 
 def real_embedder() -> Embedder:
-    """The default model."""
-    return open_embedder(EmbedOptions(), weights_folder(), fetch=False)
+    """The default model, which is part of dowse."""
+    return open_embedder(EmbedOptions(), cache_folder(), fetch=False)

@@ -9,7 +9,12 @@ from dowse.errors import BadSettings
 
 Value = float | str | bool
 
-_RANK_FUSION: dict[str, Value] = {"fuse.method": "rrf", "fuse.rrf_k": 60.0}
+_RANK_FUSION: dict[str, Value] = {
+    "fuse.method": "rrf",
+    "fuse.rrf_k": 60.0,
+    "fuse.semantic": 1.0,
+    "fuse.keyword": 1.0,
+}
 
 # The weights that the two systems give to fields, compared with the text.
 _FIELDS: dict[str, Value] = {

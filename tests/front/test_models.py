@@ -11,7 +11,8 @@ import pytest
 from command_line import Dowse
 from tiny_model import make_model
 
-DEFAULT = "all-MiniLM-L6-v2"
+DEFAULT = "dowse-docs-1"
+MINILM = "all-MiniLM-L6-v2"
 
 
 @pytest.fixture
@@ -27,10 +28,13 @@ def embedding(model: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return model
 
 
-def test_the_default_model_is_listed_before_it_is_here(dowse: Dowse) -> None:
-    assert dowse("models", "list").out == f"{DEFAULT}  not here\n"
+def test_the_default_model_is_part_of_dowse(dowse: Dowse) -> None:
+    listed = dowse("models", "list").out.split()
+    assert (listed[:2], listed[-3:]) == ([DEFAULT, "here"], ["part", "of", "dowse"])
     (only,) = dowse("models", "list", "--json").json["models"]
-    assert (only["name"], only["here"], only["bytes"]) == (DEFAULT, False, 0)
+    assert (only["name"], only["here"]) == (DEFAULT, True)
+    assert dowse("models", "pull").out.startswith(f"{DEFAULT} is here: ")
+    assert dowse("models", "remove", DEFAULT).code == 2
 
 
 def test_a_model_comes_and_goes(model: Path, dowse: Dowse) -> None:
@@ -38,29 +42,31 @@ def test_a_model_comes_and_goes(model: Path, dowse: Dowse) -> None:
     assert pulled.code == 0
     assert pulled.out.startswith("someone/tiny is here: ~/own/cache/models/")
     assert dowse("models", "pull", "someone/tiny", "--from", model, "--json").json["here"] is True
-    assert "someone/tiny      here" in dowse("models", "list").out
+    assert "someone/tiny  here" in dowse("models", "list").out
     assert dowse("models", "remove", "someone/tiny").out == "Removed someone/tiny.\n"
     assert dowse("models", "remove", "someone/tiny").code == 2
 
 
 def test_other_weights_under_a_known_name_are_refused(model: Path, dowse: Dowse) -> None:
-    result = dowse("models", "pull", "--from", model)
+    result = dowse("models", "pull", MINILM, "--from", model)
     assert result.code == 1
     assert "sha256" in result.err
-    assert "not here" in dowse("models", "list").out
+    assert MINILM not in dowse("models", "list").out
 
 
 def test_a_source_that_is_not_there(home: Path, dowse: Dowse) -> None:
-    assert dowse("models", "pull", "--from", home / "nowhere").code == 2
+    assert dowse("models", "pull", MINILM, "--from", home / "nowhere").code == 2
 
 
 def test_doctor_finds_missing_and_damaged_weights(
     model: Path, dowse: Dowse, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOWSE_EMBED_PROVIDER", "local")
+    assert dowse("doctor").code == 0
+    monkeypatch.setenv("DOWSE_EMBED_MODEL", MINILM)
     missing = dowse("doctor")
     assert missing.code == 1
-    assert f"Fix: dowse models pull {DEFAULT}" in missing.out
+    assert f"Fix: dowse models pull {MINILM}" in missing.out
     monkeypatch.setenv("DOWSE_EMBED_MODEL", "someone/tiny")
     assert dowse("models", "pull", "someone/tiny", "--from", model).code == 0
     assert dowse("doctor").code == 0

@@ -71,7 +71,7 @@ SEARCH_FLOW: tuple[SearchStage, ...] = (
     SearchStage("names", find_named, when=is_exact_on),
     SearchStage("fresh", drop_deleted, when=lambda s: s.asked.fresh),
     SearchStage(
-        "gather", gather, GatherOptions, off={"share": 0.0}, on={"share": 0.5}, replayed=True
+        "gather", gather, GatherOptions, off={"share": 0.0}, on={"share": 0.75}, replayed=True
     ),
     SearchStage(
         "recency",

@@ -1,6 +1,6 @@
 """Rankings → one ranking, and a score that people can read. A file per stage: options and rule."""
 
-from dowse.fuse.calibrate import FITS, Fit, calibrate, confidence, fit_of
+from dowse.fuse.calibrate import FITS, Evidence, Fit, calibrate, confidence
 from dowse.fuse.community import community_multipliers
 from dowse.fuse.convex import Normalisation, fuse_by_score
 from dowse.fuse.dynamic_weights import dynamic_weights
@@ -10,13 +10,13 @@ from dowse.fuse.rrf import fuse_by_rank
 
 __all__ = [
     "FITS",
+    "Evidence",
     "Fit",
     "Normalisation",
     "calibrate",
     "community_multipliers",
     "confidence",
     "dynamic_weights",
-    "fit_of",
     "fuse_by_rank",
     "fuse_by_score",
     "gathered",

@@ -1,11 +1,12 @@
 """From a fused score, whose size says little, to a confidence between 0 and 1.
 
 It was fitted where possible: how often such a result was judged to answer its query. Logistic
-regression over the first five results of 1,920 queries on four collections, half of them queries
-that belong to another collection and have no answer there. The fused score carries the evidence
-(cosine, lexical score and coverage, agreement of the strategies, each as a part of its highest
-possible value); the lead of the first result over the next document adds to it. Judgments name
-about one document per query, so the confidence is cautious. docs/quality.md has the reliability.
+regression over the first five documents of judged queries on four collections and on small parts of
+them, and of as many queries that have no answer there: queries of other collections, nonsense, and
+queries whose answers were taken out. The fused score carries the evidence of words and meaning. The
+lead of the first result, a name that is the query, the number of chunks (in a small vault the best
+result is more often right) and the number of words in the query add to it. Judgments name about one
+document per query, so the confidence is cautious. docs/quality.md has the reliability.
 """
 
 from __future__ import annotations
@@ -48,31 +49,52 @@ class CalibrateOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """What speaks for a result, apart from its own score."""
+
+    lead: float = 0.0  # of the first result over the next document
+    named: bool = False  # its title, an alias or a heading is the query
+    chunks: int = 1  # in the index
+    terms: int = 1  # of the query
+
+
+@dataclass(frozen=True, slots=True)
 class Fit:
-    """The weights of the evidence for one embedding model."""
+    """The weights of the evidence for one way of ranking."""
 
     score: float  # of the fused score
-    lead: float  # of the first result's lead over the next document
+    lead: float
+    named: float
+    chunks: float  # of the logarithm of their number, base 10
+    terms: float  # of their number as a part of eight, which is the most that counts
     constant: float
-    least: float  # an answer is none when its best score is below
-    strategies: tuple[str, ...] = ("semantic", "keyword")  # that ranked when it was fitted
-    fusion: tuple[str, str] = ("convex", "ceiling")  # the method, and how scores were normalised
 
 
-FITS: Mapping[str, Fit] = {
-    "all-MiniLM-L6-v2": Fit(score=7.05, lead=6.77, constant=-5.14, least=0.02)
+FITTED_MODEL = "dowse-docs-1"
+"""The embedding model of the fits: cosines of another model mean something else."""
+
+_WORDS = Fit(score=5.19, lead=13.49, named=2.35, chunks=-0.83, terms=2.99, constant=-4.27)
+FITS: Mapping[tuple[str, ...], Fit] = {
+    ("semantic", "keyword"): Fit(7.53, 18.04, 1.89, -0.89, 1.75, -4.27),
+    ("semantic",): Fit(8.27, 19.0, 2.59, -0.79, 0.0, -4.09),
+    ("keyword",): _WORDS,
 }
-"""By the name of the embedding model: cosines of another model mean something else."""
+"""By the strategies that rank."""
+
+_LEAST = 0.015  # an answer is none when its best confidence is below: see docs/quality.md
+_MOST_TERMS = 8
 
 
-def fit_of(model_key: str) -> Fit | None:
-    """The fit for a model, by its key (name, precision, digest); None when none was made."""
-    return FITS.get(model_key.rsplit("/", 2)[0])
-
-
-def confidence(score: float, lead: float, fit: Fit) -> float:
-    """How likely a result with this fused score answers the query; rises with both."""
-    logit = fit.score * score + fit.lead * lead + fit.constant
+def confidence(score: float, evidence: Evidence, fit: Fit) -> float:
+    """How likely a result with this fused score answers the query; rises with the score."""
+    logit = (
+        fit.score * score
+        + fit.lead * evidence.lead
+        + fit.named * evidence.named
+        + fit.chunks * math.log10(max(1, evidence.chunks))
+        + fit.terms * min(_MOST_TERMS, evidence.terms) / _MOST_TERMS
+        + fit.constant
+    )
     return 0.5 + 0.5 * math.tanh(logit / 2)
 
 
@@ -85,12 +107,11 @@ def give_confidence(search: SearchState) -> None:
     """Turns fused scores into confidences, or only keeps them between 0 and 1."""
     options, fit = search.of(CalibrateOptions), _fit(search)
     midpoint, steepness = search.of(FuseOptions).sigmoid
-    lead = _lead(search)
-    for place, candidate in enumerate(search.candidates):
+    for candidate, evidence in zip(search.candidates, _evidence(search), strict=True):
         if not options.enabled:
             score = min(1.0, max(0.0, candidate.score))
         elif fit is not None:
-            score = confidence(candidate.score, 0.0 if place else lead, fit)
+            score = confidence(candidate.score, evidence, fit)
         else:
             score = calibrate(
                 candidate.score, options.midpoint or midpoint, options.steepness or steepness
@@ -99,35 +120,50 @@ def give_confidence(search: SearchState) -> None:
 
 
 def _fit(search: SearchState) -> Fit | None:
-    """The fit for this model and this way of fusing; notes what the scores are."""
-    options, embedder = search.of(CalibrateOptions), search.parts.embedder
+    """The fit for this way of ranking; notes what the scores are."""
+    options, fusion = search.of(CalibrateOptions), search.of(FuseOptions)
     if not options.enabled:
         search.calibration = "fused scores as they are"
         return None
     search.calibration = "a plain sigmoid of the fused score"
-    alike = any(_is_as_fitted(search, fit) for fit in FITS.values())
-    # The model is asked last: where its weights are missing, it may not even know its name.
-    if options.method != "fitted" or embedder is None or not alike:
+    fit = FITS.get(search.strategies)
+    if options.method != "fitted" or (fusion.method, fusion.normalise) != ("convex", "ceiling"):
         return None
-    fit = fit_of(embedder.model.key)
-    if fit is None:
-        search.calibration += f"; none was fitted for the model {embedder.model.key}"
-    elif _is_as_fitted(search, fit):
-        search.calibration = "confidence fitted on judged collections for this model"
-        search.proposed_least = fit.least
+    if fit is not None and _words_decide(search):
+        fit = _WORDS
+    elif fit is not None and not _is_fitted_model(search):
+        return None
+    if fit is not None and not search.hypothesis:
+        search.calibration = "confidence fitted on judged collections"
+        search.proposed_least = _LEAST
         return fit
     return None
 
 
-def _is_as_fitted(search: SearchState, fit: Fit) -> bool:
-    """Whether the search is like those of the fit: with others, a score means something else."""
-    fusion = search.of(FuseOptions)
-    return (
-        (fusion.method, fusion.normalise) == fit.fusion
-        and search.strategies == fit.strategies
-        and search.latin == 1
-        and search.vector is not None
-    )
+def _words_decide(search: SearchState) -> bool:
+    """Whether words rank alone, or nearly so: there are no vectors, or they can hardly be read."""
+    return "keyword" in search.strategies and (search.vector is None or search.latin < 1)
+
+
+def _is_fitted_model(search: SearchState) -> bool:
+    embedder = search.parts.embedder
+    # The model is asked last: where its weights are missing, it may not even know its name.
+    key = embedder.model.key if embedder is not None else ""
+    if key.rsplit("/", 2)[0] == FITTED_MODEL:
+        return True
+    search.calibration += f"; none was fitted for the model {key}"
+    return False
+
+
+def _evidence(search: SearchState) -> list[Evidence]:
+    """What speaks for each candidate."""
+    named = {one.document for one in search.candidates if one.stored.key in search.named}
+    chunks, terms = search.reading.keyword.size, len(set(search.query.terms))
+    leads = [_lead(search), *[0.0] * len(search.candidates)]
+    return [
+        Evidence(lead, one.document in named, chunks, terms)
+        for one, lead in zip(search.candidates, leads, strict=False)
+    ]
 
 
 def _lead(search: SearchState) -> float:

@@ -21,7 +21,7 @@ class GatherOptions:
         float,
         SHARE,
         "Share of a result's score that comes from the best chunks of its document (0–1); 0: off.",
-    ] = 0.5
+    ] = 0.75
 
     def __post_init__(self) -> None:
         """Rejects a share that is none."""

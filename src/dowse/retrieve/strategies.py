@@ -46,6 +46,7 @@ STRATEGIES: tuple[Strategy, ...] = (
         rank_by_meaning,
         "vectors",
         "by meaning",
+        weight=1.3,
         alone="Meaning only",
         favoured_by="exploratory",
     ),

@@ -196,6 +196,26 @@ def test_half_precision_weights(tmp_path: Path) -> None:
     assert np.allclose(encode(folder).run("vector", {"ids": IDS}), expected, atol=0.05)
 
 
+def test_rows_of_small_integers_with_their_scales(tmp_path: Path) -> None:
+    folder = make_model(tmp_path)
+    packed: dict[str, Any] = {}
+    for name, array in load_file(folder / "model.safetensors").items():
+        if array.ndim == 2:
+            scale = np.abs(array).max(axis=1, keepdims=True) / 127
+            packed |= {name: np.rint(array / scale).astype(np.int8), f"{name}.scale": scale}
+        else:
+            packed[name] = array.astype(np.float16)
+    save_file(packed, folder / "model.safetensors")
+    tokens = encode(folder).run("tokens", {"ids": IDS})
+    unpacked = {
+        name: array * packed.get(f"{name}.scale", np.float32(1))
+        for name, array in packed.items()
+        if not name.endswith(".scale")
+    }
+    save_file(unpacked, folder / "model.safetensors")
+    assert np.allclose(tokens, PlainBert(folder).tokens(IDS, [0] * len(IDS)), atol=1e-4)
+
+
 def test_bfloat16_weights(tmp_path: Path) -> None:
     header = json.dumps({"a": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}).encode()
     upper_halves = np.array([1.5, -2.0], dtype="<f4").view("<u2")[1::2]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dowse.embed import EmbedOptions, models_status, open_embedder, pull, remove
+from dowse.embed import DEFAULT_MODEL, EmbedOptions, models_status, open_embedder, pull, remove
 from dowse.errors import NotFound, WeightsMissing
 from dowse.ports import Embedder
 from dowse.types import Event
@@ -103,7 +103,7 @@ def test_refusals(hub: ModelHub, cache: Path, status: int, code: str, said: str)
     hub.failures["me/tiny"] = (status, code)
     with pytest.raises(WeightsMissing, match=said):
         pull("me/tiny", cache)
-    assert not any(status.here for status in models_status(cache))
+    assert [status.name for status in models_status(cache)] == [DEFAULT_MODEL]
 
 
 def test_a_download_that_breaks_off_leaves_nothing(
@@ -146,10 +146,10 @@ def test_offline_mode_is_respected(
 def test_models_are_listed_and_removed(cache: Path) -> None:
     pull("me/tiny", cache)
     assert [(status.name, status.here) for status in models_status(cache)] == [
-        ("all-MiniLM-L6-v2", False),
+        (DEFAULT_MODEL, True),
         ("me/tiny", True),
     ]
     remove("me/tiny", cache)
-    assert [status.here for status in models_status(cache)] == [False]
+    assert [status.name for status in models_status(cache)] == [DEFAULT_MODEL]
     with pytest.raises(NotFound, match="Here are: none"):
         remove("me/tiny", cache)

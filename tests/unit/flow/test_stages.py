@@ -192,7 +192,7 @@ def test_community_counts_for_what_a_document_gathers_too(tmp_path: Path) -> Non
 
 def test_dynamic_weights_take_from_what_cannot_decide(engine: Engine) -> None:
     def shares(changes: dict[str, Any]) -> dict[str, float]:
-        changes = changes | {"fuse.method": "rrf"}
+        changes = changes | {"fuse.method": "rrf", "fuse.semantic": 1.0}
         places = engine.search("radio gateway", changes=changes).hits[0].trace.places
         return {one.strategy: one.contribution * (60 + (one.rank or 0)) for one in places}
 
@@ -239,7 +239,12 @@ def test_a_model_without_a_fit_is_reported(engine: Engine) -> None:
 
 
 def test_rank_fusion_brings_the_sigmoid_that_belongs_to_it(engine: Engine) -> None:
-    plain = {"fuse.method": "rrf", "gather.share": 0.0, "exact.enabled": False}
+    plain = {
+        "fuse.method": "rrf",
+        "fuse.semantic": 1.0,
+        "gather.share": 0.0,
+        "exact.enabled": False,
+    }
     hit = engine.search("radio", changes=plain).hits[0]
     assert step(hit, "calibrate")[0] == pytest.approx(2 / 61)
     assert hit.score == pytest.approx(0.418, abs=0.001)  # 1 / (1 + exp(-150 · (2/61 - 0.035)))

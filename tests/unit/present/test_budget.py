@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.embed import DEFAULT_MODEL
+from dowse.embed import DEFAULT_MODEL, open_model
 from dowse.present import count_tokens, fit
-from real_model import weights_folder
 
 _ENGLISH = """Reciprocal rank fusion combines several rankings without looking at their scores, so
 that a keyword engine and a vector index can be merged even though one gives BM25 scores and the
@@ -38,7 +38,8 @@ _KOREAN = (
 def tokenizer() -> Any:
     from tokenizers import Tokenizer  # noqa: PLC0415  (only this fixture needs it)
 
-    found = Tokenizer.from_file(str(weights_folder() / "models" / DEFAULT_MODEL / "tokenizer.json"))
+    model = open_model(DEFAULT_MODEL, Path())
+    found = Tokenizer.from_buffer(model.tokenizer())
     found.no_truncation()
     found.no_padding()
     return found
