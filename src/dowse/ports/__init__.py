@@ -11,13 +11,14 @@ from dowse.ports.reading import (
     VectorSearch,
     Vocabulary,
 )
-from dowse.ports.store import IndexPlaces, Store, Writing
+from dowse.ports.store import IndexPlaces, Isolation, Store, Writing
 
 __all__ = [
     "Analyzer",
     "Catalogue",
     "Embedder",
     "IndexPlaces",
+    "Isolation",
     "KeywordField",
     "KeywordSearch",
     "Links",

@@ -170,7 +170,10 @@ class VectorSearch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One whole generation of an index, unchanged for as long as it is held."""
+    """One whole generation of an index, unchanged for as long as it is held.
+
+    A store that isolates by document gives documents instead, each unchanged once it was met.
+    """
 
     catalogue: Catalogue
     links: Links
