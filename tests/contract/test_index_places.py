@@ -46,6 +46,10 @@ class Elsewhere:
         store = self._known(project)
         return store.write() if store else nullcontext()
 
+    def remove(self, project: Path) -> None:
+        file = project / "name-on-the-server"
+        self._served.pop(file.read_text() if file.exists() else "", None)
+
     def _known(self, project: Path) -> MemoryStore | None:
         file = project / "name-on-the-server"
         return self._served.get(file.read_text()) if file.exists() else None

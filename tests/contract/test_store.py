@@ -994,7 +994,9 @@ def test_a_term_that_weighs_more_is_in_a_phrase_once(
         ),
     )
     with store.read() as reading:
-        found = reading.catalogue.chunks(reading.matching([where("phrase", *phrase.split())]).tolist())
+        found = reading.catalogue.chunks(
+            reading.matching([where("phrase", *phrase.split())]).tolist()
+        )
         assert sorted(chunk.document.id for chunk in found) == expected
 
 

@@ -10,6 +10,7 @@ from dowse.ports.reading import (
     TextVectors,
     VectorSearch,
     Vocabulary,
+    within,
 )
 from dowse.ports.store import IndexPlaces, Isolation, Store, Writing
 
@@ -30,4 +31,5 @@ __all__ = [
     "Vocabulary",
     "Writer",
     "Writing",
+    "within",
 ]

@@ -146,3 +146,7 @@ class IndexPlaces(Protocol):
     def undisturbed(self, project: Path) -> AbstractContextManager[object]:
         """Keeps writers away from an index, if there is one; raises `Locked` while one works."""
         ...
+
+    def remove(self, project: Path) -> None:
+        """Removes what an index has outside the folder of its project; the folder stays."""
+        ...

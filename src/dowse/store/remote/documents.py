@@ -185,7 +185,9 @@ class DocumentRows:
             for one, data in zip(keys, parts_of(self._body), strict=True)
         ]
 
-    def chunk_rows(self, average: float, vectors: Mapping[bytes, Vector], zero: Vector) -> list[Row]:
+    def chunk_rows(
+        self, average: float, vectors: Mapping[bytes, Vector], zero: Vector
+    ) -> list[Row]:
         """The chunks with their vectors, as far as these are known."""
         chunked = self.indexed.chunked
         blocks = blocks_by_chunk(chunked)

@@ -115,9 +115,7 @@ def claimed(rows: Rows, records: Collection, part: str, wait: float) -> Iterator
 
 def holders(rows: Rows, records: Collection) -> list[Claim]:
     """Those who write now; claims of writers that are gone are removed."""
-    found = [
-        decode(row["data"], Claim) for row in rows.scan(records, In("kind", [KIND]), ["data"])
-    ]
+    found = [decode(row["data"], Claim) for row in rows.scan(records, In("kind", [KIND]), ["data"])]
     now = time.time()
     void = [claim for claim in found if claim.is_void(now)]
     if void:

@@ -18,7 +18,6 @@ from dowse.store.remote.rows import (
     MOST_HITS,
     TOKENS,
     AllOf,
-    AnyOf,
     Between,
     Collection,
     FieldKind,
@@ -66,12 +65,14 @@ class MilvusRows:
         self,
         address: str,
         *,
+        place: str = "",
         token: str = "",
         database: str = "",
         timeout: float = 30.0,
         tuning: MilvusTuning | None = None,
     ) -> None:
-        self.place = address
+        self.place = place or address
+        self._address = address
         self._token, self._database = token, database
         self._timeout = timeout
         self._tuning = tuning or MilvusTuning()
@@ -85,7 +86,7 @@ class MilvusRows:
             if self._opened is None:
                 with engine_errors(self.place, "be opened"):
                     self._opened = MilvusClient(
-                        self.place,
+                        self._address,
                         token=self._token,
                         db_name=self._database,
                         timeout=self._timeout,
@@ -106,7 +107,7 @@ class MilvusRows:
             except MilvusException as error:
                 if "unimplemented" not in str(error).lower():
                     raise
-            except Exception as error:  # noqa: BLE001  (the client's own classes are not exported)
+            except Exception as error:
                 if "unimplemented" not in str(error).lower():
                     raise
         return "lite"
@@ -123,9 +124,7 @@ class MilvusRows:
 
     def _load(self, name: str) -> None:
         with engine_errors(self.place, "load a collection"):
-            self._client.load_collection(
-                name, replica_number=self._tuning.replicas, **self._how
-            )
+            self._client.load_collection(name, replica_number=self._tuning.replicas, **self._how)
         self._made.add(name)
 
     def make(self, collection: Collection) -> None:
@@ -260,6 +259,7 @@ class MilvusRows:
         field: str,
         query: Vector | Sparse,
         limit: int,
+        *,
         where: Where,
         fields: Sequence[str],
     ) -> list[tuple[Row, float]]:
@@ -279,8 +279,10 @@ class MilvusRows:
                 **self._how,
             )
         return [
-            ({**hit["entity"], "key": hit["entity"].get("key", hit.get("key", hit.get("id")))},
-             float(hit["distance"]))
+            (
+                {**hit["entity"], "key": hit["entity"].get("key", hit.get("key", hit.get("id")))},
+                float(hit["distance"]),
+            )
             for hit in found
         ]
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from qdrant_client import QdrantClient, models
 
+from dowse.errors import EngineFailed
 from dowse.store.remote.failures import engine_errors
 from dowse.store.remote.rows import (
     AllOf,
@@ -31,6 +32,9 @@ from dowse.types import Vector
 _PAGE = 1000
 _AT_ONCE = 200  # rows in one call
 _NAMES = uuid.UUID("5f1d7a52-6a53-4c1e-9d0e-0a7a51b8a0d3")  # texts become ids of this family
+
+OLDEST = (1, 10)
+"""The first version that answers one kind of query for dense and sparse vectors."""
 
 OpenClient = Callable[[], QdrantClient]
 """Opens the connection to an engine."""
@@ -195,9 +199,7 @@ class QdrantRows:
     def count(self, collection: Collection, where: Where) -> int:
         """How many rows a condition covers."""
         with self._asking("count rows"):
-            found = self._client.count(
-                collection.name, count_filter=filter_of(where), exact=True
-            )
+            found = self._client.count(collection.name, count_filter=filter_of(where), exact=True)
         return int(found.count)
 
     def nearest(
@@ -206,6 +208,7 @@ class QdrantRows:
         field: str,
         query: Vector | Sparse,
         limit: int,
+        *,
         where: Where,
         fields: Sequence[str],
     ) -> list[tuple[Row, float]]:
@@ -233,6 +236,32 @@ class QdrantRows:
             self._made.clear()
 
 
+def server_rows(
+    address: str, *, place: str, token: str, timeout: float, tuning: QdrantTuning
+) -> QdrantRows:
+    """The rows of a server."""
+    seconds = max(1, round(timeout))
+
+    def open_client() -> QdrantClient:
+        client = QdrantClient(
+            url=address, api_key=token or None, timeout=seconds, check_compatibility=False
+        )
+        _check_version(place, client.info().version)
+        return client
+
+    return QdrantRows(place, open_client, tuning)
+
+
+def _check_version(place: str, version: str) -> None:
+    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
+    if numbers and numbers < OLDEST:
+        least = ".".join(map(str, OLDEST))
+        raise EngineFailed(
+            f"The engine at {place} is Qdrant {version}, which is too old.",
+            f"Use Qdrant {least} or newer.",
+        )
+
+
 def filter_of(where: Where) -> models.Filter:
     """A condition as Qdrant writes it."""
     if isinstance(where, AllOf):
@@ -248,9 +277,8 @@ def _condition(where: Where) -> Any:
     if isinstance(where, In):
         if where.field == "key":
             return models.HasIdCondition(has_id=[_id(key) for key in where.values])
-        return models.FieldCondition(
-            key=where.field, match=models.MatchAny(any=list(where.values))
-        )
+        values: Any = list(where.values)
+        return models.FieldCondition(key=where.field, match=models.MatchAny(any=values))
     if isinstance(where, HasAny):
         return models.FieldCondition(key="tokens", match=models.MatchAny(any=list(where.tokens)))
     if isinstance(where, Between):

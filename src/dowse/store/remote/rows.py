@@ -148,9 +148,7 @@ class Rows(Protocol):
         """The rows of these keys, with some fields, as far as there are any."""
         ...
 
-    def scan(
-        self, collection: Collection, where: Where, fields: Sequence[str]
-    ) -> Iterator[Row]:
+    def scan(self, collection: Collection, where: Where, fields: Sequence[str]) -> Iterator[Row]:
         """All rows that a condition covers, in any order, fetched in pages."""
         ...
 
@@ -164,6 +162,7 @@ class Rows(Protocol):
         field: str,
         query: Vector | Sparse,
         limit: int,
+        *,
         where: Where,
         fields: Sequence[str],
     ) -> list[tuple[Row, float]]:

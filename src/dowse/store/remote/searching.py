@@ -7,7 +7,7 @@ fail a check are dropped, and more is fetched until enough are left: the limit c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -114,7 +114,7 @@ class RemoteKeywords:
         weights = query_weights(self.frequencies(field, terms), self.size)
         if limit < 1 or not weights:
             return []
-        found = _search(view, field, weights, limit, among, EVERY)
+        found = _search(view, Sought(field, weights), limit, among, EVERY)
         return [pair for pair in found if pair[1] > 0]  # some engines list what shares no term
 
     def frequencies(self, field: KeywordField, terms: Sequence[str]) -> dict[str, int]:
@@ -137,7 +137,7 @@ class RemoteVectors:
         view = self._of.view
         if limit < 1 or view.is_new or len(vector) != view.chunks.dimensions:
             return []
-        return _search(view, "dense", vector, limit, among, In("embedded", [1]))
+        return _search(view, Sought("dense", vector), limit, among, In("embedded", [1]))
 
     def of(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vector]:
         """The vectors of these chunks; those without one are passed over."""
@@ -156,42 +156,38 @@ def _vector(row: Row) -> Vector:
     return np.asarray(row["dense"], np.float32)
 
 
-def _search(
-    view: View,
-    field: str,
-    query: Vector | Sparse,
-    limit: int,
-    among: Keys | None,
-    holding: Where,
-) -> Scores:
+class Sought(NamedTuple):
+    """What is searched for: a vector, and the field whose vectors it is compared with."""
+
+    field: str
+    query: Vector | Sparse
+
+
+def _search(view: View, sought: Sought, limit: int, among: Keys | None, holding: Where) -> Scores:
     """The best chunks, by score and then by key."""
     if among is None:
-        return _best(view, field, query, limit, Compiled(holding, ()), ())
-    if isinstance(among, Selection):
-        allowed = among.compiled
+        return _best(view, sought, limit, Compiled(holding, ()), ())
+    selected = cast("object", among)  # a selection passes for keys
+    if isinstance(selected, Selection):
+        allowed = selected.compiled
         if allowed.never:
             return []
         both = Compiled(AllOf([allowed.where, holding]), allowed.checked)
-        return _best(view, field, query, limit, both, among.conditions)
+        return _best(view, sought, limit, both, selected.conditions)
     found: Scores = []
     for some in _blocks(among):
         named = Compiled(AllOf([In("key", some), holding]), ())
-        found += _best(view, field, query, min(limit, len(some)), named, ())
+        found += _best(view, sought, min(limit, len(some)), named, ())
     return sorted(found, key=_by_score)[:limit]
 
 
 def _best(
-    view: View,
-    field: str,
-    query: Vector | Sparse,
-    limit: int,
-    filter_: Compiled,
-    conditions: Sequence[Condition],
+    view: View, sought: Sought, limit: int, filter_: Compiled, conditions: Sequence[Condition]
 ) -> Scores:
     count = min(MOST_HITS, limit + _SPARE)
     while True:
         hits = view.rows.nearest(
-            view.chunks, field, query, count, filter_.where, CHUNK_SCALARS
+            view.chunks, *sought, count, where=filter_.where, fields=CHUNK_SCALARS
         )
         if view.was_overtaken(row for row, _ in hits):
             continue

@@ -1,4 +1,4 @@
-"""What is done after documents have changed: counts are merged, weights made right, rests removed."""
+"""What is done after documents have changed: merging counts, weighing terms, removing rests."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import uuid
 from collections import Counter
 from collections.abc import Sequence
 
-from dowse.store.remote.documents import DocumentRows
 from dowse.store.remote.change import zero_vector
+from dowse.store.remote.documents import DocumentRows
 from dowse.store.remote.head import epoch_row
 from dowse.store.remote.rows import In
 from dowse.store.remote.shared import count_rows, read_counts

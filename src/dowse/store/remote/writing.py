@@ -133,8 +133,7 @@ class RemoteWriting:
         """Keeps vectors by text key; chunks that were waiting for one of them get it."""
         model, dimensions = self._head.model
         rounded = {
-            key: decode_vector(encode_vector(vector, dimensions))
-            for key, vector in vectors.items()
+            key: decode_vector(encode_vector(vector, dimensions)) for key, vector in vectors.items()
         }
         with self._change():
             self._remember(vector_rows(model, dimensions, rounded))
