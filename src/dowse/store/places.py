@@ -57,6 +57,15 @@ class AllPlaces:
         if _is_noted(project):
             _remote().remove(project)
 
+    def made_here(self, project: Path, url: str) -> bool:
+        """Whether the project made the index that it has in an engine."""
+        return _is_noted(project) and _remote().made_here(project, url)
+
+    def forget(self, project: Path, url: str) -> None:
+        """Forgets that a project has an index in an engine."""
+        if _is_noted(project):
+            _remote().forget(project, url)
+
 
 def _is_noted(project: Path) -> bool:
     return (project / _NOTE).is_file()

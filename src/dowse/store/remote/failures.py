@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dowse.errors import DowseError, EngineFailed
 
-_DOWN = ("unavailable", "connect", "refused", "unreachable", "resolve", "closed channel", "eof")
-_SLOW = ("deadline", "timed out", "timeout")
-_KEY = ("unauthenticated", "unauthorized", "forbidden", "auth check", "api key", "401", "403")
-_READ_ONLY = ("read only", "read-only", "readonly", "deny", "permission denied")
-_FULL = ("no space", "quota", "disk full", "memory limit", "out of memory", "exceeded", "429")
-_OLD = ("unimplemented", "not implemented", "unsupported", "unknown field", "not supported")
+_DOWN = r"unavailable|connect|refused|unreachable|resolv|closed channel|\beof\b"
+_SLOW = r"deadline|timed out|timeout"
+_KEY = r"unauthenticated|unauthorized|forbidden|auth check|api.?key|\b401\b|\b403\b"
+_READ_ONLY = r"read.?only|\bdeny|denied"
+_FULL = r"no space|quota|disk full|memory limit|out of memory|exceeded|\b429\b"
+_OLD = r"unimplemented|not implemented|unsupported|unknown field|not supported"
+_ADDRESSES = re.compile(r"[\w.-]+:\d+")  # a port must not be read as the number of an error
 
 
 @contextmanager
@@ -28,10 +30,10 @@ def engine_errors(place: str, action: str) -> Iterator[None]:
 
 def translated(place: str, action: str, error: Exception) -> EngineFailed:
     """What to say about an error of a client, by the words that it uses."""
-    said = f"{type(error).__name__} {error}".lower()
+    said = _ADDRESSES.sub("", f"{type(error).__name__} {error}".lower())
     what = f"The engine at {place} could not {action}"
     for words, reason, hint in _REASONS:
-        if any(word in said for word in words):
+        if re.search(words, said):
             return EngineFailed(f"{what}: {reason}.", hint)
     return EngineFailed(f"{what}: {_first_line(error)}", "Look at the engine's own log.")
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,8 +51,7 @@ class RemotePlaces:
 
     def store(self, project: Path, options: StoreOptions, analyzer: Analyzer) -> RemoteStore:
         """The store of the project in a folder, in the engine of the settings."""
-        known = self.note(project)
-        name = self._name(project, options, known)
+        name = self._name(project, options)
 
         def note_down() -> None:
             self._note_down(project, options, name, store.rows)
@@ -60,69 +59,71 @@ class RemotePlaces:
         store = RemoteStore(lambda: open_rows(options), name, analyzer, note_down)
         return store
 
-    def note(self, project: Path) -> Note | None:
-        """Where the index of a project is; None when it has none in an engine."""
+    def notes(self, project: Path) -> list[Note]:
+        """Where the project has an index; two places while it is moved."""
         try:
-            return msgspec.json.decode((project / NOTE).read_bytes(), type=Note)
+            return msgspec.json.decode((project / NOTE).read_bytes(), type=list[Note])
         except (OSError, msgspec.MsgspecError):
-            return None
-
-    def holding(self, projects: Path) -> list[str]:
-        """The names of those folders among the projects that have an index in an engine."""
-        return [path.parent.name for path in projects.glob(f"*/{NOTE}")]
+            return []
 
     def roots(self, project: Path) -> list[str]:
         """The folders that an index was made of; nothing when it cannot be read."""
-        note = self.note(project)
-        if note is None:
-            return []
-        try:
-            with _rows(note) as rows:
-                return list(read_head(rows, records(note.name)).roots)
-        except DowseError:
-            return []
+        for note in self.notes(project):
+            with suppress(DowseError), _rows(note) as rows:
+                if found := read_head(rows, records(note.name)).roots:
+                    return list(found)
+        return []
 
     @contextmanager
     def undisturbed(self, project: Path) -> Iterator[None]:
         """Keeps writers away from an index, if there is one; raises `Locked` while one works."""
-        note = self.note(project)
-        if note is None or not note.made:
+        with ExitStack() as held:
+            for note in self.notes(project):
+                collection, rows = records(note.name), held.enter_context(_rows(note))
+                if note.made and rows.exists(collection.name):
+                    held.enter_context(claimed(rows, collection, WHOLE, 0.0))
             yield
-            return
-        with _rows(note) as rows:
-            collection = records(note.name)
-            if not rows.exists(collection.name):
-                yield
-                return
-            with claimed(rows, collection, WHOLE, 0.0):
-                yield
 
     def remove(self, project: Path) -> None:
-        """Removes the index of a project from its engine, if the project made it."""
-        note = self.note(project)
-        if note is not None and note.made:
-            with _rows(note) as rows:
-                for name in [*rows.names(f"{note.name}_chunks_"), records(note.name).name]:
-                    rows.drop(name)
-        with suppress(FileNotFoundError):
-            (project / NOTE).unlink()
+        """Removes the indexes of a project from their engines, if the project made them."""
+        for note in self.notes(project):
+            if note.made:
+                with _rows(note) as rows:
+                    for name in [*rows.names(f"{note.name}_chunks_"), records(note.name).name]:
+                        rows.drop(name)
+            self.forget(project, note.url)
 
-    def _name(self, project: Path, options: StoreOptions, known: Note | None) -> str:
+    def made_here(self, project: Path, url: str) -> bool:
+        """Whether the project made the index that it has in an engine."""
+        return any(note.made for note in self.notes(project) if note.url == url)
+
+    def forget(self, project: Path, url: str) -> None:
+        """Forgets that a project has an index in an engine."""
+        self._write(project, [note for note in self.notes(project) if note.url != url])
+
+    def _name(self, project: Path, options: StoreOptions) -> str:
         if options.name:
             return f"{options.prefix}_{options.name}"
-        if known is not None and known.url == options.url:
-            return known.name
+        for note in self.notes(project):
+            if note.url == options.url:
+                return note.name
         slug = re.sub(r"[^A-Za-z0-9]+", "_", project.name).strip("_")[:40] or "index"
         return f"{options.prefix}_{slug}_{secrets.token_hex(4)}"
 
     def _note_down(self, project: Path, options: StoreOptions, name: str, rows: Rows) -> None:
-        known = self.note(project)
-        if known is not None and (known.url, known.name) == (options.url, name):
+        known = self.notes(project)
+        if any((note.url, note.name) == (options.url, name) for note in known):
             return
         is_new = not read_head(rows, records(name)).epoch
         note = Note(options.url, name, options.token_env, made=is_new)
-        make_private_folder(project)
-        replace_file(project / NOTE, msgspec.json.encode(note))
+        self._write(project, [*(one for one in known if one.url != options.url), note])
+
+    def _write(self, project: Path, notes: Sequence[Note]) -> None:
+        if notes:
+            make_private_folder(project)
+            replace_file(project / NOTE, msgspec.json.encode(notes))
+        else:
+            (project / NOTE).unlink(missing_ok=True)
 
 
 @contextmanager
