@@ -8,12 +8,16 @@ DEMO   := .demo
 # The demo keeps its projects to itself; the model weights are shared with every other use of dowse.
 IN_DEMO := DOWSE_CONFIG_DIR=$(DEMO)/config DOWSE_DATA_DIR=$(DEMO)/data
 
-.PHONY: demo test check torture lock weights docs eval audit audit-lock clean
+.PHONY: demo scale-demo test check torture lock weights docs eval audit audit-lock clean
 
 demo: $(VENV)/installed weights
 	@$(IN_DEMO) $(BIN)/dowse index examples/vault -p demo
 	@echo
 	$(IN_DEMO) $(BIN)/dowse search -p demo "why do the masts not carry a SIM card"
+
+# The same vault in a real engine: Milvus Lite's server, started from a package.
+scale-demo: $(VENV)/developing weights
+	@$(BIN)/python tools/scale_demo.py
 
 test: $(VENV)/developing weights
 	$(BIN)/pytest -n auto

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import atexit
-import importlib.util
 import os
 import shutil
-import socket
-import subprocess
 import tempfile
-import time
 import uuid
 from collections.abc import Callable
 from functools import cache
@@ -17,66 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dowse.ports import Analyzer, Store
+from milvus_lite_server import MilvusLite, free_port
 
 if TYPE_CHECKING:
     from dowse.store.remote.rows import Rows
 
-_PATIENCE = 60.0  # seconds for a server to answer
-
-
-class MilvusLite:
-    """Milvus Lite's server, in a process of its own."""
-
-    def __init__(self, folder: Path, port: int = 0) -> None:
-        self.folder = folder
-        self.port = port or free_port()
-        self._process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def url(self) -> str:
-        """Its address as a setting has it."""
-        return f"milvus://127.0.0.1:{self.port}"
-
-    def start(self) -> None:
-        """Starts the server, and waits until it answers."""
-        # Its Python package needs a module that newer setuptools lack; its program needs nothing.
-        found = importlib.util.find_spec("milvus_lite")
-        assert found is not None
-        assert found.submodule_search_locations is not None
-        programs = Path(found.submodule_search_locations[0]) / "lib"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        address = f"127.0.0.1:{self.port}"
-        self._process = subprocess.Popen(
-            [programs / "milvus", self.folder / "milvus.db", address, "FATAL"],
-            env={**os.environ, "LD_LIBRARY_PATH": str(programs)},
-            cwd=self.folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        self._wait()
-
-    def kill(self) -> None:
-        """Kills the server, as a power cut would."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-    def _wait(self) -> None:
-        deadline = time.monotonic() + _PATIENCE
-        while time.monotonic() < deadline:
-            with socket.socket() as connection:
-                if connection.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.05)
-        raise TimeoutError(f"Milvus Lite does not answer on port {self.port}.")
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+__all__ = ["REMOTE", "MilvusLite", "free_port", "milvus_lite", "milvus_rows", "qdrant_rows"]
 
 
 @cache
