@@ -105,8 +105,13 @@ class Change:
         chunks, bodies = self._view.chunks, [row for one in put for row in one.body_rows()]
         _put(self._rows, self._records, bodies)
         zero = zero_vector(chunks)
+        rows: list[Row] = []
         for one in put:
-            _put(self._rows, chunks, one.chunk_rows(average, vectors, zero))
+            rows += one.chunk_rows(average, vectors, zero)
+            if len(rows) >= _AT_ONCE:
+                _put(self._rows, chunks, rows)
+                rows = []
+        _put(self._rows, chunks, rows)
 
     def touch(self, touched: Iterable[tuple[str, FileState]]) -> None:
         """Notes new times of files; their chunks are dated again where that changes anything."""

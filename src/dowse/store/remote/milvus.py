@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -33,6 +34,8 @@ from dowse.types import Vector
 
 _TEXT = 65_535  # bytes of a text: the most that Milvus takes
 _PAGE = 1000
+_PATIENCE = 5.0  # seconds for an engine to come up
+_PAUSE = 0.25  # seconds between two attempts to reach it
 _PAYLOAD = 4_000_000  # bytes of one answer: many servers refuse more
 _TYPES: Mapping[FieldKind, DataType] = {
     "text": DataType.VARCHAR,
@@ -85,13 +88,28 @@ class MilvusRows:
         with self._opening:
             if self._opened is None:
                 with engine_errors(self.place, "be opened"):
-                    self._opened = MilvusClient(
-                        self._address,
-                        token=self._token,
-                        db_name=self._database,
-                        timeout=self._timeout,
-                    )
+                    self._opened = self._open()
             return self._opened
+
+    def _open(self) -> MilvusClient:
+        """A connection; an engine that is just being started is given a moment."""
+        deadline = time.monotonic() + min(self._timeout, _PATIENCE)
+        while True:
+            try:
+                client = MilvusClient(
+                    self._address,
+                    token=self._token,
+                    db_name=self._database,
+                    timeout=self._timeout,
+                )
+                client.list_collections(**self._how)  # only a call makes the connection
+            except MilvusException as error:
+                # The client does not wait itself: it remembers a failure for about a second.
+                if "connect" not in str(error).lower() or time.monotonic() > deadline:
+                    raise
+                time.sleep(_PAUSE)
+            else:
+                return client
 
     @cached_property
     def negates_tokens(self) -> bool:
