@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its core writes to the terminal as well
+
 from pymilvus import DataType, MilvusClient, MilvusException
 
 from dowse.store.remote.failures import engine_errors
@@ -242,7 +246,19 @@ class MilvusRows:
         return {row["key"]: dict(row) for row in found}
 
     def scan(self, collection: Collection, where: Where, fields: Sequence[str]) -> Iterator[Row]:
-        """All rows that a condition covers, page by page in the order of their keys."""
+        """All rows that a condition covers: in one call when there are few, otherwise in pages."""
+        with engine_errors(self.place, "be read"):
+            first = self._client.query(
+                collection.name,
+                filter=expression(where),
+                output_fields=list(fields),
+                limit=_PAGE,
+                consistency_level="Strong",
+                **self._how,
+            )
+        if len(first) < _PAGE:
+            yield from (dict(row) for row in first)
+            return
         with engine_errors(self.place, "be read"):
             pages = self._client.query_iterator(
                 collection.name,
@@ -287,7 +303,7 @@ class MilvusRows:
         with engine_errors(self.place, "search"):
             (found,) = self._client.search(
                 collection.name,
-                data=[_plain_vector(query)],
+                data=[_plain_value(query)],
                 anns_field=field,
                 limit=limit,
                 filter=expression(where),
@@ -335,12 +351,27 @@ def _looked_up(collection: Collection) -> list[str]:
     ]
 
 
+class _Whole(str):
+    """A text that the client does not look at letter by letter.
+
+    For each row it checks every letter of a text as if the text were a list of texts, which takes
+    longer than all else. The server checks the length.
+    """
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+
 def _plain(row: Row) -> Row:
     """A row as the client takes it."""
-    return {name: _plain_vector(value) for name, value in row.items()}
+    return {name: _plain_value(value) for name, value in row.items()}
 
 
-def _plain_vector(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return _Whole(value)
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 

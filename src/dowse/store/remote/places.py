@@ -51,10 +51,13 @@ class RemotePlaces:
 
     def store(self, project: Path, options: StoreOptions, analyzer: Analyzer) -> RemoteStore:
         """The store of the project in a folder, in the engine of the settings."""
-        name = self._name(project, options)
+        new = self._new_name(project, options)
+
+        def name() -> str:
+            return self._name(project, options) or new
 
         def note_down() -> None:
-            self._note_down(project, options, name, store.rows)
+            self._note_down(project, options, store.name, store.rows)
 
         store = RemoteStore(lambda: open_rows(options), name, analyzer, note_down)
         return store
@@ -107,6 +110,9 @@ class RemotePlaces:
         for note in self.notes(project):
             if note.url == options.url:
                 return note.name
+        return ""
+
+    def _new_name(self, project: Path, options: StoreOptions) -> str:
         slug = re.sub(r"[^A-Za-z0-9]+", "_", project.name).strip("_")[:40] or "index"
         return f"{options.prefix}_{slug}_{secrets.token_hex(4)}"
 

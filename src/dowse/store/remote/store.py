@@ -35,16 +35,17 @@ class RemoteStore:
     def __init__(
         self,
         open_rows: OpenRows,
-        name: str,
+        name: str | Callable[[], str],
         analyzer: Analyzer,
         note: Callable[[], None] = lambda: None,
     ) -> None:
-        self.name = name
+        self._naming = name if callable(name) else lambda: name
+        self.name = self._naming()
         self.analyzer = analyzer
-        self.shared = Shared(records(name))
+        self.shared = Shared(records(self.name))
         self._open_rows = open_rows
         self._opened: Rows | None = None
-        self._note = note  # leaves word in the project's folder of where its index is
+        self._note = note  # writes into the project's folder where its index is
 
     @property
     def rows(self) -> Rows:
@@ -70,6 +71,7 @@ class RemoteStore:
 
     def view(self) -> View:
         """What holds now."""
+        self._look_up_name()
         return View(self.rows, self.name, self._head(), self.analyzer, self.shared)
 
     @contextmanager
@@ -89,6 +91,7 @@ class RemoteStore:
     @contextmanager
     def write(self, wait: float = 0.0, part: str = WHOLE) -> Iterator[RemoteWriting]:
         """Becomes the writer of a part; raises `Locked` when another still is after a while."""
+        self._look_up_name()
         self.rows.make(self.shared.records)
         with claimed(self.rows, self.shared.records, part, wait):
             self._note()
@@ -109,6 +112,7 @@ class RemoteStore:
 
     def discard(self, wait: float = 0.0) -> None:
         """Removes the index, known vectors included."""
+        self._look_up_name()
         if self.rows.exists(self.shared.records.name):
             with claimed(self.rows, self.shared.records, WHOLE, wait):
                 for name in self.rows.names(f"{self.name}_chunks_"):
@@ -121,6 +125,12 @@ class RemoteStore:
         if self._opened is not None:
             self._opened.close()
             self._opened = None
+
+    def _look_up_name(self) -> None:
+        """Another process may have named the index since this store was made."""
+        name = self._naming()
+        if name != self.name:
+            self.name, self.shared = name, Shared(records(name))
 
     def _head(self) -> Head:
         head = read_head(self.rows, self.shared.records)

@@ -15,7 +15,9 @@ from dowse.store.remote.texts import KIND, read_vectors, vector_keys
 from dowse.store.remote.view import View
 from dowse.types import text_key
 
-_DRIFT = 0.05  # share by which the average length may move before all weights are made again
+# Share by which the average length may move before all weights are made again. It changes the
+# weights of all chunks alike, so that a small difference hardly changes their order.
+_DRIFT = 0.2
 _MERGED = 8  # counts of words that may lie next to each other
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from dowse.text.fold import fold
 from dowse.types import ChunkKey
@@ -15,14 +16,17 @@ ANYWHERE = 0
 """The dimension that no term has, for rows without terms: engines take no empty sparse vector."""
 
 _GRAM = 3
+_REMEMBERED = 100_000  # values whose numbers are kept: most terms of a chunk are not new
 _DIGITS = 13  # 52 bits: engines compare ranges as double floats
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def token(kind: str, value: str) -> int:
     """The token of a value of some kind: 63 bits, never that of an overflow."""
     return max(2, _number(f"{kind}\0{value}", 8) >> 1)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def dimension(term: str) -> int:
     """The dimension of a term in sparse vectors: 31 bits, never 0."""
     return max(1, _number(term, 4) >> 1)
