@@ -1,6 +1,6 @@
 """The state of an index: its epoch, its stamp, and how far each writer has come.
 
-An epoch is what lies between two rebuilds. Each writer counts its own batches, so that writers of
+An epoch begins with each rebuild. Each writer counts its own batches, so that writers of
 different parts never change the same row.
 """
 
