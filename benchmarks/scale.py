@@ -62,6 +62,7 @@ def main() -> None:
     one.add_argument("--url", required=True)
     one.add_argument("--sets", default="dendron-vault,k8s-en")
     one.add_argument("--queries", type=int, default=0, help="ask so many per set; 0: all")
+    one.add_argument("--modes", default="hybrid,keyword,semantic")
     one.set_defaults(run=parity)
     two = commands.add_parser("growth")
     two.add_argument("--url", required=True)
@@ -81,10 +82,10 @@ def parity(arguments: argparse.Namespace) -> None:
         collection = read_collection(arguments.data / name)
         if arguments.queries:
             collection = sample(collection, arguments.queries)
-        compare_set(collection, arguments.url)
+        compare_set(collection, arguments.url, list(filter(None, arguments.modes.split(","))))
 
 
-def compare_set(collection: Collection, url: str) -> None:
+def compare_set(collection: Collection, url: str, modes: Sequence[str]) -> None:
     """Indexes a collection here, copies it into the engine, and asks both."""
     user = Workspace()
     documents = collection.documents
@@ -106,14 +107,16 @@ def compare_set(collection: Collection, url: str) -> None:
             f" ({moved.counts.chunks / took:.0f} chunks/s)"
         )
         with user.open(project, copy) as there:
-            compare_answers(collection, here, there)
+            compare_answers(collection, here, there, modes)
             there.parts.store.discard()
 
 
-def compare_answers(collection: Collection, here: Engine, there: Engine) -> None:
+def compare_answers(
+    collection: Collection, here: Engine, there: Engine, modes: Sequence[str]
+) -> None:
     """Prints quality, overlap, filters and explanations of both."""
     queries = collection.answerable
-    for mode in ("hybrid", "keyword", "semantic"):
+    for mode in modes:
         changes: dict[str, Any] = {"threshold.min_confidence": 0.0, "search.mode": mode}
         quality = []
         for name, engine in (("embedded", here), ("engine", there)):
@@ -136,7 +139,7 @@ def overlap(here: Engine, there: Engine, query: str, changes: dict[str, Any]) ->
         {hit.id for hit in engine.search(query, changes={**changes, "search.top_n": 10}).hits}
         for engine in (here, there)
     )
-    return len(one & other) / max(len(one), len(other), 1)
+    return len(one & other) / max(len(one), len(other)) if one or other else 1.0
 
 
 def compare_filters(here: Engine, there: Engine, queries: Sequence[Any]) -> str:
