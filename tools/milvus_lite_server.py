@@ -8,12 +8,15 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import signal
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 _PATIENCE = 60.0  # seconds for the server to answer
+_LOADING = 1.0  # seconds more: it answers before it has read its collections
 
 
 class MilvusLite:
@@ -59,6 +62,7 @@ class MilvusLite:
         while time.monotonic() < deadline:
             with socket.socket() as connection:
                 if connection.connect_ex(("127.0.0.1", self.port)) == 0:
+                    time.sleep(_LOADING)
                     return
             time.sleep(0.05)
         raise TimeoutError(f"Milvus Lite does not answer on port {self.port}.")
@@ -78,6 +82,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=19530)
     arguments = parser.parse_args()
     server = MilvusLite(arguments.folder, arguments.port)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # so that the server ends as well
     server.start()
     print(server.url, flush=True)  # what is started next needs it
     try:

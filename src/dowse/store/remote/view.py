@@ -6,6 +6,8 @@ about a document are about one version.
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Collection as Some
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from dowse.store.remote.shared import Shared
 
 _AT_ONCE = 500  # rows that are asked for by key in one call
+_DOUBTS = 4  # searches that are made again for one document
+_PAUSE = 0.005  # seconds before the first of them; each waits longer
 
 
 class View:
@@ -35,7 +39,8 @@ class View:
         self._met: dict[str, Entry | None] = {}
         self._all: dict[str, Entry] | None = None
         self._found: dict[ChunkKey, StoredChunk] = {}
-        self._doubted: set[str] = set()  # documents that a search was made again for
+        self._doubts: Counter[str] = Counter()  # how often a search was made again for a document
+        self._handed_out: set[str] = set()  # documents of which a chunk was found
 
     @property
     def is_new(self) -> bool:
@@ -86,7 +91,7 @@ class View:
                 # Another thread of this reading may have met it first; its version counts.
                 met = read_entry(found[name]) if name in found else None
                 self._met.setdefault(key, met)
-        known = {key: self._met[key] for key in keys}
+        known = {key: self._met.get(key) for key in keys}
         return {key: entry for key, entry in known.items() if entry is not None}
 
     def named(self, ids: Iterable[str]) -> dict[str, Entry]:
@@ -129,15 +134,21 @@ class View:
     def was_overtaken(self, rows: Iterable[Row]) -> bool:
         """Whether a document was replaced between a search and the look at its entry.
 
-        Then all its hits are of the old version, and the search must be made again. Each document
-        is doubted once: what a killed writer has left looks the same.
+        Then all its hits are of a version that does not count, or its entry is just being written:
+        Milvus Lite replaces a row by removing and adding it. The search must be made again with the
+        version that counts then, unless some of the document was handed out already. A document is
+        doubted a few times only: what a killed writer has left looks the same.
         """
         found = list(rows)
         current = {entry.key for _, entry in self.current(found)}
-        doubted = self.entries_of({row["document"] for row in found}).keys() - current
-        new = doubted - self._doubted
-        self._doubted |= new
-        return bool(new)
+        stale = {row["document"] for row in found} - current
+        again = {key for key in stale if self._doubts[key] < _DOUBTS}
+        self._doubts.update(again)
+        for key in again - self._handed_out:
+            self._met.pop(key, None)
+        if again:
+            time.sleep(_PAUSE * max(self._doubts[key] for key in again))
+        return bool(again)
 
     def stored(self, row: Row, entry: Entry, found: FoundChunk | None = None) -> StoredChunk:
         """The chunk of a row; it is remembered, since its row may be removed before it is shown."""
@@ -149,6 +160,7 @@ class View:
             text = whole[found.chunk.start : found.chunk.end]
         stored = StoredChunk(row["key"], found.chunk, text, entry.listed)
         self._found[stored.key] = stored
+        self._handed_out.add(entry.key)
         return stored
 
     def remembered(self, key: ChunkKey) -> StoredChunk | None:
