@@ -8,12 +8,16 @@ DEMO   := .demo
 # The demo keeps its projects to itself.
 IN_DEMO := DOWSE_CONFIG_DIR=$(DEMO)/config DOWSE_DATA_DIR=$(DEMO)/data
 
-.PHONY: demo test check torture lock minilm docs eval audit audit-lock clean
+.PHONY: demo scale-demo test check torture lock minilm docs eval audit audit-lock clean
 
 demo: $(VENV)/installed
 	@$(IN_DEMO) $(BIN)/dowse index examples/vault -p demo
 	@echo
 	$(IN_DEMO) $(BIN)/dowse search -p demo "why do the masts not carry a SIM card"
+
+# The same vault in a real engine: Milvus Lite's server, started from a package.
+scale-demo: $(VENV)/developing
+	@$(BIN)/python tools/scale_demo.py
 
 test: $(VENV)/developing minilm
 	$(BIN)/pytest -n auto
@@ -51,7 +55,7 @@ COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11
 lock:
 	$(BIN)/pip install --quiet uv
 	$(COMPILE) --output-file requirements.lock
-	$(COMPILE) --extra dev --extra formats --extra cjk --constraint requirements.lock --output-file requirements-dev.lock
+	$(COMPILE) --extra dev --extra formats --extra cjk --extra scale --constraint requirements.lock --output-file requirements-dev.lock
 
 docs: $(VENV)/developing
 	$(BIN)/python -m dowse.front.cli.reference docs

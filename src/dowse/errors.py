@@ -8,7 +8,8 @@
     ├── IndexUnusable         the index cannot serve as it is
     │   ├── StampMismatch     it was built with other settings, model or version
     │   ├── Damaged           a file of it is truncated, changed or missing
-    │   └── Locked            another process is writing
+    │   ├── Locked            another process is writing
+    │   └── EngineFailed      the engine that keeps it refused or did not answer
     └── EmbedError            no vectors can be made
         ├── WeightsMissing    the model's weights are not here and cannot be fetched
         └── EndpointFailed    the embedding endpoint refused or did not answer
@@ -76,6 +77,10 @@ class Locked(IndexUnusable):
     """Another process is writing to the index."""
 
     exit_code = 5
+
+
+class EngineFailed(IndexUnusable):
+    """The engine that keeps the index refused or did not answer."""
 
 
 class EmbedError(DowseError):

@@ -8,12 +8,12 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from dowse.errors import Damaged, Locked, Refused, StampMismatch
+from dowse.errors import Damaged, Locked, Refused, StampMismatch, UsageError
 from dowse.flow import IndexReport
 from dowse.open_index import OpenIndex
 from dowse.read import watch
 from dowse.stamp import takes_vectors
-from dowse.types import Announce, Event, silent
+from dowse.types import Announce, Event, Shard, silent
 
 
 class _SettingsChanged(Exception):
@@ -31,17 +31,23 @@ class Indexer:
         paths: Sequence[Path] = (),
         *,
         rebuild: bool = False,
+        shard: Shard | None = None,
         wait: float = 10.0,
         announce: Announce = silent,
     ) -> IndexReport:
-        """Updates the index from the folder, or from some paths of it.
+        """Updates the index from the folder, or from some paths of it, or from one shard.
 
         With `rebuild` it is emptied first, and filled with everything again; raises `Refused` when
         there is nothing to fill it with. Raises `Locked` when another process is still writing
         after `wait` seconds.
         """
         if not rebuild:
-            return self._update(paths, wait, announce)
+            return self._update(paths, wait, announce, shard)
+        if shard is not None:
+            raise UsageError(
+                "One shard cannot rebuild the index: it would remove what the others wrote.",
+                "Empty it first with: dowse reset. Then run all shards without --rebuild.",
+            )
         if not any(root.exists() for root in self._index.project.roots):
             raise Refused(
                 "None of its folders exists, so there is nothing to build the index from.",
@@ -54,10 +60,13 @@ class Indexer:
             self._index.parts.store.discard(wait)
             return self._update((), wait, announce)
 
-    def _update(self, paths: Sequence[Path], wait: float, announce: Announce) -> IndexReport:
+    def _update(
+        self, paths: Sequence[Path], wait: float, announce: Announce, shard: Shard | None = None
+    ) -> IndexReport:
         from dowse.flow.indexing import run_indexing  # noqa: PLC0415  (searching needs no parsers)
 
-        with self._index.parts.store.write(wait) as writing:
+        part = str(shard or "")
+        with self._index.parts.store.write(wait, part) as writing:
             wanted = self._index.wanted()
             stamp = writing.catalogue.stamp()
             # An empty index can become one of any settings.
@@ -75,6 +84,7 @@ class Indexer:
                 writing=writing,
                 embedder=self._index.parts.embedder if takes_vectors(stamp) else None,
                 announce=announce,
+                shard=shard,
             )
         if takes_vectors(stamp) or not wanted.why_no_model:
             return report

@@ -189,6 +189,7 @@ class Projects:
         trash = self._folder.with_name(f"{TRASH}{uuid.uuid4().hex}")
         with self._alone(), self.indexes.undisturbed(folder):
             move_folder(folder, trash)
+        self.indexes.remove(trash)
         for left in self._folder.parent.glob(f"{TRASH}*"):
             remove_folder(left)
 

@@ -31,6 +31,7 @@ from dowse.flow.recipe import Recipe
 from dowse.presets import PRESETS, preset_values
 from dowse.read import ReadOptions
 from dowse.retrieve import Mode, modes_explained
+from dowse.store_options import StoreOptions
 
 _MODE, _PRESET = "search.mode", "search.preset"
 
@@ -45,6 +46,7 @@ class Settings(Recipe):
     keyword: KeywordOptions = field(default_factory=KeywordOptions)
     vocabulary: VocabularyOptions = field(default_factory=VocabularyOptions)
     answer: AnswerOptions = field(default_factory=AnswerOptions)
+    store: StoreOptions = field(default_factory=StoreOptions)
 
 
 @dataclass(frozen=True, slots=True)

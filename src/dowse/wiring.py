@@ -12,14 +12,16 @@ from dowse.analyze import TextAnalyzer
 from dowse.answer import EndpointWriter
 from dowse.embed import EmbedOptions, can_rerank, open_embedder, open_reranker
 from dowse.locations import Locations
-from dowse.ports import Analyzer, Embedder, IndexPlaces, Reranker, Store, Writer
+from dowse.ports import Analyzer, Embedder, Reranker, Store, Writer
 from dowse.projects import Project
 from dowse.settings import Settings
 from dowse.store.embedded.places import EmbeddedPlaces
 from dowse.store.embedded.vectors.replica import VectorReplica
+from dowse.store.places import AllPlaces
+from dowse.store_options import StoreOptions
 from dowse.types import Announce
 
-INDEXES: IndexPlaces = EmbeddedPlaces(VectorReplica)
+INDEXES = AllPlaces(EmbeddedPlaces(VectorReplica))
 """Where projects keep their indexes. Another store, or another vector index, is chosen here."""
 
 OpenReranker = Callable[[str], Callable[[], Reranker] | None]
@@ -69,7 +71,9 @@ def assemble(
     """
     analyzer = TextAnalyzer(settings.keyword)
     store = (
-        given.store(analyzer) if given.store else INDEXES.store(project.folder, analyzer, announce)
+        given.store(analyzer)
+        if given.store
+        else open_store(project, settings.store, analyzer, announce)
     )
     embedder = given.embedder
     if embedder is None and settings.embed.provider != "none":
@@ -79,6 +83,15 @@ def assemble(
     reranker = rerankers(settings.embed, embedder, locations.cache, announce, given.reranker)
     writer = EndpointWriter(settings.answer) if settings.answer.endpoint_url else None
     return Parts(store, analyzer, embedder, reranker, writer)
+
+
+def open_store(
+    project: Project, options: StoreOptions, analyzer: Analyzer, announce: Announce
+) -> Store:
+    """The store of a project as these options want it; nothing is opened yet."""
+    if options.url:
+        return INDEXES.remote(project.folder, options, analyzer)
+    return INDEXES.store(project.folder, analyzer, announce)
 
 
 def rerankers(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import engines
 from documents import STAMP, PlainAnalyzer, batch, make_document
 from dowse.errors import Locked, UsageError
 from dowse.locations import Locations
@@ -16,6 +17,8 @@ from dowse.ports import Analyzer, IndexPlaces, Store
 from dowse.projects import Project, Projects
 from dowse.store.embedded.places import EmbeddedPlaces
 from dowse.store.memory import MemoryStore
+from dowse.store.places import AllPlaces
+from dowse.store_options import StoreOptions
 from dowse.types import Announce, silent
 
 
@@ -46,14 +49,31 @@ class Elsewhere:
         store = self._known(project)
         return store.write() if store else nullcontext()
 
+    def remove(self, project: Path) -> None:
+        file = project / "name-on-the-server"
+        self._served.pop(file.read_text() if file.exists() else "", None)
+
     def _known(self, project: Path) -> MemoryStore | None:
         file = project / "name-on-the-server"
         return self._served.get(file.read_text()) if file.exists() else None
 
 
+class InEngine(AllPlaces):
+    """Indexes in Milvus Lite's server: the folder of a project holds a note."""
+
+    def __init__(self) -> None:
+        super().__init__(EmbeddedPlaces())
+
+    def store(self, project: Path, analyzer: Analyzer, announce: Announce = silent) -> Store:
+        del announce
+        options = StoreOptions(url=engines.milvus_lite().url, index="FLAT", prefix="places")
+        return self.remote(project, options, analyzer)
+
+
 PLACES: dict[str, Callable[[], IndexPlaces]] = {
     "embedded": EmbeddedPlaces,
     "elsewhere": Elsewhere,
+    "engine": InEngine,
 }
 
 

@@ -101,7 +101,8 @@ def open_bench(
     folder = evaluation_folder(workspace, collection.documents, chosen)
     documents, names = _documents(collection.documents, folder)
     project = Project(collection.name, folder, (documents,))
-    with workspace.open(project, chosen, announce, fetch=True) as engine:
+    here = {"store.url": "", **chosen}  # a copy is of no use to other machines
+    with workspace.open(project, here, announce, fetch=True) as engine:
         withheld = workspace.settings(project).withheld
         report = _brought_level(engine, announce)
         yield Bench(collection, engine, names, report, withheld=withheld)

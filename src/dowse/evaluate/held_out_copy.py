@@ -29,6 +29,7 @@ from dowse.ports import Reading, Store, Writing
 from dowse.projects import Project
 from dowse.settings import Settings
 from dowse.stamp import takes_vectors, wanted_stamp
+from dowse.store_options import StoreOptions
 from dowse.types import (
     Announce,
     Batch,
@@ -67,7 +68,8 @@ def hidden_copy(
 
     There is one per project: while it is open, another raises `Locked`.
     """
-    settings = settings or engine.settings
+    # A copy is of no use to other machines, so it is always kept on this one.
+    settings = replace(settings or engine.settings, store=StoreOptions())
     project = replace(engine.project, folder=engine.project.folder / _FOLDER)
     parts = workspace.parts(project, settings, announce)
     with _alone(project), Engine(project, settings, parts) as copy:

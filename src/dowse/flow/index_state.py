@@ -21,6 +21,7 @@ from dowse.types import (
     FileState,
     IndexedDocument,
     LeftOut,
+    Shard,
     SourceFile,
     SourceText,
     Vector,
@@ -68,6 +69,7 @@ class IndexState:
     writing: Writing
     vectors: VectorMaker
     announce: Announce
+    shard: Shard | None = None  # only its documents; None: all
     changes: Changes = field(default_factory=Changes)
     batch: FileBatch = field(default_factory=FileBatch)
     stage: str = ""  # the one that runs

@@ -24,7 +24,7 @@ from dowse.flow.stages import Clock
 from dowse.flow.vectors import VectorMaker
 from dowse.ports import Embedder, Writing
 from dowse.read import ReadOptions, Root
-from dowse.types import Announce, Event
+from dowse.types import Announce, Event, Shard
 
 _AT_ONCE = 1000  # texts whose vectors are kept together
 
@@ -36,10 +36,12 @@ class IndexStage:
     name: str
     run: Callable[[IndexState], int]
     each_batch: bool = False  # it runs once for every few changed files
+    of_all: bool = False  # it needs all documents, so that no shard runs it
 
 
 def _scan(work: IndexState) -> int:
-    work.changes = scan(work.roots, work.within, work.read, work.writing.catalogue.files())
+    known = work.writing.catalogue.files()
+    work.changes = scan(work.roots, work.within, work.read, known, work.shard)
     work.left_out += work.changes.left_out
     return work.changes.unchanged + len(work.changes.pending)
 
@@ -94,10 +96,10 @@ INDEX_FLOW: tuple[IndexStage, ...] = (
     IndexStage("chunk", chunk_files, each_batch=True),
     IndexStage("embed", embed_chunks, each_batch=True),
     IndexStage("store", store_batch, each_batch=True),
-    IndexStage("waiting", _embed_waiting),
-    IndexStage("vocabulary", _embed_vocabulary),
-    IndexStage("communities", _find_communities),
-    IndexStage("tidy", _tidy),
+    IndexStage("waiting", _embed_waiting, of_all=True),
+    IndexStage("vocabulary", _embed_vocabulary, of_all=True),
+    IndexStage("communities", _find_communities, of_all=True),
+    IndexStage("tidy", _tidy, of_all=True),
 )
 """What happens to a folder, in this order; rows for each batch run in turn, batch after batch."""
 
@@ -112,12 +114,14 @@ def run_indexing(
     writing: Writing,
     embedder: Embedder | None,
     announce: Announce,
+    shard: Shard | None = None,
 ) -> IndexReport:
     """Updates the index from the folder; each stage is counted, timed and announced."""
     clock = Clock()
     vectors = VectorMaker(embedder, writing)
-    work = IndexState(roots, within, read, chunk, vocabulary, writing, vectors, announce)
-    for each_batch, rows in groupby(INDEX_FLOW, key=lambda row: row.each_batch):
+    work = IndexState(roots, within, read, chunk, vocabulary, writing, vectors, announce, shard)
+    flow = [stage for stage in INDEX_FLOW if not (shard and stage.of_all)]
+    for each_batch, rows in groupby(flow, key=lambda row: row.each_batch):
         stages = tuple(rows)
         for batch in batches(work.changes) if each_batch else (FileBatch(),):
             work.batch = batch

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dowse.read import ReadOptions, Root, walk
-from dowse.types import FileState, LeftOut, SourceFile
+from dowse.types import FileState, LeftOut, Shard, SourceFile
 
 
 @dataclass(slots=True)
@@ -27,18 +27,23 @@ def scan(
     within: Sequence[Path],
     options: ReadOptions,
     known: Mapping[str, FileState],
+    shard: Shard | None = None,
 ) -> Changes:
-    """Compares the folder with what the index knows of it."""
+    """Compares the folder with what the index knows of it; of a shard, only its documents."""
     found = walk(roots, options, within)
+    sources = found.sources
+    if shard is not None:
+        known = {id_: state for id_, state in known.items() if shard.holds(id_)}
+        sources = tuple(source for source in sources if shard.holds(source.id))
     changes = Changes(known=known, left_out=list(found.left_out))
-    for source in found.sources:
+    for source in sources:
         state = known.get(source.id)
         if state and state.settled and _same(state, source):
             changes.unchanged += 1
         else:
             changes.pending.append(source)
     view = _View(roots, within, found.left_out)
-    found_ids = {source.id for source in found.sources}
+    found_ids = {source.id for source in sources}
     for id_ in sorted(known.keys() - found_ids):
         if view.covers(id_):
             changes.gone[id_] = known[id_]

@@ -10,14 +10,16 @@ from dowse.ports.reading import (
     TextVectors,
     VectorSearch,
     Vocabulary,
+    within,
 )
-from dowse.ports.store import IndexPlaces, Store, Writing
+from dowse.ports.store import IndexPlaces, Isolation, Store, Writing
 
 __all__ = [
     "Analyzer",
     "Catalogue",
     "Embedder",
     "IndexPlaces",
+    "Isolation",
     "KeywordField",
     "KeywordSearch",
     "Links",
@@ -29,4 +31,5 @@ __all__ = [
     "Vocabulary",
     "Writer",
     "Writing",
+    "within",
 ]

@@ -170,7 +170,10 @@ class VectorSearch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One whole generation of an index, unchanged for as long as it is held."""
+    """One whole generation of an index, unchanged for as long as it is held.
+
+    A store that isolates by document gives documents instead, each unchanged once it was met.
+    """
 
     catalogue: Catalogue
     links: Links
@@ -179,3 +182,15 @@ class Reading:
     keyword: KeywordSearch
     vectors: VectorSearch
     matching: Callable[[Sequence[Condition]], Keys]  # the chunks for which every condition holds
+
+
+def within(keys: Keys, among: Keys) -> Keys:
+    """Those of these keys that are `among` others.
+
+    What `matching` returns may be a filter of an engine; it is asked about the keys, and never
+    listed.
+    """
+    import numpy as np  # noqa: PLC0415  (what only names the ports must not take so long to load)
+
+    ask: Callable[[Keys], Keys] | None = getattr(among, "within", None)
+    return ask(keys) if ask else np.intersect1d(keys, among, assume_unique=True)

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from dowse.ports.parts import Analyzer
 from dowse.ports.reading import Catalogue, Links, Reading, TextVectors, Vocabulary
 from dowse.types import Announce, Batch, Debt, Finding, Stamp, Vector
+
+Isolation = Literal["generation", "document"]
+"""What a reader is promised while a writer works.
+
+`generation`: one whole generation, all batches of it and nothing of the next. `document`: every
+document whole and once, in its old or in its new version; a batch becomes visible document by
+document.
+"""
 
 
 class Writing(Protocol):
@@ -29,7 +37,10 @@ class Writing(Protocol):
         ...
 
     def apply(self, batch: Batch) -> None:
-        """Takes a batch in one transaction: after a crash all of it is there, or nothing."""
+        """Takes a batch in one transaction: after a crash all of it is there, or nothing.
+
+        A store that isolates by `document` promises this for each document of the batch.
+        """
         ...
 
     def remember(self, vectors: Mapping[bytes, Vector]) -> None:
@@ -60,11 +71,17 @@ class Writing(Protocol):
 class Store(Protocol):
     """Keeps an index.
 
-    Promises: a reader sees one whole generation while a writer works, in this process or another;
+    Promises: a reader sees what `isolation` says while a writer works, in this process or another;
     there is one writer at a time, and it is named to a second one; after a crash or a power cut at
-    any moment the index is as it was after the last batch. Several threads may read at once.
+    any moment the index is as it was after the last batch, or, where documents are isolated, after
+    the last document that was replaced. Several threads may read at once.
     Does not promise: that a batch is seen by readings that began before it ended.
     """
+
+    @property
+    def isolation(self) -> Isolation:
+        """What a reader is promised while a writer works."""
+        ...
 
     @property
     def place(self) -> str:
@@ -79,8 +96,12 @@ class Store(Protocol):
         """Opens the newest generation; raises `Damaged` when a file of it is not as written."""
         ...
 
-    def write(self, wait: float = 0.0) -> AbstractContextManager[Writing]:
-        """Becomes the writer; raises `Locked` when another still is after `wait` seconds."""
+    def write(self, wait: float = 0.0, part: str = "") -> AbstractContextManager[Writing]:
+        """Becomes the writer; raises `Locked` when another still is after `wait` seconds.
+
+        `part` says that only one part of the documents is written, such as `3/16`. Where documents
+        are isolated, writers of different parts work at once; elsewhere it changes nothing.
+        """
         ...
 
     def check(self) -> list[Finding]:
@@ -124,4 +145,8 @@ class IndexPlaces(Protocol):
 
     def undisturbed(self, project: Path) -> AbstractContextManager[object]:
         """Keeps writers away from an index, if there is one; raises `Locked` while one works."""
+        ...
+
+    def remove(self, project: Path) -> None:
+        """Removes what an index has outside the folder of its project; the folder stays."""
         ...

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+from dowse.ports import within
 from dowse.search_state import Candidate, SearchState
 from dowse.types import ChunkKey, Name, NameKind
 
@@ -44,8 +45,16 @@ def _names(search: SearchState) -> dict[ChunkKey, Name]:
     named = search.reading.catalogue.named(search.query.text, _MOST + 1)
     if len(named) > _MOST:
         named = [(key, name) for key, name in named if name.kind != "heading"]
-    allowed = None if search.among is None else set(search.among.tolist())
-    return {key: name for key, name in reversed(named) if allowed is None or key in allowed}
+    allowed = _allowed(search, {key for key, _ in named})
+    return {key: name for key, name in reversed(named) if key in allowed}
+
+
+def _allowed(search: SearchState, keys: set[ChunkKey]) -> set[ChunkKey]:
+    import numpy as np  # noqa: PLC0415  (listing the stages must not take as long as loading it)
+
+    if search.among is None or not keys:
+        return keys
+    return set(within(np.array(sorted(keys), np.int64), search.among).tolist())
 
 
 def put_named_first(search: SearchState) -> None:

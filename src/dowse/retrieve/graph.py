@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from dowse.bounds import check_bounds
-from dowse.ports import Reading
+from dowse.ports import Reading, within
 from dowse.search_state import SearchState
 from dowse.types import Keys, Ranking, Scores
 
@@ -48,7 +48,7 @@ def _chunks(reading: Reading, documents: Collection[str], among: Keys | None) ->
     import numpy as np  # noqa: PLC0415  listing the strategies must not take as long as loading it
 
     keys = reading.catalogue.keys_of(documents) if documents else np.zeros(0, dtype=np.int64)
-    return keys if among is None else np.intersect1d(keys, among, assume_unique=True)
+    return keys if among is None else within(keys, among)
 
 
 def linked_documents(reading: Reading, found: Collection[str], depth: int) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -31,6 +32,22 @@ class FileState:
     mtime_ns: int  # nanoseconds since 1970
     digest: str  # sha256 of its bytes, hex
     settled: bool = True  # False when it was so fresh that it may have changed again unseen
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of several parts into which the documents of a project are divided by their ids."""
+
+    number: int  # from 1
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    def holds(self, document_id: str) -> bool:
+        """Whether a document belongs to this part; the same on every machine, for ever."""
+        digest = hashlib.sha256(document_id.encode("utf-8", "surrogatepass")).digest()
+        return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,3 +43,6 @@ class EmbeddedPlaces:
         """Keeps writers away from an index, if there is one; raises `Locked` while one works."""
         index = project / INDEX
         return writer_lock(index, wait=0) if index.is_dir() else nullcontext()
+
+    def remove(self, project: Path) -> None:
+        """Removes nothing: all of the index is in the folder of its project."""

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from dowse.errors import Damaged, Locked
 from dowse.files import folder_size, sync_folder
-from dowse.ports import Analyzer, Reading
+from dowse.ports import Analyzer, Isolation, Reading
 from dowse.store.embedded import checks
 from dowse.store.embedded.failures import (
     check_kind,
@@ -51,6 +51,8 @@ _FILES = (f"{DATABASE}*", "keyword*", "vectors*")  # all but the lock
 
 class EmbeddedStore:
     """An index in one folder of this machine."""
+
+    isolation: Isolation = "generation"
 
     def __init__(
         self,
@@ -94,7 +96,7 @@ class EmbeddedStore:
             )
 
     @contextmanager
-    def write(self, wait: float = 0.0) -> Iterator[SqliteWriting]:
+    def write(self, wait: float = 0.0, part: str = "") -> Iterator[SqliteWriting]:  # noqa: ARG002
         """Becomes the writer; raises `Locked` when another still is after `wait` seconds."""
         with (
             writer_lock(self._folder, wait),

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from dowse.errors import Locked
-from dowse.ports import Analyzer, Catalogue, Links, Reading, TextVectors, Vocabulary
+from dowse.ports import Analyzer, Catalogue, Isolation, Links, Reading, TextVectors, Vocabulary
 from dowse.store.memory.generation import Generation, State
 from dowse.store.memory.records import (
     MemoryCatalogue,
@@ -109,6 +109,8 @@ class MemoryWriting:
 class MemoryStore:
     """An index that lives as long as this object."""
 
+    isolation: Isolation = "generation"
+
     def __init__(self, analyzer: Analyzer) -> None:
         self.state = State()
         self._analyzer = analyzer
@@ -140,7 +142,7 @@ class MemoryStore:
         )
 
     @contextmanager
-    def write(self, wait: float = 0.0) -> Iterator[MemoryWriting]:
+    def write(self, wait: float = 0.0, part: str = "") -> Iterator[MemoryWriting]:  # noqa: ARG002
         """Becomes the writer; raises `Locked` when another still is after `wait` seconds."""
         if not self._lock.acquire(timeout=max(0.0, wait)):
             raise Locked("The index is being written by this process.", "Wait for it to end.")

@@ -1,15 +1,11 @@
-"""The words of all documents, and those that are spelled nearly like another.
-
-Spellings are compared in the optimal string alignment distance: a letter too many, too few, wrong,
-or swapped with its neighbour is one slip each.
-"""
+"""The words of all documents, and those that are spelled nearly like another."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
 from dowse.store.embedded.sqlite.statements import Statements
+from dowse.store.spelling import nearly, slips_in
 from dowse.text.fold import fold_word
 
 _AFTER_ALL = "\U0010ffff"  # sorts behind every letter
@@ -41,7 +37,7 @@ class SqliteVocabulary:
     def spelled_like(self, word: str, limit: int) -> list[str]:
         """Words of the documents that are spelled nearly so, nearest first, then most frequent."""
         folded = fold_word(word)
-        slips = _slips_in(folded)
+        slips = slips_in(folded)
         if not slips:
             return []
         # As one string: to hand over a hundred thousand rows takes longer than to compare them.
@@ -51,27 +47,10 @@ class SqliteVocabulary:
             len(folded) - slips,
             len(folded) + slips,
         )
-        distances = _nearly(folded, (together or "").split(_SEPARATOR))
+        distances = nearly(folded, (together or "").split(_SEPARATOR))
         counted = self._sql.rows(
             "SELECT term, count FROM terms WHERE term IN (SELECT value FROM json_each(?))",
             json.dumps(list(distances)),
         )
         counted.sort(key=lambda row: (distances[row[0]], -row[1], row[0]))
         return [term for term, _ in counted[: max(0, limit)]]
-
-
-def _slips_in(word: str) -> int:
-    """How many slips are forgiven in a word."""
-    return (len(word) >= 4) + (len(word) >= 8)
-
-
-def _nearly(word: str, known: Sequence[str]) -> dict[str, int]:
-    """The known words that are spelled nearly as a word is, with their distance to it."""
-    # Loaded when a word is misspelled, which most commands never meet.
-    from rapidfuzz import process  # noqa: PLC0415
-    from rapidfuzz.distance import OSA  # noqa: PLC0415
-
-    found = process.extract(
-        word, known, scorer=OSA.distance, score_cutoff=_slips_in(word), limit=None
-    )
-    return {other: int(distance) for other, distance, _ in found if other != word}

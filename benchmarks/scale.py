@@ -1,0 +1,318 @@
+"""An index in an engine against the embedded one: the same answers, growth, speed and memory.
+
+    python tools/milvus_lite_server.py FOLDER --port 19530 &
+    python benchmarks/scale.py parity DATA --url milvus://127.0.0.1:19530 --sets dendron-vault
+    python benchmarks/scale.py growth --url milvus://127.0.0.1:19530 --chunks 10000,100000
+
+DATA holds judged collections (docs/, queries.jsonl, qrels.tsv). `parity` indexes each one here,
+copies it into the engine and asks both the same. `growth` writes chunks with random vectors and
+words into both stores in one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import statistics
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.engine import Engine
+from dowse.evaluate import Collection, measure_queries, read_collection, sample
+from dowse.evaluate.measures import mean
+from dowse.evaluate.runs import search_run
+from dowse.ports import Store
+from dowse.projects import Project
+from dowse.store_options import StoreOptions
+from dowse.transfer import move_project
+from dowse.types import (
+    Batch,
+    Chunk,
+    ChunkedDocument,
+    Condition,
+    Document,
+    Fields,
+    FileState,
+    IndexedDocument,
+    Section,
+    Vector,
+    text_key,
+)
+from dowse.wiring import open_store
+from dowse.workspace import Workspace
+
+DIMENSIONS = 384
+_CHUNKS_PER_DOCUMENT = 20
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    one = commands.add_parser("parity")
+    one.add_argument("data", type=Path)
+    one.add_argument("--url", required=True)
+    one.add_argument("--sets", default="dendron-vault,k8s-en")
+    one.add_argument("--queries", type=int, default=0, help="ask so many per set; 0: all")
+    one.add_argument("--modes", default="hybrid,keyword,semantic")
+    one.set_defaults(run=parity)
+    two = commands.add_parser("growth")
+    two.add_argument("--url", required=True)
+    two.add_argument("--chunks", default="10000,100000")
+    two.add_argument("--pid", type=int, default=0, help="process of the engine, for its memory")
+    two.set_defaults(run=growth)
+    arguments = parser.parse_args()
+    arguments.run(arguments)
+
+
+# ── The same answers ─────────────────────────────────────────────────────────
+
+
+def parity(arguments: argparse.Namespace) -> None:
+    """Prints how far both stores agree on judged collections."""
+    for name in arguments.sets.split(","):
+        collection = read_collection(arguments.data / name)
+        if arguments.queries:
+            collection = sample(collection, arguments.queries)
+        compare_set(collection, arguments.url, list(filter(None, arguments.modes.split(","))))
+
+
+def compare_set(collection: Collection, url: str, modes: Sequence[str]) -> None:
+    """Indexes a collection here, copies it into the engine, and asks both."""
+    user = Workspace()
+    documents = collection.documents
+    if documents is None:
+        raise SystemExit(f"{collection.name} has no documents.")
+    if not user.projects.knows(collection.name):
+        user.projects.add([documents.resolve()], collection.name)
+    project = user.projects.get(collection.name)
+    with user.open(project, {"store.url": ""}, fetch=True) as here:
+        here.index()
+        began = time.perf_counter()
+        copy = {"store.url": url, "store.name": f"parity_{uuid.uuid4().hex[:8]}"}
+        moved = move_project(user, project, url, changes={"name": copy["store.name"]}, keep=True)
+        user.change_setting("store.url", "", project)
+        took = time.perf_counter() - began
+        print(
+            f"\n{collection.name}: {moved.counts.documents} documents,"
+            f" {moved.counts.chunks} chunks, copied in {took:.0f} s"
+            f" ({moved.counts.chunks / took:.0f} chunks/s)"
+        )
+        with user.open(project, copy) as there:
+            compare_answers(collection, here, there, modes)
+            there.parts.store.discard()
+
+
+def compare_answers(
+    collection: Collection, here: Engine, there: Engine, modes: Sequence[str]
+) -> None:
+    """Prints quality, overlap, filters and explanations of both."""
+    queries = collection.answerable
+    for mode in modes:
+        changes: dict[str, Any] = {"threshold.min_confidence": 0.0, "search.mode": mode}
+        quality = []
+        for name, engine in (("embedded", here), ("engine", there)):
+            run = search_run(name, engine, queries, changes)
+            figures = mean(measure_queries(run, queries).values())
+            p50 = statistics.median(run.seconds.values()) * 1000
+            quality.append((name, figures.ndcg_10 if figures else 0.0, p50))
+        shares = [overlap(here, there, query.text, changes) for query in queries]
+        told = ", ".join(f"{name} nDCG@10 {ndcg:.4f} ({p50:.0f} ms)" for name, ndcg, p50 in quality)
+        print(
+            f"  {mode}: {told}, overlap of the first ten {statistics.mean(shares):.3f}", flush=True
+        )
+    print(f"  same first ten under filters: {compare_filters(here, there, queries)}")
+    print(f"  same explanations: {compare_explanations(here, there, queries)}")
+
+
+def overlap(here: Engine, there: Engine, query: str, changes: dict[str, Any]) -> float:
+    """The share of the first ten results that both have."""
+    one, other = (
+        {hit.id for hit in engine.search(query, changes={**changes, "search.top_n": 10}).hits}
+        for engine in (here, there)
+    )
+    return len(one & other) / max(len(one), len(other)) if one or other else 1.0
+
+
+def compare_filters(here: Engine, there: Engine, queries: Sequence[Any]) -> str:
+    """How many documents both list first under ten filters."""
+    entries = here.documents()
+    tags = sorted({tag for entry in entries for tag in entry.fields.tags})[:2]
+    folders = sorted({entry.id.rpartition("/")[0] for entry in entries} - {""})[:3]
+    median = statistics.median(entry.modified for entry in entries)
+    written = [f"tag:{tag}" for tag in tags] + [f"path:{folder}" for folder in folders]
+    written += [
+        "-the",
+        "-cluster",
+        "title:a",
+        f"after:{time.strftime('%Y-%m-%d', time.gmtime(median))}",
+        f"before:{time.strftime('%Y-%m-%d', time.gmtime(median))}",
+        '"in the"',
+    ]
+    shares: dict[str, list[float]] = {}
+    for condition in written[:10]:
+        for query in queries[:20]:
+            share = overlap(here, there, f"{query.text} {condition}", {})
+            shares.setdefault(condition, []).append(share)
+    return ", ".join(f"{name} {statistics.mean(some):.3f}" for name, some in shares.items())
+
+
+def compare_explanations(here: Engine, there: Engine, queries: Sequence[Any]) -> str:
+    """How many explanations have the same stages, strategies and outcome, scores apart."""
+    same = asked = 0
+    for query in queries[:20]:
+        for document in list(query.relevant)[:1]:
+            one, other = (engine.explain(query.text, document) for engine in (here, there))
+            asked += 1
+            same += shape(one) == shape(other)
+    return f"{same} of {asked}"
+
+
+def shape(explanation: Any) -> object:
+    """An explanation without its scores: ranks of results and the stages of each chunk."""
+    return [
+        (
+            one.id,
+            one.rank,
+            [step.stage for step in one.trace.steps],
+            [place.strategy for place in one.trace.places],
+        )
+        for one in explanation.chunks
+        if one.rank is not None
+    ]
+
+
+# ── Growth ───────────────────────────────────────────────────────────────────
+
+
+def growth(arguments: argparse.Namespace) -> None:
+    """Prints insert rate, query times and memory of both stores at several sizes."""
+    print(
+        "| chunks | store | insert/s | vector p50/p95 | 3 words p50/p95 | filtered p50 | memory |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for count in map(int, arguments.chunks.split(",")):
+        for name in ("embedded", "engine"):
+            with tempfile.TemporaryDirectory(dir=_memory()) as folder:
+                measure(name, Path(folder), count, arguments)
+
+
+def measure(name: str, folder: Path, count: int, arguments: argparse.Namespace) -> None:
+    """One row of the table."""
+    url = arguments.url if name == "engine" else ""
+    options = StoreOptions(url=url, index="FLAT" if url else "AUTOINDEX", timeout=600.0)
+    project = Project("growth", folder / "growth", (folder,))
+    analyzer = TextAnalyzer(KeywordOptions())
+    store = open_store(project, options, analyzer, lambda _: None)
+    try:
+        began = time.perf_counter()
+        fill(store, count)
+        rate = count / (time.perf_counter() - began)
+        figures = [ask(store, search) for search in (by_vector, by_words, by_vector_in_a_folder)]
+        vector, words, filtered = figures
+        memory = _resident(arguments.pid) if url and arguments.pid else _own_memory()
+        print(
+            f"| {count:,} | {name} | {rate:.0f} | {vector[0]:.1f} / {vector[1]:.1f} ms"
+            f" | {words[0]:.1f} / {words[1]:.1f} ms | {filtered[0]:.1f} ms | {memory:.0f} MB |",
+            flush=True,
+        )
+    finally:
+        store.discard()
+        store.close()
+
+
+def fill(store: Store, count: int) -> None:
+    """Writes documents of twenty chunks each."""
+    rng, words = np.random.default_rng(7), _WORDS
+    with store.write() as writing:
+        writing.start({"model": "random", "dimensions": DIMENSIONS})
+        for start in range(0, count // _CHUNKS_PER_DOCUMENT, 25):
+            put = [document(number, words) for number in range(start, start + 25)]
+            texts = [one.chunked.embedding_text(part) for one in put for part in one.chunked.chunks]
+            vectors = {text_key(text): unit(rng) for text in texts}
+            writing.apply(Batch(put=tuple(put), vectors=vectors))
+
+
+def document(number: int, words: Sequence[str]) -> IndexedDocument:
+    """A document of random words, drawn as words are in real texts: few often, most rarely."""
+    rng = random.Random(number)  # noqa: S311  (no cryptography)
+    name, text, chunks = f"folder{number % 50}/{number}.md", "", []
+    for part in range(_CHUNKS_PER_DOCUMENT):
+        start = len(text)
+        drawn = (words[min(len(words) - 1, int(rng.paretovariate(0.6)))] for _ in range(110))
+        text += " ".join(drawn) + "\n\n"
+        place = f"{number:08x}{part:08x}"
+        chunks.append(Chunk(place, f"{number:016x}", (), start, len(text), 0, part + 1, part + 1))
+    section = Section(f"{number:016x}", (), 0, len(text), 1, len(chunks))
+    made = Document(name, text, 0, Fields(title=f"Note {number}", tags=(f"t{number % 10}",)))
+    state = FileState(len(text), 10**18 + number, f"{number}")
+    return IndexedDocument(ChunkedDocument(made, (section,), tuple(chunks)), state)
+
+
+def vocabulary() -> list[str]:
+    """Fifty thousand words."""
+    rng = random.Random(1)  # noqa: S311  (no cryptography)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    return ["".join(rng.choices(letters, k=rng.randrange(4, 10))) for _ in range(50_000)]
+
+
+def unit(rng: np.random.Generator) -> Vector:
+    """A random vector of unit length."""
+    vector = rng.standard_normal(DIMENSIONS).astype(np.float32)
+    return np.asarray(vector / np.linalg.norm(vector), np.float32)
+
+
+def ask(store: Store, search: Callable[[Any, random.Random], object]) -> tuple[float, float]:
+    """The median and the 95th percentile of a search, in milliseconds, after some to warm up."""
+    rng, times = random.Random(3), []  # noqa: S311  (no cryptography)
+    for turn in range(45):
+        with store.read() as reading:
+            began = time.perf_counter()
+            search(reading, rng)
+            times += [(time.perf_counter() - began) * 1000] if turn >= 5 else []
+    return statistics.median(times), statistics.quantiles(times, n=20)[-1]
+
+
+def by_vector(reading: Any, rng: random.Random) -> object:
+    return reading.vectors.nearest(unit(np.random.default_rng(rng.randrange(10**9))), 30)
+
+
+def by_words(reading: Any, rng: random.Random) -> object:
+    terms = [_WORDS[min(len(_WORDS) - 1, int(rng.paretovariate(0.6)))] for _ in range(3)]
+    return reading.keyword.search("body", terms, 30)
+
+
+def by_vector_in_a_folder(reading: Any, rng: random.Random) -> object:
+    among = reading.matching([Condition("tag", (f"t{rng.randrange(10)}",))])
+    vector = unit(np.random.default_rng(rng.randrange(10**9)))
+    return reading.vectors.nearest(vector, 30, among)
+
+
+_WORDS = vocabulary()
+
+
+def _memory() -> str | None:
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
+
+
+def _own_memory() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _resident(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text("utf-8").splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+if __name__ == "__main__":
+    main()

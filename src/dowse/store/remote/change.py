@@ -1,0 +1,301 @@
+"""How documents are replaced: new version, then the entry, then the old version is removed.
+
+A note of what is under way is written before and removed after. After a crash at any moment the
+next writer finds it: a document whose entry was changed is finished, the others are as before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection as Some
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from dowse.ports import Analyzer
+from dowse.store.remote.coding import decode, encode, joined, parts_of
+from dowse.store.remote.documents import (
+    DocumentRows,
+    Entry,
+    body_keys,
+    entry_key,
+    record,
+    settled_state,
+)
+from dowse.store.remote.rows import Collection, In, Key, Row, Rows
+from dowse.store.remote.shared import count_rows
+from dowse.store.remote.tokens import chunk_key
+from dowse.store.remote.view import View
+from dowse.types import ChunkKey, FileState, IndexedDocument, Vector
+
+KIND = "intent"
+_AT_ONCE = 200  # rows of chunks that are written in one call
+_FEW = 1000  # keys that are removed in one call
+
+
+class Step(msgspec.Struct, frozen=True):
+    """What happens to one document."""
+
+    id: str
+    document: str  # key
+    old: int  # version; 0 when there is none
+    old_chunks: int
+    old_parts: int
+    new: int  # 0 when the document goes
+    new_chunks: int
+    new_parts: int
+
+    @property
+    def versions(self) -> list[tuple[int, int, int]]:
+        """The versions that it is about, each with its chunks and the parts of its body."""
+        both = (
+            (self.old, self.old_chunks, self.old_parts),
+            (self.new, self.new_chunks, self.new_parts),
+        )
+        return [one for one in both if one[0]]
+
+
+class Intent(msgspec.Struct, frozen=True):
+    """A batch under way."""
+
+    name: str  # of the counts of words that it leaves
+    epoch: str
+    steps: tuple[Step, ...]
+
+
+def zero_vector(chunks: Collection) -> Vector:
+    """What stands for the vector of a chunk that has none."""
+    return np.zeros(chunks.dimensions, np.float32)
+
+
+class Change:
+    """One batch, for the writer of one part."""
+
+    def __init__(self, view: View, part: str, name: str) -> None:
+        self._view = view
+        self._rows = view.rows
+        self._records = view.records
+        self._part = part
+        self._name = f"{view.head.epoch}/words/{name}"
+
+    def replace(
+        self,
+        put: Sequence[DocumentRows],
+        gone: Sequence[Entry],
+        average: float,
+        vectors: Mapping[bytes, Vector],
+    ) -> None:
+        """Puts documents and removes others."""
+        steps = [*map(_step_of, put), *map(_removal_of, gone)]
+        if not steps:
+            return
+        intent = Intent(self._name, self._view.head.epoch, tuple(steps))
+        key = write_intent(self._rows, self._records, self._part, intent)
+        self._write(put, average, vectors)
+        self._rows.put(self._records, [one.entry_row() for one in put])
+        flipped = [entry_key(intent.epoch, entry.key) for entry in gone]
+        _remove(self._rows, self._records, flipped)
+        finish(self._view, intent, [one.indexed for one in put])
+        clear_intent(self._rows, self._records, key)
+
+    def _write(
+        self, put: Sequence[DocumentRows], average: float, vectors: Mapping[bytes, Vector]
+    ) -> None:
+        chunks, bodies = self._view.chunks, [row for one in put for row in one.body_rows()]
+        _put(self._rows, self._records, bodies)
+        zero = zero_vector(chunks)
+        rows: list[Row] = []
+        for one in put:
+            rows += one.chunk_rows(average, vectors, zero)
+            if len(rows) >= _AT_ONCE:
+                _put(self._rows, chunks, rows)
+                rows = []
+        _put(self._rows, chunks, rows)
+
+    def touch(self, touched: Iterable[tuple[str, FileState]]) -> None:
+        """Notes new times of files; their chunks are dated again where that changes anything."""
+        view = self._view
+        for document_id, state in touched:
+            for entry in view.named([document_id]).values():
+                new = msgspec.structs.replace(entry, state=settled_state(state))
+                if new.listed.modified != entry.listed.modified:
+                    keys = entry.chunk_keys(view.head.epoch)
+                    rewrite(view, keys, {"modified": new.listed.modified})
+                self._rows.put(self._records, [new.row(view.head.epoch, view.links(entry))])
+
+
+def rewrite(view: View, keys: Sequence[ChunkKey], fields: Row) -> None:
+    """Changes some fields of chunks."""
+    every = list(view.chunks.fields)
+    for start in range(0, len(keys), _AT_ONCE):
+        rows = view.rows.get(view.chunks, keys[start : start + _AT_ONCE], every)
+        _put(view.rows, view.chunks, [row | fields for row in rows.values()])
+
+
+def spread_vectors(view: View, vectors: Mapping[bytes, Vector], *, waiting: bool) -> None:
+    """Gives chunks their vectors by text key: all that have such a text, or those `waiting`."""
+    by_text = {key.hex(): vector for key, vector in vectors.items()}
+    names, every = list(by_text), list(view.chunks.fields)
+    for start in range(0, len(names), _AT_ONCE):
+        wanted = In("text_key", names[start : start + _AT_ONCE])
+        found = view.rows.scan(view.chunks, wanted, ("key", "text_key", "embedded"))
+        keys = [row["key"] for row in found if not (waiting and row["embedded"])]
+        for first in range(0, len(keys), _AT_ONCE):
+            rows = view.rows.get(view.chunks, keys[first : first + _AT_ONCE], every)
+            changed = [
+                row | {"dense": by_text[row["text_key"]], "embedded": 1} for row in rows.values()
+            ]
+            _put(view.rows, view.chunks, changed)
+
+
+def write_intent(rows: Rows, records: Collection, part: str, intent: Intent) -> str:
+    """Notes a batch that is about to be written; returns the name of the note."""
+    key = f"intent/{part or 'whole'}/{intent.name}"
+    parts = parts_of(encode(intent))
+    # The first part is written last: a note without it was never begun.
+    for place in reversed(range(len(parts))):
+        total = str(len(parts))
+        row = record(f"{key}/{place}", KIND, parts[place], document=total) | {"number": place}
+        rows.put(records, [row])
+    return key
+
+
+def clear_intent(rows: Rows, records: Collection, key: str) -> None:
+    """Removes the note of a batch, its first part first."""
+    total = rows.get(records, [f"{key}/0"], ["document"])
+    count = int(total[f"{key}/0"]["document"]) if total else 1
+    for place in range(count):
+        rows.remove(records, [f"{key}/{place}"])
+
+
+def read_intents(rows: Rows, records: Collection, part: str) -> dict[str, Intent | None]:
+    """The batches that were never finished, by name; None for one that was never begun.
+
+    The writer of a part sees its own, the writer of the whole index sees all.
+    """
+    parts: dict[str, dict[int, Row]] = {}
+    prefix = f"intent/{part}/" if part else "intent/"
+    for row in rows.scan(records, In("kind", [KIND]), ["data", "number", "document"]):
+        if row["key"].startswith(prefix):
+            parts.setdefault(row["key"].rpartition("/")[0], {})[row["number"]] = row
+    found: dict[str, Intent | None] = {}
+    for name, some in parts.items():
+        whole = 0 in some and len(some) == int(some[0]["document"])
+        text = joined([some[place]["data"] for place in sorted(some)])
+        found[name] = decode(text, Intent) if whole else None
+        if not whole:
+            rows.remove(records, [row["key"] for row in some.values()])
+    return found
+
+
+def finish(view: View, intent: Intent, known: Sequence[IndexedDocument] = ()) -> None:
+    """Does what is left of a batch once entries were changed; doing it twice is doing it once.
+
+    `known` are documents of the batch that need not be read again.
+    """
+    entries = _entries_now(view, intent)
+    if not _is_counted(view, intent):
+        view.rows.put(view.records, _counts(view, intent, entries, known))
+    keys: list[ChunkKey] = []
+    bodies: list[str] = []
+    for step in intent.steps:
+        entry = entries.get(step.document)
+        for version, chunks, parts in step.versions:
+            if entry is None or entry.version != version:
+                places = range(chunks)
+                keys += [chunk_key(intent.epoch, step.document, version, at) for at in places]
+                bodies += body_keys(intent.epoch, step.document, version, parts)
+    _remove(view.rows, view.chunks, keys)
+    _remove(view.rows, view.records, bodies)
+
+
+def _is_counted(view: View, intent: Intent) -> bool:
+    """Whether the batch has left its counts of words; afterwards old bodies may be gone."""
+    first = view.rows.get(view.records, [f"{intent.name}/0"], ["document"])
+    total = int(first[f"{intent.name}/0"]["document"]) if first else 0
+    keys = [f"{intent.name}/{place}" for place in range(total)]
+    return bool(keys) and len(view.rows.get(view.records, keys, ["kind"])) == total
+
+
+def _counts(
+    view: View, intent: Intent, entries: Mapping[str, Entry], known: Sequence[IndexedDocument]
+) -> list[Row]:
+    """How the batch changes the counts of words."""
+    done = [
+        step
+        for step in intent.steps
+        if (found.version if (found := entries.get(step.document)) else 0) == step.new
+    ]
+    new = {one.chunked.document.id: one for one in known}
+    read = _bodies(view, intent.epoch, done, skipped=new.keys())
+    words: Counter[str] = Counter()
+    for step in done:
+        after = new.get(step.id) or read.get((step.document, step.new))
+        before = read.get((step.document, step.old))
+        words.update(words_of(after, view.analyzer) if after and step.new else ())
+        words.subtract(words_of(before, view.analyzer) if before else ())
+    changed = {word: count for word, count in words.items() if count}
+    return count_rows(intent.name, intent.epoch, changed, ())
+
+
+def _bodies(
+    view: View, epoch: str, steps: Sequence[Step], skipped: Some[str]
+) -> dict[tuple[str, int], IndexedDocument]:
+    """The versions of some documents that are still there; no new ones of those skipped."""
+    wanted = {
+        (step.document, version): body_keys(epoch, step.document, version, parts)
+        for step in steps
+        for version, _, parts in step.versions
+        if not (version == step.new and step.id in skipped)
+    }
+    keys = [key for some in wanted.values() for key in some]
+    found: dict[Key, Row] = {}
+    for start in range(0, len(keys), _AT_ONCE):
+        found |= view.rows.get(view.records, keys[start : start + _AT_ONCE], ["data"])
+    return {
+        name: decode(joined([found[key]["data"] for key in some]), IndexedDocument)
+        for name, some in wanted.items()
+        if all(key in found for key in some)
+    }
+
+
+def _entries_now(view: View, intent: Intent) -> dict[str, Entry]:
+    """The entries as they are now, whatever the view met before."""
+    now = View(view.rows, view.name, view.head, view.analyzer, view.shared)
+    return now.entries_of([step.document for step in intent.steps])
+
+
+def words_of(indexed: IndexedDocument, analyzer: Analyzer) -> Counter[str]:
+    """The words of a document, with how often they occur."""
+    document = indexed.chunked.document
+    return Counter(analyzer.vocabulary(document.text[document.body :]))
+
+
+def _step_of(rows: DocumentRows) -> Step:
+    old, new = rows.old, rows.entry
+    kept = old if old and old.version != new.version else None
+    return Step(
+        new.id,
+        new.key,
+        kept.version if kept else 0,
+        kept.chunks if kept else 0,
+        kept.parts if kept else 0,
+        new.version,
+        new.chunks,
+        new.parts,
+    )
+
+
+def _removal_of(entry: Entry) -> Step:
+    return Step(entry.id, entry.key, entry.version, entry.chunks, entry.parts, 0, 0, 0)
+
+
+def _put(rows: Rows, collection: Collection, some: Sequence[Row]) -> None:
+    for start in range(0, len(some), _AT_ONCE):
+        rows.put(collection, some[start : start + _AT_ONCE])
+
+
+def _remove(rows: Rows, collection: Collection, keys: Sequence[str] | Sequence[int]) -> None:
+    for start in range(0, len(keys), _FEW):
+        rows.remove(collection, keys[start : start + _FEW])

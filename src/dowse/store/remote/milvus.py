@@ -1,0 +1,410 @@
+"""Rows in Milvus: a server, a cluster, or Milvus Lite's server, over its own client."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its core writes to the terminal as well
+
+from pymilvus import DataType, MilvusClient, MilvusException
+
+from dowse.store.remote.failures import engine_errors
+from dowse.store.remote.rows import (
+    MOST_HITS,
+    TOKENS,
+    AllOf,
+    Between,
+    Collection,
+    FieldKind,
+    HasAny,
+    In,
+    Key,
+    Not,
+    Row,
+    Sparse,
+    Where,
+)
+from dowse.types import Vector
+
+_TEXT = 65_535  # bytes of a text: the most that Milvus takes
+_PAGE = 1000
+_PATIENCE = 5.0  # seconds for an engine to come up
+_PAUSE = 0.25  # seconds between two attempts to reach it
+_PAYLOAD = 4_000_000  # bytes of one answer: many servers refuse more
+_TYPES: Mapping[FieldKind, DataType] = {
+    "text": DataType.VARCHAR,
+    "number": DataType.INT64,
+    "time": DataType.DOUBLE,
+    "dense": DataType.FLOAT_VECTOR,
+    "sparse": DataType.SPARSE_FLOAT_VECTOR,
+}
+_NO_VECTOR = "nothing"  # the vector that a collection without vectors must have
+
+logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)  # it logs what it raises as well
+
+
+@dataclass(frozen=True, slots=True)
+class MilvusTuning:
+    """How an index is built and asked, as Milvus calls it."""
+
+    index: str = "AUTOINDEX"
+    build: Mapping[str, Any] = field(default_factory=dict)
+    search: Mapping[str, Any] = field(default_factory=dict)
+    shards: int = 1
+    replicas: int = 1
+    consistency: str = "Strong"  # of searches; writers always read what was written
+
+
+class MilvusRows:
+    """The rows of a Milvus database."""
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        place: str = "",
+        token: str = "",
+        database: str = "",
+        timeout: float = 30.0,
+        tuning: MilvusTuning | None = None,
+    ) -> None:
+        self.place = place or address
+        self._address = address
+        self._token, self._database = token, database
+        self._timeout = timeout
+        self._tuning = tuning or MilvusTuning()
+        self._opening = threading.Lock()
+        self._opened: MilvusClient | None = None
+        self._made: set[str] = set()
+
+    @property
+    def _client(self) -> MilvusClient:
+        with self._opening:
+            if self._opened is None:
+                with engine_errors(self.place, "be opened"):
+                    self._opened = self._open()
+            return self._opened
+
+    def _open(self) -> MilvusClient:
+        """A connection; an engine that is just being started is given a moment."""
+        deadline = time.monotonic() + min(self._timeout, _PATIENCE)
+        while True:
+            try:
+                client = MilvusClient(
+                    self._address,
+                    token=self._token,
+                    db_name=self._database,
+                    timeout=self._timeout,
+                )
+                client.list_collections(**self._how)  # only a call makes the connection
+            except MilvusException as error:
+                # The client does not wait itself: it remembers a failure for about a second.
+                if "connect" not in str(error).lower() or time.monotonic() > deadline:
+                    raise
+                time.sleep(_PAUSE)
+            else:
+                return client
+
+    @cached_property
+    def negates_tokens(self) -> bool:
+        """Whether `Not(HasAny(...))` can be asked: Milvus Lite cannot."""
+        return "lite" not in self.version.lower()
+
+    @cached_property
+    def version(self) -> str:
+        """The version of the server; Milvus Lite does not say any."""
+        with engine_errors(self.place, "say its version"):
+            try:
+                return str(self._client.get_server_version(timeout=self._timeout))
+            except MilvusException as error:
+                if "unimplemented" not in str(error).lower():
+                    raise
+            except Exception as error:
+                if "unimplemented" not in str(error).lower():
+                    raise
+        return "lite"
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a collection of this name."""
+        if name in self._made:
+            return True
+        with engine_errors(self.place, "be asked"):
+            there = self._client.has_collection(name, **self._how)
+        if there:
+            self._load(name)
+        return bool(there)
+
+    def _load(self, name: str) -> None:
+        with engine_errors(self.place, "load a collection"):
+            self._client.load_collection(name, replica_number=self._tuning.replicas, **self._how)
+        self._made.add(name)
+
+    def make(self, collection: Collection) -> None:
+        """Makes a collection unless there is one of its name."""
+        if self.exists(collection.name):
+            return
+        with engine_errors(self.place, "make a collection"):
+            self._client.create_collection(
+                collection.name,
+                schema=self._schema(collection),
+                num_shards=self._tuning.shards,
+                consistency_level="Strong",
+                **self._how,
+            )
+            for name, index in self._indexes(collection):
+                params = self._client.prepare_index_params()
+                params.add_index(name, **index)
+                # To wait for the index of an empty collection only costs time.
+                self._client.create_index(collection.name, params, sync=False, **self._how)
+        self._load(collection.name)
+
+    def _schema(self, collection: Collection) -> Any:
+        schema = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
+        for name, kind in collection.fields.items():
+            if kind == "tokens":
+                schema.add_field(
+                    name, DataType.ARRAY, element_type=DataType.INT64, max_capacity=TOKENS
+                )
+            else:
+                schema.add_field(name, _TYPES[kind], **_limits(name, kind, collection))
+        if not collection.of_kind("dense", "sparse"):
+            schema.add_field(_NO_VECTOR, DataType.FLOAT_VECTOR, dim=2)
+        return schema
+
+    def _indexes(self, collection: Collection) -> Iterator[tuple[str, dict[str, Any]]]:
+        tuning = self._tuning
+        for name in collection.of_kind("dense"):
+            build = {"params": dict(tuning.build)} if tuning.build else {}
+            yield name, {"index_type": tuning.index, "metric_type": "IP", **build}
+        for name in collection.of_kind("sparse"):
+            yield name, {"index_type": "SPARSE_INVERTED_INDEX", "metric_type": "IP"}
+        if not collection.of_kind("dense", "sparse"):
+            yield _NO_VECTOR, {"index_type": "FLAT", "metric_type": "IP"}
+        if self.negates_tokens:  # a server: Milvus Lite has no indexes of scalars
+            for name in [*collection.of_kind("tokens"), *_looked_up(collection)]:
+                yield name, {"index_type": "INVERTED"}
+
+    def drop(self, name: str) -> None:
+        """Removes a collection with its rows, if there is one."""
+        self._made.discard(name)
+        with engine_errors(self.place, "remove a collection"):
+            if self._client.has_collection(name, **self._how):
+                self._client.drop_collection(name, **self._how)
+
+    def names(self, prefix: str) -> list[str]:
+        """The collections whose names begin so."""
+        with engine_errors(self.place, "list its collections"):
+            found = self._client.list_collections(**self._how)
+        return [name for name in found if name.startswith(prefix)]
+
+    def put(self, collection: Collection, rows: Sequence[Row]) -> None:
+        """Writes rows; one whose key is known is replaced."""
+        if not rows:
+            return
+        extra = {} if collection.of_kind("dense", "sparse") else {_NO_VECTOR: [0.0, 0.0]}
+        prepared = [_plain(row) | extra for row in rows]
+        with engine_errors(self.place, "take rows"):
+            for some in _payloads(prepared):
+                self._client.upsert(collection.name, some, **self._how)
+
+    def remove(self, collection: Collection, keys: Sequence[Key]) -> None:
+        """Removes the rows of these keys, as far as there are any."""
+        if keys:
+            with engine_errors(self.place, "remove rows"):
+                self._client.delete(collection.name, ids=list(keys), **self._how)
+
+    def remove_where(self, collection: Collection, where: Where) -> None:
+        """Removes rows by a condition."""
+        with engine_errors(self.place, "remove rows"):
+            self._client.delete(collection.name, filter=expression(where), **self._how)
+
+    def get(
+        self, collection: Collection, keys: Sequence[Key], fields: Sequence[str]
+    ) -> dict[Key, Row]:
+        """The rows of these keys, with some fields, as far as there are any."""
+        if not keys:
+            return {}
+        with engine_errors(self.place, "be read"):
+            found = self._client.query(
+                collection.name,
+                filter=expression(In("key", keys)),
+                output_fields=list(fields),
+                limit=min(MOST_HITS, len(keys)),
+                consistency_level="Strong",
+                **self._how,
+            )
+        return {row["key"]: dict(row) for row in found}
+
+    def scan(self, collection: Collection, where: Where, fields: Sequence[str]) -> Iterator[Row]:
+        """All rows that a condition covers: in one call when there are few, otherwise in pages."""
+        with engine_errors(self.place, "be read"):
+            first = self._client.query(
+                collection.name,
+                filter=expression(where),
+                output_fields=list(fields),
+                limit=_PAGE,
+                consistency_level="Strong",
+                **self._how,
+            )
+        if len(first) < _PAGE:
+            yield from (dict(row) for row in first)
+            return
+        with engine_errors(self.place, "be read"):
+            pages = self._client.query_iterator(
+                collection.name,
+                filter=expression(where),
+                batch_size=_PAGE,
+                output_fields=list(fields),
+                consistency_level="Strong",
+                **self._how,
+            )
+        while True:
+            with engine_errors(self.place, "be read"):
+                page = pages.next()
+            if not page:
+                return
+            yield from (dict(row) for row in page)
+
+    def count(self, collection: Collection, where: Where) -> int:
+        """How many rows a condition covers."""
+        with engine_errors(self.place, "count rows"):
+            found = self._client.query(
+                collection.name,
+                filter=expression(where),
+                output_fields=["count(*)"],
+                consistency_level="Strong",
+                **self._how,
+            )
+        return int(found[0]["count(*)"])
+
+    def nearest(
+        self,
+        collection: Collection,
+        field: str,
+        query: Vector | Sparse,
+        limit: int,
+        *,
+        where: Where,
+        fields: Sequence[str],
+    ) -> list[tuple[Row, float]]:
+        """The rows with the highest inner product, best first, with some fields."""
+        dense = collection.fields[field] == "dense"
+        params = {"metric_type": "IP", "params": dict(self._tuning.search) if dense else {}}
+        with engine_errors(self.place, "search"):
+            (found,) = self._client.search(
+                collection.name,
+                data=[_plain_value(query)],
+                anns_field=field,
+                limit=limit,
+                filter=expression(where),
+                output_fields=list(fields),
+                search_params=params,
+                consistency_level=self._tuning.consistency,
+                **self._how,
+            )
+        return [
+            (
+                {**hit["entity"], "key": hit["entity"].get("key", hit.get("key", hit.get("id")))},
+                float(hit["distance"]),
+            )
+            for hit in found
+        ]
+
+    def close(self) -> None:
+        """Closes the connection."""
+        with self._opening:
+            if self._opened is not None:
+                self._opened.close()
+            self._opened = None
+            self._made.clear()
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        return {"timeout": self._timeout}
+
+
+def _limits(name: str, kind: FieldKind, collection: Collection) -> dict[str, Any]:
+    found: dict[str, Any] = {"is_primary": True} if name == "key" else {}
+    if kind == "text":
+        found["max_length"] = _TEXT if name == "data" else 512
+    if kind == "dense":
+        found["dim"] = collection.dimensions
+    return found
+
+
+def _looked_up(collection: Collection) -> list[str]:
+    """The fields, apart from vectors and tokens, that filters ask for."""
+    return [
+        name
+        for name in collection.of_kind("text", "number", "time")
+        if name not in {"key", "data", "version"}
+    ]
+
+
+class _Whole(str):
+    """A text that the client does not look at letter by letter.
+
+    For each row it checks every letter of a text as if the text were a list of texts, which takes
+    longer than all else. The server checks the length.
+    """
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+
+def _plain(row: Row) -> Row:
+    """A row as the client takes it."""
+    return {name: _plain_value(value) for name, value in row.items()}
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return _Whole(value)
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _payloads(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """Rows in calls that no server refuses for their size."""
+    some: list[Row] = []
+    size = 0
+    for row in rows:
+        own = len(row.get("data", "")) + 9 * len(row.get("tokens", ())) + 2000
+        own += 4 * len(row.get("dense", ())) + 8 * len(row.get("body", ()))
+        if some and size + own > _PAYLOAD:
+            yield some
+            some, size = [], 0
+        some.append(row)
+        size += own
+    if some:
+        yield some
+
+
+def expression(where: Where) -> str:
+    """A condition as Milvus writes it; nothing for every row."""
+    if isinstance(where, In):
+        return f"{where.field} in {json.dumps(list(where.values), ensure_ascii=False)}"
+    if isinstance(where, Between):
+        least = [] if where.least is None else [f"{where.field} >= {where.least!r}"]
+        below = [] if where.below is None else [f"{where.field} < {where.below!r}"]
+        return " and ".join([*least, *below])
+    if isinstance(where, HasAny):
+        if len(where.tokens) == 1:
+            return f"array_contains(tokens, {where.tokens[0]})"
+        return f"array_contains_any(tokens, {list(where.tokens)})"
+    if isinstance(where, Not):
+        return f"not ({expression(where.condition)})"
+    word = " and " if isinstance(where, AllOf) else " or "
+    parts = [part for one in where.conditions if (part := expression(one))]
+    return word.join(f"({part})" for part in parts) if len(parts) > 1 else "".join(parts)

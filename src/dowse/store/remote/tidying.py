@@ -1,0 +1,87 @@
+"""What is done after documents have changed: merging counts, weighing terms, removing rests."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+
+from dowse.store.remote.change import zero_vector
+from dowse.store.remote.documents import DocumentRows
+from dowse.store.remote.head import epoch_row
+from dowse.store.remote.rows import In
+from dowse.store.remote.shared import count_rows, read_counts
+from dowse.store.remote.texts import KIND, read_vectors, vector_keys
+from dowse.store.remote.view import View
+from dowse.types import text_key
+
+# Share by which the average length may move before all weights are made again. It changes the
+# weights of all chunks alike, so that a small difference hardly changes their order.
+_DRIFT = 0.2
+_MERGED = 8  # counts of words that may lie next to each other
+
+
+def merge_counts(view: View, part: str) -> None:
+    """Adds up the counts of words that many batches have left; only the writer of all may."""
+    if part or view.is_new:
+        return
+    epoch = view.head.epoch
+    counts = read_counts(view.rows, view.records, epoch)
+    if len(counts) <= _MERGED:
+        return
+    words: Counter[str] = Counter()
+    for count in counts.values():
+        words.update(count["words"])
+    name = f"{epoch}/words/{uuid.uuid4().hex}"
+    kept = {word: often for word, often in words.items() if often}
+    view.rows.put(view.records, count_rows(name, epoch, kept, list(counts)))
+    merged = set(counts)
+    old = [
+        row["key"]
+        for row in view.rows.scan(view.records, view.kind("words"), ["kind"])
+        if row["key"].rpartition("/")[0] in merged
+    ]
+    view.rows.remove(view.records, old)
+
+
+def unused_vectors(view: View, words: Sequence[str]) -> None:
+    """Forgets vectors of texts that nothing has any more, once they outnumber the used ones."""
+    if view.is_new:
+        return
+    kept = view.rows.count(view.records, In("kind", [KIND]))
+    if kept <= 2 * (sum(entry.chunks for entry in view.entries().values()) + len(words)):
+        return
+    texts = {row["text_key"] for row in view.rows.scan(view.chunks, _EMBEDDED, ["text_key"])}
+    used = {bytes.fromhex(one) for one in texts} | {text_key(word) for word in words}
+    names = set(vector_keys(view.head.model[0], sorted(used)))
+    rows = view.rows.scan(view.records, In("kind", [KIND]), ["kind"])
+    idle = [row["key"] for row in rows if row["key"] not in names]
+    for start in range(0, len(idle), 1000):
+        view.rows.remove(view.records, idle[start : start + 1000])
+
+
+_EMBEDDED = In("embedded", [0, 1])
+
+
+def reweigh(view: View, *, thorough: bool) -> None:
+    """Makes the weights of all terms again when the average length of chunks has moved."""
+    entries = list(view.entries().values())
+    chunks = sum(entry.chunks for entry in entries)
+    if not chunks or not view.head.average:
+        return
+    average = sum(entry.terms for entry in entries) / chunks
+    moved = abs(average - view.head.average) / view.head.average
+    if moved <= (1e-9 if thorough else _DRIFT):
+        return
+    head = view.head
+    view.rows.put(view.records, [epoch_row(head.number, head.stamp or {}, average)])
+    for entry in entries:
+        body = view.body(entry)
+        if body is None:
+            continue
+        made = DocumentRows(body, entry, head.epoch, view.analyzer)
+        known = read_vectors(view.rows, view.records, head.model[0], made.text_keys())
+        fresh = made.chunk_rows(average, known, zero_vector(view.chunks))
+        for row, key in zip(fresh, entry.chunk_keys(head.epoch), strict=True):
+            row |= {"key": key, "version": entry.version}
+        view.rows.put(view.chunks, fresh)

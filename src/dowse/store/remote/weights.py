@@ -1,0 +1,39 @@
+"""BM25 as an inner product: what a chunk knows is in its vector, what the index knows in the query.
+
+A chunk's weight of a term is `tf (k1 + 1) / (tf + k1 (1 - b + b length / average))` (Robertson and
+Zaragoza, 2009): saturation, length and the weights of the fields, which the analyzer expresses by
+listing a term more often. The query's weight is the rarity `ln(1 + (N - n + 0.5) / (n + 0.5))`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from dowse.store.remote.tokens import ANYWHERE, dimension
+
+_K1, _B = 1.2, 0.75
+_NEVER = 1.0  # what a row without terms has in the dimension that nothing asks for
+
+
+def chunk_weights(terms: Sequence[str], average: float) -> dict[int, float]:
+    """The sparse vector of a chunk with these terms, in an index of this average length."""
+    if not terms:
+        return {ANYWHERE: _NEVER}
+    norm = _K1 * (1 - _B + _B * len(terms) / max(average, 1.0))
+    weights: dict[int, float] = {}
+    for term, often in Counter(terms).items():
+        place = dimension(term)
+        weights[place] = weights.get(place, 0.0) + often * (_K1 + 1) / (often + norm)
+    return weights
+
+
+def query_weights(frequencies: Mapping[str, int], size: int) -> dict[int, float]:
+    """The sparse vector of a query whose terms are in so many of `size` chunks."""
+    weights: dict[int, float] = {}
+    for term, held in frequencies.items():
+        if held:
+            rarity = math.log(1 + (max(size, held) - held + 0.5) / (held + 0.5))
+            weights[dimension(term)] = weights.get(dimension(term), 0.0) + rarity
+    return weights

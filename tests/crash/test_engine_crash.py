@@ -1,0 +1,195 @@
+"""A writer of a remote index that dies between any two calls to its engine."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import engines
+from documents import STAMP, PlainAnalyzer, batch, link, make_document, vector_of
+from dowse.ports import Reading
+from dowse.store.remote.rows import Rows
+from dowse.store.remote.store import RemoteStore
+from dowse.types import Batch
+
+_WRITES = {"put", "remove", "remove_where", "make", "drop"}
+
+OLD = batch(
+    make_document("a.md", "# One\n\nalpha beta\n\ngamma", links=[link("b")]),
+    make_document("b.md", "beta delta\n\nomega"),
+    make_document("c.md", "gone soon"),
+)
+NEW = batch(
+    make_document("a.md", "# Two\n\nalpha new\n\nbeta new\n\nzeta", links=[link("d")]),
+    make_document("b.md", "delta only"),
+    make_document("d.md", "# Three\n\nfresh words"),
+    gone=["c.md"],
+)
+WHOLE = {
+    "a.md": ({"# One", "alpha beta", "gamma"}, {"# Two", "alpha new", "beta new", "zeta"}),
+    "b.md": ({"beta delta", "omega"}, {"delta only"}),
+    "c.md": ({"gone soon"}, set[str]()),
+    "d.md": (set[str](), {"# Three", "fresh words"}),
+}
+
+
+class Killed(BaseException):
+    """The process is gone: nothing of it runs any more."""
+
+
+class Mortal:
+    """An engine whose client dies before a certain write, and does nothing afterwards."""
+
+    def __init__(self, rows: Rows, writes: int) -> None:
+        self._rows = rows
+        self.left = writes
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._rows, name)
+        return self._counted(found) if name in _WRITES else found
+
+    def _counted(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any, **named: Any) -> Any:
+            if self.left <= 0:
+                raise Killed
+            self.left -= 1
+            return call(*arguments, **named)
+
+        return counted
+
+
+@pytest.fixture(params=[engines.qdrant_rows, engines.milvus_rows], ids=["qdrant", "milvus"])
+def rows(request: pytest.FixtureRequest) -> Rows:
+    made: Rows = request.param()
+    return made
+
+
+@pytest.fixture
+def name() -> str:
+    return f"crash_{uuid.uuid4().hex[:8]}"
+
+
+def seen(reading: Reading) -> dict[str, set[str]]:
+    """The texts that a search finds of each document."""
+    found: dict[str, set[str]] = {document: set() for document in WHOLE}
+    keys = [key for key, _ in reading.vectors.nearest(vector_of("x"), 100)]
+    for chunk in reading.catalogue.chunks(keys):
+        assert chunk.text.strip() not in found[chunk.document.id]
+        found[chunk.document.id].add(chunk.text.strip())
+    return found
+
+
+def steps(rows: Rows, name: str) -> Iterator[tuple[int, RemoteStore]]:
+    """The same batch on a fresh index, with a death before its first, second, third… write."""
+    writes = 0
+    while True:
+        store = RemoteStore(lambda: rows, f"{name}_{writes}", PlainAnalyzer())
+        with store.write() as writing:
+            writing.start(STAMP)
+            writing.apply(OLD)
+        mortal = Mortal(rows, 10**6)
+        dying = RemoteStore(lambda rows=mortal: rows, store.name, PlainAnalyzer())  # type: ignore[misc]
+        try:
+            with dying.write() as writing:
+                mortal.left = writes
+                writing.apply(NEW)
+                mortal.left = 10**6
+            assert writes > 8  # the batch takes several writes, and each was tried
+            store.discard()
+            return
+        except Killed:
+            # A claim of a process that is gone is void; this process is alive, so it is removed.
+            claims = [row for row in rows.names(store.name) if row.endswith("_records")]
+            assert claims
+            _void_claims(rows, store)
+            yield writes, store
+            store.discard()
+        writes += 1
+
+
+def _void_claims(rows: Rows, store: RemoteStore) -> None:
+    from dowse.store.remote.lease import KIND  # noqa: PLC0415
+    from dowse.store.remote.rows import In  # noqa: PLC0415
+
+    rows.remove_where(store.shared.records, In("kind", [KIND]))
+
+
+def test_no_document_is_ever_half_there_and_the_next_writer_finishes(rows: Rows, name: str) -> None:
+    tried = 0
+    for writes, store in steps(rows, name):
+        with store.read() as reading:
+            for document, texts in seen(reading).items():
+                assert texts in WHOLE[document], (writes, document)
+        with store.write():
+            pass
+        assert store.check() == [], writes
+        with store.write() as writing:
+            writing.apply(NEW)
+        assert store.check() == [], writes
+        with store.read() as reading:
+            assert seen(reading) == {name: new for name, (_, new) in WHOLE.items()}
+            counts = reading.catalogue.counts()
+            assert (counts.documents, counts.chunks, counts.links) == (3, 7, 1)
+            words = reading.vocabulary.most_frequent(100)
+            expected = ["new", "alpha", "beta", "delta", "fresh", "only", "three"]
+            assert words == [*expected, "two", "words", "zeta"], writes
+        tried += 1
+    assert tried > 8
+
+
+def test_doctor_removes_what_no_document_has(rows: Rows, name: str) -> None:
+    store = RemoteStore(lambda: rows, name, PlainAnalyzer())
+    with store.write() as writing:
+        writing.start(STAMP)
+        writing.apply(OLD)
+    view = store.view()
+    (row,) = view.rows.get(
+        view.chunks,
+        next(iter(view.entries().values())).chunk_keys(view.head.epoch)[:1],
+        list(view.chunks.fields),
+    ).values()
+    rows.put(view.chunks, [row | {"key": 77, "version": 5}])
+    assert [finding.repair for finding in store.check()] == ["dowse doctor --repair"]
+    with store.read() as reading:
+        assert len(reading.vectors.nearest(vector_of("x"), 100)) == 6
+    store.repair()
+    assert store.check() == []
+    store.discard()
+
+
+def test_a_document_that_lost_chunks_has_to_be_built_again(rows: Rows, name: str) -> None:
+    store = RemoteStore(lambda: rows, name, PlainAnalyzer())
+    with store.write() as writing:
+        writing.start(STAMP)
+        writing.apply(OLD)
+    view = store.view()
+    entry = next(iter(view.entries().values()))
+    rows.remove(view.chunks, entry.chunk_keys(view.head.epoch)[:1])
+    assert [finding.repair for finding in store.check()] == ["dowse index --rebuild"]
+    store.discard()
+
+
+def test_two_writers_of_one_part_leave_whole_documents(rows: Rows, name: str) -> None:
+    """The claim of the first was lost: both work, and the last one wins."""
+    one = RemoteStore(lambda: rows, name, PlainAnalyzer())
+    other = RemoteStore(lambda: rows, name, PlainAnalyzer())
+    with one.write(part="1/2") as first:
+        first.start(STAMP)
+        first.apply(OLD)
+        _void_claims(rows, one)
+        with other.write(part="1/2") as second:
+            first.apply(NEW)
+            second.apply(Batch(put=(make_document("a.md", "of the second"),)))
+            with one.read() as reading:
+                assert seen_texts(reading, "a.md") == {"of the second"}
+    one.repair()
+    assert one.check() == []
+    one.discard()
+
+
+def seen_texts(reading: Reading, document: str) -> set[str]:
+    keys = reading.catalogue.keys_of([document]).tolist()
+    return {chunk.text.strip() for chunk in reading.catalogue.chunks(keys)}

@@ -1,0 +1,79 @@
+"""Engines that tests can start or reach, and stores over them."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dowse.ports import Analyzer, Store
+from milvus_lite_server import MilvusLite, free_port
+
+if TYPE_CHECKING:
+    from dowse.store.remote.rows import Rows
+
+__all__ = ["REMOTE", "MilvusLite", "free_port", "milvus_lite", "milvus_rows", "qdrant_rows"]
+
+
+@cache
+def milvus_lite() -> MilvusLite:
+    """The server that all tests of this process share."""
+    base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
+    folder = Path(tempfile.mkdtemp(prefix="dowse-milvus-", dir=base))
+    server = MilvusLite(folder)
+    server.start()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(server.kill)
+    return server
+
+
+@cache
+def milvus_rows(url: str = "") -> Rows:
+    """The rows of the shared server, or of one that is named."""
+    from dowse.store.remote.milvus import MilvusRows, MilvusTuning  # noqa: PLC0415
+
+    address = (url or milvus_lite().url).replace("milvus://", "http://")
+    return MilvusRows(address, tuning=MilvusTuning(index="FLAT" if not url else "AUTOINDEX"))
+
+
+@cache
+def qdrant_rows(url: str = "") -> Rows:
+    """The rows of the client's local mode, or of a server that is named."""
+    from qdrant_client import QdrantClient  # noqa: PLC0415
+
+    from dowse.store.remote.qdrant import QdrantRows  # noqa: PLC0415
+
+    if url:
+        return QdrantRows(url, lambda: QdrantClient(url=url.replace("qdrant://", "http://")))
+    client = QdrantClient(":memory:")
+    client.close = lambda *_, **__: None  # type: ignore[method-assign]  # all it holds would be lost
+    return QdrantRows("local", lambda: client, local=True)
+
+
+def remote_store(rows: Callable[[], Rows], name: str, analyzer: Analyzer) -> Store:
+    """A store over an engine, under a name that no other test has."""
+    from dowse.store.remote.store import RemoteStore  # noqa: PLC0415
+
+    return RemoteStore(rows, f"{name}_{uuid.uuid4().hex[:8]}", analyzer)
+
+
+def _remote(rows: Callable[[], Rows]) -> Callable[[Path, Analyzer], Store]:
+    return lambda path, analyzer: remote_store(rows, path.name, analyzer)
+
+
+REMOTE: dict[str, Callable[[Path, Analyzer], Store]] = {
+    "milvus-lite": _remote(milvus_rows),
+    "qdrant-local": _remote(qdrant_rows),
+}
+"""Remote stores by name: what every machine can start, and servers that the environment names."""
+
+if url := os.environ.get("DOWSE_TEST_MILVUS_URL"):
+    REMOTE["milvus"] = _remote(lambda: milvus_rows(url))
+if url := os.environ.get("DOWSE_TEST_QDRANT_URL"):
+    REMOTE["qdrant"] = _remote(lambda: qdrant_rows(url))

@@ -1,0 +1,163 @@
+"""An index in an engine: the same commands, shards, moves, and what is said when it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import engines
+from command_line import Dowse
+
+QUERIES = (
+    ("restore the database",),
+    ("station frame", "--tag", "reference"),
+    ("restore -steps",),
+    ('"restore the database"',),
+    ("calibrated rain", "--source", "txt"),
+    ("getStationById", "--mode", "code"),
+    ("database", "--after", "2024-06-01"),
+    ("database", "--author", "ada"),
+    ("resto*",),
+    ("barometer", "--path", "long"),
+)
+"""Queries with conditions of every kind."""
+
+
+@pytest.fixture
+def engine() -> Iterator[str]:
+    """The address of an engine that is empty again afterwards."""
+    rows = engines.milvus_rows()
+    before = set(rows.names("dowse_"))
+    yield engines.milvus_lite().url
+    for name in set(rows.names("dowse_")) - before:
+        rows.drop(name)
+
+
+def hits(dowse: Dowse) -> list[list[str]]:
+    """What every query finds."""
+    found = [dowse("search", *query, "--json").json["hits"] for query in QUERIES]
+    return [[hit["id"] for hit in some] for some in found]
+
+
+@pytest.mark.usefixtures("by_meaning")
+def test_an_index_moves_to_an_engine_and_back_and_finds_the_same(
+    notes: Path, dowse: Dowse, engine: str
+) -> None:
+    before, counts = hits(dowse), dowse("status", "--json").json["counts"]
+    moved = dowse("move", "--to", engine, "--json").json
+    assert moved["written"] == moved["documents"] == counts["documents"]
+    assert moved["agreement"] > 0.9
+    status = dowse("status", "--json").json
+    assert status["folder"].startswith(engine)
+    assert (status["counts"], status["up_to_date"]) == (counts, True)
+    assert hits(dowse) == before
+    assert dowse("index", notes, "--json").json["embedded"] == 0
+    assert "whole" in dowse("doctor").out
+    dowse("move", "--to", "here")
+    assert hits(dowse) == before
+    assert dowse("status", "--json").json["counts"] == counts
+    assert engines.milvus_rows().names("dowse_notes") == []
+
+
+@pytest.mark.usefixtures("by_meaning")
+def test_shards_together_make_the_whole_index(notes: Path, dowse: Dowse, engine: str) -> None:
+    counts = dowse("status", "--json").json["counts"]
+    dowse("config", "set", "store.url", engine)
+    reports = [dowse("index", notes, "--shard", f"{n}/3", "--json").json for n in (1, 2, 3)]
+    assert sum(report["added"] for report in reports) == counts["documents"]
+    assert all(report["removed"] == 0 for report in reports)
+    again = dowse("index", notes, "--shard", "2/3", "--json")
+    assert (again.json["added"], again.json["unchanged"]) == (0, reports[1]["added"])
+    assert "finish the index with: dowse index" in again.err
+    dowse("index", notes)
+    assert dowse("status", "--json").json["counts"] == counts
+
+
+def test_a_shard_that_is_none_is_refused(vault: Path, dowse: Dowse) -> None:
+    for part in ("0/3", "4/3", "3", "a/b", "1/0"):
+        result = dowse("index", vault, "--shard", part)
+        assert result.code == 2
+        assert "Write it as 3/16" in result.err
+    assert dowse("index", vault, "--shard", "1/2", "--rebuild").code == 2
+
+
+def test_shards_work_on_an_index_in_the_folder_as_well(vault: Path, dowse: Dowse) -> None:
+    added = [dowse("index", vault, "--shard", f"{n}/2", "--json").json["added"] for n in (1, 2)]
+    assert sum(added) == 5
+    assert min(added) > 0
+    assert "5 unchanged" in dowse("index", vault).out
+
+
+def test_another_machine_searches_by_the_name_of_the_index(
+    vault: Path, home: Path, dowse: Dowse, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOWSE_STORE_URL", engine)
+    monkeypatch.setenv("DOWSE_STORE_NAME", "handbook")
+    assert dowse("index", vault).code == 0
+    monkeypatch.setenv("DOWSE_DATA_DIR", str(home / "other" / "data"))
+    dowse("project", "add", vault)
+    found = dowse("search", "stop the writer", "--json").json["hits"]
+    assert found[0]["document"] == "guides/restore.md"
+    dowse("project", "remove", "vault", "--yes")
+    assert engines.milvus_rows().names("dowse_handbook")  # it is the first machine's
+
+
+def test_a_project_takes_its_collections_with_it(vault: Path, dowse: Dowse, engine: str) -> None:
+    dowse("config", "set", "store.url", engine)
+    dowse("index", vault)
+    assert len(engines.milvus_rows().names("dowse_vault")) == 2
+    dowse("project", "rename", "vault", "notes")
+    assert dowse("search", "-p", "notes", "stop the writer").code == 0
+    dowse("project", "remove", "notes", "--yes")
+    assert engines.milvus_rows().names("dowse_vault") == []
+
+
+@pytest.mark.parametrize("scheme", ["milvus", "qdrant"])
+def test_an_engine_that_is_down_is_named_with_what_to_do(
+    vault: Path, dowse: Dowse, scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"{scheme}://127.0.0.1:{engines.free_port()}"
+    monkeypatch.setenv("DOWSE_STORE_TIMEOUT", "1")
+    dowse("index", vault)
+    for line in (("index", vault), ("search", "writer"), ("move", "--to", url)):
+        given = {} if line[0] == "move" else {"DOWSE_STORE_URL": url}
+        for name, value in given.items():
+            monkeypatch.setenv(name, value)
+        result = dowse(*line)
+        assert result.code == 4, result
+        assert url in result.err
+        assert "cannot be reached" in result.err or "did not answer in time" in result.err
+        assert "Traceback" not in result.err
+        monkeypatch.delenv("DOWSE_STORE_URL", raising=False)
+    assert "5 unchanged" in dowse("index", vault).out  # nothing was switched
+
+
+def test_keys_are_never_in_an_address_and_must_be_there(
+    vault: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = dowse("config", "set", "store.url", "qdrant://user:geheim@host:6333")
+    assert refused.code == 2
+    assert "store.token_env" in refused.err
+    assert "geheim" not in refused.err
+    monkeypatch.setenv("DOWSE_STORE_URL", "qdrant://127.0.0.1:1")
+    monkeypatch.setenv("DOWSE_STORE_TOKEN_ENV", "NO_SUCH_KEY")
+    result = dowse("index", vault)
+    assert result.code == 2
+    assert "NO_SUCH_KEY" in result.err
+    monkeypatch.setenv("NO_SUCH_KEY", "sehr-geheim")
+    monkeypatch.setenv("DOWSE_STORE_TIMEOUT", "1")
+    everything = [dowse("index", vault), dowse("config", "show"), dowse("doctor")]
+    assert "sehr-geheim" not in "".join(one.out + one.err for one in everything)
+
+
+@pytest.mark.parametrize("url", ["http://host:1", "milvus:/x", "milvus://host:99999", "qdrant://"])
+def test_an_address_that_is_none_is_refused_with_an_example(
+    home: Path,  # noqa: ARG001  (a user of its own)
+    dowse: Dowse,
+    url: str,
+) -> None:
+    result = dowse("config", "set", "store.url", url)
+    assert result.code == 2
+    assert "milvus://HOST:19530" in result.err
