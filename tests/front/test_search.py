@@ -299,7 +299,7 @@ def test_the_explanation_is_no_wider_than_the_terminal() -> None:
         Step("semantic_dedup", 0.9, 0.9, reason),
     )
     hit = Hit(
-        "0" * 16, "1" * 16, "folder/" * 20 + "x.md", "Title " * 30, ("Heading " * 12,) * 3, 1, 9,
+        "0" * 16, "1" * 16, "folder/" * 20 + "x.md", "Title " * 30, ("Heading " * 12,) * 3, 2, 1, 9,
         0.5, "text\n\n" + "\tword" * 60 + "雨" * 90, "snippet " * 40, 0.0, (), (), (), True,
         Trace(places, steps),
     )  # fmt: skip
@@ -322,6 +322,7 @@ def test_a_snippet_without_blanks_fills_its_lines() -> None:
         document="zh.md",
         title="Zh",
         header_path=(),
+        line=1,
         first_line=1,
         last_line=2,
         score=0.5,

@@ -176,5 +176,5 @@ def test_limits_hold_and_the_same_call_gives_the_same_answer(
 def _hit(text: str, score: float) -> Hit:
     path: tuple[str, ...] = ()
     return Hit(
-        "", "", "a.md", "", path, 1, 2, score, text, "", 0.0, (), (), (), False, Trace((), ())
+        "", "", "a.md", "", path, 1, 1, 2, score, text, "", 0.0, (), (), (), False, Trace((), ())
     )
