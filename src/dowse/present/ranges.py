@@ -9,7 +9,7 @@ from dowse.types import StoredChunk
 Range = tuple[StoredChunk, ...]
 """Passages that follow each other without a gap, in the order of the text."""
 
-_LONGEST = 2000  # characters that are shown together: as many as a section has
+_LONGEST = 3000  # characters that are shown together: two passages of the largest size
 
 
 def range_around(

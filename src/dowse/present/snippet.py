@@ -32,7 +32,7 @@ class Excerpt:
     """A part of a text, and where it is."""
 
     text: str  # about 200 characters, each match between ** and **
-    line: int  # of the rarest match in the part, from 0; 0 when nothing matches
+    line: int  # of the text, from 0, where most of the match is; 0 when nothing matches
     headings: tuple[str, ...]  # in the text, above that line
 
 
@@ -51,7 +51,7 @@ def excerpt(
     """
     wanted, weights = Wanted(terms), _Weights(terms, rarity)
     seen = readable(text)
-    shown, marks, lines = seen.text, find_marks(seen.text, wanted, terms_of), range(10**9)
+    shown, marks = seen.text, find_marks(seen.text, wanted, terms_of)
     if not shown or (wanted and not marks):
         # What matched may be something that readers do not see, such as the target of a link.
         raw = one_line(text)
@@ -61,13 +61,10 @@ def excerpt(
     inside = [mark for mark in marks if start <= mark.start < end]
     before = "… " if start else ""
     after = " …" if end < len(shown) else ""
+    of_seen = shown is seen.text
+    pieces = {seen.lines_at(mark.start) for mark in inside} if of_seen else {range(len(text) + 1)}
+    line = _line_with(inside, text, pieces, weights, terms_of)
     drawn = before + _drawn(shown, start, end, inside) + after
-    line = 0
-    if inside:
-        rarest = max(inside, key=lambda mark: weights.of(mark.terms))
-        if shown is seen.text:
-            lines = seen.lines_at(rarest.start)
-        line = _line_with(rarest.terms, text, lines, weights, terms_of)
     return Excerpt(drawn, line, seen.headings_above(line))
 
 
@@ -83,18 +80,25 @@ class _Weights:
 
 
 def _line_with(
-    terms: Collection[str], text: str, among: range, weights: _Weights, terms_of: TermsOf
+    marks: list[Mark],
+    text: str,
+    among: Collection[range],
+    weights: _Weights,
+    terms_of: TermsOf,
 ) -> int:
-    """The first of these lines that says most of some terms."""
-    wanted = Wanted(terms)
-    best, most = among.start, 0
-    for number, line in enumerate(text.split("\n")):
-        if number in among:
-            marks = find_marks(line, wanted, terms_of)
-            said = weights.of(frozenset().union(*(mark.terms for mark in marks)))
+    """The first of these lines that says most of the terms of some marks."""
+    wanted = Wanted(_terms(marks))
+    best, most = min((lines.start for lines in among), default=0), 0
+    for number, line in enumerate(text.split("\n") if marks else ()):
+        if any(number in lines for lines in among):
+            said = weights.of(_terms(find_marks(line, wanted, terms_of)))
             if said > most:
                 best, most = number, said
     return best
+
+
+def _terms(marks: Iterable[Mark]) -> frozenset[str]:
+    return frozenset().union(*(mark.terms for mark in marks))
 
 
 def _window(text: str, marks: list[Mark], weights: _Weights) -> tuple[int, int]:

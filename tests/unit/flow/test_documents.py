@@ -77,9 +77,7 @@ def test_what_matches_far_worse_is_not_named(engine: Engine) -> None:
 
 def test_sections_take_the_place_of_passages(engine: Engine) -> None:
     hit = _hit(engine, "long.md", {"parents.enabled": True})
-    assert all(
-        one.first_line > hit.last_line or one.last_line < hit.first_line for one in hit.more
-    )
+    assert all(one.first_line > hit.last_line or one.last_line < hit.first_line for one in hit.more)
 
 
 def test_a_limit_of_passages_lists_passages(engine: Engine) -> None:

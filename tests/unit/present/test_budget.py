@@ -77,9 +77,10 @@ def test_a_line_end_will_do_where_no_sentence_ends() -> None:
 
 
 def test_what_is_around_a_text_counts() -> None:
-    assert fit(["one", "two"], 12, fixed=5) == ["one", "two"]
-    assert fit(["one", "two"], 11, fixed=5) == ["one", None]
-    assert fit(["one"], 3, fixed=5) == [None]
+    assert fit(["one", "two"], 12, [5, 5]) == ["one", "two"]
+    assert fit(["one", "two"], 11, [5, 5]) == ["one", None]
+    assert fit(["one", "two"], 11, [5, 4]) == ["one", "two"]
+    assert fit(["one"], 3, [5]) == [None]
 
 
 @pytest.mark.parametrize("budget", [0, -5])
@@ -99,7 +100,7 @@ _TEXTS = st.text(st.sampled_from("ab. \n検索。1_{}") | st.characters(), max_s
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.lists(_TEXTS, max_size=5), st.integers(-5, 300), st.integers(0, 20))
 def test_the_budget_is_never_exceeded(texts: list[str], budget: int, fixed: int) -> None:
-    kept = fit(texts, budget, fixed)
+    kept = fit(texts, budget, [fixed] * len(texts))
     assert len(kept) == len(texts)
     spent = sum(count_tokens(text) + fixed for text in kept if text is not None)
     assert spent <= max(budget, 0)
