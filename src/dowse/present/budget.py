@@ -49,7 +49,8 @@ _ENGLISH = re.compile(r"\b(?:the|of|and|to|is|in|for|that|with|it|not|or|be|this
 _ONE_IN = 16  # words of an English text is one of these, at least
 # Letters per token in words: most of those in English are one token, others are cut into several.
 _IN_ENGLISH, _IN_ASCII, _IN_OTHERS = 7.0, 4.0, 3.0
-_TRIES = 3  # to fill what is left of a budget
+_UNUSED = 0.02  # share of a budget that may be left while more would fit
+_TRIES, _STEPS = 12, 3  # to find the room, and how many of them are guesses
 _LEAST = 12  # tokens; less of a text than this says nothing
 
 
@@ -124,24 +125,31 @@ def tokens_of_texts(response: Response) -> int:
 def within_budget(
     response: Response, max_tokens: int, tokens: Callable[[Response], int]
 ) -> Response:
-    """The response with as much of its results as a budget takes; `tokens` counts what it takes."""
+    """The response with as much of its results as a budget takes; `tokens` counts what it takes.
+
+    What is printed takes more or less than its parts: notices are added, documents are linked once,
+    and signs are escaped. So the room for the parts is searched for.
+    """
+    if tokens(response) <= max_tokens:
+        return response
     bare = tokens(replace(response, hits=()))
     around = [
         tokens(replace(response, hits=(replace(hit, text=""),))) - bare for hit in response.hits
     ]
-    room = max_tokens - bare
-    fitted = _cut(response, room, around, max_tokens)
-    # What is printed can take more than its parts: the notice of what was left out is one more.
-    while fitted.hits and (excess := tokens(fitted) - max_tokens) > 0:
-        room -= excess
-        fitted = _cut(response, room, around, max_tokens)
-    # Or less: documents are linked once, and a text that is cut has fewer signs to be escaped.
-    for _ in range(_TRIES):
-        room += max_tokens - tokens(fitted)
-        longer = _cut(response, room, around, max_tokens)
-        if tokens(longer) > max_tokens:
+    fitted = _cut(response, 0, around, max_tokens)
+    low, high, room = 0, 2 * max_tokens, max_tokens - bare
+    for tries in range(_TRIES):
+        if high - low <= 1 + _UNUSED * max_tokens:
             break
-        fitted = longer
+        tried = _cut(response, room, around, max_tokens)
+        spent = tokens(tried)
+        if spent <= max_tokens:
+            fitted, low = tried, room
+        else:
+            high = room
+        better = room + max_tokens - spent
+        # Small steps towards the budget may never reach it: then halves do.
+        room = better if tries < _STEPS and low < better < high else (low + high) // 2
     return fitted
 
 
