@@ -8,9 +8,10 @@ from functools import cache
 from itertools import takewhile
 
 from dowse.flow.freshness import is_stale
-from dowse.present import excerpt, heading_path, range_around, ranges, text_of
+from dowse.present import excerpt, range_around, ranges, text_of
 from dowse.present.ranges import Range
 from dowse.search_state import Candidate, SearchState
+from dowse.text.headings import heading_path
 from dowse.types import Edge, FileState, Hit, OtherPassage
 
 
@@ -19,7 +20,7 @@ def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit
     documents = {candidate.stored.document.id for candidate in candidates}
     edges = search.reading.links.of(documents) if documents else []
     files = cache(search.reading.catalogue.files)  # needed only when a file's time has changed
-    rarity = _rarity(search)
+    rarity = term_rarity(search)
     return tuple(_hit(search, candidate, edges, files, rarity) for candidate in candidates)
 
 
@@ -61,7 +62,7 @@ def _hit(
     )
 
 
-def _rarity(search: SearchState) -> dict[str, float]:
+def term_rarity(search: SearchState) -> dict[str, float]:
     """How rare each term of the query is in the index."""
     keyword, terms = search.reading.keyword, search.query.terms
     often = keyword.frequencies("body", terms) if terms else {}

@@ -3,7 +3,6 @@
 from dowse.present.budget import count_tokens, fit, tokens_of_texts, within_budget, within_texts
 from dowse.present.formats import as_markdown
 from dowse.present.ranges import range_around, ranges, text_of
-from dowse.present.readable import heading_path
 from dowse.present.snippet import excerpt, snippet
 
 __all__ = [
@@ -11,7 +10,6 @@ __all__ = [
     "count_tokens",
     "excerpt",
     "fit",
-    "heading_path",
     "range_around",
     "ranges",
     "snippet",

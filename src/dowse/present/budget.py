@@ -1,8 +1,8 @@
 """Fitting results into a token budget, without knowing whose tokens they are.
 
 Which model will read the results is unknown, so tokens are estimated from the kinds of characters.
-The estimate is meant to be a little too high rather than too low: a budget is a promise, and what is
-left of it is wasted.
+The estimate is meant to be a little too high rather than too low: a budget is a promise, and what
+is left of it is wasted.
 """
 
 from __future__ import annotations

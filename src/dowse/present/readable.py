@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dowse.text.fold import fold_name
+from dowse.text.headings import under_headings
 from dowse.text.markup import plain
 from dowse.text.pieces import Piece, pieces
 
@@ -31,11 +31,9 @@ class Readable:
 
     def headings_above(self, line: int) -> tuple[str, ...]:
         """The headings in the text that a line is under, the nearest last."""
-        above: list[Piece] = []
-        for piece in self.pieces:
-            if piece.level and piece.line <= line:
-                above = [*(one for one in above if one.level < piece.level), piece]
-        return tuple(one_line(plain(one.markup)) for one in above)
+        before = (piece for piece in self.pieces if piece.line <= line)
+        paths = [path for _, path in under_headings(before)]
+        return paths[-1] if paths else ()
 
 
 def readable(text: str) -> Readable:
@@ -64,9 +62,3 @@ def _parts(found: Sequence[Piece]) -> Iterator[str]:
 def one_line(text: str) -> str:
     """The text on one line, without backticks: a window could cut between two of a pair."""
     return unicodedata.normalize("NFC", " ".join(text.replace("`", "").split()))
-
-
-def heading_path(above: tuple[str, ...], inside: Sequence[str]) -> tuple[str, ...]:
-    """The headings above a passage, then those in it that the first do not name already."""
-    known = {fold_name(heading) for heading in above}
-    return (*above, *(heading for heading in inside if fold_name(heading) not in known))

@@ -32,7 +32,7 @@ HIT: Json = {
     "modified": _STRING,
     "text": _STRING,
 }
-"""What a search always gives of a `HitShape`; `more`, `tags` and `stale` where they say something."""
+"""What a search always gives of a `HitShape`; `more`, `tags` and `stale` come where they matter."""
 
 PASSAGE: Json = {
     "document": _STRING,
