@@ -34,6 +34,7 @@ _WAYS: dict[str, dict[str, float]] = {
     "defaults": {},
     "nothing rejected": {"threshold.min_confidence": 0.0},
 }
+_ONE_IN = 5  # answers take a third of a second each; benchmarks/answers.py judges all of them
 _MEASURES = ("ndcg_10", "mrr", "recall_10")
 _ARITHMETIC = 0.003
 """How far processors may differ. They round the last bits of a vector differently: the floors were
@@ -76,7 +77,8 @@ def measured(engine: Engine) -> dict[str, RunReport]:
 @pytest.fixture(scope="module")
 def answered(engine: Engine) -> list[Answered]:
     answers = read_answers(_CORPUS / "answers.jsonl")
-    return judge_answers(engine, read_collection(_CORPUS).queries, answers)
+    few = dict(list(answers.items())[::_ONE_IN])
+    return judge_answers(engine, read_collection(_CORPUS).queries, few)
 
 
 @pytest.mark.parametrize("way", _WAYS)
@@ -90,9 +92,8 @@ def test_no_measure_falls_below_its_floor(
 
 def test_the_first_sentences_of_answers_hold_what_was_asked_for(answered: list[Answered]) -> None:
     share = sum(one.right for one in answered) / len(answered)
-    floor = _FLOORS["answers"]["first_3"]
-    # One answer of 74 is more than processors differ by in the ranking.
-    assert share >= floor - 1 / len(answered), f"answers fell from {floor} to {share:.3f}"
+    floor = _FLOORS["answers"]["every fifth"]
+    assert share >= floor - _ARITHMETIC, f"answers fell from {floor} to {share:.3f}"
 
 
 def test_a_heading_and_the_meaning_find_how_often_backups_are_made(tmp_path: Path) -> None:
