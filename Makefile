@@ -67,6 +67,7 @@ eval: $(VENV)/developing
 	$(BIN)/python benchmarks/defaults.py $(DATA)
 	$(BIN)/python benchmarks/confidence.py $(DATA)
 	$(BIN)/python benchmarks/exact.py $(DATA)
+	$(BIN)/python benchmarks/answers.py
 
 # Known vulnerabilities, licences and a bill of materials of everything in the lock files.
 # Its tools are in an environment of their own; it fails when nothing could be looked up.

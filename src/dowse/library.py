@@ -58,6 +58,7 @@ class Asking(TypedDict, total=False):
     source: Some
     language: Some
     min_confidence: float
+    passages: bool
     parents: bool
     mmr: bool
     per_doc: int

@@ -84,6 +84,12 @@ OPTIONS: tuple[Parameter, ...] = (
         setting="threshold.min_confidence",
     ),
     Parameter(
+        "passages",
+        "List every passage, not one result per document.",
+        "boolean",
+        setting="documents.passages",
+    ),
+    Parameter(
         "parents",
         "Return whole sections instead of passages.",
         "boolean",
@@ -94,7 +100,7 @@ OPTIONS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "per_doc",
-        "Most results of one document; 0: no limit.",
+        "List passages, at most this many of a document; 0: no limit.",
         "integer",
         low=0,
         high=10_000,

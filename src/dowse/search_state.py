@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
 
 from msgspec import Meta
@@ -57,7 +57,8 @@ class SearchOptions:
     top_k: Annotated[
         int,
         Meta(ge=0, le=100_000),
-        "Candidates per strategy, at least 10; 0 means max(10, 2 × top_n).",
+        "Candidates per strategy, at least 10; 0 means max(10, 2 × top_n), and up to 64 times as"
+        " many while there are fewer than top_n documents.",
     ] = 0
     fresh: Annotated[bool, "Leave out results whose file has been deleted since."] = True
 
@@ -82,6 +83,7 @@ class Candidate:
     section: Section | None = None  # what is shown instead of the chunk
     section_text: str = ""
     heading: Name | None = None  # inside the chunk, where the query is this heading
+    others: list[Candidate] = field(default_factory=list)  # of its document, for which it stands
 
     @property
     def document(self) -> str:
@@ -129,6 +131,7 @@ class SearchState:
     demanded: tuple[Condition, ...] = ()  # in addition to those in the query
     query: Query = field(default_factory=lambda: Query("", "", (), ()))
     strategies: tuple[str, ...] = ()  # names of those that are to rank
+    deeper: int = 1  # how many times the usual candidates each strategy hands over
     hypothesis: bool = False  # the query is a possible answer, and is embedded as a passage
     embedded_text: str = ""  # what the query's vector is made of
     latin: float = 1.0  # share of the query's letters that are Latin
@@ -155,6 +158,11 @@ class SearchState:
     def asked(self) -> SearchOptions:
         """What the search is to return, and where it looks."""
         return self.recipe.of(SearchOptions)
+
+    @property
+    def limit(self) -> int:
+        """How many candidates each strategy hands over."""
+        return self.asked.candidates * self.deeper
 
     @property
     def reading(self) -> Reading:
@@ -201,6 +209,24 @@ class SearchState:
             embedded_text=self.embedded_text,
             vector=self.vector,
         )
+
+    def again(self, deeper: int) -> SearchState:
+        """The same search before anything was found, which looks so many times as deep."""
+        return replace(
+            self,
+            deeper=deeper,
+            weights=dict(self.weights),
+            rankings=[],
+            multipliers={},
+            candidates=[],
+            dropped=[],
+            notices=list(self.notices),
+        )
+
+    def become(self, other: SearchState) -> None:
+        """Takes over everything that another search has found."""
+        for one in fields(self):
+            setattr(self, one.name, getattr(other, one.name))
 
     def found_keys(self) -> set[ChunkKey]:
         """What the rankings hold."""

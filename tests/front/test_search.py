@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +99,20 @@ def test_parents_are_sections(dowse: Dowse) -> None:
     assert len({hit["id"] for hit in sections}) == len(sections)
 
 
+def test_one_document_is_one_result_that_says_where_else_it_matches(dowse: Dowse) -> None:
+    shown = dowse("search", "barometer").out
+    assert shown.count("long.md") == 1
+    assert re.search(r"^ *\d+ more: lines \d+–\d+", shown, re.MULTILINE)
+    hit = _first(dowse, "barometer")
+    assert {"id", "header_path", "first_line", "last_line", "score"} == set(hit["more"][0])
+    assert f"long.md:{hit['line']}  " in shown
+    passages = dowse("search", "--passages", "barometer", "--json").json["hits"]
+    assert [one["document"] for one in passages] == ["long.md"] * 5
+    assert not any(one["more"] for one in passages)
+
+
 def test_results_of_one_document_can_be_limited(dowse: Dowse) -> None:
-    unlimited = _documents(dowse, "-n", "20", "barometer")
+    unlimited = _documents(dowse, "-n", "20", "barometer", "--passages")
     assert len(unlimited) > len(set(unlimited))
     limited = _documents(dowse, "-n", "20", "barometer", "--per-doc", "1")
     assert limited == list(dict.fromkeys(unlimited))
@@ -299,7 +312,7 @@ def test_the_explanation_is_no_wider_than_the_terminal() -> None:
         Step("semantic_dedup", 0.9, 0.9, reason),
     )
     hit = Hit(
-        "0" * 16, "1" * 16, "folder/" * 20 + "x.md", "Title " * 30, ("Heading " * 12,) * 3, 1, 9,
+        "0" * 16, "1" * 16, "folder/" * 20 + "x.md", "Title " * 30, ("Heading " * 12,) * 3, 2, 1, 9,
         0.5, "text\n\n" + "\tword" * 60 + "雨" * 90, "snippet " * 40, 0.0, (), (), (), True,
         Trace(places, steps),
     )  # fmt: skip
@@ -322,6 +335,7 @@ def test_a_snippet_without_blanks_fills_its_lines() -> None:
         document="zh.md",
         title="Zh",
         header_path=(),
+        line=1,
         first_line=1,
         last_line=2,
         score=0.5,

@@ -81,6 +81,7 @@ recipes = st.fixed_dictionaries(
         "diversity.balance": shares,
         "diversity.max_chunks_per_doc": st.integers(0, 3),
         "parents.enabled": st.booleans(),
+        "documents.passages": st.booleans(),
     },
 )
 
@@ -90,12 +91,17 @@ recipes = st.fixed_dictionaries(
 def test_what_is_always_true(engine: Engine, query: str, changes: dict[str, Any]) -> None:
     response = engine.search(query, changes=changes)
     top_n = changes.get("search.top_n", 5)
-    top_k = max(10, changes.get("search.top_k") or 2 * top_n)
+    top_k = max(10, changes.get("search.top_k") or 64 * 2 * top_n)
     scores = [hit.score for hit in response.hits]
     assert len(scores) <= top_n
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
     assert len({(hit.document, hit.id) for hit in response.hits}) == len(scores)
+    if not changes.get("documents.passages") and not changes.get("diversity.max_chunks_per_doc"):
+        assert len({hit.document for hit in response.hits}) == len(scores)
+    for hit in response.hits:
+        assert hit.first_line <= hit.line <= hit.last_line
+        assert all(one.last_line >= one.first_line for one in hit.more)
     if changes.get("parents.enabled"):
         assert len({(hit.document, hit.section) for hit in response.hits}) == len(scores)
     for hit in (*response.hits, *response.nearest):
@@ -156,6 +162,7 @@ def test_a_filtered_search_is_an_unlimited_one_filtered(
         "gather.share": 0.0,
         "near_dedup.enabled": False,
         "exact_dedup.enabled": False,
+        "documents.passages": True,
     }
     everything = engine.search(query, changes=plain | {"search.top_n": 10_000}).hits
     filtered = engine.search(query, filters=chosen, changes=plain | {"search.top_n": top_n})

@@ -35,6 +35,7 @@ def _make_hit(
         document=document,
         title=title,
         header_path=header_path,
+        line=3,
         first_line=3,
         last_line=7,
         score=score,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
+from dowse.text.headings import under_headings
 from dowse.text.markup import reveal, strip_marks, without_images
 from dowse.text.pieces import Piece, pieces
 from dowse.text.sentences import split_sentences
@@ -20,13 +22,29 @@ def sentences(text: str) -> list[str]:
     Headings and code are none, but one line of code right after a colon belongs to what leads to
     it: "Build it again with: dowse index --rebuild".
     """
-    found: list[str] = []
+    return [sentence for paragraph in paragraphs(text) for sentence in paragraph.sentences]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph, a list item or a row of a table."""
+
+    headings: tuple[str, ...]  # in the text, that it is under
+    sentences: list[str]
+    cells: str = ""  # of a row: what it says without the names of its columns
+
+
+def paragraphs(text: str) -> list[Paragraph]:
+    """The paragraphs of a text, as `sentences` reads them."""
+    found: list[Paragraph] = []
     previous: Piece | None = None
-    for piece in pieces(text):
+    for piece, headings in under_headings(pieces(text)):
         if piece.kind in {"prose", "row"}:
-            found += _read_sentences(piece.labelled or piece.markup)
+            read = _read_sentences(piece.labelled or piece.markup)
+            found.append(Paragraph(headings, read, piece.markup if piece.labelled else ""))
         elif piece.kind == "code" and _leads_to(previous) and (command := _command(piece)):
-            found[-1:] = [f"{line} {command}" for line in found[-1:]]
+            last = found[-1].sentences
+            last[-1:] = [f"{line} {command}" for line in last[-1:]]
         previous = piece
     return found
 

@@ -21,12 +21,13 @@ _FUSION: Mapping[str, Mapping[str, Any]] = {
     "fuse: min-max": {"fuse.method": "convex", "fuse.normalise": "minmax"},
     "fuse: RRF k = 60": {"fuse.method": "rrf", "fuse.rrf_k": 60.0},
 }
-# Choosing passages that differ shows only where few are chosen.
+# Choosing results that differ shows only where few are chosen.
 _FEW: Mapping[str, Mapping[str, Any]] = {
-    "10 passages": {"diversity.mmr": False, "diversity.max_chunks_per_doc": 0},
-    "10 passages, 1 per doc": {"diversity.mmr": False, "diversity.max_chunks_per_doc": 1},
-    "10 passages, 2 per doc": {"diversity.mmr": False, "diversity.max_chunks_per_doc": 2},
-    "10 passages, MMR": {"diversity.mmr": True},
+    "10 documents": {"diversity.max_chunks_per_doc": 0, "documents.passages": False},
+    "10 documents, MMR": {"diversity.mmr": True, "documents.passages": False},
+    "10 passages": {"diversity.max_chunks_per_doc": 0, "documents.passages": True},
+    "10 passages, 2 per doc": {"diversity.max_chunks_per_doc": 2, "documents.passages": True},
+    "10 passages, MMR": {"diversity.mmr": True, "documents.passages": True},
 }
 
 
@@ -57,14 +58,18 @@ class AblationRow:
 def ablations(recipe: Recipe, *, by_meaning: bool = True) -> tuple[Variant, ...]:
     """The settings as they hold, then every stage and strategy switched the other way alone.
 
-    The last variants return a few passages only, chosen in several ways: only there choosing makes
+    The last variants return a few results only, chosen in several ways: only there choosing makes
     a difference. Without vectors, what needs them is left out.
     """
     fusion = [Variant(name, changes) for name, changes in _FUSION.items()]
     variants = [*_switched(recipe), *fusion, *_alone()]
     differing = [one for one in variants if not _holds(recipe, one.changes)]
     few = [
-        Variant(name, {**changes, "search.top_n": 10}, needs_vectors=changes["diversity.mmr"])
+        Variant(
+            name,
+            {"diversity.mmr": False, **changes, "search.top_n": 10},
+            needs_vectors="diversity.mmr" in changes,
+        )
         for name, changes in _FEW.items()
     ]
     usable = [one for one in [*differing, *few] if by_meaning or not one.needs_vectors]

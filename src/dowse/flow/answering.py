@@ -7,11 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from dowse.answer import AnswerOptions, extract_answer, instructions_and_material, written_answer
+from dowse.answer import (
+    AnswerOptions,
+    Read,
+    extract_answer,
+    instructions_and_material,
+    read_of,
+    written_answer,
+)
 from dowse.errors import EmbedError, EndpointFailed
+from dowse.flow.hits import term_rarity
 from dowse.ports import Writer
+from dowse.refine.documents import lists_documents
 from dowse.search_state import SearchState
-from dowse.types import Answer, Response, Vector
+from dowse.types import Answer, Hit, Response, Vector
+
+_PASSAGES = 12  # of one document
 
 
 def with_answer(
@@ -27,13 +38,42 @@ def with_answer(
             told = f"Answered with the documents' own sentences. {error}"
             response = replace(response, notices=(*response.notices, told))
     answer = extract_answer(
-        response.hits,
+        _read(search, response),
         search.query.terms,
         search.parts.analyzer.query_terms,
         _similarity(search),
         options,
+        rarity=term_rarity(search),
     )
     return replace(response, answer=answer)
+
+
+def _read(search: SearchState, response: Response) -> list[Read]:
+    """What is read for an answer: the results, and of whole documents their best passages."""
+    shown = read_of(response.hits)
+    if not lists_documents(search):
+        return shown
+    pairs = zip(response.hits, shown, strict=True)
+    return [passage for hit, one in pairs for passage in _passages(search, hit, one)]
+
+
+def _passages(search: SearchState, hit: Hit, shown: Read) -> list[Read]:
+    """The passages of a document that are nearest to the query, in the order of its text."""
+    keys = search.reading.catalogue.keys_of([hit.document])
+    if search.among is not None:
+        keys = np.intersect1d(keys, search.among)
+    near = dict(search.rank(keys)[:_PASSAGES])
+    stored = sorted(search.stored(list(near)).values(), key=lambda one: one.chunk.start)
+    cosine = search.vector is not None
+    return [
+        replace(
+            shown,
+            text=one.text,
+            header_path=one.chunk.header_path,
+            near=max(0.0, near[one.key]) if cosine else 0.0,
+        )
+        for one in stored
+    ] or [shown]
 
 
 def _write(

@@ -71,7 +71,7 @@ def explain(search: SearchState, document_id: str) -> Explanation:
         query=search.written,
         document=document_id,
         title=entry.entry.fields.title if entry else document_id,
-        top_k=options.candidates,
+        top_k=search.limit,
         top_n=options.top_n,
         failed=_failed(search, set(keys)),
         chunks=tuple(sorted(outcomes, key=_how_far)),

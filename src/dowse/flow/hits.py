@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 
 from dowse.flow.freshness import is_stale
-from dowse.present import snippet
+from dowse.present import excerpt, range_around, ranges, text_of
+from dowse.present.ranges import Range
 from dowse.search_state import Candidate, SearchState
-from dowse.types import Edge, FileState, Hit
+from dowse.text.headings import heading_path
+from dowse.types import Edge, FileState, Hit, OtherPassage
 
 
 def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit, ...]:
@@ -16,7 +20,8 @@ def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit
     documents = {candidate.stored.document.id for candidate in candidates}
     edges = search.reading.links.of(documents) if documents else []
     files = cache(search.reading.catalogue.files)  # needed only when a file's time has changed
-    return tuple(_hit(search, candidate, edges, files) for candidate in candidates)
+    rarity = term_rarity(search)
+    return tuple(_hit(search, candidate, edges, files, rarity) for candidate in candidates)
 
 
 def _hit(
@@ -24,33 +29,81 @@ def _hit(
     candidate: Candidate,
     edges: Sequence[Edge],
     files: Callable[[], Mapping[str, FileState]],
+    rarity: Mapping[str, float],
 ) -> Hit:
     chunk, document = candidate.stored.chunk, candidate.stored.document
-    shown = candidate.section or chunk
-    text = candidate.section_text if candidate.section else candidate.stored.text
-    header_path, first_line, passage = shown.header_path, shown.first_line, candidate.stored.text
+    first_line, last_line, text = _shown(candidate)
+    above, passage, passage_line = chunk.header_path, candidate.stored.text, chunk.first_line
     if (heading := candidate.heading) is not None:
+        above, passage_line = heading.path, heading.line
         passage = passage[heading.start - chunk.start :]
-        if candidate.section is None:
-            header_path, first_line, text = heading.path, heading.line, passage
+    terms, terms_of = search.query.terms, search.parts.analyzer.query_terms
+    found = excerpt(passage, terms, terms_of, rarity)
     links_out, links_in = _links(document.id, edges)
     return Hit(
-        id=shown.id,
+        id=candidate.section.id if candidate.section else chunk.id,
         section=chunk.section,
         document=document.id,
         title=document.fields.title,
-        header_path=header_path,
+        header_path=heading_path(above, found.headings),
+        line=passage_line + found.line,
         first_line=first_line,
-        last_line=shown.last_line,
+        last_line=last_line,
         score=candidate.score,
         text=text,
-        snippet=snippet(passage, search.query.terms, search.parts.analyzer.query_terms),
+        snippet=found.text,
         modified=document.modified,
         tags=document.fields.tags,
         links_out=links_out,
         links_in=links_in,
         stale=is_stale(search.parts.roots, document, files),
         trace=candidate.trace,
+        more=_more(candidate, first_line, last_line),
+    )
+
+
+def term_rarity(search: SearchState) -> dict[str, float]:
+    """How rare each term of the query is in the index."""
+    keyword, terms = search.reading.keyword, search.query.terms
+    often = keyword.frequencies("body", terms) if terms else {}
+    return {term: math.log(1 + keyword.size / max(1, count)) for term, count in often.items()}
+
+
+def _shown(candidate: Candidate) -> tuple[int, int, str]:
+    """The first and the last line of what is shown, and its text."""
+    if (section := candidate.section) is not None:
+        return section.first_line, section.last_line, candidate.section_text
+    best, others = candidate.stored, [one.stored for one in candidate.others]
+    if (heading := candidate.heading) is not None:  # what is before it belongs to something else
+        others = [one for one in others if one.chunk.start > best.chunk.start]
+    shown = range_around(best, others)
+    text, last_line = text_of(shown), shown[-1].chunk.last_line
+    if heading is not None:
+        return heading.line, last_line, text[heading.start - best.chunk.start :]
+    return shown[0].chunk.first_line, last_line, text
+
+
+def _more(candidate: Candidate, first_line: int, last_line: int) -> tuple[OtherPassage, ...]:
+    """The other places of its document, without what is shown."""
+    scores = {one.stored.key: one.score for one in candidate.others}
+    elsewhere = [
+        one.stored
+        for one in candidate.others
+        if one.stored.chunk.first_line < first_line or one.stored.chunk.last_line > last_line
+    ]
+    return tuple(_other(run, scores) for run in ranges(elsewhere))
+
+
+def _other(run: Range, scores: Mapping[int, float]) -> OtherPassage:
+    best = max(run, key=lambda one: scores[one.key])
+    paths = [one.chunk.header_path for one in run]
+    shared = takewhile(lambda level: len(set(level)) == 1, zip(*paths, strict=False))
+    return OtherPassage(
+        best.chunk.id,
+        tuple(level[0] for level in shared),
+        run[0].chunk.first_line,
+        run[-1].chunk.last_line,
+        scores[best.key],
     )
 
 

@@ -8,7 +8,7 @@ from typing import cast
 
 from dowse.flow.recipe import Recipe
 from dowse.flow.search_flow import SEARCH_FLOW
-from dowse.flow.searching import rank_documents, run_stages
+from dowse.flow.searching import documents_of, run_stages
 from dowse.flow.stages import Clock
 from dowse.fuse.fusion import FuseOptions
 from dowse.search_state import SearchState
@@ -40,7 +40,8 @@ class Retrieved:
             weights={name: weight * factors[name] for name, weight in weights.items()},
             candidates=[],
         )
-        return rank_documents(restarted, _REPLAYED)
+        run_stages(restarted, Clock(), _REPLAYED)
+        return documents_of(restarted)
 
 
 def retrieve_only(search: SearchState) -> Retrieved:

@@ -21,6 +21,7 @@ from dowse.fuse.gather import GatherOptions, gather
 from dowse.fuse.recency import RecencyOptions, prefer_recent
 from dowse.refine.cuts import ThresholdOptions, drop_unsure, has_threshold, keep_first
 from dowse.refine.diversity import DiversityOptions, diversify
+from dowse.refine.documents import DocumentsOptions, keep_best_passages, lists_documents
 from dowse.refine.duplicates import (
     ExactDedupOptions,
     NearDedupOptions,
@@ -91,7 +92,15 @@ SEARCH_FLOW: tuple[SearchStage, ...] = (
     SearchStage("exact_dedup", drop_exact, ExactDedupOptions),
     SearchStage("near_dedup", drop_near, NearDedupOptions),
     SearchStage("semantic_dedup", drop_same_meaning, SemanticDedupOptions, needs_vectors=True),
-    # An ablation compares its ways on short lists instead.
+    # An ablation compares the ways of these two on short lists instead.
+    SearchStage(
+        "documents",
+        keep_best_passages,
+        DocumentsOptions,
+        off={"passages": True},
+        when=lists_documents,
+        ablated=False,
+    ),
     SearchStage("diversity", diversify, DiversityOptions, off=_NO_DIVERSITY, ablated=False),
     SearchStage("rerank", read_closely, RerankOptions, needs_vectors=True),
     SearchStage("parents", show_sections, ParentsOptions, ablated=False),  # it changes texts only

@@ -10,10 +10,15 @@ from dowse.flow.recipe import Recipe
 from dowse.flow.search_flow import SEARCH_FLOW
 from dowse.flow.stages import Clock, SearchStage
 from dowse.fuse.fusion import FuseOptions
+from dowse.refine.documents import best_of_each, has_too_few, lists_documents
 from dowse.retrieve.rankings import retrieve
 from dowse.search_state import SearchParts, SearchState
 from dowse.types import Condition, Response
 from dowse.wanted import check_wanted
+
+_FIRST_RANKING = next(place for place, one in enumerate(SEARCH_FLOW) if one.run is retrieve)
+_OF_THE_QUERY, _OF_CANDIDATES = SEARCH_FLOW[:_FIRST_RANKING], SEARCH_FLOW[_FIRST_RANKING:]
+_DEPTHS = (1, 4, 16, 64)  # times the usual number of candidates
 
 
 def start_search(
@@ -26,7 +31,7 @@ def start_search(
 def run_search(search: SearchState) -> Response:
     """Runs the stages, and makes hits of what is left."""
     clock = Clock()
-    counts = run_stages(search, clock)
+    counts = run_flow(search, clock)
     with clock.timing("present"):
         hits = make_hits(search, search.candidates)
     response = Response(
@@ -39,6 +44,22 @@ def run_search(search: SearchState) -> Response:
         search.calibration,
     )
     return response if hits else _explain_emptiness(search, response)
+
+
+def run_flow(search: SearchState, clock: Clock) -> dict[str, int]:
+    """Runs all stages, and those after the query once more while there are too few documents.
+
+    Passages of one long document may fill all places that the strategies hand over.
+    """
+    counts = run_stages(search, clock, _OF_THE_QUERY)
+    for deeper in _DEPTHS:
+        tried = search.again(deeper)
+        counts |= run_stages(tried, clock, _OF_CANDIDATES)
+        search.vector = tried.vector
+        if not has_too_few(tried):
+            break
+    search.become(tried)
+    return counts
 
 
 def run_stages(
@@ -55,20 +76,23 @@ def run_stages(
     return counts
 
 
-def rank_documents(
-    search: SearchState, stages: Iterable[SearchStage] = SEARCH_FLOW
-) -> tuple[tuple[str, float], ...]:
-    """Runs stages; returns the documents of what is left, each by its best chunk's score."""
-    run_stages(search, Clock(), stages)
-    best: dict[str, float] = {}
-    for candidate in search.candidates:
-        best.setdefault(candidate.document, candidate.score)
-    return tuple(best.items())
+def rank_documents(search: SearchState) -> tuple[tuple[str, float], ...]:
+    """Runs all stages; returns the documents of what is left, each by its best chunk's score."""
+    run_flow(search, Clock())
+    return documents_of(search)
+
+
+def documents_of(search: SearchState) -> tuple[tuple[str, float], ...]:
+    """The documents of the candidates, each by its best chunk's score."""
+    best = best_of_each(search.candidates)
+    return tuple((document, one.score) for document, one in best.items())
 
 
 def _explain_emptiness(search: SearchState, response: Response) -> Response:
     """Adds what was nearly found, and how much each condition excludes."""
     unsure = [one for one in search.dropped if one.steps[-1].stage == "threshold"]
+    if lists_documents(search):
+        unsure = list(best_of_each(unsure).values())
     nearest = make_hits(search, unsure[: search.asked.top_n])
     return replace(response, nearest=nearest, removed=_kept_out(search))
 

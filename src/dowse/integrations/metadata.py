@@ -17,6 +17,7 @@ def metadata_of(hit: Hit, project: str, path: str) -> dict[str, Any]:
         "source": path,  # where chains that cite look for it
         "title": hit.title,
         "header_path": header_line(hit.header_path),
+        "line": hit.line,
         "first_line": hit.first_line,
         "last_line": hit.last_line,
         "section": hit.section,
@@ -24,4 +25,5 @@ def metadata_of(hit: Hit, project: str, path: str) -> dict[str, Any]:
         "modified": iso(hit.modified),
         "score": hit.score,
         "stale": hit.stale,
+        "more": [f"{one.first_line}-{one.last_line}" for one in hit.more],
     }

@@ -2,13 +2,18 @@
 
 from dowse.present.budget import count_tokens, fit, tokens_of_texts, within_budget, within_texts
 from dowse.present.formats import as_markdown
-from dowse.present.snippet import snippet
+from dowse.present.ranges import range_around, ranges, text_of
+from dowse.present.snippet import excerpt, snippet
 
 __all__ = [
     "as_markdown",
     "count_tokens",
+    "excerpt",
     "fit",
+    "range_around",
+    "ranges",
     "snippet",
+    "text_of",
     "tokens_of_texts",
     "within_budget",
     "within_texts",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from dowse.types import Hit, Response, header_line
+from dowse.types import Hit, Response, also_at, header_line
 
 _SPECIAL = re.compile(r"([\\`*\[\]<>#|~&]|(?<!\w)_|_(?!\w))")
 _BACKTICKS = re.compile(r"`+")
@@ -47,6 +47,8 @@ def _particulars(hit: Hit) -> Iterator[str]:
         yield header_line(tuple(map(_inline, hit.headings)))
     yield _code(f"{hit.document}:{hit.first_line}-{hit.last_line}")
     yield f"score {hit.score:.3f}"
+    if hit.more:
+        yield also_at(hit)
     if hit.stale:
         yield "changed since it was indexed"
 

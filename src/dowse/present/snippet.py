@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 
-from dowse.present.marks import Mark, find_marks
-from dowse.text.markup import plain
+from dowse.present.marks import Mark, TermsOf, find_marks
+from dowse.present.readable import one_line, readable
 from dowse.text.matching import Wanted
-from dowse.text.pieces import Piece, pieces
 from dowse.text.scripts import is_unspaced
 from dowse.text.sentences import sentence_ends
 
@@ -20,64 +20,108 @@ _BREAK = re.compile(r": | · ")  # what follows can be read without what is befo
 _STARS = re.compile(r"\*{2,}")
 
 
-def snippet(text: str, terms: Collection[str], terms_of: Callable[[str], Collection[str]]) -> str:
-    """The stretch of about 200 characters with the most distinct terms, each between ** and **.
+Rarity = Mapping[str, float]
+"""How much each term says about a text that has it; 1 for a term that is not named."""
+
+_EQUAL: Rarity = MappingProxyType({})
+_STEPS = 1000  # of a weight; whole numbers add up to the same sum in every order
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A part of a text, and where it is."""
+
+    text: str  # about 200 characters, each match between ** and **
+    line: int  # of the text, from 0, where most of the match is; 0 when nothing matches
+    headings: tuple[str, ...]  # in the text, above that line
+
+
+def snippet(text: str, terms: Collection[str], terms_of: TermsOf) -> str:
+    """The part of a text that has the most distinct terms."""
+    return excerpt(text, terms, terms_of).text
+
+
+def excerpt(
+    text: str, terms: Collection[str], terms_of: TermsOf, rarity: Rarity = _EQUAL
+) -> Excerpt:
+    """The stretch of about 200 characters with the most and rarest terms, each between ** and **.
 
     It is plain text: the text's own Markdown is left out, and where two stars are meant, as in
     `f(**keywords)`, they are escaped. Without any match it is the beginning of the text.
     """
-    wanted = Wanted(terms)
-    shown = _readable(text)
-    marks = find_marks(shown, wanted, terms_of)
+    wanted, weights = Wanted(terms), _Weights(terms, rarity)
+    seen = readable(text)
+    shown, marks = seen.text, find_marks(seen.text, wanted, terms_of)
     if not shown or (wanted and not marks):
         # What matched may be something that readers do not see, such as the target of a link.
-        raw = _one_line(text)
+        raw = one_line(text)
         if raw_marks := find_marks(raw, wanted, terms_of):
             shown, marks = raw, raw_marks
-    start, end = _window(shown, marks)
+    start, end = _window(shown, marks, weights)
     inside = [mark for mark in marks if start <= mark.start < end]
     before = "… " if start else ""
     after = " …" if end < len(shown) else ""
-    return before + _drawn(shown, start, end, inside) + after
+    of_seen = shown is seen.text
+    pieces = {seen.lines_at(mark.start) for mark in inside} if of_seen else {range(len(text) + 1)}
+    line = _line_with(inside, text, pieces, weights, terms_of)
+    drawn = before + _drawn(shown, start, end, inside) + after
+    return Excerpt(drawn, line, seen.headings_above(line))
 
 
-def _readable(text: str) -> str:
-    return _one_line(" ".join(_parts(pieces(text))))
+class _Weights:
+    """What terms say, in whole numbers."""
+
+    def __init__(self, terms: Collection[str], rarity: Rarity) -> None:
+        self._of = {term: round(_STEPS * rarity.get(term, 1.0)) for term in terms}
+
+    def of(self, terms: Iterable[str]) -> int:
+        """What some terms say together."""
+        return sum(self._of[term] for term in terms)
 
 
-def _parts(found: list[Piece]) -> Iterable[str]:
-    for piece in found:
-        yield piece.markup if piece.kind == "code" else plain(piece.markup)
-        if piece.kind in {"heading", "row"} and piece is not found[-1]:
-            yield "·"
+def _line_with(
+    marks: list[Mark],
+    text: str,
+    among: Collection[range],
+    weights: _Weights,
+    terms_of: TermsOf,
+) -> int:
+    """The first of these lines that says most of the terms of some marks."""
+    wanted = Wanted(_terms(marks))
+    best, most = min((lines.start for lines in among), default=0), 0
+    for number, line in enumerate(text.split("\n") if marks else ()):
+        if any(number in lines for lines in among):
+            said = weights.of(_terms(find_marks(line, wanted, terms_of)))
+            if said > most:
+                best, most = number, said
+    return best
 
 
-def _one_line(text: str) -> str:
-    # Backticks are dropped for good: a window could cut between two that belong together.
-    return unicodedata.normalize("NFC", " ".join(text.replace("`", "").split()))
+def _terms(marks: Iterable[Mark]) -> frozenset[str]:
+    return frozenset().union(*(mark.terms for mark in marks))
 
 
-def _window(text: str, marks: list[Mark]) -> tuple[int, int]:
-    start = _readable_start(text, marks[_best_first(marks)].start) if marks else 0
+def _window(text: str, marks: list[Mark], weights: _Weights) -> tuple[int, int]:
+    start = _readable_start(text, marks[_best_first(marks, weights)].start) if marks else 0
     if len(text) - start < _LENGTH:
         # Near the end there is room for more of what comes before.
         start = min(start, _next_word(text, len(text) - _LENGTH))
     return start, _readable_end(text, start)
 
 
-def _best_first(marks: list[Mark]) -> int:
-    """The first of the marks that lie together in one window and hold the most distinct terms."""
+def _best_first(marks: list[Mark], weights: _Weights) -> int:
+    """The first of the marks that are in one window and say most by their distinct terms."""
     inside: Counter[str] = Counter()
-    best, most, distinct, last = 0, 0, 0, 0
+    best, most, said, last = 0, 0, 0, 0
     for first, mark in enumerate(marks):
         while last <= first or (last < len(marks) and _fit_together(mark, marks[last])):
-            distinct += sum(not inside[term] for term in marks[last].terms)
+            said += weights.of(term for term in marks[last].terms if not inside[term])
             inside.update(marks[last].terms)
             last += 1
-        if distinct > most:
-            best, most = first, distinct
+        if said > most:
+            best, most = first, said
         inside.subtract(mark.terms)
-        distinct -= sum(not inside[term] for term in mark.terms)
+        said -= weights.of(term for term in mark.terms if not inside[term])
     return best
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from dowse.engine import Engine
 from dowse.flow import ChunkOutcome, Explanation, StrategyRank
 from dowse.text.dates import iso
-from dowse.types import Answer, Hit, Place, Response, Sentence, Step
+from dowse.types import Answer, Hit, OtherPassage, Place, Response, Sentence, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,21 +18,29 @@ class HitShape:
 
     rank: Annotated[int, "From 1."]
     score: Annotated[float, "0 to 1."]
-    id: Annotated[str, "Of the chunk, or section; `dowse get` takes its first digits too."]
+    id: Annotated[str, "Of the best chunk, or section; `dowse get` takes its first digits too."]
     section: Annotated[str, "Id of its section."]
     document: Annotated[str, "Id of the document."]
     path: Annotated[str, "Where the file is, absolute."]
     title: Annotated[str, "Title of the document."]
-    header_path: Annotated[tuple[str, ...], "The headings above it."]
-    first_line: Annotated[int, "From 1."]
-    last_line: Annotated[int, "The last line of the chunk, or section."]
+    header_path: Annotated[tuple[str, ...], "The headings above `line`."]
+    line: Annotated[int, "Where the match is, from 1."]
+    first_line: Annotated[int, "Of `text`, from 1."]
+    last_line: Annotated[int, "The last line of `text`."]
     modified: Annotated[str, "Of the document."]
     stale: Annotated[bool, "The file has changed since it was indexed."]
     tags: Annotated[tuple[str, ...], "Of the document, without `#`."]
     links_out: Annotated[tuple[str, ...], "Ids of the documents that its document links to."]
     links_in: Annotated[tuple[str, ...], "Ids of the documents that link to its document."]
     snippet: Annotated[str, "The part that answers best, matched words between ** and **."]
-    text: Annotated[str, "The whole chunk, or section; with `--max-tokens`, what fits of it."]
+    text: Annotated[
+        str,
+        "The best passage with those next to it that match, or the section; with `--max-tokens`,"
+        " what fits of it.",
+    ]
+    more: Annotated[
+        tuple[OtherPassage, ...], "Other places of the document that match, best first."
+    ]
     places: Annotated[tuple[Place, ...], "Where each strategy put it, and what that gave it."]
     steps: Annotated[tuple[Step, ...], "What each stage did to its score."]
 

@@ -38,7 +38,7 @@ def follow(search: SearchState) -> None:
 
 
 def _rank(search: SearchState, strategies: Sequence[Strategy]) -> None:
-    limit, among = search.asked.candidates, search.among
+    limit, among = search.limit, search.among
     for strategy in strategies:
         ranking = strategy.rank(search, limit, among)
         search.rankings += [ranking] if ranking.scores else []
@@ -75,4 +75,4 @@ def _listing(search: SearchState) -> Ranking:
         if known is None or stored.chunk.start < search.stored([known])[known].chunk.start:
             first[stored.document.id] = key
     in_order = [(first[document], 1.0) for document in sorted(first)]
-    return Ranking("listing", in_order[: search.asked.candidates])
+    return Ranking("listing", in_order[: search.limit])

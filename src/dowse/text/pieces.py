@@ -7,7 +7,8 @@ a table without its head, a list item without its list.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Literal
 
 from dowse.text.fences import FENCE
@@ -23,13 +24,15 @@ class Piece:
     kind: PieceKind
     markup: str  # inline marks are still in it, except in code, which is literal
     labelled: str = ""  # of a row: each cell with the name of its column
+    level: int = 0  # of a heading, 1 to 6; 0 for the head of a table
+    line: int = field(default=0, compare=False)  # of the text, from 0, where it begins
 
 
 _LONGEST_FRONTMATTER = 20_000  # characters
 _FRONTMATTER_LINE = re.compile(r"[\w-]+\s*[:=]|#|$")
 _QUOTE = re.compile(r"^(?:[ ]{0,3}>[ ]?)+(?:\[![\w-]+\][+-]?[ ]*)?")
 _FENCE = re.compile(rf"\s*(?:(?:[-*+]|\d{{1,9}}[.)])\s+)?({FENCE})")
-_HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s+|$)")
+_HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s+|$)")
 _UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,})\s*$")
 _RULE = re.compile(r"\s{0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|:::.*)$")
 _SEPARATOR = re.compile(r"\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-*+:?\s*+)*+$")
@@ -43,19 +46,32 @@ def pieces(text: str) -> list[Piece]:
     """The pieces of a text, in their order; frontmatter, comments and rules are left out."""
     reader = _Reader()
     body = _without_frontmatter(text)
-    for line in _without_comments(body).split("\n"):
-        reader.take(line)
+    first = text.count("\n") - body.count("\n")
+    for number, line in enumerate(_without_comments(body), first):
+        reader.take(line, number)
     reader.end()
     return reader.found
 
 
-def _without_comments(text: str) -> str:
-    """A pattern would look for the end of a comment at every beginning that has none."""
-    kept, done = [], 0
+def _without_comments(text: str) -> Iterator[str | None]:
+    """The lines without comments; None for a line that is a part of the one before it.
+
+    A pattern would look for the end of a comment at every beginning that has none.
+    """
+    open_line: list[str] = []
+    done = 0
     while (start := text.find("<!--", done)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
-        kept.append(text[done:start])
+        first, *others = text[done:start].split("\n")
+        open_line.append(first)
+        if others:
+            yield "".join(open_line)
+            yield from others[:-1]
+            open_line = others[-1:]
         done = end + 3
-    return "".join(kept) + text[done:]
+        yield from [None] * text.count("\n", start, done)
+    first, *others = text[done:].split("\n")
+    yield "".join((*open_line, first))
+    yield from others
 
 
 def _without_frontmatter(text: str) -> str:
@@ -75,14 +91,19 @@ class _Reader:
     def __init__(self) -> None:
         self.found: list[Piece] = []
         self._lines: list[str] = []  # of the open paragraph or list item
-        self._rows: list[str] = []  # of the open table
+        self._rows: list[tuple[int, str]] = []  # of the open table, with their numbers
         self._fence = ""  # what opened the code that is being read
         self._code: list[str] = []
+        self._number = 0  # of the line that is being read
+        self._first = 0  # of the line that the open paragraph, item or code began with
         self._in_list = False
         self._after_blank = True
 
-    def take(self, line: str) -> None:
-        """Reads one line."""
+    def take(self, line: str | None, number: int) -> None:
+        """Reads one line; None has nothing to read."""
+        if line is None:
+            return
+        self._number = number
         bare = _QUOTE.sub("", line) if ">" in line[:4] else line
         if self._fence:
             self._take_code(bare)
@@ -96,7 +117,7 @@ class _Reader:
     def end(self) -> None:
         """Closes whatever is open."""
         if self._lines:
-            self._add("prose", " ".join(self._lines))
+            self._add("prose", " ".join(self._lines), line=self._first)
         self._lines = []
         self._end_table()
         self._end_code()
@@ -105,14 +126,16 @@ class _Reader:
         if fence := _FENCE.match(line):
             self.end()
             self._fence = fence[1]
-        elif _HEADING.match(line):
+        elif heading := _HEADING.match(line):
             self.end()
             self._in_list = False
-            self._add("heading", _without_closing_marks(_HEADING.sub("", line)))
+            text = _without_closing_marks(line[heading.end() :])
+            self._add("heading", text, level=len(heading[1]), line=self._number)
         elif self._is_row(line):
             self._take_row(line)
         elif self._lines and _UNDERLINE.match(line):
-            self._add("heading", " ".join(self._lines))
+            level = 1 if "=" in line else 2
+            self._add("heading", " ".join(self._lines), level=level, line=self._first)
             self._lines = []
         elif _RULE.match(line):
             self.end()
@@ -122,15 +145,17 @@ class _Reader:
     def _take_prose(self, line: str) -> None:
         item = _ITEM.match(line)
         if self._is_indented_code(line):
-            self._code.append(line)
+            self._add_code(line)
         elif item:
             self.end()
             self._in_list = True
+            self._first = self._number
             self._lines = [line[item.end() :].strip()]
         elif self._lines or not _DEFINITION.match(line):
             self._end_table()
             self._end_code()
             self._in_list = self._in_list and line[0].isspace()
+            self._first = self._first if self._lines else self._number
             self._lines.append(line.strip())
 
     def _is_indented_code(self, line: str) -> bool:
@@ -143,7 +168,11 @@ class _Reader:
             self._fence = ""
             self._end_code()
         else:
-            self._code.append(line)
+            self._add_code(line)
+
+    def _add_code(self, line: str) -> None:
+        self._first = self._first if self._code else self._number
+        self._code.append(line)
 
     def _is_row(self, line: str) -> bool:
         if "|" not in line:
@@ -155,28 +184,31 @@ class _Reader:
         if not self._rows:
             head = [self._lines.pop()] if self._lines and _SEPARATOR.match(line) else []
             self.end()
-            self._rows = head
-        self._rows.append(line)
+            self._rows = [(self._number - 1, row) for row in head]
+        self._rows.append((self._number, line))
 
     def _end_table(self) -> None:
         rows, self._rows = self._rows, []
-        has_head = len(rows) > 1 and _SEPARATOR.match(rows[1])
-        names = _cells(rows[0]) if has_head else []
+        has_head = len(rows) > 1 and _SEPARATOR.match(rows[1][1])
+        names = _cells(rows[0][1]) if has_head else []
         if names:
-            self._add("heading", " · ".join(filter(None, names)))
-        for row in rows[2:] if has_head else rows:
+            self._add("heading", " · ".join(filter(None, names)), line=rows[0][0])
+        for number, row in rows[2:] if has_head else rows:
             if not _SEPARATOR.match(row):
                 cells = _cells(row)
-                self._add("row", " · ".join(filter(None, cells)), _labelled(names, cells))
+                shown = " · ".join(filter(None, cells))
+                self._add("row", shown, _labelled(names, cells), line=number)
 
     def _end_code(self) -> None:
         if self._code:
-            self._add("code", "\n".join(self._code))
+            self._add("code", "\n".join(self._code), line=self._first)
         self._code = []
 
-    def _add(self, kind: PieceKind, markup: str, labelled: str = "") -> None:
+    def _add(
+        self, kind: PieceKind, markup: str, labelled: str = "", *, level: int = 0, line: int
+    ) -> None:
         if markup.strip():
-            self.found.append(Piece(kind, markup, labelled))
+            self.found.append(Piece(kind, markup, labelled, level, line))
 
 
 def _without_closing_marks(heading: str) -> str:

@@ -8,7 +8,9 @@ import re
 from dowse.text.sentences import sentence_ends
 
 _SIGN = "…"
-_ENOUGH = 0.5  # share of the room that a cut at a sentence must fill to be preferred
+_ENOUGH = 0.5  # share of the room that a cut must fill
+# What a cut at the end of a sentence or line may leave of the room: characters, or a share of it.
+_LEFT, _SHARE_LEFT = 160, 0.1
 
 
 def shorten(text: str, size: int) -> str:
@@ -22,7 +24,8 @@ def shorten(text: str, size: int) -> str:
 
 def _at_boundary(start: str, text: str) -> str:
     """The beginning cut back to the end of a sentence or line, or else of a word."""
-    least = math.ceil(_ENOUGH * len(start))
+    size = len(start)
+    least = math.ceil(max(_ENOUGH * size, size - max(_LEFT, _SHARE_LEFT * size)))
     line = text.rfind("\n", least, len(start) + 1)
     ends = (end for end in sentence_ends(text, least, len(start) + 1) if end <= len(start))
     if (last := max((line, *ends))) >= least:

@@ -4,6 +4,7 @@ Offsets count characters of `Document.text`; lines and ranks count from 1;
 times are seconds since 1970 (UTC).
 """
 
+from dowse.types.display import also_at
 from dowse.types.documents import (
     Block,
     BlockKind,
@@ -48,6 +49,7 @@ from dowse.types.search import (
     ConditionKind,
     Hit,
     Keys,
+    OtherPassage,
     Place,
     Query,
     Ranking,
@@ -91,6 +93,7 @@ __all__ = [
     "Model",
     "Name",
     "NameKind",
+    "OtherPassage",
     "Place",
     "Query",
     "Ranking",
@@ -107,6 +110,7 @@ __all__ = [
     "StoredDocument",
     "Trace",
     "Vector",
+    "also_at",
     "embedding_text",
     "header_line",
     "modified",

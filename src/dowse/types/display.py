@@ -12,13 +12,22 @@ from dowse.text.amounts import counted
 if TYPE_CHECKING:
     from dowse.types.search import Hit, Response
 
+_MOST_NAMED = 5  # places of one document
 _MARKED = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 
 
 def hit_line(hit: Hit) -> str:
-    """A hit on one line: score, place and headings."""
-    place = f"{hit.document}:{hit.first_line}-{hit.last_line}"
-    return f"{hit.score:.2f}  {_printable(place)}  {_printable(_name(hit))}"
+    """A hit on one line: score, place and headings, and where else its document matches."""
+    place = f"{hit.document}:{hit.line}"
+    told = f"{hit.score:.2f}  {_printable(place)}  {_printable(_name(hit))}"
+    return f"{told}  ({also_at(hit)})" if hit.more else told
+
+
+def also_at(hit: Hit) -> str:
+    """Where else the document of a hit matches, in words: `2 more: lines 30–41, 60–66`."""
+    lines = [f"{one.first_line}–{one.last_line}" for one in hit.more[:_MOST_NAMED]]
+    rest = ["…"] if len(hit.more) > _MOST_NAMED else []
+    return f"{len(hit.more)} more: lines {', '.join([*lines, *rest])}" if hit.more else ""
 
 
 def response_lines(response: Response) -> str:
@@ -38,10 +47,10 @@ def _html(response: Response) -> Iterator[str]:
         yield f"<blockquote>{html.escape(response.answer.text)}</blockquote>"
     yield "<ol>"
     for hit in response.hits:
-        place = html.escape(f"{hit.document}:{hit.first_line}-{hit.last_line}")
+        place = html.escape(f"{hit.document}:{hit.line}")
         snippet = _MARKED.sub(r"<mark>\1</mark>", html.escape(hit.snippet))
         yield f"<li><b>{html.escape(_name(hit))}</b> <code>{place}</code> {hit.score:.2f}"
-        yield f"<br>{snippet}</li>"
+        yield f"<br>{snippet}{f'<br><i>{also_at(hit)}</i>' if hit.more else ''}</li>"
     yield "</ol>"
     yield from (f"<p><i>{html.escape(notice)}</i></p>" for notice in response.notices)
 

@@ -105,16 +105,28 @@ class Trace:
     steps: tuple[Step, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class OtherPassage:
+    """Another place of a document that matches the query: a passage, or several in a row."""
+
+    id: str  # of the best chunk in it
+    header_path: tuple[str, ...]  # the headings above all of it
+    first_line: int
+    last_line: int
+    score: float  # of the best chunk in it, 0 to 1
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Hit:
-    """One result."""
+    """One result: a document by its best passage, or a passage."""
 
-    id: str  # of the chunk, or of the section when parents are on
+    id: str  # of the best chunk, or of its section when parents are on
     section: str  # the id of its section
     document: str
     title: str
-    header_path: tuple[str, ...]
-    first_line: int
+    header_path: tuple[str, ...]  # the headings above `line`
+    line: int  # where the match is
+    first_line: int  # of the text: the best passage with those next to it that match as well
     last_line: int
     score: float  # 0 to 1
     text: str
@@ -125,6 +137,7 @@ class Hit:
     links_in: tuple[str, ...]  # and of those that link to it
     stale: bool  # the file has changed since it was indexed
     trace: Trace
+    more: tuple[OtherPassage, ...] = ()  # other places of the document that match, best first
 
     def __repr__(self) -> str:
         return f"<Hit {hit_line(self)}>"

@@ -210,6 +210,35 @@ def test_replies_keep_to_their_budget(
         assert count_tokens(structured) <= budget
 
 
+@pytest.mark.parametrize("budget", [600, 1000])
+def test_what_does_not_fit_leaves_little_of_the_budget(ask: Ask, budget: int) -> None:
+    found = ask("query_documents", query="barometer", passages=True, n=20, max_tokens=budget)
+    assert "fit into" in found.structured_content["notices"][0]
+    structured = json.dumps(found.structured_content, ensure_ascii=False)
+    assert 0.9 * budget <= count_tokens(structured) <= budget
+    links = [one for one in found.content if isinstance(one, ResourceLink)]
+    linked = " ".join(f"{one.uri} {one.title}" for one in links)
+    assert 0.9 * budget <= count_tokens(text_of(found)) + count_tokens(linked) <= budget
+
+
+def test_a_search_returns_documents_and_says_where_else_they_match(ask: Ask) -> None:
+    found = ask("query_documents", query="barometer", n=3)
+    hit = found.structured_content["hits"][0]
+    assert hit["document"] == "long.md"
+    assert hit["first_line"] <= hit["line"] <= hit["last_line"]
+    other = ask("get_document", references=[f"long.md:{hit['more'][0]}"])
+    assert "The barometer of part" in text_of(other)
+    assert f"{len(hit['more'])} more: lines {hit['more'][0].replace('-', '–')}" in text_of(found)
+
+
+def test_a_search_says_how_many_candidates_each_stage_left(ask: Ask) -> None:
+    found = ask("query_documents", query="barometer", n=3)
+    statistics = found.structured_content["statistics"]
+    assert statistics["merged"] == 0
+    assert statistics["counts"]["retrieve"] > statistics["counts"]["documents"]
+    assert f"documents {statistics['counts']['documents']}" in text_of(found)
+
+
 def test_a_cut_document_says_how_to_go_on(ask: Ask) -> None:
     found = ask("get_document", references=["long.md"], max_tokens=800).structured_content
     reference = found["notices"][0].partition("reference ")[2].partition(",")[0]

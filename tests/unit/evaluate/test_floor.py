@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import pytest
 from dowse.analyze import VocabularyOptions
 from dowse.engine import Engine
 from dowse.evaluate import RunReport, read_collection, report, search_run
+from dowse.evaluate.answers import Answered, judge_answers, read_answers
 from dowse.locations import Locations
 from dowse.projects import Project
 from dowse.settings import Settings
@@ -29,28 +32,47 @@ _WAYS: dict[str, dict[str, float]] = {
     "defaults": {},
     "nothing rejected": {"threshold.min_confidence": 0.0},
 }
+_ONE_IN = 5  # answers take a third of a second each; benchmarks/answers.py judges all of them
 _MEASURES = ("ndcg_10", "mrr", "recall_10")
 _ARITHMETIC = 0.003
 """How far processors may differ. They round the last bits of a vector differently: the floors were
 measured on one, and on another a single document of 120 queries is at place 12 instead of 10."""
 
 
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunReport]:
+@contextmanager
+def _indexed(documents: Path, folder: Path) -> Iterator[Engine]:
     cache = Path(os.environ.get("DOWSE_CACHE_DIR") or platformdirs.user_cache_dir("dowse"))
-    folder, settings = tmp_path_factory.mktemp("floor"), Settings()
+    settings = Settings()
     if not settings.expand.enabled:  # the only stage that needs the words, which take a while
         settings = replace(settings, vocabulary=VocabularyOptions(size=0))
     where = Locations(folder / "config", folder / "data", cache)
-    project = Project("corpus", folder / "project", (_CORPUS / "docs",))
+    project = Project("corpus", folder / "project", (documents,))
     parts = assemble(project, settings, where, silent, fetch=False)
-    collection = read_collection(_CORPUS)
     with Engine(project, settings, parts) as engine:
         assert engine.index().complete
-        return {
-            name: report(collection, search_run(name, engine, collection.queries, changes))
-            for name, changes in _WAYS.items()
-        }
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    with _indexed(_CORPUS / "docs", tmp_path_factory.mktemp("floor")) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def measured(engine: Engine) -> dict[str, RunReport]:
+    collection = read_collection(_CORPUS)
+    return {
+        name: report(collection, search_run(name, engine, collection.queries, changes))
+        for name, changes in _WAYS.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def answered(engine: Engine) -> list[Answered]:
+    answers = read_answers(_CORPUS / "answers.jsonl")
+    few = dict(list(answers.items())[::_ONE_IN])
+    return judge_answers(engine, read_collection(_CORPUS).queries, few)
 
 
 @pytest.mark.parametrize("way", _WAYS)
@@ -60,6 +82,19 @@ def test_no_measure_falls_below_its_floor(
 ) -> None:
     value, floor = getattr(measured[way].measures, name), _FLOORS[way][name]
     assert value >= floor - _ARITHMETIC, f"{name} ({way}) fell from {floor} to {value:.4f}"
+
+
+def test_the_first_sentences_of_answers_hold_what_was_asked_for(answered: list[Answered]) -> None:
+    share = sum(one.right for one in answered) / len(answered)
+    floor = _FLOORS["answers"]["every fifth"]
+    assert share >= floor - _ARITHMETIC, f"answers fell from {floor} to {share:.3f}"
+
+
+def test_a_heading_and_the_meaning_find_how_often_backups_are_made(tmp_path: Path) -> None:
+    with _indexed(_CORPUS.parents[1] / "examples" / "vault", tmp_path) as engine:
+        answer = engine.answer("how often are backups made").answer
+    assert answer
+    assert any("Every night a dump" in one.text for one in answer.sentences)
 
 
 def test_there_is_a_floor_for_everything_that_the_project_promises() -> None:

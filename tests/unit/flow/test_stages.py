@@ -176,7 +176,7 @@ def test_community_raises_what_belongs_to_the_best(tmp_path: Path) -> None:
 def test_community_counts_for_what_a_document_gathers_too(tmp_path: Path) -> None:
     linked = {"long.md": f"{_NOTES['long.md']}\n\nSee [[mast]].\n"}
     engine = index_notes(tmp_path, _NOTES | linked)
-    changes = {"search.top_n": 20, "gather.share": 0.5, "near_dedup.enabled": False}
+    changes = {"search.top_n": 20, "near_dedup.enabled": False, "documents.passages": True}
 
     def fused(community: bool) -> dict[str, float]:
         hits = engine.search(
@@ -203,7 +203,7 @@ def test_dynamic_weights_take_from_what_cannot_decide(engine: Engine) -> None:
 
 
 def test_gather_lets_the_words_and_the_meaning_of_a_document_meet(engine: Engine) -> None:
-    changes = {"search.top_n": 20, "near_dedup.enabled": False}
+    changes = {"search.top_n": 20, "near_dedup.enabled": False, "documents.passages": True}
     apart = engine.search("radio part 3", changes=changes | {"gather.share": 0.0})
     together = engine.search("radio part 3", changes=changes | {"gather.share": 1.0})
     long = [hit.score for hit in together.hits if hit.document == "long.md"]
@@ -297,7 +297,8 @@ def test_same_meanings_become_one_and_are_counted(engine: Engine) -> None:
 
 
 def test_the_limit_of_a_document_makes_room_for_others(engine: Engine) -> None:
-    free = engine.search("radio gateway part", changes={"near_dedup.enabled": False})
+    passages = {"near_dedup.enabled": False, "documents.passages": True}
+    free = engine.search("radio gateway part", changes=passages)
     changes = {"near_dedup.enabled": False, "diversity.max_chunks_per_doc": 1}
     limited = engine.search("radio gateway part", changes=changes)
     assert documents(free).count("long.md") > 1

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.embed import DEFAULT_MODEL, open_model
-from dowse.present import count_tokens, fit
+from dowse.present import count_tokens, fit, tokens_of_texts, within_texts
+from dowse.types import Hit, Response
+
+if TYPE_CHECKING:
+    from unit.conftest import MakeHit
 
 _ENGLISH = """Reciprocal rank fusion combines several rankings without looking at their scores, so
 that a keyword engine and a vector index can be merged even though one gives BM25 scores and the
@@ -43,6 +50,53 @@ def tokenizer() -> Any:
     found.no_truncation()
     found.no_padding()
     return found
+
+
+@pytest.fixture(scope="module")
+def language_model(monkeypatch_module: pytest.MonkeyPatch) -> Any:
+    """The tokenizer of language models, whose file another package brings along."""
+    from llama_index import core  # noqa: PLC0415  (only this fixture needs them)
+
+    kept = Path(core.__file__).parent / "_static" / "tiktoken_cache"
+    monkeypatch_module.setenv("TIKTOKEN_CACHE_DIR", str(kept))
+    import tiktoken  # noqa: PLC0415  as above
+
+    return tiktoken.get_encoding("cl100k_base")
+
+
+@pytest.fixture(scope="module")
+def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+_GERMAN = (
+    "Die Datenbank wird jede Nacht gesichert, damit nach einem Ausfall nichts verloren geht; wer"
+    " eine Wiederherstellung übt, findet Fehler früher."
+)
+_POLISH = (
+    "Baza danych jest zapisywana każdej nocy, aby po awarii nic nie zostało utracone. Kto ćwiczy"
+    " przywracanie, wcześniej znajduje błędy."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        (_ENGLISH, 1.1),
+        (json.dumps({"document": "guides/restore.md", "first_line": 12, "text": _ENGLISH}), 1.1),
+        (_CODE, 1.5),
+        (_GERMAN, 1.5),
+        (_POLISH, 1.2),
+        (_CHINESE, 1.5),
+        (_JAPANESE, 1.5),
+    ],
+)
+def test_the_estimate_is_near_what_a_language_model_takes(
+    language_model: Any, text: str, most: float
+) -> None:
+    real = len(language_model.encode(text))
+    assert real <= count_tokens(text) <= most * real
 
 
 @pytest.mark.parametrize("text", [_ENGLISH, _CODE, _CHINESE, _JAPANESE, _KOREAN])
@@ -78,9 +132,10 @@ def test_a_line_end_will_do_where_no_sentence_ends() -> None:
 
 
 def test_what_is_around_a_text_counts() -> None:
-    assert fit(["one", "two"], 12, fixed=5) == ["one", "two"]
-    assert fit(["one", "two"], 11, fixed=5) == ["one", None]
-    assert fit(["one"], 3, fixed=5) == [None]
+    assert fit(["one", "two"], 12, [5, 5]) == ["one", "two"]
+    assert fit(["one", "two"], 11, [5, 5]) == ["one", None]
+    assert fit(["one", "two"], 11, [5, 4]) == ["one", "two"]
+    assert fit(["one"], 3, [5]) == [None]
 
 
 @pytest.mark.parametrize("budget", [0, -5])
@@ -100,9 +155,30 @@ _TEXTS = st.text(st.sampled_from("ab. \n検索。1_{}") | st.characters(), max_s
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.lists(_TEXTS, max_size=5), st.integers(-5, 300), st.integers(0, 20))
 def test_the_budget_is_never_exceeded(texts: list[str], budget: int, fixed: int) -> None:
-    kept = fit(texts, budget, fixed)
+    kept = fit(texts, budget, [fixed] * len(texts))
     assert len(kept) == len(texts)
     spent = sum(count_tokens(text) + fixed for text in kept if text is not None)
     assert spent <= max(budget, 0)
     whole = [text == given for text, given in zip(kept, texts, strict=True)]
     assert sum(text is not None for text in kept) <= whole.count(True) + 1
+
+
+def _long_hit(make_hit: MakeHit, line: int) -> Hit:
+    text = "\n".join(f"Line {number} of the text is here." for number in range(3, 40))
+    return replace(make_hit(text), line=line, first_line=3, last_line=39)
+
+
+def test_a_text_that_is_cut_still_has_the_match(make_hit: MakeHit) -> None:
+    for line in (3, 20, 38):
+        found = Response("q", (_long_hit(make_hit, line),), {}, 0, {}, ())
+        [hit] = within_texts(found, 60).hits
+        assert f"Line {line} of the text" in hit.text
+        assert hit.text.startswith(f"Line {hit.first_line} ")
+        assert 0.8 * 60 <= count_tokens(hit.text) <= 60
+
+
+def test_what_is_left_of_a_budget_is_little(make_hit: MakeHit) -> None:
+    hits = tuple(_long_hit(make_hit, 3) for _ in range(4))
+    found = Response("q", hits, {}, 0, {}, ())
+    for budget in (200, 500, 900):
+        assert 0.9 * budget <= tokens_of_texts(within_texts(found, budget)) <= budget

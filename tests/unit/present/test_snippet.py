@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.analyze import KeywordOptions, TextAnalyzer
-from dowse.present import snippet
+from dowse.present import excerpt, snippet
+from dowse.present.snippet import Excerpt
 
 _TERMS = TextAnalyzer(KeywordOptions()).query_terms
 
@@ -173,3 +174,65 @@ def test_a_long_line_takes_no_longer(unit: str) -> None:
     began = time.process_time()
     snippet(text, ["token", "検索", "auth*", "zebra"], _TERMS)
     assert time.process_time() - began < 1.0
+
+
+# ── Where the match is ───────────────────────────────────────────────────────
+
+_PASSAGE = """# Backups
+
+The database is the heart of everything, the database of readings.
+The database runs on the first machine.
+
+## Schedule
+
+- The database is kept.
+- Every night a dump
+  of the database is written to the *vault*, see [the plan](plan.md).
+
+| what | when |
+|---|---|
+| ledger | weekly |
+
+```sh
+pgdump --database readings
+```
+"""
+
+
+def _found(query: str, rarity: dict[str, float] | None = None) -> Excerpt:
+    return excerpt(_PASSAGE, _TERMS(query), _TERMS, rarity or {})
+
+
+@pytest.mark.parametrize(
+    ("query", "line", "headings"),
+    [
+        ("heart", "The database is the heart", ("Backups",)),
+        ("machine", "The database runs", ("Backups",)),
+        ("schedule", "## Schedule", ("Backups", "Schedule")),
+        ("night", "- Every night", ("Backups", "Schedule")),
+        ("vault", "  of the database", ("Backups", "Schedule")),
+        ("weekly", "| ledger", ("Backups", "Schedule")),
+        ("pgdump", "pgdump --database", ("Backups", "Schedule")),
+        ("plan.md", "  of the database", ("Backups", "Schedule")),  # seen only in the markup
+        ("nothing", "# Backups", ("Backups",)),
+    ],
+)
+def test_the_line_is_that_of_the_match_and_its_headings_are_named(
+    query: str, line: str, headings: tuple[str, ...]
+) -> None:
+    found = _found(query)
+    assert _PASSAGE.split("\n")[found.line].startswith(line)
+    assert found.headings == headings
+
+
+def test_a_rare_word_counts_more_than_several_frequent_ones() -> None:
+    text = "The database of readings. " + "Nothing here. " * 30 + "The vault is closed."
+    terms = _TERMS("database readings vault")
+    often = {"databas": 0.1, "read": 0.1, "vault": 3.0}
+    assert "**vault**" not in excerpt(text, terms, _TERMS).text
+    assert "**vault**" in excerpt(text, terms, _TERMS, often).text
+
+
+def test_a_comment_or_frontmatter_before_the_match_does_not_move_its_line() -> None:
+    text = "---\ntitle: x\n---\n<!-- two\nlines -->\n\nThe vault.\n"
+    assert excerpt(text, ["vault"], _TERMS).line == 6

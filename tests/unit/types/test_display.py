@@ -12,6 +12,7 @@ _HIT = Hit(
     document="guides/restore.md",
     title="Restore",
     header_path=("Restore", "Steps"),
+    line=5,
     first_line=3,
     last_line=9,
     score=0.934,
@@ -37,22 +38,22 @@ def test_a_response_is_a_collection_of_hits() -> None:
 def test_a_console_shows_one_line_for_each_hit() -> None:
     assert repr(_RESPONSE).splitlines() == [
         "<Response to 'stop it': 2 hits>",
-        "  0.93  guides/restore.md:3-9  Restore › Steps",
-        "  0.50  guides/restore.md:3-9  Restore › Steps",
+        "  0.93  guides/restore.md:5  Restore › Steps",
+        "  0.50  guides/restore.md:5  Restore › Steps",
     ]
-    assert repr(_HIT) == "<Hit 0.93  guides/restore.md:3-9  Restore › Steps>"
+    assert repr(_HIT) == "<Hit 0.93  guides/restore.md:5  Restore › Steps>"
 
 
 def test_a_title_cannot_command_the_terminal() -> None:
     shown = repr(replace(_HIT, title="\x1b[2J\u202egood", header_path=(), document="a\nb.md"))
-    assert shown == "<Hit 0.93  a\\nb.md:3-9  \\x1b[2J\\u202egood>"
+    assert shown == "<Hit 0.93  a\\nb.md:5  \\x1b[2J\\u202egood>"
 
 
 def test_a_notebook_shows_passages_with_marked_words() -> None:
     shown = _RESPONSE._repr_html_()
     assert shown.count("<li>") == 2
     assert "Stop the <mark>writer</mark>." in shown
-    assert "<code>guides/restore.md:3-9</code> 0.93" in shown
+    assert "<code>guides/restore.md:5</code> 0.93" in shown
 
 
 def test_text_of_documents_is_never_markup_in_a_notebook() -> None:

@@ -24,6 +24,19 @@ def test_results_appear_while_typing_with_matches_and_headings(site: Any) -> Non
     assert "q=restore" in page.url
 
 
+def test_a_document_is_one_card_that_says_where_else_it_matches(site: Any) -> None:
+    page = site.open("#q=barometer")
+    card = page.locator(".hit", has_text="Long")
+    expect(card).to_have_count(1)
+    expect(card.locator(".hit-more")).to_have_text(re.compile(r"^\d+ more here: lines \d+–\d+"))
+    card.click()
+    other = page.locator(".reader-path button").first
+    line = re.search(r"\d+", other.inner_text())
+    assert line
+    other.click()
+    page.wait_for_url(re.compile(rf"open=long\.md(:|%3A){line[0]}\b"))
+
+
 def test_each_pause_asks_once_and_late_answers_are_dropped(site: Any) -> None:
     page = site.open()
     held: list[Any] = []

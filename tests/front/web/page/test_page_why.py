@@ -40,7 +40,7 @@ def test_switches_show_their_effect_at_once(site: Any) -> None:
 
 
 def test_a_change_names_what_moved(site: Any) -> None:
-    page = site.open("#q=restore the database&set=near_dedup.similarity=0.5")
+    page = site.open("#q=barometer&set=documents.passages=true")
     expect(page.locator(".hit").first).to_be_visible()
     expect(page.locator("#effect")).to_contain_text("new")
     expect(page.locator(".hit-move", has_text="new").first).to_be_visible()

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from dowse.front.cli.draw.text import fitted, folded, line, marked
 from dowse.front.cli.draw.trace import draw_account, draw_trace
-from dowse.types import Hit, Response, header_line
+from dowse.types import Hit, Response, also_at, header_line
 
 _INDENT = 4
 _ID_DIGITS = 8
@@ -32,8 +32,10 @@ def draw_hits(
     for rank, hit in enumerate(hits, start=1):
         if rank > 1:
             yield Text()
-        yield from _draw_hit(rank, hit, width)
+        yield from _draw_hit(rank, hit, width, full=full)
         yield from _draw_text(hit, width) if full else _draw_snippet(hit, width)
+        if hit.more:
+            yield from folded(line((also_at(hit), "dim")), width, _INDENT)
         if explain:
             yield from draw_trace(hit.trace, width, _INDENT)
 
@@ -42,15 +44,16 @@ def draw_titles(numbered: Iterable[tuple[int, Hit]], width: int | None) -> Itera
     """Results by their titles and places alone, each under its number."""
     for number, hit in numbered:
         yield from folded(line(f"{number:>2}  ", (hit.title, "bold"), _stale(hit)), width)
-        yield from _draw_place(hit, width)
+        yield from _draw_place(hit, f"{hit.line}", width)
 
 
-def _draw_hit(rank: int, hit: Hit, width: int | None) -> Iterator[Text]:
+def _draw_hit(rank: int, hit: Hit, width: int | None, *, full: bool) -> Iterator[Text]:
     score = min(99, round(hit.score * 100))
     bar = ("", "") if width is None else _bar(score)
     named = ((f"{score:02d}", "bold"), "  ", (hit.title, "bold"), _stale(hit))
     yield from folded(line(f"{rank:>2}  ", bar, *named), width)
-    yield from _draw_place(hit, width)
+    lines = f"{hit.first_line}-{hit.last_line}" if full else f"{hit.line}"
+    yield from _draw_place(hit, lines, width)
 
 
 def _stale(hit: Hit) -> tuple[str, str]:
@@ -67,9 +70,9 @@ def _draw_text(hit: Hit, width: int | None) -> Iterator[Text]:
         yield from folded(line(one.expandtabs(4)), width, _INDENT) if one.strip() else [Text()]
 
 
-def _draw_place(hit: Hit, width: int | None) -> Iterator[Text]:
-    """Where a hit stands: on one line with the headings above it where they fit."""
-    place, digits = f":{hit.first_line}-{hit.last_line}", hit.id[:_ID_DIGITS]
+def _draw_place(hit: Hit, lines: str, width: int | None) -> Iterator[Text]:
+    """Where a hit is: on one line with the headings above it where they fit."""
+    place, digits = f":{lines}", hit.id[:_ID_DIGITS]
     room = None if width is None else width - _INDENT - len(place) - len(digits) - 2
     document = hit.document if room is None else fitted(hit.document, room)
     where = line(" " * _INDENT, (document, "cyan"), (place, "cyan"), "  ", (digits, "dim"))

@@ -26,14 +26,13 @@ HIT: Json = {
     "document": _STRING,
     "title": _STRING,
     "header_path": _STRINGS,
+    "line": _INTEGER,
     "first_line": _INTEGER,
     "last_line": _INTEGER,
     "modified": _STRING,
-    "stale": {"type": "boolean"},
-    "tags": _STRINGS,
     "text": _STRING,
 }
-"""What a search gives of a `HitShape`."""
+"""What a search always gives of a `HitShape`; `more`, `tags` and `stale` come where they matter."""
 
 PASSAGE: Json = {
     "document": _STRING,
@@ -70,16 +69,15 @@ _URI: Json = {"uri": _STRING}
 _SOURCE: Json = {"project": _STRING, "about": _STRING}
 
 
-def _search(hits: Json, nothing: Json) -> Json:
-    properties = {**_SOURCE, "query": _STRING, "hits": hits, "notices": _STRINGS, **nothing}
-    return _object(properties, ("project", "about", "hits", "notices"))
+def _search(hits: Json) -> Json:
+    properties = {**_SOURCE, "query": _STRING, "hits": hits, "notices": _STRINGS}
+    return _object(properties, ("project", "about", "hits", "notices", "statistics"))
 
 
-_NOTHING: Json = {"nearest": _OBJECTS, "removed": _OBJECT}  # told when there are no hits
-SEARCH = _search(_list(HIT | _URI), _NOTHING)
-"""What `query_documents` gives."""
+SEARCH = _search(_list(HIT | _URI))
+"""What `query_documents` gives; `nearest` and `removed` come where there are no hits."""
 
-BRIEF_SEARCH = _search(_OBJECTS, {})
+BRIEF_SEARCH = _search(_OBJECTS)
 """The same for a tool whose hits are known from another one."""
 
 PASSAGES = _object(

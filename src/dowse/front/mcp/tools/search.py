@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
 from dowse.front.mcp.invisible import visible_line
 from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.quote import addressed, link_to, quoted
-from dowse.front.mcp.replies import QUOTED, Link, Reply, pick
+from dowse.front.mcp.replies import (
+    QUOTED,
+    Link,
+    Reply,
+    pick,
+    tokens_of_structure,
+    tokens_of_text,
+)
 from dowse.front.mcp.tools.outputs import HIT, Json
 from dowse.parameters import Arguments
 from dowse.present import as_markdown, within_budget
@@ -59,15 +66,23 @@ def _is_here(engine: Engine, document: str) -> bool:
 
 
 def _within(response: Response, budget: int, engine: Engine) -> Reply:
-    """The reply with as much of the results, or of what was nearest, as the budget takes."""
-    response = within_budget(response, budget, lambda one: _reply(one, engine).tokens)
+    """The reply, each of its two forms with as much as the budget takes."""
+    structured = _fitted(
+        response, budget, lambda one: tokens_of_structure(_structured(one, engine))
+    )
+    text = _fitted(response, budget, lambda one: tokens_of_text(_text(one), _links(one, engine)))
+    return Reply(_structured(structured, engine), _text(text), _links(text, engine))
+
+
+def _fitted(response: Response, budget: int, tokens: Callable[[Response], int]) -> Response:
+    """The response with as much of the results, or of what was nearest, as the budget takes."""
+    response = within_budget(response, budget, tokens)
     told = (*response.notices, f"What came near was cut to fit into {budget} tokens.")
-    while response.nearest and _reply(response, engine).tokens > budget:
+    while response.nearest and tokens(response) > budget:
         response = replace(response, nearest=response.nearest[:-1], notices=told)
-    reply = _reply(response, engine)
-    if reply.tokens > budget:
+    if tokens(response) > budget:
         raise UsageError(f"Nothing fits into {budget} tokens.", "Give more with max_tokens.")
-    return reply
+    return response
 
 
 def _visible(response: Response, engine: Engine) -> Response:
@@ -94,21 +109,35 @@ def _visible(response: Response, engine: Engine) -> Response:
     )
 
 
-def _reply(response: Response, engine: Engine) -> Reply:
-    structured: dict[str, Any] = {
+def _structured(response: Response, engine: Engine) -> Json:
+    structured: Json = {
         "project": engine.project.name,
         "about": QUOTED,
         "query": response.query,
         "hits": _hits(response.hits, engine),
         "notices": list(response.notices),
+        "statistics": {"counts": _changes(response.counts), "merged": response.merged},
     }
     if not response.hits:
         structured["nearest"] = _hits(response.nearest, engine)
         structured["removed"] = dict(response.removed)
-    text = as_markdown(
-        replace(response, hits=_named(response.hits), nearest=_named(response.nearest))
-    )
-    return Reply(structured, f"{QUOTED}\n\n{text}", _links(response, engine))
+    return structured
+
+
+def _text(response: Response) -> str:
+    named = replace(response, hits=_named(response.hits), nearest=_named(response.nearest))
+    counts = ", ".join(f"{stage} {left}" for stage, left in _changes(response.counts).items())
+    told = f"Candidates left after each stage: {counts}. Merged: {response.merged}."
+    return f"{QUOTED}\n\n{as_markdown(named)}\n{told}\n"
+
+
+def _changes(counts: Mapping[str, int]) -> dict[str, int]:
+    """The stages that changed how many candidates there are, each with what it left."""
+    changed, last = {}, 0
+    for stage, left in counts.items():
+        if left != last:
+            changed[stage] = last = left
+    return changed
 
 
 def _named(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
@@ -118,7 +147,17 @@ def _named(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
 def _hits(hits: tuple[Hit, ...], engine: Engine) -> list[Json]:
     project = engine.project.name
     shapes = [HitShape.of(rank, hit, engine) for rank, hit in enumerate(hits, start=1)]
-    return [addressed(pick(shape, HIT), project) for shape in shapes]
+    return [addressed(pick(shape, HIT) | _extras(shape), project) for shape in shapes]
+
+
+def _extras(shape: HitShape) -> Json:
+    """What is said of a hit only where there is something to say."""
+    extras: Json = {
+        "more": [f"{one.first_line}-{one.last_line}" for one in shape.more],
+        "tags": list(shape.tags),
+        "stale": shape.stale,
+    }
+    return {name: value for name, value in extras.items() if value}
 
 
 def _links(response: Response, engine: Engine) -> tuple[Link, ...]:

@@ -60,7 +60,7 @@ function drawWhole(reader, passage) {
   show(
     reader,
     el("div", { class: "reader-top" }, el("h2", {}, passage.title), closing()),
-    el("p", { class: "reader-path" }, passage.document, hit ? ` · lines ${hit.first_line}–${hit.last_line}` : "", ` · ${passage.total_lines} lines`),
+    el("p", { class: "reader-path" }, passage.document, hit ? ` · lines ${hit.first_line}–${hit.last_line}` : "", ` · ${passage.total_lines} lines`, hit?.more.length ? [" · also ", hit.more.slice(0, 5).map(elsewhere)] : null),
     tags.length
       ? el("div", { class: "chips" }, tags.map((name) => el("button", { type: "button", class: "chip facet", "aria-label": `Only tag ${name}`, on: { click: () => addFilter("tag", name) } }, `#${name}`)))
       : null,
@@ -125,6 +125,12 @@ function headingOf(body, anchor) {
 /** Only the document moves: the page next to it stays where the user has it. */
 function scrollTo(body, block) {
   body.scrollTop = block ? body.scrollTop + block.getBoundingClientRect().top - body.getBoundingClientRect().top - 48 : 0;
+}
+
+/** A button that leads to another place of the document that matches. */
+function elsewhere(place) {
+  const act = { click: () => change({ line: place.first_line, tab: "document" }, { step: true }) };
+  return el("button", { type: "button", class: "inline", on: act }, `lines ${place.first_line}–${place.last_line}`);
 }
 
 function openReference(reference) {

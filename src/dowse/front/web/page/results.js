@@ -82,12 +82,16 @@ function card(hit, place) {
     "li",
     { id: `hit-${hit.id}`, class: "hit", role: "option", "aria-selected": "false", "data-id": hit.id, on: act },
     el("div", { class: "hit-top" }, el("span", { class: "hit-title" }, hit.title), moved(hit, place), el("span", { class: "hit-score" }, mini(hit), el("span", { class: "hit-number" }, hit.score.toFixed(2)))),
-    el("div", { class: "hit-path" }, `${hit.document}:${hit.first_line}`, headings.map((one) => [" › ", el("b", {}, one)])),
+    el("div", { class: "hit-path" }, `${hit.document}:${hit.line}`, headings.map((one) => [" › ", el("b", {}, one)])),
     el("p", { class: "hit-snippet" }, marked(hit.snippet)),
+    hit.more.length ? el("div", { class: "hit-more" }, `${hit.more.length} more here: lines ${hit.more.slice(0, 5).map(lines).join(", ")}${hit.more.length > 5 ? ", …" : ""}`) : null,
     hit.tags.length ? el("div", { class: "hit-tags" }, hit.tags.map((tag) => `#${tag}`).join("  ")) : null,
     hit.stale ? el("div", { class: "stale" }, "The file has changed since it was indexed.") : null,
   );
 }
+
+/** The lines of another place of the document. */
+const lines = (place) => `${place.first_line}–${place.last_line}`;
 
 /** A small bar: how much each strategy gave to the score. */
 function mini(hit) {
