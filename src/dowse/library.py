@@ -53,6 +53,7 @@ class Asking(TypedDict, total=False):
     path: Some
     after: str | date
     before: str | date
+    where: Some  # all of these hold of the frontmatter: status=draft, rating>3
     category: Some
     author: Some
     source: Some

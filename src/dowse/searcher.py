@@ -129,7 +129,7 @@ class Searcher:
                 index.roots,
                 time.time(),
             )
-            search = start_search(query, recipe, state_parts, filters.conditions())
+            search = start_search(query, recipe, state_parts, filters.conditions(state_parts.now))
             if parts.embedder and not has_vectors:
                 search.notices.append(
                     f"Ranked by words alone: the index has no vectors. {index.rebuild}"

@@ -205,6 +205,32 @@ def test_every_option_finds_the_same_at_every_door(doors: Doors) -> None:
     assert all(doors.served)
 
 
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"query": "restore OR frame", "where": ["category=reference"]}, ["STATIONS"]),
+        ({"query": "category:guide OR author:grace"}, ["guides/restore.md", "STATIONS"]),
+        ({"query": "[author:Grace] database"}, ["STATIONS"]),
+        ({"query": "author:ada NOT bottle"}, ["guides/restore.md"]),
+        ({"query": "file:copy"}, ["guides/copy.md"]),
+        ({"query": "line:(rain bottle)"}, ["journal/day.txt"]),
+        ({"query": "modified:<2022"}, ["long.md"]),
+        ({"query": "", "before": "2023"}, ["lonely.md", "long.md"]),
+        ({"query": "after:2023 before:2026"}, ["guides/restore.md", "guides/copy.md", "STATIONS"]),
+    ],
+)
+def test_operators_and_fields_mean_the_same_at_every_door(
+    doors: Doors, asked: Asked, expected: list[str]
+) -> None:
+    found = doors.ask("search", {"n": 20, "set": ["near_dedup.enabled=false"], **asked})
+    assert not _differing(found)
+    documents = dict.fromkeys(document for document, *_ in found["python"].hits or ())
+    wanted = [name.replace("STATIONS", "reference/stations.md") for name in expected]
+    assert sorted(documents) == sorted(wanted)
+    if "OR" not in asked["query"]:
+        assert list(documents) == wanted
+
+
 def test_older_names_still_work_at_every_door(doors: Doors) -> None:
     for row in _ROWS:
         for older in row.older:
@@ -229,6 +255,8 @@ def test_every_wrong_value_is_refused_in_the_same_words(doors: Doors) -> None:
         ({"set": ["diversity.mmr=true"], "per_doc": 1}, "mmr and per_doc are two ways"),
         ({"after": "2025", "before": "2024"}, "Swap the dates"),
         ({"after": "2025", "before": "2025-01-01"}, "Swap the dates"),
+        ({"where": ["=x"]}, "'=x' names no field. Write it as status=draft"),
+        ({"where": ["status="]}, "'status=' names no value. Write it as status=draft"),
         ({"n": 2, "top_n": 2}, "top_n is another name of n. Use one."),
         ({"set": ["answer.sentences=1"]}, "answer.sentences is a setting of answers"),
         ({"set": ["answer.endpoint_url=http://x"]}, "one call cannot change it"),

@@ -46,6 +46,11 @@ def _first(dowse: Dowse, *line: object) -> dict[str, Any]:
         (["--after", "2025", "--source", "md"], {"guides/restore.md"}),
         (["--before", "2024-02", "--after", "2023-06-01"], {"guides/copy.md"}),
         (["--category", "guide", "--path", "reference"], set()),
+        (["--where", "author=grace"], {"STATIONS"}),
+        (["--where", "modified>=2025"], {"guides/restore.md"}),
+        (["--where", "category", "--where", "author!=Ada"], {"STATIONS"}),
+        (["--where", "tags=ops"], {"guides/restore.md"}),
+        (["--where", "nobody=has this"], set()),
     ],
 )
 def test_filters(dowse: Dowse, filters: list[str], expected: set[str]) -> None:
@@ -54,10 +59,32 @@ def test_filters(dowse: Dowse, filters: list[str], expected: set[str]) -> None:
     assert set(_documents(dowse, *line, *filters)) == wanted
 
 
+def test_a_condition_that_needs_no_words_finds_documents_without_them(dowse: Dowse) -> None:
+    found = _documents(dowse, "-n", "20", "bottle OR author:grace")
+    assert set(found) == {"journal/day.txt", "reference/stations.md"}
+
+
+def test_only_a_date_lists_the_newest_first(dowse: Dowse) -> None:
+    found = _documents(dowse, "--before", "2025-12", "-n", "10")
+    assert found == [
+        "guides/restore.md",
+        "guides/copy.md",
+        "reference/stations.md",
+        "lonely.md",
+        "long.md",
+    ]
+
+
+def test_unknown_operators_are_named(dowse: Dowse) -> None:
+    told = dowse("search", "colour:red bottle").err
+    assert "colour: is no operator and no field of any document" in " ".join(told.split())
+
+
 def test_a_date_that_is_none_is_refused(dowse: Dowse) -> None:
-    result = dowse("search", "--after", "yesterday", "x")
+    result = dowse("search", "--after", "someday", "x")
     assert result.code == 2
-    assert "'yesterday' is not a date" in result.err
+    assert "'someday' is not a date" in result.err
+    assert "yesterday, 7d or last week" in result.err
 
 
 @pytest.mark.parametrize("option", ["--tag", "--author", "--path", "--category"])

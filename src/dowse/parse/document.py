@@ -12,6 +12,7 @@ from dowse.parse.found import References
 from dowse.parse.frontmatter import Frontmatter, Problem, read_frontmatter
 from dowse.parse.headings import read_headings
 from dowse.parse.plain import plain_blocks
+from dowse.parse.properties import read_properties
 from dowse.parse.references import read_definitions, read_references
 from dowse.parse.related import read_related
 from dowse.parse.tags import without_repeats
@@ -47,6 +48,7 @@ def parse(
         fields,
         title=fields.title or fallback_title(id, headings),
         tags=without_repeats([*fields.tags, *references.tags.values()]),
+        properties=read_properties(front),
     )
     if sum(map(len, fields.texts().values())) > limits.FIELD_CHARACTERS:
         outline.cuts["fields"] = 0

@@ -96,6 +96,9 @@ class DocumentShape:
     modified: Annotated[str, "What the frontmatter says, else the time of the file."]
     size: Annotated[int, "Bytes."]
     chunks: Annotated[int, "How many."]
+    properties: Annotated[
+        Mapping[str, tuple[str, ...]], "The fields of its frontmatter, by name, as texts."
+    ]
 
     @classmethod
     def of(cls, entry: DocumentEntry, engine: Engine) -> DocumentShape:
@@ -103,6 +106,7 @@ class DocumentShape:
         fields = asdict(entry.fields) | {
             "created": None if entry.fields.created is None else iso(entry.fields.created),
             "modified": iso(entry.modified),
+            "properties": dict(entry.fields.properties),
         }
         path = str(engine.path_of(entry.id))
         return cls(entry.id, entry.short_id, path, size=entry.size, chunks=entry.chunks, **fields)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from dowse.conditions import leaves, meeting
 from dowse.ports import Analyzer, Reading
 from dowse.retrieve.lexing import lex
 from dowse.retrieve.query import MOST_TERMS, distinct
@@ -27,13 +28,14 @@ _MOST_LOOKUPS = 8  # words of one query: a pasted page need not be proofread
 _PLAIN_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _BREAKS = re.compile(r"[\s,;()\[\]{}<>|=*…、。，；：！？（）【】《》]+")
+_QUOTES = '"“„«»「『'
 _EDGES = ".:!?'’\"“”„«»「」『』`"
 
 
 def rewrite(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     """The query with what its prefixes, unknown words and unheld phrases mean in this index."""
     corrected = _correct(_complete(query, reading, analyzer), reading, analyzer)
-    return _without_lost_phrases(corrected, reading)
+    return _without_lost_phrases(corrected, reading, analyzer)
 
 
 # ── Prefixes ─────────────────────────────────────────────────────────────────
@@ -157,15 +159,15 @@ def _single_terms(words: list[str], analyzer: Analyzer) -> Iterator[_Word]:
 # ── Phrases ──────────────────────────────────────────────────────────────────
 
 
-def _without_lost_phrases(query: Query, reading: Reading) -> Query:
+def _without_lost_phrases(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     wanted = [condition for condition in query.conditions if _is_wanted_phrase(condition)]
-    lost = [condition for condition in wanted if not len(reading.matching([condition]))]
+    lost = [one for one in wanted if not len(meeting([one], reading, analyzer))]
     notices = [
-        f"Nothing holds the phrase {_quoted(condition)}; its words were searched for instead."
+        f"Nothing holds {_called(condition)}; its words were searched for instead."
         for condition in lost
     ]
     left = [condition for condition in wanted if condition not in lost]
-    if len(left) > 1 and not len(reading.matching(left)):
+    if len(left) > 1 and not len(meeting(left, reading, analyzer)):
         lost = wanted
         phrases = ", ".join(map(_quoted, left))
         notices.append(f"Nothing holds all of {phrases}; their words were searched for instead.")
@@ -173,12 +175,22 @@ def _without_lost_phrases(query: Query, reading: Reading) -> Query:
     return _told(replace(query, conditions=kept), notices) if lost else query
 
 
-def _quoted(phrase: Condition) -> str:
-    return f'"{phrase.written[1:-1]}"'
+def _called(condition: Condition) -> str:
+    is_quoted = condition.kind == "phrase" and condition.written[:1] in _QUOTES
+    return f"the phrase {_quoted(condition)}" if is_quoted else condition.written
+
+
+def _quoted(condition: Condition) -> str:
+    if condition.kind == "phrase" and condition.written[:1] in _QUOTES:
+        return f'"{condition.written[1:-1]}"'
+    return condition.written
 
 
 def _is_wanted_phrase(condition: Condition) -> bool:
-    return condition.kind == "phrase" and not condition.negated
+    """Whether a condition demands words and nothing else."""
+    if condition.negated or condition.kind not in {"phrase", "any", "all"}:
+        return False
+    return all(leaf.kind == "phrase" for leaf in leaves(condition))
 
 
 # ── Putting words in ─────────────────────────────────────────────────────────

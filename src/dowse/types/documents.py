@@ -62,6 +62,7 @@ class Fields:
     category: str = ""
     created: float | None = None
     modified: float | None = None  # what the frontmatter says, not the file's time
+    properties: tuple[tuple[str, tuple[str, ...]], ...] = ()  # all of the frontmatter, as written
 
     def texts(self) -> dict[str, str]:
         """The texts that can be searched for, by field."""

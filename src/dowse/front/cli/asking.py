@@ -39,7 +39,8 @@ def takes_query(call: Call) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 
 def _parameters(call: Call) -> Iterator[click.Parameter]:
-    yield click.Argument(["query"], nargs=-1, required=True, metavar="QUERY...")
+    # A filter can take the place of the query, so the request says when there is none.
+    yield click.Argument(["query"], nargs=-1, required=False, metavar="QUERY...")
     rows = [one for one in options_of(call) if one.name != "query"]
     yield from (_option(row, row.name, call) for row in rows)
     yield from (_option(row, older, call, hidden=True) for row in rows for older in row.older)
@@ -88,7 +89,7 @@ def _as_texts(said: dict[str, Any]) -> dict[str, list[str]]:
         name: list(value) if isinstance(value, tuple) else [_as_text(value)]
         for name, value in given.items()
     }
-    return texts | {"query": [" ".join(texts["query"])]}
+    return texts | ({"query": [" ".join(texts["query"])]} if "query" in texts else {})
 
 
 def _as_text(value: object) -> str:

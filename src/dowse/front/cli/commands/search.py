@@ -23,6 +23,9 @@ Examples:
   dowse search -n 10 --explain backup restore
   dowse search --tag database --after 2025 restore
   dowse search 'tag:database -draft "point in time" restor*'
+  dowse search 'status:draft (masts OR stations) NOT archive'
+  dowse search --after "last week"        what changed, newest first
+  dowse search --where "rating>3" restore
   dowse search --format md --max-tokens 2000 "restore a backup"
   dowse search --format files masts | xargs wc -l
   dowse search --json "restore a backup" | jq -r ".hits[].path"
@@ -64,7 +67,12 @@ def command(
     result shows its score (0 to 99), its place and an id that `dowse get` takes.
 
     In the query, "words in quotes" must follow each other, -word must not be there, restor* stands
-    for all words that begin so, and tag:x, title:x, path:x, author:x and category:x must hold.
+    for all words that begin so, and tag:x, title:x, path:x, file:x, author:x and category:x must
+    hold. Any other field of the frontmatter can be asked for as well: status:draft, rating:>3 or
+    [due date:<today]. OR, AND, NOT and parentheses join them; line:(a b) wants both in one line.
+
+    A filter can take the place of the query. With --after or --before alone, the newest documents
+    come first.
     """
     name = call.choose_format(form) or "text"
     max_tokens = asked.max_tokens
