@@ -20,7 +20,8 @@ def understand_query(search: SearchState) -> None:
     search.hypothesis = mode_of(search).hypothesis
     search.strategies = strategies_wanted(search)
     search.query = _as_answer(search) if search.hypothesis else _as_query(search)
-    search.notices += search.query.notices if search.written.strip() else ()
+    if search.written.strip() or not search.demanded:  # otherwise a filter takes its place
+        search.notices += search.query.notices
     search.embedded_text = search.query.text
     search.latin = latin_share(search.query.text)
 

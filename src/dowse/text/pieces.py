@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from dowse.text.callouts import CALLOUT, callout_name
 from dowse.text.fences import FENCE
 
 PieceKind = Literal["heading", "prose", "row", "code"]
@@ -27,7 +28,7 @@ class Piece:
 
 _LONGEST_FRONTMATTER = 20_000  # characters
 _FRONTMATTER_LINE = re.compile(r"[\w-]+\s*[:=]|#|$")
-_QUOTE = re.compile(r"^(?:[ ]{0,3}>[ ]?)+(?:\[![\w-]+\][+-]?[ ]*)?")
+_QUOTE = re.compile(r"^(?:[ ]{0,3}>[ ]?)+")
 _FENCE = re.compile(rf"\s*(?:(?:[-*+]|\d{{1,9}}[.)])\s+)?({FENCE})")
 _HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s+|$)")
 _UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,})\s*$")
@@ -83,7 +84,7 @@ class _Reader:
 
     def take(self, line: str) -> None:
         """Reads one line."""
-        bare = _QUOTE.sub("", line) if ">" in line[:4] else line
+        bare = _without_quote_marks(line) if ">" in line[:4] else line
         if self._fence:
             self._take_code(bare)
         elif not bare.strip():
@@ -177,6 +178,12 @@ class _Reader:
     def _add(self, kind: PieceKind, markup: str, labelled: str = "") -> None:
         if markup.strip():
             self.found.append(Piece(kind, markup, labelled))
+
+
+def _without_quote_marks(line: str) -> str:
+    bare = _QUOTE.sub("", line)
+    callout = CALLOUT.match(bare)
+    return f"{callout_name(callout)}: {bare[callout.end() :]}" if callout else bare
 
 
 def _without_closing_marks(heading: str) -> str:
