@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 
@@ -313,6 +313,58 @@ def test_explanations_take_the_same_options(doors: Doors, dowse: Line) -> None:
             assert doors._http.get("/api/v1/explain", params=address).json() == printed.json
             chunks = doors._program.explain(_QUERY, "lonely", **{row.name: value}).chunks
             assert [one["rank"] for one in printed.json["chunks"]] == [one.rank for one in chunks]
+
+
+# ── References ───────────────────────────────────────────────────────────────
+
+_PODS = (
+    "---\naliases: [Capsules]\n---\n# Pods\n\nFirst words. ^intro\n\n## Life cycle {#life}\n\n"
+    "They begin.\n\n### Steps\n\nOne step.\n\n## End\n\n- a point\n- another ^point\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ("[[pods]]", ("concepts/pods.md", 1, 19)),
+        ("![[Pods]]", ("concepts/pods.md", 1, 19)),
+        ("[[Pods#Life cycle|how they live]]", ("concepts/pods.md", 8, 15)),
+        ("[[pods#Life cycle#Steps]]", ("concepts/pods.md", 12, 15)),
+        ("[[pods#^intro]]", ("concepts/pods.md", 6, 6)),
+        ("[[pods#^point]]", ("concepts/pods.md", 19, 19)),
+        ("concepts/pods.md#life-cycle", ("concepts/pods.md", 8, 15)),
+        ("pods.md#life", ("concepts/pods.md", 8, 15)),
+        ("/docs/concepts/pods/#steps", ("concepts/pods.md", 12, 15)),
+        ("/docs/concepts/pods.html", ("concepts/pods.md", 1, 19)),
+        ("concepts\\pods.md", ("concepts/pods.md", 1, 19)),
+        ("Capsules", ("concepts/pods.md", 1, 19)),
+        ("[[capsules]]:8-9", ("concepts/pods.md", 8, 9)),
+        ("A copy", ("guides/copy.md", 1, 7)),
+        ("a copy#restore-a-backup", ("guides/copy.md", 5, 7)),
+    ],
+)
+def test_references_as_documents_write_them_mean_the_same_at_every_door(
+    notes: Path, doors: Doors, dowse: Line, reference: str, expected: tuple[str, int, int]
+) -> None:
+    (notes / "concepts").mkdir()
+    (notes / "concepts/pods.md").write_text(_PODS, "utf-8")
+    assert dowse("index", notes).code == 0
+    printed = dowse("get", "--json", reference).json["passages"][0]
+    program = doors._program.get(reference)
+    answered = doors._http.get("/api/v1/document", params={"reference": reference}).json()
+
+    async def work(client: Client) -> CallToolResult:
+        return await client.call_tool("get_document", {"references": [reference]})
+
+    read = with_client(doors._mcp, work).structured_content["passages"][0]
+    found = [printed, answered, read, asdict(program)]
+    places = {(one["document"], one["first_line"], one["last_line"]) for one in found}
+    assert places == {expected}
+
+
+def test_a_place_that_a_document_has_not_is_named(doors: Doors) -> None:
+    with pytest.raises(DowseError, match="no heading or block 'nowhere'"):
+        doors._program.get("[[stations#nowhere]]")
 
 
 # ── The table ────────────────────────────────────────────────────────────────
