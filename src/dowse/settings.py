@@ -25,6 +25,7 @@ from dowse.answer import OF_THE_WRITER, AnswerOptions
 from dowse.bounds import complaint, declared, meaning
 from dowse.chunk import ChunkOptions
 from dowse.decoding import UNREADABLE, read_small, shown, why_unreadable
+from dowse.editors import OpenOptions
 from dowse.embed import EmbedOptions
 from dowse.errors import BadSettings, UsageError
 from dowse.flow.recipe import Recipe
@@ -45,6 +46,7 @@ class Settings(Recipe):
     keyword: KeywordOptions = field(default_factory=KeywordOptions)
     vocabulary: VocabularyOptions = field(default_factory=VocabularyOptions)
     answer: AnswerOptions = field(default_factory=AnswerOptions)
+    open: OpenOptions = field(default_factory=OpenOptions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,17 @@ def test_filters(dowse: Dowse, filters: list[str], expected: set[str]) -> None:
     wanted = {name.replace("STATIONS", "reference/stations.md") for name in expected}
     line = ["-n", "20", "database frame bottle restore", "--set", "near_dedup.enabled=false"]
     assert set(_documents(dowse, *line, *filters)) == wanted
+
+
+def test_results_as_grep_prints_them(notes: Path, dowse: Dowse) -> None:
+    line = ("search", "bottle", "-n", "1", "--format", "grep")
+    text = "The rain gauge was calibrated with a bottle of water."
+    assert dowse(*line).out == f"notes/journal/day.txt:3:38:{text}\n"
+    assert text[38 - 1 :].startswith("bottle")
+    os.chdir(notes / "guides")
+    assert dowse(*line).out == f"{notes}/journal/day.txt:3:38:{text}\n"
+    refused = dowse("search", "bottle", "--format", "grep", "--max-tokens", "9")
+    assert refused.code == 2
 
 
 def test_a_condition_that_needs_no_words_finds_documents_without_them(dowse: Dowse) -> None:
@@ -334,7 +346,9 @@ def test_the_explanation_is_no_wider_than_the_terminal() -> None:
     response = Response("q", (hit,), counts, 3, {"retrieve": 12.0, "present": 0.1}, ())
     for full in (False, True):
         drawn = list(draw_response(response, 80, full=full, explain=True))
-        assert max(cell_len(one.plain) for one in drawn) <= 80
+        paths = [one for one in drawn if hit.document in one.plain]
+        assert len(paths) == 1  # which is never cut: people copy it
+        assert max(cell_len(one.plain) for one in drawn if one not in paths) <= 80
     text = "\n".join(one.plain for one in drawn)
     assert "× 1.10" in text
     assert "further back" in text

@@ -2,12 +2,14 @@
 
 from dowse.present.budget import count_tokens, fit, tokens_of_texts, within_budget, within_texts
 from dowse.present.formats import as_markdown
+from dowse.present.grep import grep_line
 from dowse.present.snippet import snippet
 
 __all__ = [
     "as_markdown",
     "count_tokens",
     "fit",
+    "grep_line",
     "snippet",
     "tokens_of_texts",
     "within_budget",

@@ -24,6 +24,7 @@ TOPICS = {
         "related": "Show what belongs to a document.",
         "graph": "Export the documents and the links between them.",
         "get": "Show a document, or some lines of it.",
+        "open": "Open a file in your editor, at the line.",
         "ls": "List the documents of the index.",
     },
     "Serve": {
