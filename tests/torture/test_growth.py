@@ -28,8 +28,17 @@ def took(work: Callable[[str], None], text: str) -> float:
 
 
 def growth(work: Callable[[str], None], unit: str, frame: str) -> float:
-    """How many times longer four times the text takes; 0 when that is too quick to tell."""
-    short, long = (filled(unit, frame, size) for size in (SIZE, 4 * SIZE))
+    """How many times longer four times the text takes; 0 when that is too quick to tell.
+
+    Above some size a text may be read in another way. Such a step is no growth: what grows too
+    fast must do so again from the longer text on.
+    """
+    grown = _growth(work, unit, frame, SIZE)
+    return grown if grown < MOST else min(grown, _growth(work, unit, frame, 4 * SIZE))
+
+
+def _growth(work: Callable[[str], None], unit: str, frame: str, size: int) -> float:
+    short, long = (filled(unit, frame, times * size) for times in (1, 4))
     if took(work, long) < NOTICEABLE:
         return 0.0
     return min(took(work, long) for _ in range(3)) / min(took(work, short) for _ in range(5))

@@ -11,10 +11,11 @@ from dowse.embed.models.folder_model import FolderModel
 from dowse.embed.models.known import KNOWN_MODELS, full_name
 from dowse.embed.models.local_model import CachedModel, LocalModel
 from dowse.embed.models.model_cache import ModelCache
+from dowse.embed.models.shipped import SHIPPED, ShippedModel
 from dowse.embed.onnx.cross_encoder import CrossEncoder
 from dowse.embed.onnx.embedder import OnnxEmbedder, cores
 from dowse.embed.onnx.late_interaction import LateInteraction
-from dowse.embed.options import DEFAULT_MODEL, EmbedOptions
+from dowse.embed.options import EmbedOptions
 from dowse.errors import BadSettings, NotFound, UsageError
 from dowse.files import folder_size
 from dowse.ports import Embedder, Reranker
@@ -63,6 +64,8 @@ def open_model(
     models = ModelCache(cache_dir)
     if is_folder(model):
         return FolderModel(Path(model), models)
+    if model in SHIPPED:
+        return ShippedModel(model, models)
     return CachedModel(model, models, announce, fetch=fetch)
 
 
@@ -93,10 +96,10 @@ def open_reranker(
 
 
 def models_status(cache_dir: Path) -> list[ModelStatus]:
-    """The default model and every other model that is here, each fully checked."""
+    """The model that is part of dowse and every other that is here, each fully checked."""
     models = ModelCache(cache_dir)
-    names = {DEFAULT_MODEL} | {manifest.name for manifest in models.manifests()}
-    return [_status(models, name) for name in sorted(names, key=lambda n: (n != DEFAULT_MODEL, n))]
+    fetched = sorted(manifest.name for manifest in models.manifests())
+    return [_status(models, name) for name in (*SHIPPED, *fetched)]
 
 
 def pull(
@@ -111,6 +114,8 @@ def pull(
             f"{model} is a folder, and is used in place.", "There is nothing to pull."
         )
     models, name = ModelCache(cache_dir), full_name(model)
+    if name in SHIPPED:
+        return _status(models, name)
     if source is None:
         fetch_model(name, models, announce)
     else:
@@ -121,6 +126,8 @@ def pull(
 def remove(model: str, cache_dir: Path) -> None:
     """Takes a model out of the cache."""
     name = full_name(model)
+    if name in SHIPPED:
+        raise UsageError(f"{name} is part of dowse and cannot be removed.")
     if not ModelCache(cache_dir).remove(name):
         known = ", ".join(manifest.name for manifest in ModelCache(cache_dir).manifests()) or "none"
         raise NotFound(f"There is no model {name} here.", f"Here are: {known}.")
@@ -137,6 +144,10 @@ def is_folder(model: str) -> bool:
 
 
 def _status(models: ModelCache, name: str) -> ModelStatus:
+    if name in SHIPPED:
+        shipped = ShippedModel(name, models)
+        size = folder_size(shipped.folder)
+        return ModelStatus(name, shipped.folder, True, size, "part of dowse", shipped.damage())
     folder, manifest = models.folder(name), models.manifest(name)
     return ModelStatus(
         name=name,

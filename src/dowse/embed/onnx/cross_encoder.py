@@ -23,9 +23,8 @@ from dowse.embed.parallel import run_parallel
 class CrossEncoder:
     """Scores pairs of texts; the model is loaded on first use."""
 
-    def __init__(self, model: LocalModel, precision: Precision = "fp32", threads: int = 1) -> None:
+    def __init__(self, model: LocalModel, threads: int = 1) -> None:
         self._source = model
-        self._precision: Precision = precision
         self._threads = threads
         self._loading = threading.Lock()
         self._loaded: tuple[TextTokenizer, Session] | None = None
@@ -55,13 +54,14 @@ class CrossEncoder:
 
     def _load(self) -> tuple[TextTokenizer, Session]:
         identity = self._source.identity()
+        precision: Precision = "int8" if identity.recipe.int8_is_as_good else "fp32"
 
         def build(folder: Path) -> bytes:
             tensors = read_tensors(folder / WEIGHTS)
-            return build_cross_encoder(read_architecture(folder), tensors, self._precision)
+            return build_cross_encoder(read_architecture(folder), tensors, precision)
 
         version = f"v{BUILDER_VERSION}-{identity.weights[:12]}"
-        graph = self._source.graph(f"cross-{self._precision}", version, build)
+        graph = self._source.graph(f"cross-{precision}", version, build)
         tokenizer = TextTokenizer(self._source.tokenizer(), identity.recipe.max_tokens)
         return tokenizer, Session(graph)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from dowse.errors import EmbedError
 
 Array = NDArray[np.float32]
 """A weight, always computed with in single precision."""
+
+_SCALE = ".scale"  # next to a matrix of small integers: the factor of each row
 
 
 class Tensors:
@@ -39,14 +42,22 @@ def read_tensors(path: Path) -> Tensors:
     import ml_dtypes  # noqa: F401, PLC0415  (teaches numpy bfloat16; needed only while building)
     from safetensors import SafetensorError, safe_open  # noqa: PLC0415  (as above)
 
-    arrays: dict[str, Array] = {}
     try:
         with safe_open(path, "numpy") as file:
-            for name in file.keys():  # noqa: SIM118  (it is no mapping)
-                tensor = file.get_tensor(name)
-                if np.issubdtype(tensor.dtype, np.integer):
-                    continue  # position numbers, which old exports store
-                arrays[canonical_name(name)] = np.asarray(tensor, dtype=np.float32)
+            stored = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no mapping)
+            return Tensors(_in_single_precision(stored))
     except (OSError, SafetensorError, ValueError, TypeError) as error:
         raise EmbedError(f"{path} cannot be read: {error}.") from error
-    return Tensors(arrays)
+
+
+def _in_single_precision(stored: Mapping[str, NDArray[Any]]) -> dict[str, Array]:
+    arrays: dict[str, Array] = {}
+    for name, tensor in stored.items():
+        scale = stored.get(name + _SCALE)
+        if np.issubdtype(tensor.dtype, np.integer) and scale is None:
+            continue  # position numbers, which old exports store
+        if name.removesuffix(_SCALE) in stored and name.endswith(_SCALE):
+            continue
+        array = np.asarray(tensor, dtype=np.float32)
+        arrays[canonical_name(name)] = array if scale is None else array * scale
+    return arrays

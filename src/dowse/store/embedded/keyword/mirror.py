@@ -25,8 +25,11 @@ def open_searcher(folder: Path) -> tuple[tantivy.Schema, tantivy.Searcher]:
     except ValueError as error:
         if _NO_LOCK not in str(error):
             raise
-        with _mirror(folder, error) as mirror:
-            return _open(mirror)  # which has every file open once it is done
+        try:
+            with _mirror(folder, error) as mirror:
+                return _open(mirror)  # which has every file open once it is done
+        except OSError as gone:  # a writer has just removed the folder
+            raise error from gone
 
 
 def _open(folder: Path) -> tuple[tantivy.Schema, tantivy.Searcher]:
