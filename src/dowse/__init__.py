@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         UsageError,
         WeightsMissing,
     )
+    from dowse.everything import AllDowse
     from dowse.flow import (
         ChunkOutcome,
         Explanation,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AllDowse",
     "Analyzer",
     "Answer",
     "Asking",
@@ -111,6 +113,7 @@ _HOMES = (
     "dowse.references",
     "dowse.flow",
     "dowse.caretaker",
+    "dowse.everything",
     "dowse.library",
     "dowse.asynchronous",
 )

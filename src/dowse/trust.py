@@ -33,6 +33,7 @@ from dowse.settings import (
 
 _LONGEST_PATH = 4096
 _MOST_ROOTS = 1000
+_LONGEST = 500  # characters of a description
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class LocalFile:
     layer: Layer
     withheld: tuple[str, ...]  # what waits for the user's consent, for people
     digest: str  # what consent is given to: its bytes, and where its outside roots lead
+    description: str = ""  # what is in the project
 
 
 def read_local(
@@ -66,11 +68,12 @@ def read_local(
     withheld = [f"read {root}" for root in outside]
     withheld += [f"set {name} = {hide_secrets(shown(value))}" for name, value in sensitive.items()]
     inside = tuple(root for root in roots if root not in outside) or (home,)
+    named, said = table.get("name"), " ".join(table.get("description", "").split())[:_LONGEST]
     if trust.covers(path, digest):
-        return LocalFile(path, table.get("name"), inside, tuple(outside), layer, (), digest)
+        return LocalFile(path, named, inside, tuple(outside), layer, (), digest, said)
     values = {name: value for name, value in layer.values.items() if name not in sensitive}
     allowed = Layer(layer.origin, values)
-    return LocalFile(path, table.get("name"), inside, (), allowed, tuple(withheld), digest)
+    return LocalFile(path, named, inside, (), allowed, tuple(withheld), digest, said)
 
 
 def _is_sensitive(layer: Layer, name: str, present: Mapping[str, Any]) -> bool:
@@ -92,13 +95,15 @@ def _bytes(path: Path) -> bytes:
 
 def _project_table(path: Path, tables: Mapping[str, Any]) -> dict[str, Any]:
     table: Any = tables.get("project", {})
-    fits = isinstance(table, dict) and table.keys() <= {"name", "roots"}
-    if fits and isinstance(table.get("name", ""), str):
+    fits = isinstance(table, dict) and table.keys() <= {"name", "roots", "description"}
+    texts = (table.get("name", ""), table.get("description", "")) if fits else (0,)
+    if all(isinstance(text, str) for text in texts):
         roots = table.get("roots", [])
         if isinstance(roots, list) and len(roots) <= _MOST_ROOTS and all(map(_can_be_path, roots)):
             return dict(table)
     raise BadSettings(
-        f"{path}: the table [project] does not fit.", 'It takes name = "…" and roots = ["…"].'
+        f"{path}: the table [project] does not fit.",
+        'It takes name = "…", description = "…" and roots = ["…"].',
     )
 
 

@@ -32,7 +32,9 @@ def _start(script: str, *arguments: object) -> subprocess.Popen[str]:
 def _ends(started: list[subprocess.Popen[str]]) -> list[list[int]]:
     """The figures that each process prints at its end."""
     said = [process.communicate(timeout=120) for process in started]
-    failed = [error for process, (_, error) in zip(started, said, strict=True) if process.returncode]
+    failed = [
+        error for process, (_, error) in zip(started, said, strict=True) if process.returncode
+    ]
     assert not failed, failed[0]
     return [[int(figure) for figure in out.split()] for out, _ in said]
 

@@ -1,7 +1,7 @@
 """Ranking → what a person or a model reads."""
 
 from dowse.present.budget import count_tokens, fit, tokens_of_texts, within_budget, within_texts
-from dowse.present.formats import as_markdown
+from dowse.present.formats import as_markdown, with_projects
 from dowse.present.grep import grep_line
 from dowse.present.snippet import snippet
 
@@ -12,6 +12,7 @@ __all__ = [
     "grep_line",
     "snippet",
     "tokens_of_texts",
+    "with_projects",
     "within_budget",
     "within_texts",
 ]

@@ -16,6 +16,7 @@ from dowse.projects import Project
 from dowse.references import Passage
 from dowse.text.dates import iso
 from dowse.types import Counts, DocumentEntry, Finding, LeftOut
+from dowse.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +154,15 @@ class ProjectShape:
     name: Annotated[str, "Its name."]
     roots: Annotated[tuple[str, ...], "Its folders, absolute."]
     folder: Annotated[str, "Where dowse keeps its index and its settings."]
+    description: Annotated[
+        str, "What is in it: as set, as its dowse.toml says, or as its README begins."
+    ]
 
     @classmethod
-    def of(cls, project: Project) -> ProjectShape:
+    def of(cls, project: Project, workspace: Workspace) -> ProjectShape:
         """The shape of a project."""
-        return cls(project.name, tuple(str(root) for root in project.roots), str(project.folder))
+        roots = tuple(str(root) for root in project.roots)
+        return cls(project.name, roots, str(project.folder), workspace.description(project))
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,6 +138,7 @@ class Hit:
     links_in: tuple[str, ...]  # and of those that link to it
     stale: bool  # the file has changed since it was indexed
     trace: Trace
+    project: str = ""  # that it is from, when all projects were searched
 
     def __repr__(self) -> str:
         return f"<Hit {hit_line(self)}>"

@@ -26,7 +26,7 @@ class Result:
 def remember(where: Locations, project: str, response: Response) -> None:
     """Keeps the places of a response; where nothing can be written, nothing is kept."""
     hits = response.hits or response.nearest
-    listed = [[project, hit.document, line_of(hit)] for hit in hits]
+    listed = [[hit.project or project, hit.document, line_of(hit)] for hit in hits]
     with suppress(OSError):
         make_private_folder(where.cache)
         replace_file(where.cache / _FILE, json.dumps(listed).encode())

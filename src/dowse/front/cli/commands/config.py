@@ -134,7 +134,7 @@ def _say_what_to_rebuild(call: Call, project: Project) -> None:
     if needed:
         call.remark(
             f"The index of {project.name} was built with other settings.",
-            f"Rebuild it with: dowse index --rebuild -p {project.name}",
+            f"Rebuild it with: dowse index --rebuild -p {project.typed}",
         )
 
 

@@ -23,6 +23,7 @@ from dowse.front.mcp.clients import CLIENTS, NAME, Client, find_client, start_co
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from dowse.locations import Locations
     from dowse.service import Service
 
 _EXAMPLES = """\
@@ -93,12 +94,22 @@ def _project_names(pinned: str | None) -> list[str]:
     where = locations()
     names = sorted(file.parent.name for file in where.projects.glob("*/project.toml"))
     if pinned is None:
-        return names
+        return _introduced(where, names)
     if pinned not in names:
         from dowse.workspace import Workspace  # noqa: PLC0415  it knows best what to say
 
         return [Workspace(where).projects.get(pinned).name]
-    return [pinned]
+    return _introduced(where, [pinned])
+
+
+def _introduced(where: Locations, names: list[str]) -> list[str]:
+    """The projects, each with what is said of it."""
+    from dowse.front.mcp.instructions import introduced  # noqa: PLC0415  as above
+    from dowse.workspace import Workspace  # noqa: PLC0415  as above
+
+    workspace = Workspace(where)
+    known = {one.name: workspace.description(one) for one in workspace.projects.all()}
+    return introduced({name: known.get(name, "") for name in names})
 
 
 @command.command("install", cls=Command, shape=InstallShape)

@@ -73,6 +73,9 @@ def command(
     hold. Any other field of the frontmatter can be asked for as well: status:draft, rating:>3 or
     [due date:<today]. OR, AND, NOT and parentheses join them; line:(a b) wants both in one line.
 
+    Outside any project's folder, all projects are searched, and each result names its project; -p
+    all does so anywhere.
+
     A filter can take the place of the query. With --after or --before alone, the newest documents
     come first.
     """
@@ -81,12 +84,12 @@ def command(
     if max_tokens and name in {"files", "grep"}:
         raise UsageError(f"--max-tokens cuts texts, and --format {name} has none.", "Use one.")
     printed = Form(name, full or max_tokens is not None, explain)
-    with call.progress() as announce, call.open(announce=announce) as engine:
+    with call.progress() as announce, call.open_to_search(announce) as engine:
         found = engine.search(asked.query, filters=asked.filters, changes=asked.changes)
-    shown = within_budget(found, max_tokens, printed.tokens) if max_tokens else found
-    printed.show(call, shown, engine)
-    if name in LISTS:
-        remember(call.workspace.locations, engine.project.name, found)
+        shown = within_budget(found, max_tokens, printed.tokens) if max_tokens else found
+        printed.show(call, shown, engine)
+        if name in LISTS:
+            remember(call.workspace.locations, engine.project.name, found)
     if not found.hits and name != "md":
         say_nothing_found(call, found, in_full=name == "text")
     if name not in CARRY_NOTICES:

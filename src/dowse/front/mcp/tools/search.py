@@ -13,8 +13,9 @@ from dowse.front.mcp.quote import addressed, link_to, quoted
 from dowse.front.mcp.replies import QUOTED, Link, Reply, pick
 from dowse.front.mcp.tools.outputs import HIT, Json
 from dowse.parameters import Arguments
-from dowse.present import as_markdown, within_budget
-from dowse.records.search import HitShape
+from dowse.present import as_markdown, with_projects, within_budget
+from dowse.projects import ALL
+from dowse.records.search import HitShape, Searched
 from dowse.request import SearchRequest
 from dowse.types import Hit, Response
 
@@ -34,7 +35,7 @@ def search_with_hypothesis(projects: VisibleProjects, arguments: Arguments) -> R
 
 def _search(projects: VisibleProjects, arguments: Arguments) -> Reply:
     asked = SearchRequest.made_of(arguments)
-    with projects.engine(arguments.get("project")) as engine:
+    with projects.searched(arguments.get("project")) as engine:
         found = engine.search(asked.query, filters=asked.filters, changes=asked.changes)
         projects.service.metrics.searched(engine.project.name, found.seconds)
         told = projects.progress(engine.project.name) or _freshness(projects, found, engine)
@@ -42,11 +43,13 @@ def _search(projects: VisibleProjects, arguments: Arguments) -> Reply:
         return _within(seen, asked.max_tokens or MAX_TOKENS, engine)
 
 
-def _freshness(projects: VisibleProjects, found: Response, engine: Engine) -> str:
+def _freshness(projects: VisibleProjects, found: Response, engine: Searched) -> str:
     """What is to be said of files that are not as they were indexed; empty when they are."""
-    stale = [hit.document for hit in found.hits if hit.stale]
-    if any(_is_here(engine, document) for document in stale):
-        return projects.refresh(engine.project)
+    stale = [(engine.of(hit.project), hit.document) for hit in found.hits if hit.stale]
+    here = {one.project.name: one.project for one, document in stale if _is_here(one, document)}
+    told = [projects.refresh(project) for project in here.values()]
+    if told:
+        return told[0]
     # An index that came from another machine has no files here, and a run would find none.
     return "Some of these files are not here: this is what was indexed." if stale else ""
 
@@ -58,7 +61,7 @@ def _is_here(engine: Engine, document: str) -> bool:
         return False
 
 
-def _within(response: Response, budget: int, engine: Engine) -> Reply:
+def _within(response: Response, budget: int, engine: Searched) -> Reply:
     """The reply with as much of the results, or of what was nearest, as the budget takes."""
     response = within_budget(response, budget, lambda one: _reply(one, engine).tokens)
     told = (*response.notices, f"What came near was cut to fit into {budget} tokens.")
@@ -70,7 +73,7 @@ def _within(response: Response, budget: int, engine: Engine) -> Reply:
     return reply
 
 
-def _visible(response: Response, engine: Engine) -> Response:
+def _visible(response: Response, engine: Searched) -> Response:
     def shown(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
         return tuple(
             replace(
@@ -78,7 +81,7 @@ def _visible(response: Response, engine: Engine) -> Response:
                 title=visible_line(hit.title),
                 header_path=tuple(map(visible_line, hit.header_path)),
                 tags=tuple(map(visible_line, hit.tags)),
-                text=quoted(engine, hit.document, hit.first_line, hit.text),
+                text=quoted(engine.of(hit.project), hit.document, hit.first_line, hit.text),
                 score=round(hit.score, 4),
             )
             for hit in hits
@@ -94,7 +97,7 @@ def _visible(response: Response, engine: Engine) -> Response:
     )
 
 
-def _reply(response: Response, engine: Engine) -> Reply:
+def _reply(response: Response, engine: Searched) -> Reply:
     structured: dict[str, Any] = {
         "project": engine.project.name,
         "about": QUOTED,
@@ -106,7 +109,9 @@ def _reply(response: Response, engine: Engine) -> Reply:
         structured["nearest"] = _hits(response.nearest, engine)
         structured["removed"] = dict(response.removed)
     text = as_markdown(
-        replace(response, hits=_named(response.hits), nearest=_named(response.nearest))
+        with_projects(
+            replace(response, hits=_named(response.hits), nearest=_named(response.nearest))
+        )
     )
     return Reply(structured, f"{QUOTED}\n\n{text}", _links(response, engine))
 
@@ -115,13 +120,16 @@ def _named(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
     return tuple(replace(hit, document=visible_line(hit.document)) for hit in hits)
 
 
-def _hits(hits: tuple[Hit, ...], engine: Engine) -> list[Json]:
-    project = engine.project.name
+def _hits(hits: tuple[Hit, ...], engine: Searched) -> list[Json]:
     shapes = [HitShape.of(rank, hit, engine) for rank, hit in enumerate(hits, start=1)]
-    return [addressed(pick(shape, HIT), project) for shape in shapes]
+    told = [addressed(pick(shape, HIT), shape.project) for shape in shapes]
+    if engine.project.name != ALL:
+        return told
+    return [one | {"project": shape.project} for one, shape in zip(told, shapes, strict=True)]
 
 
-def _links(response: Response, engine: Engine) -> tuple[Link, ...]:
-    titles = {hit.document: hit.title for hit in response.hits}
-    project = engine.project.name
-    return tuple(link_to(project, one, title) for one, title in titles.items())
+def _links(response: Response, engine: Searched) -> tuple[Link, ...]:
+    titles = {
+        (engine.of(hit.project).project.name, hit.document): hit.title for hit in response.hits
+    }
+    return tuple(link_to(*place, title) for place, title in titles.items())

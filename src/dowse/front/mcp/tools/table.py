@@ -47,6 +47,7 @@ class ToolSpec:
 
 
 _PROJECT = Parameter("project", "Which project; needed if unclear.")
+_PROJECT_OR_ALL = Parameter("project", "Which project; all if unclear.")
 _OF_A_HYPOTHESIS = ("n", "tag", "path", "after", "before", "min_confidence", "max_tokens")
 
 _MODES = (
@@ -54,7 +55,7 @@ _MODES = (
 )
 _OF_A_QUERY = (
     options_of("search")[0],
-    _PROJECT,
+    _PROJECT_OR_ALL,
     *(
         replace(one, meaning=_MODES) if one.name == "mode" else one
         for one in options_of("search")[1:]
