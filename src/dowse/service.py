@@ -66,12 +66,12 @@ class Service:
             )
         return self.workspace.select(self.only or name, self._start)
 
-    def searched(self, name: str | None = None) -> Engine | AllProjects:
-        """What a search means: the engine of a project, or all of them."""
-        if self.only is None and self.workspace.means_all(name, self._start):
-            broken = self.workspace.projects.broken()
-            return AllProjects(self.projects(), lambda one: self.open(one)[0], broken)
-        return self.engine(name)
+    def all_projects(self, name: str | None = None) -> AllProjects | None:
+        """All projects, when a search means them; None when it means one."""
+        if self.only is not None or not self.workspace.means_all(name, self._start):
+            return None
+        broken = self.workspace.projects.broken()
+        return AllProjects(self.projects(), lambda one: self.open(one)[0], broken)
 
     def engine(self, name: str | None = None) -> Engine:
         """The open engine of the project that a call means."""

@@ -33,7 +33,6 @@ from dowse.settings import (
 
 _LONGEST_PATH = 4096
 _MOST_ROOTS = 1000
-_LONGEST = 500  # characters of a description
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,6 @@ class LocalFile:
     layer: Layer
     withheld: tuple[str, ...]  # what waits for the user's consent, for people
     digest: str  # what consent is given to: its bytes, and where its outside roots lead
-    description: str = ""  # what is in the project
 
 
 def read_local(
@@ -68,12 +66,11 @@ def read_local(
     withheld = [f"read {root}" for root in outside]
     withheld += [f"set {name} = {hide_secrets(shown(value))}" for name, value in sensitive.items()]
     inside = tuple(root for root in roots if root not in outside) or (home,)
-    named, said = table.get("name"), " ".join(table.get("description", "").split())[:_LONGEST]
     if trust.covers(path, digest):
-        return LocalFile(path, named, inside, tuple(outside), layer, (), digest, said)
+        return LocalFile(path, table.get("name"), inside, tuple(outside), layer, (), digest)
     values = {name: value for name, value in layer.values.items() if name not in sensitive}
     allowed = Layer(layer.origin, values)
-    return LocalFile(path, named, inside, (), allowed, tuple(withheld), digest, said)
+    return LocalFile(path, table.get("name"), inside, (), allowed, tuple(withheld), digest)
 
 
 def _is_sensitive(layer: Layer, name: str, present: Mapping[str, Any]) -> bool:

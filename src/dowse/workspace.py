@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dowse.engine import Engine
-from dowse.errors import BadSettings, NotFound, Refused, UsageError
+from dowse.errors import NotFound, Refused, UsageError
 from dowse.flow import IndexReport
-from dowse.introduction import first_words
+from dowse.introduction import introduction
 from dowse.locations import Locations, locations
 from dowse.privacy import secure
 from dowse.projects import ALL, LOCAL_FILE, Project, Projects, find_local_file, update_toml
@@ -165,15 +164,9 @@ class Workspace:
     def description(self, project: Project) -> str:
         """What is in a project: as the user says, as its dowse.toml says, or as its README begins.
 
-        Empty when nothing says it, or it cannot be read.
+        Empty when nothing says it.
         """
-        if project.described:
-            return project.described
-        with suppress(BadSettings):
-            local = self.local_file(project.roots[0])
-            if local and local.description and set(local.roots) & set(project.roots):
-                return local.description
-        return first_words(project.roots[0])
+        return introduction(project.described, project.roots[0])
 
     def means_all(self, name: str | None, start: Path) -> bool:
         """Whether a search is one of all projects: it says so, or it could mean several."""

@@ -80,22 +80,12 @@ class VisibleProjects:
     @contextmanager
     def searched(self, name: str | None) -> Iterator[Engine | AllProjects]:
         """What a search means: the engine of a project, or all projects."""
-        if self._pinned is None:
-            found = self._all(name)
-            if found is not None:
-                yield found
-                return
+        found = self.service.all_projects(name) if self._pinned is None else None
+        if found is not None:
+            yield found
+            return
         with self.engine(name) as engine:
             yield engine
-
-    def _all(self, name: str | None) -> AllProjects | None:
-        from dowse.all_projects import AllProjects  # noqa: PLC0415  listing tools does not need it
-
-        try:
-            found = self.service.searched(name)
-        except UsageError as error:
-            raise self._unclear(name) from error
-        return found if isinstance(found, AllProjects) else None
 
     @contextmanager
     def engine(self, name: str | None) -> Iterator[Engine]:

@@ -101,8 +101,8 @@ class Route:
 
 
 def _search(shared: Shared, asked: Arguments) -> ResponseShape:
-    searched = shared.service.searched(asked.get("project"))
-    if isinstance(searched, AllProjects):
+    searched = shared.service.all_projects(asked.get("project"))
+    if searched is not None:
         return _found_in_all(asked, searched)
     return _found(shared, asked, lambda engine: engine.search)
 

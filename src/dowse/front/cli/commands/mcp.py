@@ -105,11 +105,10 @@ def _project_names(pinned: str | None) -> list[str]:
 def _introduced(where: Locations, names: list[str]) -> list[str]:
     """The projects, each with what is said of it."""
     from dowse.front.mcp.instructions import introduced  # noqa: PLC0415  as above
-    from dowse.workspace import Workspace  # noqa: PLC0415  as above
+    from dowse.introduction import introduction_of  # noqa: PLC0415  as above
 
-    workspace = Workspace(where)
-    known = {one.name: workspace.description(one) for one in workspace.projects.all()}
-    return introduced({name: known.get(name, "") for name in names})
+    files = {name: where.projects / name / "project.toml" for name in names}
+    return introduced({name: introduction_of(file) for name, file in files.items()})
 
 
 @command.command("install", cls=Command, shape=InstallShape)

@@ -50,9 +50,7 @@ _PROJECT = Parameter("project", "Which project; needed if unclear.")
 _PROJECT_OR_ALL = Parameter("project", "Which project; all if unclear.")
 _OF_A_HYPOTHESIS = ("n", "tag", "path", "after", "before", "min_confidence", "max_tokens")
 
-_MODES = (
-    "By words and meaning (hybrid), one of them, names in code, or likeness to the query (hyde)."
-)
+_MODES = "By words and meaning (hybrid), one of them, names in code, or likeness (hyde)."
 _OF_A_QUERY = (
     options_of("search")[0],
     _PROJECT_OR_ALL,
