@@ -59,7 +59,8 @@ def _call(service: Service, tool: str, **arguments: Any) -> CallToolResult:
         return await client.call_tool(tool, arguments)
 
     server = build_server(VisibleProjects(lambda: service, service.only), ["work"])
-    return with_client(server, work)
+    result: CallToolResult = with_client(server, work)
+    return result
 
 
 def _http(service: Service) -> TestClient:

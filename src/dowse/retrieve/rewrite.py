@@ -20,10 +20,11 @@ from dowse.types import Condition, Query
 
 _COMPLETIONS = 50  # words that stand for one prefix
 _BEGINNINGS = 10  # words that stand for one that nothing holds
-_FEWER_BEGINNINGS = 3  # when other words find something, or few hold it
+_FEWER_BEGINNINGS = 3  # when other words find something
 _SPELLINGS = 3
 _LEAST_MISSPELT = 5  # letters, when other words find something
-_FEW = 5  # passages: fewer would leave a page of results unfilled
+_LEAST_BEGINNING = 4  # letters: vim does not stand for vimeo, auth may for authentication
+_PASSAGES_PER_HOLDER = 2000  # one passage of so many must hold a word that takes another's place
 _MOST_LOOKUPS = 8  # words of one query: a pasted page need not be proofread
 _PLAIN_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -80,14 +81,12 @@ def _correct(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
         return query
     frequencies = reading.keyword.frequencies("body", query.terms)
     missing = {term for term in query.terms if not frequencies.get(term)}
-    if missing:
-        return _mend_missing(query, missing, reading, analyzer)
-    if len(query.terms) == 1 and frequencies[query.terms[0]] < _FEW:
-        return _widen(query, reading, analyzer)
-    return query
+    return _replace_missing(query, missing, reading, analyzer) if missing else query
 
 
-def _mend_missing(query: Query, missing: set[str], reading: Reading, analyzer: Analyzer) -> Query:
+def _replace_missing(
+    query: Query, missing: set[str], reading: Reading, analyzer: Analyzer
+) -> Query:
     unknown = {
         word.term: word.written
         for word in reversed(list(_plain_words(query, analyzer)))
@@ -95,7 +94,8 @@ def _mend_missing(query: Query, missing: set[str], reading: Reading, analyzer: A
     }
     found: dict[str, list[str]] = {}
     for term in [term for term in query.terms if term in unknown][:_MOST_LOOKUPS]:
-        if words := _instead(unknown[term], len(missing) == len(query.terms), reading):
+        words = _instead(unknown[term], len(missing) == len(query.terms), reading)
+        if words := _frequent(words, reading, analyzer):
             found[term] = words
     notices = [
         f'Nothing holds "{unknown[term]}"; searched for {_listed(words)} as well.'
@@ -110,10 +110,20 @@ def _mend_missing(query: Query, missing: set[str], reading: Reading, analyzer: A
 def _instead(word: str, all_lost: bool, reading: Reading) -> list[str]:
     """Words of the documents that may be meant by one that none of them holds."""
     looked_up = fold_word(word)
-    beginnings = reading.vocabulary.beginning(
-        looked_up, _BEGINNINGS if all_lost else _FEWER_BEGINNINGS
-    )
+    many = _BEGINNINGS if all_lost else _FEWER_BEGINNINGS
+    is_long = len(looked_up) >= _LEAST_BEGINNING
+    beginnings = reading.vocabulary.beginning(looked_up, many) if is_long else []
     return beginnings or _misspelt(looked_up, all_lost, reading)
+
+
+def _frequent(words: list[str], reading: Reading, analyzer: Analyzer) -> list[str]:
+    """Those of the words that so many passages hold that a slip for them is likely."""
+    if not words:
+        return []
+    terms = {word: _whole(analyzer.query_terms(word)) for word in words}
+    held = reading.keyword.frequencies("body", [term for term in terms.values() if term])
+    least = max(1, reading.keyword.size // _PASSAGES_PER_HOLDER)
+    return [word for word in words if held.get(terms[word], 0) >= least]
 
 
 def _misspelt(word: str, all_lost: bool, reading: Reading) -> list[str]:
@@ -124,20 +134,6 @@ def _misspelt(word: str, all_lost: bool, reading: Reading) -> list[str]:
     spellings = reading.vocabulary.spelled_like(word, _SPELLINGS)
     likely = [spelling for spelling in spellings if spelling.startswith(word[0])]
     return likely or (spellings if all_lost else [])
-
-
-def _widen(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
-    """Adds words that begin with a short one that stands alone and that few passages hold."""
-    word = next(_plain_words(query, analyzer), None)
-    if word is None or not 3 <= len(word.written) <= 5:
-        return query
-    longer = reading.vocabulary.beginning(fold_word(word.written), _BEGINNINGS)
-    terms = {each: _whole(analyzer.query_terms(each)) for each in longer}
-    added = [each for each, term in terms.items() if term != word.term][:_FEWER_BEGINNINGS]
-    if not added:
-        return query
-    notice = f'Few passages hold "{word.written}"; searched for {_listed(added)} as well.'
-    return _told(_with_words(query, added, analyzer), [notice])
 
 
 def _plain_words(query: Query, analyzer: Analyzer) -> Iterator[_Word]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dowse.front.cli.complete import FILTERS
 from dowse.parameters import Parameter
 from dowse.request import Call, SearchRequest, options_of, settable
 
@@ -56,7 +57,7 @@ def _option(row: Parameter, name: str, call: Call, *, hidden: bool = False) -> c
         default=None,
         multiple=row.is_list,
         metavar=None if row.kind in _NAMED_BY_CLICK else _VALUES.get(row.kind, name.upper()),
-        shell_complete=_assignments(call) if row.kind == "assignments" else None,
+        shell_complete=_assignments(call) if row.kind == "assignments" else FILTERS.get(name),
         help=f"{row.meaning} Can be repeated." if row.is_list else row.meaning,
         hidden=hidden,
     )
