@@ -60,6 +60,7 @@ class StatusShape:
     counts: Annotated[Counts, "How much the index holds."]
     stamp: Annotated[Mapping[str, Any] | None, "What the index was built with."]
     notices: Annotated[tuple[str, ...], "Settings that the index was not built with."]
+    run: Annotated[str, "An indexing run that has not come to its end; empty: none."]
 
     @classmethod
     def of(cls, status: Status) -> StatusShape:
@@ -76,6 +77,7 @@ class StatusShape:
             counts=status.counts,
             stamp=status.stamp,
             notices=status.notices,
+            run=status.run,
         )
 
 

@@ -57,6 +57,7 @@ def draw_status(status: Status, width: int | None) -> Iterator[Text]:
         ("Groups", f"{number(counts.communities)} of documents that link to each other"),
         ("State", _state(status)),
     ]
+    rows += [("Run", (status.run, "yellow"))] if status.run else []
     yield from pairs(rows, width)
 
 
