@@ -20,9 +20,11 @@ from dowse.types import Condition, Query
 
 _COMPLETIONS = 50  # words that stand for one prefix
 _BEGINNINGS = 10  # words that stand for one that nothing holds
-_FEWER_BEGINNINGS = 3  # when other words find something
+_FEWER_BEGINNINGS = 3  # when other words find something, or few hold it
 _SPELLINGS = 3
 _LEAST_MISSPELT = 5  # letters, when other words find something
+_FEW = 5  # passages: fewer would leave a page of results unfilled
+_LONGEST_SHORT = 5  # letters of a word that may be short for a longer one
 _LEAST_BEGINNING = 4  # letters: vim does not stand for vimeo, auth may for authentication
 _PASSAGES_PER_HOLDER = 2000  # one passage of so many must hold a word that takes another's place
 _MOST_LOOKUPS = 8  # words of one query: a pasted page need not be proofread
@@ -81,7 +83,11 @@ def _correct(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
         return query
     frequencies = reading.keyword.frequencies("body", query.terms)
     missing = {term for term in query.terms if not frequencies.get(term)}
-    return _replace_missing(query, missing, reading, analyzer) if missing else query
+    if missing:
+        return _replace_missing(query, missing, reading, analyzer)
+    if len(query.terms) == 1 and frequencies[query.terms[0]] < _FEW:
+        return _widen(query, reading, analyzer)
+    return query
 
 
 def _replace_missing(
@@ -134,6 +140,23 @@ def _misspelt(word: str, all_lost: bool, reading: Reading) -> list[str]:
     spellings = reading.vocabulary.spelled_like(word, _SPELLINGS)
     likely = [spelling for spelling in spellings if spelling.startswith(word[0])]
     return likely or (spellings if all_lost else [])
+
+
+def _widen(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+    """Adds words that begin with a short one that is alone and that few passages hold.
+
+    The word itself stays: auth finds authentication as well.
+    """
+    word = next(_plain_words(query, analyzer), None)
+    if word is None or not _LEAST_BEGINNING <= len(word.written) <= _LONGEST_SHORT:
+        return query
+    longer = reading.vocabulary.beginning(fold_word(word.written), _BEGINNINGS)
+    terms = {each: _whole(analyzer.query_terms(each)) for each in longer}
+    added = [each for each, term in terms.items() if term != word.term][:_FEWER_BEGINNINGS]
+    if not added:
+        return query
+    notice = f'Few passages hold "{word.written}"; searched for {_listed(added)} as well.'
+    return _told(_with_words(query, added, analyzer), [notice])
 
 
 def _plain_words(query: Query, analyzer: Analyzer) -> Iterator[_Word]:

@@ -199,18 +199,33 @@ def test_a_pasted_page_of_unknown_words_is_not_proofread() -> None:
     assert passages.asked["spellings"] == 8
 
 
-@pytest.mark.parametrize("text", ["auth", "auth wind", '"auth"', "`auth`", "authen", "au"])
-def test_a_word_that_any_passage_holds_is_never_changed(text: str) -> None:
+def test_a_short_word_alone_that_few_hold_brings_its_longer_forms() -> None:
+    passages = Passages("auth", "authentication", "authentication again", "authn", "wind")
+    query = rewritten("auth", passages)
+    assert query.terms == ("auth", "authent", "authn")
+    assert query.notices == (
+        'Few passages hold "auth"; searched for "authentication", "authn" as well.',
+    )
+
+
+@pytest.mark.parametrize("text", ["auth wind", '"auth"', "`auth`", "authen", "au"])
+def test_other_words_that_few_hold_stay_alone(text: str) -> None:
     passages = Passages("auth", "authentication", "authentication again", "authen au wind")
-    query = rewritten(text, passages)
-    assert (query.terms, query.notices) == (understand(text, _ANALYZER).terms, ())
+    assert rewritten(text, passages).terms == understand(text, _ANALYZER).terms
+
+
+def test_a_short_word_that_many_hold_stays_alone() -> None:
+    passages = Passages(*["auth"] * 5, *["authentication"] * 9)
+    assert rewritten("auth", passages).terms == ("auth",)
 
 
 def test_a_short_word_does_not_stand_for_a_longer_one() -> None:
     passages = Passages("a film on vimeo", "vimeo again", "an editor")
-    query = rewritten("vim editor", passages)
-    assert query.notices == ()
-    assert "vimeo" not in query.terms
+    for text in ("vim", "vim editor"):
+        query = rewritten(text, passages)
+        assert query.notices == ()
+        assert "vimeo" not in query.terms
+    assert rewritten("vim", Passages("vim", "vimeo", "vimeo")).terms == ("vim",)
 
 
 def test_a_rare_word_takes_no_others_place() -> None:
