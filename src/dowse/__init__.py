@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         UsageError,
         WeightsMissing,
     )
+    from dowse.everything import AllDowse
     from dowse.flow import (
         ChunkOutcome,
         Explanation,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AllDowse",
     "Analyzer",
     "Answer",
     "Asking",
@@ -115,6 +117,7 @@ _HOMES = (
     "dowse.references",
     "dowse.flow",
     "dowse.caretaker",
+    "dowse.everything",
     "dowse.library",
     "dowse.asynchronous",
 )

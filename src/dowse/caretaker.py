@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dowse.errors import DowseError
 from dowse.flow.scan import scan
 from dowse.open_index import OpenIndex
+from dowse.run_note import unfinished_run
 from dowse.types import Counts, Finding, Stamp
 
 
@@ -31,6 +32,7 @@ class Status:
     stamp: Stamp | None
     freshness: Freshness
     notices: tuple[str, ...]
+    run: str = ""  # a run that has not come to its end, in a sentence
 
 
 class Caretaker:
@@ -51,6 +53,7 @@ class Caretaker:
                 self._index.roots, (), self._index.settings.read, reading.catalogue.files()
             )
             new = sum(source.id not in changes.known for source in changes.pending)
+            run = unfinished_run(self._index.project.folder)
             return Status(
                 project=self._index.project.name,
                 roots=tuple(str(root) for root in self._index.project.roots),
@@ -60,6 +63,7 @@ class Caretaker:
                 stamp=stamp,
                 freshness=Freshness(new, len(changes.pending) - new, len(changes.gone)),
                 notices=tuple(self._index.wanted().mismatches(stamp) if stamp else ()),
+                run=run.told(self._index.project.typed) if run else "",
             )
 
     def check(self) -> list[Finding]:

@@ -31,6 +31,10 @@ class Engine:
         self.check, self.repair = caretaker.check, caretaker.repair
         self.writer, self.mismatches = caretaker.writer, caretaker.mismatches
 
+    def of(self, _: str) -> Self:
+        """The engine of the project that a hit is from: `AllProjects` has several."""
+        return self
+
     def __enter__(self) -> Self:
         return self
 

@@ -12,6 +12,7 @@ from dowse.errors import Damaged, Locked, Refused, StampMismatch, UsageError
 from dowse.flow import IndexReport
 from dowse.open_index import OpenIndex
 from dowse.read import watch
+from dowse.run_note import noted
 from dowse.stamp import takes_vectors
 from dowse.types import Announce, Event, Shard, silent
 
@@ -75,17 +76,18 @@ class Indexer:
                 writing.start(stamp)
             self._index.check_stamp(stamp, wanted)
             writing.note_roots([str(root) for root in self._index.project.own_roots])
-            report = run_indexing(
-                self._index.roots,
-                paths,
-                read=self._index.settings.read,
-                chunk=self._index.settings.chunk,
-                vocabulary=self._index.settings.vocabulary.size,
-                writing=writing,
-                embedder=self._index.parts.embedder if takes_vectors(stamp) else None,
-                announce=announce,
-                shard=shard,
-            )
+            with noted(self._index.project.folder, announce) as noting:
+                report = run_indexing(
+                    self._index.roots,
+                    paths,
+                    read=self._index.settings.read,
+                    chunk=self._index.settings.chunk,
+                    vocabulary=self._index.settings.vocabulary.size,
+                    writing=writing,
+                    embedder=self._index.parts.embedder if takes_vectors(stamp) else None,
+                    announce=noting,
+                    shard=shard,
+                )
         if takes_vectors(stamp) or not wanted.why_no_model:
             return report
         return replace(report, notices=(f"Indexed for keyword search only. {wanted.why_no_model}",))

@@ -53,6 +53,7 @@ class Asking(TypedDict, total=False):
     path: Some
     after: str | date
     before: str | date
+    where: Some  # all of these hold of the frontmatter: status=draft, rating>3
     category: Some
     author: Some
     source: Some
@@ -91,7 +92,7 @@ class Dowse:
             settings=dict(settings), home=home, embedder=embedder, reranker=reranker, store=store
         )
         given = Given(embedder, reranker, store and _opened_once(store))
-        self._workspace = Workspace(_locations(home), given)
+        self._workspace = Workspace(locations_of(home), given)
         self.project, self._within = _select(self._workspace, place)
         self._engine = self._workspace.open(self.project, settings)
         self._lock = threading.Lock()
@@ -155,21 +156,21 @@ class Dowse:
 
     def search(self, query: str, **asking: Unpack[Asking]) -> Response:
         """The passages that answer a query best; `Asking` lists what else can be said."""
-        asked = _asked("search", query, asking)
+        asked = asked_of("search", query, asking)
         with self._in_use() as engine:
             found = engine.search(asked.query, filters=asked.filters, changes=asked.changes)
         return within_texts(found, asked.max_tokens)
 
     def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
         """The same, with what the passages say to the question in `Response.answer`."""
-        asked = _asked("answer", query, asking)
+        asked = asked_of("answer", query, asking)
         with self._in_use() as engine:
             found = engine.answer(asked.query, filters=asked.filters, changes=asked.changes)
         return within_texts(found, asked.max_tokens)
 
     def explain(self, query: str, reference: str, **asking: Unpack[Asking]) -> Explanation:
         """Why a document stands where it does in the results, or is not there."""
-        asked = _asked("explain", query, asking)
+        asked = asked_of("explain", query, asking)
         with self._in_use() as engine:
             return engine.explain(
                 asked.query, reference, filters=asked.filters, changes=asked.changes
@@ -252,7 +253,7 @@ def _opened_once(open_store: OpenStore) -> OpenStore:
     return once
 
 
-def _locations(home: str | os.PathLike[str] | None) -> Locations | None:
+def locations_of(home: str | os.PathLike[str] | None) -> Locations | None:
     """Where dowse's own files lie; the weights of models are shared in any case."""
     if home is None:
         return None
@@ -279,7 +280,7 @@ def _select(
     return workspace.select_for_indexing(None, [path], here)
 
 
-def _asked(call: Call, query: object, asking: Asking) -> SearchRequest:
+def asked_of(call: Call, query: object, asking: Asking) -> SearchRequest:
     """The request that a call makes: Python also takes one text for a list, and dates."""
     given = {name: value for name, value in asking.items() if value is not None}
     settings = given.pop("settings", NOTHING)

@@ -84,6 +84,12 @@ ENTRIES = 200
 ENTRY = 200
 """Characters of such an entry, and of the category."""
 
+PROPERTIES = 200
+"""Fields of the frontmatter that can be asked for."""
+
+PROPERTY = 100
+"""Characters of the name of such a field."""
+
 # ── Words ────────────────────────────────────────────────────────────────────
 
 FIELD_CHARACTERS = 1_000

@@ -54,7 +54,7 @@ class OpenIndex:
             if stamp is None:
                 raise NotFound(
                     f"The project {self.project.name!r} has not been indexed yet.",
-                    f"Index it with: dowse index -p {self.project.name}",
+                    f"Index it with: dowse index -p {self.project.typed}",
                 )
             self.check_stamp(stamp, self.wanted())
             yield reading, takes_vectors(stamp)
@@ -74,4 +74,4 @@ class OpenIndex:
     @property
     def rebuild(self) -> str:
         """The command that builds the index again, in a sentence."""
-        return f"Rebuild it with: dowse index --rebuild -p {self.project.name}"
+        return f"Rebuild it with: dowse index --rebuild -p {self.project.typed}"

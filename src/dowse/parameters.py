@@ -31,7 +31,11 @@ LONGEST = 1_000
 _BLANK = r"\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _WORDS = rf"^[^\x00]*[^{_BLANK}][^\x00]*$"
 _ASSIGNMENT = r"^[^=\x00]+=[^\x00]*$"
-_DATE = r"^[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?)?)?)?$"
+_DATE = (
+    r"^([0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?)?)?)?|now|today|yesterday"
+    r"|tomorrow|(last|past|this|next) (day|week|month|year)|(last|past) hour"
+    r"|[0-9]{1,4} ?(hours?|days?|weeks?|months?|years?|h|d|w|mo?|y)( ago)?)$"
+)
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?")
@@ -63,6 +67,7 @@ class Parameter:
     default: object = None  # None: left out
     older: tuple[str, ...] = ()  # names that doors used before, which still work
     setting: str = ""  # the setting that it changes for one call
+    unless: frozenset[str] = frozenset()  # parameters of which one takes the place of it
     instead_of: str = ""  # a switch that is turned off with it, and may not be asked for with it
     example: str = ""  # of a value, for forms
     calls: tuple[str, ...] = ()  # where it belongs; empty: wherever it is listed
@@ -84,7 +89,7 @@ class Parameter:
             "boolean": "true or false",
             "texts": f'a list of {self._few} to {self._many} texts, as ["a", "b"]',
             "assignments": 'a list of settings with their values, as ["search.top_k=30"]',
-            "date": "a date: 2024, 2024-06 or 2024-06-30",
+            "date": "a date: 2024, 2024-06-30, yesterday, 7d or last week",
             "text": f"a text of at most {self.longest:,} characters",
         }[self.kind]
 
@@ -190,9 +195,11 @@ def checked(
         if row.name in values:
             other = name if name != row.name else next(one for one in given if one in row.older)
             raise Malformed(f"{other} is another name of {row.name}.", "Use one.")
-        values[row.name] = row.check(row.read(value) if written else value)
+        read = row.read(value) if written else value
+        if not (row.unless & given.keys() and isinstance(read, str) and not read.strip()):
+            values[row.name] = row.check(read)
     for row in rows:
-        if row.required and row.name not in values:
+        if row.required and row.name not in values and not row.unless & values.keys():
             raise Malformed(f"The {row.name} is missing.", row.meaning)
     return {row.name: row.default for row in rows if row.default is not None} | values
 

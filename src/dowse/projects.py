@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -40,7 +41,12 @@ ELSEWHERE = "elsewhere"
 TRASH = "trash-"
 """What the name of a folder begins with that holds a removed project until it is deleted."""
 
-_NAME = re.compile(r"[^\W_][\w.-]{0,63}")
+ALL = "all"
+"""What a call says for a project when it means every one of them; no project can be called so."""
+
+_NAME = re.compile(r"(?=.{1,64}\Z)[^\W_][\w.-]*(?: [\w.-]+)*")
+_DESCRIPTION = "project.description"
+_LONGEST_DESCRIPTION = 500  # characters
 _ROOTS = "project.roots"  # where the file of a project says which folders it has
 
 
@@ -52,6 +58,12 @@ class Project:
     folder: Path  # where dowse keeps its index and the user's settings for it
     roots: tuple[Path, ...]  # absolute; the first is the home of unprefixed ids
     agreed: tuple[Path, ...] = ()  # those of the roots that only hold while a dowse.toml is trusted
+    described: str = ""  # what the user says that is in it
+
+    @property
+    def typed(self) -> str:
+        """Its name as a shell takes it."""
+        return quote(self.name)
 
     @property
     def settings_file(self) -> Path:
@@ -86,6 +98,7 @@ _AbsolutePath = Annotated[
 @dataclass(frozen=True, slots=True)
 class _ProjectTable:
     roots: Annotated[list[_AbsolutePath], msgspec.Meta(min_length=1, max_length=1000)]
+    description: Annotated[str, msgspec.Meta(max_length=_LONGEST_DESCRIPTION)] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +185,17 @@ class Projects:
         change_toml(project.settings_file, _ROOTS, extended)
         return self._load(project.name)
 
+    def describe(self, name: str, text: str) -> Project:
+        """Keeps what the user says that is in a project; an empty text takes it back."""
+        project, said = self.get(name), " ".join(text.split())
+        if len(said) > _LONGEST_DESCRIPTION:
+            raise UsageError(
+                f"The description has {len(said)} characters.",
+                f"Use {_LONGEST_DESCRIPTION} at most.",
+            )
+        update_toml(project.settings_file, _DESCRIPTION, said or None)
+        return self._load(name)
+
     def rename(self, name: str, new_name: str) -> Project:
         """Gives a project another name."""
         project = self.get(name)
@@ -206,7 +230,7 @@ class Projects:
         if not found:
             raise UsageError(
                 f"The index of {name!r} does not say which folders it was made of.",
-                f"Name them: dowse project restore {name} PATH",
+                f"Name them: dowse project restore {quote(name)} PATH",
             )
         file = folder / "project.toml"
         if file.is_file() and (broken := file.read_bytes()):
@@ -267,7 +291,8 @@ class Projects:
                 f"{file} cannot be read: {why_unreadable(error)}.",
                 _advice(name, known=bool(self.indexes.roots(folder))),
             ) from error
-        return Project(name, folder, tuple(Path(root) for root in table.roots))
+        roots = tuple(Path(root) for root in table.roots)
+        return Project(name, folder, roots, described=table.description)
 
 
 def update_toml(path: Path, name: str, value: object | None) -> None:
@@ -322,10 +347,10 @@ def _parsed(written: str) -> TOMLDocument:
 
 def _advice(name: str, *, known: bool) -> str:
     if known:
-        return f"Write it again with: dowse project restore {name}"
+        return f"Write it again with: dowse project restore {quote(name)}"
     return (
-        f"Write it again with: dowse project restore {name} PATH,"
-        f" or forget it with: dowse project remove {name}"
+        f"Write it again with: dowse project restore {quote(name)} PATH,"
+        f" or forget it with: dowse project remove {quote(name)}"
     )
 
 
@@ -341,7 +366,12 @@ def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} cannot be the name of a project.",
-            "Use letters, digits, dots, dashes and underscores, beginning with a letter or digit.",
+            "Use letters, digits, dots, dashes, underscores and single blanks, beginning with a"
+            " letter or digit.",
+        )
+    if name.casefold() == ALL:
+        raise UsageError(
+            f"{name!r} cannot be the name of a project: it means all of them.", "Choose another."
         )
     return name
 

@@ -5,20 +5,29 @@ from __future__ import annotations
 import difflib
 import os.path
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
+from dowse.anchors import lines_of_anchor
 from dowse.errors import DowseError, NotFound, UsageError
+from dowse.link_targets import choose, names_of, names_of_target
 from dowse.ports import Reading
 from dowse.read import Root
-from dowse.text.fold import fold
-from dowse.types import StoredDocument
+from dowse.text.fold import fold, fold_name
+from dowse.text.wikilinks import WIKILINK, read_wikilink
+from dowse.types import Link, StoredDocument
 
 _LINES = re.compile(
     r"(?P<name>.+?):(?P<line>\d{1,12})(?::(?P<count>\d{1,12})|-(?P<last>\d{1,12}))?$"
 )
 _SHORT = re.compile(r"#?(?P<digits>[0-9a-f]{4,16})$")
+
+
+Place = tuple[StoredDocument, int, int | None]
+"""A document, and the first and the last line that are meant; None: the last that it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,9 @@ def find_passage(
 ) -> Passage:
     """The passage that a reference means; raises `NotFound` with what comes nearest.
 
-    `here` is the folder that paths begin at, by default the current one.
+    A reference is an id, a path or the end of one, each with or without lines; a short id; or what
+    documents write: `[[Note#Heading]]`, `file.md#anchor`, an address on the site, an alias, a
+    title. `here` is the folder that paths begin at, by default the current one.
     """
     document = _document(reading, reference, roots, here)
     if document is not None:
@@ -48,10 +59,7 @@ def find_passage(
     document = _document(reading, name, roots, here) if match else None
     first, last = 1, None
     if document is None:
-        short = _SHORT.match(name)
-        if short is None:
-            raise _not_found(reading, name)
-        document, first, last = _by_short_id(reading, short["digits"])
+        document, first, last = _by_short_id(reading, name) or _as_written(reading, name)
     if match:
         return _lines(document, int(match["line"]), _count(match))
     return _lines(document, first, last and last - first + 1)
@@ -99,18 +107,17 @@ def _by_ending(reading: Reading, name: str) -> StoredDocument | None:
         for id_, path in paths.items()
         if path.endswith(wanted) or path.rpartition(".")[0].endswith(wanted)
     ]
-    if len(ids) > 1:
-        some = ", ".join(ids[:5])
-        raise UsageError(f"{name!r} can mean {len(ids)} documents: {some}.", "Give more of it.")
-    return reading.catalogue.document(ids[0]) if ids else None
+    return _only(reading, name, ids)
 
 
-def _by_short_id(reading: Reading, digits: str) -> tuple[StoredDocument, int, int]:
-    """The document that a short id means, with the first and last line of what it stands for."""
-    found = reading.catalogue.find(digits)
+def _by_short_id(reading: Reading, name: str) -> Place | None:
+    """The document that a short id means, with the first and last line of what it is the id of."""
+    short = _SHORT.match(name)
+    digits = short["digits"] if short else ""
+    found = reading.catalogue.find(digits) if digits else []
     documents = {place[0] for place in found}
     if not found:
-        raise NotFound(f"Nothing has the id {digits!r}.", "List documents with: dowse ls")
+        return None
     if len(documents) > 1:
         listed = ", ".join(sorted(documents)[:5])
         raise UsageError(f"{digits!r} can mean several: {listed}.", "Give more digits.")
@@ -118,6 +125,64 @@ def _by_short_id(reading: Reading, digits: str) -> tuple[StoredDocument, int, in
     if document is None:
         raise NotFound(f"{found[0][0]} is gone.", "Try again.")
     return document, min(place[1] for place in found), max(place[2] for place in found)
+
+
+# ── What documents write ─────────────────────────────────────────────────────
+
+
+def _as_written(reading: Reading, name: str) -> Place:
+    """The place that a link, an address, an alias or a title means."""
+    link = _link(name)
+    document = _by_link(reading, link) or _by_title(reading, link.target or name)
+    document = document or _by_title(reading, name)
+    if document is None:
+        raise _not_found(reading, name)
+    if not link.anchor:
+        return document, 1, None
+    found = lines_of_anchor(document.entry.id, document.text, link.anchor)
+    if found is None:
+        raise NotFound(
+            f"{document.entry.id} has no heading or block {link.anchor!r}.",
+            f"Read all of it: dowse get {shlex.quote(document.entry.id)}",
+        )
+    return document, *found
+
+
+def _link(name: str) -> Link:
+    """A reference as a link; what is in no brackets may be written for a site, or for Windows."""
+    if found := WIKILINK.fullmatch(name.strip()):
+        wiki = read_wikilink(found)
+        return Link(wiki.kind, wiki.target, wiki.anchor, wiki.label, 0)
+    target, _, anchor = unquote(name.strip()).replace("\\", "/").partition("#")
+    return Link("wikilink", target.removesuffix(".html"), anchor, "", 0)
+
+
+def _by_link(reading: Reading, link: Link) -> StoredDocument | None:
+    """The document that a link in the root folder would lead to."""
+    wanted = set(names_of_target("", link)) if link.target.strip(" /") else set()
+    named = [
+        name
+        for entry in (reading.catalogue.documents() if wanted else ())
+        for name in names_of(entry.id, entry.fields.aliases)
+        if name.name in wanted
+    ]
+    found = choose("", link, named) if named else None
+    return reading.catalogue.document(found) if found else None
+
+
+def _by_title(reading: Reading, title: str) -> StoredDocument | None:
+    wanted = fold_name(title)
+    entries = reading.catalogue.documents() if wanted else []
+    ids = [entry.id for entry in entries if fold_name(entry.fields.title) == wanted]
+    return _only(reading, title, ids)
+
+
+def _only(reading: Reading, name: str, ids: Sequence[str]) -> StoredDocument | None:
+    """The one document of these; raises `UsageError` when there are several."""
+    if len(ids) > 1:
+        some = ", ".join(ids[:5])
+        raise UsageError(f"{name!r} can mean {len(ids)} documents: {some}.", "Give more of it.")
+    return reading.catalogue.document(ids[0]) if ids else None
 
 
 def _lines(document: StoredDocument, first: int, count: int | None) -> Passage:

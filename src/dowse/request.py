@@ -29,11 +29,14 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 NO_FILTERS = Filters()
 """Filters that let everything pass."""
 
+_FILTERS = frozenset(one.name for one in fields(Filters))
+
 OPTIONS: tuple[Parameter, ...] = (
     Parameter(
         "query",
         "A question, some words, or a name from code.",
         required=True,
+        unless=_FILTERS,
         longest=LONGEST_QUERY,
         older=("q",),
     ),
@@ -62,9 +65,15 @@ OPTIONS: tuple[Parameter, ...] = (
     ),
     Parameter("path", "Only paths that begin with one of these.", "texts", example="guides/"),
     Parameter(
-        "after", "Only changed since: 2024, 2024-06 or 2024-06-30.", "date", example="2024-06"
+        "after", "Only changed since: 2024-06-30, 2024, yesterday, 7d.", "date", example="7d"
     ),
     Parameter("before", "Only changed before this date.", "date", example="2025"),
+    Parameter(
+        "where",
+        "Only where frontmatter says so: status=draft, rating>3.",
+        "texts",
+        example="status=draft",
+    ),
     Parameter("category", "Only in one of these categories.", "texts", example="guide"),
     Parameter("author", "Only by one of these, or a part of the name.", "texts", example="Ada"),
     Parameter("source", "Only files with one of these endings: md, pdf.", "texts", example="md"),
@@ -132,8 +141,6 @@ OPTIONS: tuple[Parameter, ...] = (
 )
 """Everything that a search, an answer or an explanation can be told, in the order of the help."""
 
-_FILTERS = frozenset(one.name for one in fields(Filters))
-
 
 def options_of(call: Call) -> tuple[Parameter, ...]:
     """The options of one call."""
@@ -185,9 +192,11 @@ class SearchRequest:
             for name in _FILTERS & values.keys()
         }
         filters = Filters(**wanted)
-        filters.conditions()  # dates that are none are refused before anything is opened
+        filters.conditions()  # what is no date or field is refused before anything is opened
         changes = _changes(values) | dict(settings)
-        return cls(values["query"], filters, _without_rivals(changes), values.get("max_tokens"))
+        return cls(
+            values.get("query", ""), filters, _without_rivals(changes), values.get("max_tokens")
+        )
 
 
 def _changes(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
 from msgspec import Meta
 
 from dowse.bounds import check_bounds
+from dowse.conditions import meeting
 from dowse.errors import Damaged
 from dowse.ports import Analyzer, Embedder, Reading, Reranker
 from dowse.types import (
@@ -183,8 +184,12 @@ class SearchState:
     def among(self) -> Keys | None:
         """The chunks that may be found; None when all may."""
         if self._among is None and self.conditions:
-            self._among = self.reading.matching(self.conditions)
+            self._among = self.meeting(self.conditions)
         return self._among
+
+    def meeting(self, conditions: Sequence[Condition]) -> Keys:
+        """The chunks for which all of these conditions hold."""
+        return meeting(conditions, self.reading, self.parts.analyzer)
 
     @property
     def has_words(self) -> bool:

@@ -30,6 +30,7 @@ from dowse.references import Passage, find_passage
 from dowse.refine.rerank import RerankOptions
 from dowse.request import NO_FILTERS, NOTHING
 from dowse.retrieve import Filters
+from dowse.run_note import unfinished_run
 from dowse.search_state import SearchParts, SearchState
 from dowse.settings import change_answer, change_recipe
 from dowse.types import (
@@ -129,7 +130,9 @@ class Searcher:
                 index.roots,
                 time.time(),
             )
-            search = start_search(query, recipe, state_parts, filters.conditions())
+            search = start_search(query, recipe, state_parts, filters.conditions(state_parts.now))
+            if run := unfinished_run(index.project.folder):
+                search.notices.append(run.told(index.project.typed))
             if parts.embedder and not has_vectors:
                 search.notices.append(
                     f"Ranked by words alone: the index has no vectors. {index.rebuild}"

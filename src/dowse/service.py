@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from dowse.all_projects import AllProjects
 from dowse.engine import Engine
-from dowse.errors import DowseError, UsageError
+from dowse.errors import DowseError, NotFound, UsageError
 from dowse.flow import IndexReport
 from dowse.metrics import Metrics
 from dowse.projects import Project
@@ -39,8 +40,11 @@ class Job:
 class Service:
     """A user's projects, each opened once and kept open; safe from several threads."""
 
-    def __init__(self, workspace: Workspace, start: Path | None = None) -> None:
+    def __init__(
+        self, workspace: Workspace, start: Path | None = None, only: str | None = None
+    ) -> None:
         self.workspace = workspace
+        self.only = only  # the one project that is shown; None: all of them
         self._start = start or Path.cwd()
         self._lock = threading.Lock()
         # By name: what an engine was opened for, and the engine.
@@ -49,12 +53,25 @@ class Service:
         self.metrics = Metrics()
 
     def projects(self) -> list[Project]:
-        """All projects, by name."""
+        """The projects that are shown, by name."""
+        if self.only is not None:
+            return [self.workspace.projects.get(self.only)]
         return self.workspace.projects.all()
 
     def project(self, name: str | None = None) -> Project:
         """The project of that name, or the one that the folder of the process belongs to."""
-        return self.workspace.select(name, self._start)
+        if self.only is not None and name not in {None, self.only}:
+            raise NotFound(
+                f"There is no project {name!r} here.", f"This server shows {self.only} alone."
+            )
+        return self.workspace.select(self.only or name, self._start)
+
+    def all_projects(self, name: str | None = None) -> AllProjects | None:
+        """All projects, when a search means them; None when it means one."""
+        if self.only is not None or not self.workspace.means_all(name, self._start):
+            return None
+        broken = self.workspace.projects.broken()
+        return AllProjects(self.projects(), lambda one: self.open(one)[0], broken)
 
     def engine(self, name: str | None = None) -> Engine:
         """The open engine of the project that a call means."""
@@ -155,7 +172,7 @@ class Service:
         except Exception as error:  # noqa: BLE001  in a thread nobody else would tell of it
             _log.exception("Indexing %s failed", project.name)
             told = f"{type(error).__name__}: {error}."
-            job.error = DowseError(told, f"See what it is with: dowse index -v -p {project.name}")
+            job.error = DowseError(told, f"See what it is with: dowse index -v -p {project.typed}")
         finally:
             self.metrics.indexing.add(project.name, amount=-1)
             self._note_run(project.name, "failed" if job.error else "done", job.report)

@@ -25,6 +25,7 @@ from dowse.answer import OF_THE_WRITER, AnswerOptions
 from dowse.bounds import complaint, declared, meaning
 from dowse.chunk import ChunkOptions
 from dowse.decoding import UNREADABLE, read_small, shown, why_unreadable
+from dowse.editors import OpenOptions
 from dowse.embed import EmbedOptions
 from dowse.errors import BadSettings, UsageError
 from dowse.flow.recipe import Recipe
@@ -47,6 +48,7 @@ class Settings(Recipe):
     vocabulary: VocabularyOptions = field(default_factory=VocabularyOptions)
     answer: AnswerOptions = field(default_factory=AnswerOptions)
     store: StoreOptions = field(default_factory=StoreOptions)
+    open: OpenOptions = field(default_factory=OpenOptions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,13 +92,15 @@ def _bytes(path: Path) -> bytes:
 
 def _project_table(path: Path, tables: Mapping[str, Any]) -> dict[str, Any]:
     table: Any = tables.get("project", {})
-    fits = isinstance(table, dict) and table.keys() <= {"name", "roots"}
-    if fits and isinstance(table.get("name", ""), str):
+    fits = isinstance(table, dict) and table.keys() <= {"name", "roots", "description"}
+    texts = (table.get("name", ""), table.get("description", "")) if fits else (0,)
+    if all(isinstance(text, str) for text in texts):
         roots = table.get("roots", [])
         if isinstance(roots, list) and len(roots) <= _MOST_ROOTS and all(map(_can_be_path, roots)):
             return dict(table)
     raise BadSettings(
-        f"{path}: the table [project] does not fit.", 'It takes name = "…" and roots = ["…"].'
+        f"{path}: the table [project] does not fit.",
+        'It takes name = "…", description = "…" and roots = ["…"].',
     )
 
 

@@ -4,7 +4,7 @@ Raise one when what a room makes of the same input changes: older indexes are th
 command that rebuilds them, instead of being mixed with newer parts.
 """
 
-PARSE = 3
+PARSE = 4
 CHUNK = 2
 ANALYZE = 3
 EMBEDDING_TEXT = 2

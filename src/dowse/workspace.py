@@ -13,9 +13,10 @@ from typing import Any
 from dowse.engine import Engine
 from dowse.errors import NotFound, Refused, UsageError
 from dowse.flow import IndexReport
+from dowse.introduction import introduction
 from dowse.locations import Locations, locations
 from dowse.privacy import secure
-from dowse.projects import LOCAL_FILE, Project, Projects, find_local_file, update_toml
+from dowse.projects import ALL, LOCAL_FILE, Project, Projects, find_local_file, update_toml
 from dowse.settings import (
     Layer,
     Settings,
@@ -159,6 +160,20 @@ class Workspace:
 
     def _read_local(self, path: Path) -> LocalFile:
         return read_local(path, self.trust, read_file(self.locations.settings_file).values)
+
+    def description(self, project: Project) -> str:
+        """What is in a project: as the user says, as its dowse.toml says, or as its README begins.
+
+        Empty when nothing says it.
+        """
+        return introduction(project.described, project.roots[0])
+
+    def means_all(self, name: str | None, start: Path) -> bool:
+        """Whether a search is one of all projects: it says so, or it could mean several."""
+        name = name or os.environ.get("DOWSE_PROJECT")
+        if name:
+            return name == ALL and not self.projects.knows(ALL)
+        return self._find(None, start) is None and len(self.projects.all()) > 1
 
     def select(self, name: str | None, start: Path) -> Project:
         """The project that a call means, by name or by the folder it is made in."""

@@ -29,6 +29,7 @@ from dowse.errors import EmbedError, Locked, StampMismatch
 from dowse.ports import Analyzer, Reading, Store
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.store.memory import MemoryStore
+from dowse.text.values import Sign
 from dowse.types import (
     Batch,
     Condition,
@@ -805,13 +806,29 @@ SHELF = (
         "notes/Alpha.md",
         "red apple\n\n```python\nprint apple\n```\n\n```\nplain\n```",
         fields=Fields(
-            "The Alpha Note", tags=("Fruit/Red", "draft"), category="Guide", modified=9.0
+            "The Alpha Note",
+            tags=("Fruit/Red", "draft"),
+            category="Guide",
+            modified=9.0,
+            properties=(
+                ("done", ("Yes",)),
+                ("due", ("2026-03-01",)),
+                ("people", ("Ann Lee", "Bo")),
+                ("rating", ("4.5",)),
+                ("Status", ("In Progress",)),
+            ),
         ),
     ),
     make_document(
         "notes/sub/beta.txt",
         "green pear\n\n```js\nlet pear\n```",
-        fields=Fields("Beta", tags=("fruit",), author=("Ann Lee", "Bo"), category="guide"),
+        fields=Fields(
+            "Beta",
+            tags=("fruit",),
+            author=("Ann Lee", "Bo"),
+            category="guide",
+            properties=(("due", ("5 May 2025",)), ("rating", ("10",)), ("status", ())),
+        ),
         mtime_ns=5_000_000_000,
     ),
     make_document(
@@ -826,6 +843,10 @@ def where(
     kind: ConditionKind, *values: str, bound: float = 0.0, negated: bool = False
 ) -> Condition:
     return Condition(kind, values, bound, negated)
+
+
+def field(name: str, *values: str, sign: Sign = "=", negated: bool = False) -> Condition:
+    return Condition("field", values, negated=negated, name=name, sign=sign)
 
 
 def documents_of(reading: Reading, keys: Keys) -> str:
@@ -867,6 +888,32 @@ def documents_of(reading: Reading, keys: Keys) -> str:
         (where("title", "\0"), ""),
         (where("path", "sub/b"), "B"),
         (where("path", "gamma"), "G"),
+        (where("file", "ALPHA"), "A"),
+        (where("file", "a.m"), "AG"),
+        (where("file", "notes"), ""),
+        (field("status", "in progress"), "A"),
+        (field("STATUS", "Progress"), "A"),
+        (field("status", "prog"), ""),
+        (field("status", "in*"), "A"),
+        (field("status", sign="has"), "AB"),
+        (field("status", sign="empty"), "B"),
+        (field("people", "bo"), "A"),
+        (field("people", "nobody", "ann lee"), "A"),
+        (field("done", "true"), "A"),
+        (field("done", "false"), ""),
+        (field("rating", "4.50"), "A"),
+        (field("rating", "5", sign=">"), "B"),
+        (field("rating", "4.5", sign=">="), "AB"),
+        (field("rating", "4.5", sign="<"), ""),
+        (field("due", "2026"), "A"),
+        (field("due", "2025-05"), "B"),
+        (field("due", "2026", sign="<"), "B"),
+        (field("due", "2026-03-01", sign=">"), ""),
+        (field("due", "2026-03-01", sign="<="), "AB"),
+        (field("nobody has it", "x"), ""),
+        (field("nobody has it", sign="has"), ""),
+        (field("status", "' OR 1 = 1 --"), ""),
+        (field("status", "("), ""),
         (where("under", "notes/"), "AB"),
         (where("under", "NOTES/SUB"), "B"),
         (where("under", "sub"), ""),

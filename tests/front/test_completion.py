@@ -54,6 +54,18 @@ def test_commands_options_projects_documents_and_settings_are_completed() -> Non
 
 
 @pytest.mark.usefixtures("indexed")
+def test_values_are_those_of_the_documents_and_of_the_settings() -> None:
+    assert _completions("search", "--tag", "") == ["backup", "database", "start"]
+    assert _completions("search", "--path", "guides/r") == ["guides/restore.md"]
+    assert _completions("search", "--path", "j") == ["journal/", "journal/emoji.md"]
+    assert _completions("search", "--where", "tags=d") == ["tags=database"]
+    assert _completions("open", "Ho") == ["Home.md"]
+    assert _completions("config", "set", "search.mode", "k") == ["keyword"]
+    assert _completions("config", "set", "read.hidden", "") == ["true", "false"]
+    assert _completions("config", "set", "nobody.knows", "") == []
+
+
+@pytest.mark.usefixtures("indexed")
 def test_what_a_search_takes_is_completed() -> None:
     assert _completions("search", "--preset", "seed") == ["seed-a", "seed-b"]
     assert _completions("search", "--mode", "h") == ["hybrid", "hyde"]

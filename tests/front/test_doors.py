@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 
@@ -205,6 +205,32 @@ def test_every_option_finds_the_same_at_every_door(doors: Doors) -> None:
     assert all(doors.served)
 
 
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"query": "restore OR frame", "where": ["category=reference"]}, ["STATIONS"]),
+        ({"query": "category:guide OR author:grace"}, ["guides/restore.md", "STATIONS"]),
+        ({"query": "[author:Grace] database"}, ["STATIONS"]),
+        ({"query": "author:ada NOT bottle"}, ["guides/restore.md"]),
+        ({"query": "file:copy"}, ["guides/copy.md"]),
+        ({"query": "line:(rain bottle)"}, ["journal/day.txt"]),
+        ({"query": "modified:<2022"}, ["long.md"]),
+        ({"query": "", "before": "2023"}, ["lonely.md", "long.md"]),
+        ({"query": "after:2023 before:2026"}, ["guides/restore.md", "guides/copy.md", "STATIONS"]),
+    ],
+)
+def test_operators_and_fields_mean_the_same_at_every_door(
+    doors: Doors, asked: Asked, expected: list[str]
+) -> None:
+    found = doors.ask("search", {"n": 20, "set": ["near_dedup.enabled=false"], **asked})
+    assert not _differing(found)
+    documents = dict.fromkeys(document for document, *_ in found["python"].hits or ())
+    wanted = [name.replace("STATIONS", "reference/stations.md") for name in expected]
+    assert sorted(documents) == sorted(wanted)
+    if "OR" not in asked["query"]:
+        assert list(documents) == wanted
+
+
 def test_older_names_still_work_at_every_door(doors: Doors) -> None:
     for row in _ROWS:
         for older in row.older:
@@ -229,6 +255,8 @@ def test_every_wrong_value_is_refused_in_the_same_words(doors: Doors) -> None:
         ({"set": ["diversity.mmr=true"], "per_doc": 1}, "mmr and per_doc are two ways"),
         ({"after": "2025", "before": "2024"}, "Swap the dates"),
         ({"after": "2025", "before": "2025-01-01"}, "Swap the dates"),
+        ({"where": ["=x"]}, "'=x' names no field. Write it as status=draft"),
+        ({"where": ["status="]}, "'status=' names no value. Write it as status=draft"),
         ({"n": 2, "top_n": 2}, "top_n is another name of n. Use one."),
         ({"set": ["answer.sentences=1"]}, "answer.sentences is a setting of answers"),
         ({"set": ["answer.endpoint_url=http://x"]}, "one call cannot change it"),
@@ -285,6 +313,58 @@ def test_explanations_take_the_same_options(doors: Doors, dowse: Line) -> None:
             assert doors._http.get("/api/v1/explain", params=address).json() == printed.json
             chunks = doors._program.explain(_QUERY, "lonely", **{row.name: value}).chunks
             assert [one["rank"] for one in printed.json["chunks"]] == [one.rank for one in chunks]
+
+
+# ── References ───────────────────────────────────────────────────────────────
+
+_PODS = (
+    "---\naliases: [Capsules]\n---\n# Pods\n\nFirst words. ^intro\n\n## Life cycle {#life}\n\n"
+    "They begin.\n\n### Steps\n\nOne step.\n\n## End\n\n- a point\n- another ^point\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ("[[pods]]", ("concepts/pods.md", 1, 19)),
+        ("![[Pods]]", ("concepts/pods.md", 1, 19)),
+        ("[[Pods#Life cycle|how they live]]", ("concepts/pods.md", 8, 15)),
+        ("[[pods#Life cycle#Steps]]", ("concepts/pods.md", 12, 15)),
+        ("[[pods#^intro]]", ("concepts/pods.md", 6, 6)),
+        ("[[pods#^point]]", ("concepts/pods.md", 19, 19)),
+        ("concepts/pods.md#life-cycle", ("concepts/pods.md", 8, 15)),
+        ("pods.md#life", ("concepts/pods.md", 8, 15)),
+        ("/docs/concepts/pods/#steps", ("concepts/pods.md", 12, 15)),
+        ("/docs/concepts/pods.html", ("concepts/pods.md", 1, 19)),
+        ("concepts\\pods.md", ("concepts/pods.md", 1, 19)),
+        ("Capsules", ("concepts/pods.md", 1, 19)),
+        ("[[capsules]]:8-9", ("concepts/pods.md", 8, 9)),
+        ("A copy", ("guides/copy.md", 1, 7)),
+        ("a copy#restore-a-backup", ("guides/copy.md", 5, 7)),
+    ],
+)
+def test_references_as_documents_write_them_mean_the_same_at_every_door(
+    notes: Path, doors: Doors, dowse: Line, reference: str, expected: tuple[str, int, int]
+) -> None:
+    (notes / "concepts").mkdir()
+    (notes / "concepts/pods.md").write_text(_PODS, "utf-8")
+    assert dowse("index", notes).code == 0
+    printed = dowse("get", "--json", reference).json["passages"][0]
+    program = doors._program.get(reference)
+    answered = doors._http.get("/api/v1/document", params={"reference": reference}).json()
+
+    async def work(client: Client) -> CallToolResult:
+        return await client.call_tool("get_document", {"references": [reference]})
+
+    read = with_client(doors._mcp, work).structured_content["passages"][0]
+    found = [printed, answered, read, asdict(program)]
+    places = {(one["document"], one["first_line"], one["last_line"]) for one in found}
+    assert places == {expected}
+
+
+def test_a_place_that_a_document_has_not_is_named(doors: Doors) -> None:
+    with pytest.raises(DowseError, match="no heading or block 'nowhere'"):
+        doors._program.get("[[stations#nowhere]]")
 
 
 # ── The table ────────────────────────────────────────────────────────────────

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,11 @@ def _first(dowse: Dowse, *line: object) -> dict[str, Any]:
         (["--after", "2025", "--source", "md"], {"guides/restore.md"}),
         (["--before", "2024-02", "--after", "2023-06-01"], {"guides/copy.md"}),
         (["--category", "guide", "--path", "reference"], set()),
+        (["--where", "author=grace"], {"STATIONS"}),
+        (["--where", "modified>=2025"], {"guides/restore.md"}),
+        (["--where", "category", "--where", "author!=Ada"], {"STATIONS"}),
+        (["--where", "tags=ops"], {"guides/restore.md"}),
+        (["--where", "nobody=has this"], set()),
     ],
 )
 def test_filters(dowse: Dowse, filters: list[str], expected: set[str]) -> None:
@@ -55,10 +61,43 @@ def test_filters(dowse: Dowse, filters: list[str], expected: set[str]) -> None:
     assert set(_documents(dowse, *line, *filters)) == wanted
 
 
+def test_results_as_grep_prints_them(notes: Path, dowse: Dowse) -> None:
+    line = ("search", "bottle", "-n", "1", "--format", "grep")
+    text = "The rain gauge was calibrated with a bottle of water."
+    assert dowse(*line).out == f"notes/journal/day.txt:3:38:{text}\n"
+    assert text[38 - 1 :].startswith("bottle")
+    os.chdir(notes / "guides")
+    assert dowse(*line).out == f"{notes}/journal/day.txt:3:38:{text}\n"
+    refused = dowse("search", "bottle", "--format", "grep", "--max-tokens", "9")
+    assert refused.code == 2
+
+
+def test_a_condition_that_needs_no_words_finds_documents_without_them(dowse: Dowse) -> None:
+    found = _documents(dowse, "-n", "20", "bottle OR author:grace")
+    assert set(found) == {"journal/day.txt", "reference/stations.md"}
+
+
+def test_only_a_date_lists_the_newest_first(dowse: Dowse) -> None:
+    found = _documents(dowse, "--before", "2025-12", "-n", "10")
+    assert found == [
+        "guides/restore.md",
+        "guides/copy.md",
+        "reference/stations.md",
+        "lonely.md",
+        "long.md",
+    ]
+
+
+def test_unknown_operators_are_named(dowse: Dowse) -> None:
+    told = dowse("search", "colour:red bottle").err
+    assert "colour: is no operator and no field of any document" in " ".join(told.split())
+
+
 def test_a_date_that_is_none_is_refused(dowse: Dowse) -> None:
-    result = dowse("search", "--after", "yesterday", "x")
+    result = dowse("search", "--after", "someday", "x")
     assert result.code == 2
-    assert "'yesterday' is not a date" in result.err
+    assert "'someday' is not a date" in result.err
+    assert "yesterday, 7d or last week" in result.err
 
 
 @pytest.mark.parametrize("option", ["--tag", "--author", "--path", "--category"])
@@ -320,7 +359,9 @@ def test_the_explanation_is_no_wider_than_the_terminal() -> None:
     response = Response("q", (hit,), counts, 3, {"retrieve": 12.0, "present": 0.1}, ())
     for full in (False, True):
         drawn = list(draw_response(response, 80, full=full, explain=True))
-        assert max(cell_len(one.plain) for one in drawn) <= 80
+        paths = [one for one in drawn if hit.document in one.plain]
+        assert len(paths) == 1  # which is never cut: people copy it
+        assert max(cell_len(one.plain) for one in drawn if one not in paths) <= 80
     text = "\n".join(one.plain for one in drawn)
     assert "× 1.10" in text
     assert "further back" in text

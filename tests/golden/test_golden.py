@@ -19,11 +19,17 @@ from dowse.analyze import KeywordOptions, TextAnalyzer
 from dowse.chunk import ChunkOptions, chunk
 from dowse.parse import parse
 from dowse.retrieve.classify import classify
+from dowse.retrieve.meaning import Known
 from dowse.retrieve.query import understand
 from dowse.types import Condition, Document, Query, header_line
 
 HERE = Path(__file__).parent
 ANALYZER = TextAnalyzer(KeywordOptions())
+KNOWN = Known(
+    has_field={"status", "rating", "due", "due date"}.__contains__,
+    beginning=lambda prefix: [prefix + "entication", prefix + "or"],
+    now=datetime(2025, 11, 13, 12, tzinfo=UTC).timestamp(),
+)
 
 CASE = re.compile(
     r"""
@@ -105,7 +111,7 @@ def print_chunks(case: Case) -> Iterator[str]:
 def print_query(case: Case) -> Iterator[str]:
     for line in case.document.text.splitlines():
         yield line
-        yield from (f"    {each}" for each in print_understood(understand(line, ANALYZER)))
+        yield from (f"    {each}" for each in print_understood(understand(line, ANALYZER, KNOWN)))
 
 
 def print_understood(query: Query) -> Iterator[str]:
@@ -119,10 +125,19 @@ def print_understood(query: Query) -> Iterator[str]:
 
 def print_condition(condition: Condition) -> str:
     verb = "not" if condition.negated else "only"
-    values = (
-        " | ".join(condition.values) or f"{datetime.fromtimestamp(condition.bound, UTC):%Y-%m-%d}"
+    return f"{verb} {print_demand(condition)}, as written: {condition.written}"
+
+
+def print_demand(condition: Condition) -> str:
+    if condition.parts:
+        parts = (("not " if one.negated else "") + print_demand(one) for one in condition.parts)
+        return f"{condition.kind} ({', '.join(parts)})"
+    values = " | ".join(condition.values)
+    if condition.kind == "field":
+        return f"field {condition.name} {condition.sign} {values}".rstrip()
+    return (
+        f"{condition.kind} {values or f'{datetime.fromtimestamp(condition.bound, UTC):%Y-%m-%d}'}"
     )
-    return f"{verb} {condition.kind} {values}, as written: {condition.written}"
 
 
 def print_kind(case: Case) -> Iterator[str]:
@@ -147,6 +162,8 @@ PRINTERS: dict[str, Callable[[Case], Iterator[str]]] = {
     "query/exclusions": print_query,
     "query/fields": print_query,
     "query/prefixes": print_query,
+    "query/operators": print_query,
+    "query/properties": print_query,
     "query/kinds": print_kind,
 }
 

@@ -37,7 +37,7 @@ def test_a_name_that_is_taken_gets_a_number(projects: Projects, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "..", "a/b", "../x", "-x", "a b", "x" * 65, "a\0b", "_a"]
+    "name", ["", ".", "..", "a/b", "../x", "-x", "a  b", "a ", "all", "x" * 65, "a\0b", "_a"]
 )
 def test_impossible_names_are_refused(projects: Projects, tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError):
@@ -48,7 +48,7 @@ def test_impossible_names_are_refused(projects: Projects, tmp_path: Path, name: 
         projects.remove(name)
 
 
-@pytest.mark.parametrize("name", ["a", "日本語", "v1.2", "a_b-c", "Ünï"])
+@pytest.mark.parametrize("name", ["a", "日本語", "v1.2", "a_b-c", "Ünï", "a b", "a b.c d"])
 def test_names_in_any_script(projects: Projects, tmp_path: Path, name: str) -> None:
     assert projects.add([tmp_path], name).name == name
     assert projects.get(name).roots == (tmp_path,)

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 from dowse import __version__
 from dowse.embed import EmbedOptions, models_status
@@ -155,11 +156,16 @@ def _examine(engine: Engine) -> tuple[str, list[Finding]]:
         for root in engine.project.roots
         if not root.exists() and not engine.project.is_elsewhere(root)
     ]
-    if damage := [Finding(one.what, f"{one.repair} -p {name}") for one in engine.check()]:
+    if damage := [Finding(one.what, f"{one.repair} -p {quote(name)}") for one in engine.check()]:
         return "damaged", findings + damage
     if engine.built_with() is None:
-        return "not indexed yet", [*findings, Finding("It has no index.", f"dowse index -p {name}")]
-    findings += [Finding(one, f"dowse index --rebuild -p {name}") for one in engine.mismatches()]
+        return "not indexed yet", [
+            *findings,
+            Finding("It has no index.", f"dowse index -p {quote(name)}"),
+        ]
+    findings += [
+        Finding(one, f"dowse index --rebuild -p {quote(name)}") for one in engine.mismatches()
+    ]
     return engine.writer() or "its index is whole", findings
 
 
@@ -169,7 +175,7 @@ def missing_abilities(engine: Engine) -> Iterator[str]:
     if embed.provider == "none":
         yield (
             "Search by meaning: embed.provider is none. The user changes that with: dowse config"
-            f" set embed.provider local; dowse index --rebuild -p {engine.project.name}"
+            f" set embed.provider local; dowse index --rebuild -p {engine.project.typed}"
         )
     else:
         try:

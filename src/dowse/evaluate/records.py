@@ -51,7 +51,7 @@ class OwnQuery:
 class _WithoutDocuments(Filters):
     documents: tuple[str, ...] = ()
 
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self, now: float | None = None) -> tuple[Condition, ...]:  # noqa: ARG002  dates do not matter
         """The documents' ids must not be these."""
         if not self.documents:
             return ()

@@ -90,6 +90,8 @@ def chunk_files(state: IndexState) -> int:
             if file.text.secrets:
                 state.secrets += file.text.secrets
                 state.left_out.append(_without_secrets(file.source, file.text.secrets))
+            if file.text.encoding:
+                state.left_out.append(_recognised(file.source, file.text.encoding))
             state.left_out += document.problems
             state.batch.put.append(IndexedDocument(chunked, file.state))
     return sum(len(put.chunked.chunks) for put in state.batch.put)
@@ -136,3 +138,8 @@ def _or_left_out(state: IndexState, source: SourceFile) -> Iterator[None]:
 def _without_secrets(source: SourceFile, count: int) -> LeftOut:
     secrets = "1 secret was" if count == 1 else f"{count} secrets were"
     return LeftOut(source.id, f"{secrets} left out (read.redact).", whole=False)
+
+
+def _recognised(source: SourceFile, encoding: str) -> LeftOut:
+    reason = f"It is not UTF-8 and was read as {encoding}; save it as UTF-8 to be sure."
+    return LeftOut(source.id, reason, whole=False)

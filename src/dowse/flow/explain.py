@@ -132,5 +132,5 @@ def _failed(search: SearchState, keys: set[int]) -> tuple[str, ...]:
     return tuple(
         condition.written
         for condition in search.conditions
-        if not keys & set(search.reading.matching([condition]).tolist())
+        if not keys & set(search.meeting([condition]).tolist())
     )

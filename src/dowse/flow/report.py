@@ -26,4 +26,4 @@ class IndexReport:
     @property
     def complete(self) -> bool:
         """Whether nothing that should be in the index had to be left out."""
-        return not self.notices and not any(item.whole for item in self.left_out)
+        return not self.notices and not any(item.whole and item.lost for item in self.left_out)

@@ -106,6 +106,6 @@ def _kept_out(search: SearchState) -> dict[str, int]:
     found = free.found_keys()
     kept_out = {}
     for condition in search.conditions:
-        allowed = set(search.reading.matching([condition]).tolist())
+        allowed = set(search.meeting([condition]).tolist())
         kept_out[condition.written] = len(found - allowed)
     return kept_out

@@ -12,11 +12,13 @@ from dowse.parse.found import References
 from dowse.parse.frontmatter import Frontmatter, Problem, read_frontmatter
 from dowse.parse.headings import read_headings
 from dowse.parse.plain import plain_blocks
+from dowse.parse.properties import read_properties
 from dowse.parse.references import read_definitions, read_references
 from dowse.parse.related import read_related
 from dowse.parse.tags import without_repeats
 from dowse.parse.title import fallback_title
 from dowse.parse.too_much import NESTED_TOO_DEEP, TOO_MUCH
+from dowse.text.comments import without_obsidian_comments
 from dowse.text.file_names import is_plain
 from dowse.text.lines import LineNumbers
 from dowse.types import Document, Fields, LeftOut
@@ -29,14 +31,16 @@ def parse(
 ) -> Document:
     """Reads a document; whatever is wrong with the text, there is one, with its problems noted.
 
-    `text` is decoded, without a byte order mark, its lines ended by a line feed alone. Raises
-    `TookTooLong` when the deadline passes.
+    `text` is decoded, without a byte order mark, its lines ended by a line feed alone. What
+    Obsidian hides between two `%%` is no part of the document. Raises `TookTooLong` when the
+    deadline passes.
     """
     if is_plain(id):
         fields = Fields(title=fallback_title(id, ()))
         return Document(id, text, 0, fields, blocks=tuple(plain_blocks(text, 0)))
     deadline = deadline or Deadline()
     front = read_frontmatter(text)
+    text = without_obsidian_comments(text, front.body)
     lines = LineNumbers(text)
     outline = read_blocks(text, front.body, lines, deadline)
     definitions = read_definitions(text, outline)
@@ -47,6 +51,7 @@ def parse(
         fields,
         title=fields.title or fallback_title(id, headings),
         tags=without_repeats([*fields.tags, *references.tags.values()]),
+        properties=read_properties(front),
     )
     if sum(map(len, fields.texts().values())) > limits.FIELD_CHARACTERS:
         outline.cuts["fields"] = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from dowse.types import Hit, Response, also_at, header_line
 
@@ -14,6 +15,20 @@ _BACKTICKS = re.compile(r"`+")
 def as_markdown(response: Response) -> str:
     """The results: each a heading line, then its text in a fence that it cannot break out of."""
     return "\n\n".join(_blocks(response)) + "\n"
+
+
+def with_projects(response: Response) -> Response:
+    """The response for people: where all projects were searched, each title names its own."""
+
+    def named(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        return tuple(
+            replace(hit, title=f"{hit.title or hit.document} — {hit.project}")
+            if hit.project
+            else hit
+            for hit in hits
+        )
+
+    return replace(response, hits=named(response.hits), nearest=named(response.nearest))
 
 
 def _blocks(response: Response) -> Iterator[str]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from dowse.read.convert import is_installed
-from dowse.read.formats import INSTALL, TEXT
+from dowse.read.formats import ALWAYS, INSTALL
 from dowse.read.options import ReadOptions
 from dowse.read.roots import Root, document_id, readable
 from dowse.read.safe_open import too_large
@@ -39,13 +39,13 @@ class Found:
             source = SourceFile(identifier, Path(path), status.st_size, status.st_mtime_ns)
             self.sources.append(source)
 
-    def leave_out(self, below: str, reason: str) -> None:
+    def leave_out(self, below: str, reason: str, *, lost: bool = True) -> None:
         """Notes what cannot be used; "" stands for the root itself."""
         if below:
             name = document_id(self._root, below) or self._root.prefix + readable(below)
         else:
             name = readable(str(self._root.path))
-        self.left_out.append(LeftOut(name, reason))
+        self.left_out.append(LeftOut(name, reason, lost=lost))
 
     def _objection(self, kind: str, status: os.stat_result) -> str:
         if not stat.S_ISREG(status.st_mode):
@@ -53,7 +53,7 @@ class Found:
         limit = self._options.limit(kind)
         if status.st_size > limit:
             return too_large(status.st_size, limit)
-        return "" if kind == TEXT or self._can_convert else INSTALL
+        return "" if kind in ALWAYS or self._can_convert else INSTALL
 
     @cached_property
     def _can_convert(self) -> bool:

@@ -1,8 +1,9 @@
-"""From bytes to text: UTF-8, or what a byte order mark says, or a reason why not."""
+"""From bytes to text: UTF-8, or what a byte order mark says, or Windows-1252, or why not."""
 
 from __future__ import annotations
 
 import codecs
+import re
 
 from dowse.read.safe_open import Unreadable
 
@@ -14,6 +15,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_OF_UTF8 = re.compile(rb"[\xc3-\xdf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}")
 
 
 def decode(data: bytes) -> str:
@@ -27,6 +29,20 @@ def decode(data: bytes) -> str:
     if "\0" in text:
         raise Unreadable("It is binary, not text: it holds zero characters.")
     return unix_lines(text)
+
+
+def decode_any(data: bytes) -> tuple[str, str]:
+    """The text of a file, and the name of its encoding where it was recognised by its bytes.
+
+    Windows-1252 has all letters of Latin-1. A broken file in UTF-8 is not taken for either.
+    """
+    try:
+        return decode(data), ""
+    except Unreadable:
+        _, encoding = _encoding(data)
+        if encoding != "utf-8" or b"\0" in data or not _is_western(data):
+            raise
+        return unix_lines(data.decode("cp1252")), "Windows-1252"
 
 
 def refuse_binary(data: bytes) -> None:
@@ -54,11 +70,7 @@ def _why_undecodable(data: bytes, offset: int, encoding: str) -> str:
             f"Its byte order mark says {encoding.upper()}, but the bytes at offset {offset} are "
             "not; save it as UTF-8."
         )
-    guess = " (it looks like Windows-1252)" if _looks_western(data) else ""
-    return (
-        f"It is not UTF-8: byte 0x{data[offset]:02X} {_place(data, offset)}; "
-        f"save it as UTF-8{guess}."
-    )
+    return f"It is not UTF-8: byte 0x{data[offset]:02X} {_place(data, offset)}; save it as UTF-8."
 
 
 def _place(data: bytes, offset: int) -> str:
@@ -67,11 +79,13 @@ def _place(data: bytes, offset: int) -> str:
     return f"at offset {offset}, line {line}"
 
 
-def _looks_western(data: bytes) -> bool:
-    """Whether the bytes read as Windows-1252 are printable, most of them ASCII."""
+def _is_western(data: bytes) -> bool:
+    """Whether the bytes are Windows-1252: printable, most of them ASCII, and no part is UTF-8."""
+    if data.startswith(codecs.BOM_UTF8) or _OF_UTF8.search(data):
+        return False
     try:
         text = data.decode("cp1252")
     except UnicodeDecodeError:
         return False
-    odd = sum(not (char.isprintable() or char in "\t\r\n\f") for char in text)
+    odd = sum(not (char.isprintable() or char in "\t\r\n\f\xa0\xad") for char in text)
     return odd == 0 and sum(map(str.isascii, text)) > len(text) / 2

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
+from dowse.read.canvas import canvas_text
 from dowse.read.convert import convert
-from dowse.read.decode import decode
-from dowse.read.formats import TEXT, kind_of
+from dowse.read.decode import decode, decode_any
+from dowse.read.formats import CANVAS, TEXT, kind_of
 from dowse.read.options import ReadOptions
 from dowse.read.safe_open import Unreadable, read_regular
 from dowse.read.secrets import redact
@@ -20,11 +21,20 @@ def load(source: SourceFile, options: ReadOptions) -> SourceText:
     # The id has the name that the walk judged: a link's target may have another ending.
     kind = kind_of(source.id.rpartition("/")[2]) or TEXT
     data = read_regular(source.path, options.limit(kind))
-    text = decode(data) if kind == TEXT else convert(data, kind, options.convert_seconds)
+    text, encoding = _read(data, kind, options)
     if len(text) > options.max_bytes:  # a small file can unpack to a text of any size
         raise Unreadable(
             f"Its text has {len(text):,} characters, the limit is {options.max_bytes:,}; split it, "
             "or raise read.max_bytes in the settings."
         )
     text, secrets = redact(text, options.redact)
-    return SourceText(text, hashlib.sha256(data).hexdigest(), secrets)
+    return SourceText(text, hashlib.sha256(data).hexdigest(), secrets, encoding)
+
+
+def _read(data: bytes, kind: str, options: ReadOptions) -> tuple[str, str]:
+    """The text, and its encoding where that was recognised by its bytes."""
+    if kind == TEXT:
+        return decode_any(data)
+    if kind == CANVAS:
+        return canvas_text(decode(data)), ""
+    return convert(data, kind, options.convert_seconds), ""

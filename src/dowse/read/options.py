@@ -19,7 +19,7 @@ from dowse.bounds import (
     check_bounds,
 )
 from dowse.errors import BadSettings
-from dowse.read.formats import CONVERTED, TEXT
+from dowse.read.formats import ALWAYS, CONVERTED
 from dowse.read.secrets import compiled
 
 
@@ -103,4 +103,4 @@ class ReadOptions:
 
     def limit(self, kind: str) -> int:
         """The largest file of this kind that is read, in bytes."""
-        return self.max_bytes if kind == TEXT else self.max_convert_bytes
+        return self.max_bytes if kind in ALWAYS else self.max_convert_bytes

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from dowse.read.formats import TEXT, kind_of
+from dowse.read.formats import ALWAYS, kind_of
 from dowse.read.ignore import Ignores, Rules, rules_in
 from dowse.read.options import ReadOptions
 from dowse.read.patterns import parse
@@ -78,7 +78,7 @@ class Gate:
     def kind(self, name: str) -> str | None:
         """How a file of this name is read; None when it is no source."""
         kind = kind_of(name)
-        return kind if kind == TEXT or kind in self._options.convert else None
+        return kind if kind in ALWAYS or kind in self._options.convert else None
 
     def reaches(self, path: str, *, is_folder: bool) -> bool:
         """Whether a path below the root, which need not exist any more, is looked at."""

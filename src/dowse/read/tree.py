@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dowse.read.collect import NOT_UTF8, Found
-from dowse.read.formats import ENDINGS
+from dowse.read.formats import ENDINGS, why_not_read
 from dowse.read.ignore import MARKS, Ignores
 from dowse.read.options import ReadOptions
 from dowse.read.roots import Root, document_id
@@ -125,11 +125,19 @@ class Tree:
             ):
                 status = entry.stat(follow_symlinks=False)
                 self.found.take(folder.base + entry.name, entry.path, kind, status)
+            elif reason := why_not_read(entry.name):
+                self._say_not_read(entry.name, folder, reason)
         except FileNotFoundError:
             pass  # it was removed a moment ago
         except OSError as error:
             reason = f"It cannot be opened: {wording(error)}."
             self.found.leave_out(folder.base + entry.name, reason)
+
+    def _say_not_read(self, name: str, folder: _Folder, reason: str) -> None:
+        below = folder.base + name
+        hidden = folder.ignores.ignore(below, name, is_folder=False)
+        if folder.chosen and not hidden and folder.wanted_in(name) is None:
+            self.found.leave_out(below, reason, lost=False)
 
     def _queue(self, name: str, path: str, outer: _Folder, *, by_link: bool) -> None:
         below = outer.base + name

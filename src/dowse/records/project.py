@@ -16,6 +16,7 @@ from dowse.projects import Project
 from dowse.references import Passage
 from dowse.text.dates import iso
 from dowse.types import Counts, DocumentEntry, Finding, LeftOut
+from dowse.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class StatusShape:
     counts: Annotated[Counts, "How much the index holds."]
     stamp: Annotated[Mapping[str, Any] | None, "What the index was built with."]
     notices: Annotated[tuple[str, ...], "Settings that the index was not built with."]
+    run: Annotated[str, "An indexing run that has not come to its end; empty: none."]
 
     @classmethod
     def of(cls, status: Status) -> StatusShape:
@@ -75,6 +77,7 @@ class StatusShape:
             counts=status.counts,
             stamp=status.stamp,
             notices=status.notices,
+            run=status.run,
         )
 
 
@@ -96,6 +99,9 @@ class DocumentShape:
     modified: Annotated[str, "What the frontmatter says, else the time of the file."]
     size: Annotated[int, "Bytes."]
     chunks: Annotated[int, "How many."]
+    properties: Annotated[
+        Mapping[str, tuple[str, ...]], "The fields of its frontmatter, by name, as texts."
+    ]
 
     @classmethod
     def of(cls, entry: DocumentEntry, engine: Engine) -> DocumentShape:
@@ -103,6 +109,7 @@ class DocumentShape:
         fields = asdict(entry.fields) | {
             "created": None if entry.fields.created is None else iso(entry.fields.created),
             "modified": iso(entry.modified),
+            "properties": dict(entry.fields.properties),
         }
         path = str(engine.path_of(entry.id))
         return cls(entry.id, entry.short_id, path, size=entry.size, chunks=entry.chunks, **fields)
@@ -149,11 +156,15 @@ class ProjectShape:
     name: Annotated[str, "Its name."]
     roots: Annotated[tuple[str, ...], "Its folders, absolute."]
     folder: Annotated[str, "Where dowse keeps its index and its settings."]
+    description: Annotated[
+        str, "What is in it: as set, as its dowse.toml says, or as its README begins."
+    ]
 
     @classmethod
-    def of(cls, project: Project) -> ProjectShape:
+    def of(cls, project: Project, workspace: Workspace) -> ProjectShape:
         """The shape of a project."""
-        return cls(project.name, tuple(str(root) for root in project.roots), str(project.folder))
+        roots = tuple(str(root) for root in project.roots)
+        return cls(project.name, roots, str(project.folder), workspace.description(project))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
+from dowse.all_projects import AllProjects
 from dowse.engine import Engine
 from dowse.flow import ChunkOutcome, Explanation, StrategyRank
 from dowse.text.dates import iso
 from dowse.types import Answer, Hit, OtherPassage, Place, Response, Sentence, Step
+
+Searched = Engine | AllProjects
+"""What was searched: one project, or all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,7 @@ class HitShape:
     id: Annotated[str, "Of the best chunk, or section; `dowse get` takes its first digits too."]
     section: Annotated[str, "Id of its section."]
     document: Annotated[str, "Id of the document."]
+    project: Annotated[str, "Name of its project."]
     path: Annotated[str, "Where the file is, absolute."]
     title: Annotated[str, "Title of the document."]
     header_path: Annotated[tuple[str, ...], "The headings above `line`."]
@@ -45,10 +50,12 @@ class HitShape:
     steps: Annotated[tuple[Step, ...], "What each stage did to its score."]
 
     @classmethod
-    def of(cls, rank: int, hit: Hit, engine: Engine) -> HitShape:
+    def of(cls, rank: int, hit: Hit, searched: Searched) -> HitShape:
         """The shape of a hit."""
         same = {name: getattr(hit, name) for name in cls.__slots__ if hasattr(hit, name)}
+        engine = searched.of(hit.project)
         changed = {
+            "project": engine.project.name,
             "path": str(engine.path_of(hit.document)),
             "modified": iso(hit.modified),
             "places": hit.trace.places,
@@ -76,7 +83,7 @@ class AnswerShape:
 class ResponseShape:
     """What `dowse search` and `dowse answer` found."""
 
-    project: Annotated[str, "Name of the project."]
+    project: Annotated[str, "Name of the project; `all` when all were searched."]
     query: Annotated[str, "As it was asked."]
     hits: Annotated[tuple[HitShape, ...], "Best first."]
     answer: Annotated[AnswerShape | None, "Of `dowse answer`, when the results hold one."]
@@ -93,7 +100,7 @@ class ResponseShape:
     notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
 
     @classmethod
-    def of(cls, response: Response, engine: Engine) -> ResponseShape:
+    def of(cls, response: Response, engine: Searched) -> ResponseShape:
         """The shape of a response."""
         same = {name: getattr(response, name) for name in cls.__slots__ if name != "project"}
         changed = {
@@ -104,7 +111,7 @@ class ResponseShape:
         return cls(engine.project.name, **same | changed)
 
 
-def hit_shapes(hits: tuple[Hit, ...], engine: Engine) -> tuple[HitShape, ...]:
+def hit_shapes(hits: tuple[Hit, ...], engine: Searched) -> tuple[HitShape, ...]:
     """The shapes of some hits, ranked from 1."""
     return tuple(HitShape.of(rank, hit, engine) for rank, hit in enumerate(hits, start=1))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dowse.errors import UsageError
-from dowse.text.dates import first_moment
+from dowse.retrieve.properties import where_condition
+from dowse.text.relative_dates import EXAMPLES, moment_of
 from dowse.types import Condition, ConditionKind
 
 
@@ -22,15 +24,17 @@ class Filters:
     language: tuple[str, ...] = ()  # the chunk holds code in one of these
     after: str = ""  # a date: modified then or later
     before: str = ""  # a date: modified before it
+    where: tuple[str, ...] = ()  # all of these hold of the frontmatter: status=draft, rating>3
 
-    def conditions(self) -> tuple[Condition, ...]:
-        """The same, as every store understands it.
+    def conditions(self, now: float | None = None) -> tuple[Condition, ...]:
+        """The same, as every store understands it; dates such as `7d` are counted from `now`.
 
-        Raises `UsageError` for what is no date, and for dates between which nothing can be.
+        Raises `UsageError` for what is no date, for dates between which nothing can be, and for a
+        `where` that names no field.
         """
-        return tuple(self._conditions())
+        return tuple(self._conditions(time.time() if now is None else now))
 
-    def _conditions(self) -> Iterator[Condition]:
+    def _conditions(self, now: float) -> Iterator[Condition]:
         any_of: tuple[tuple[str, ConditionKind, tuple[str, ...]], ...] = (
             ("category", "category", self.category),
             ("author", "author", self.author),
@@ -43,19 +47,25 @@ class Filters:
             if values:
                 written = " ".join(f"--{name} {value}" for value in values)
                 yield Condition(kind, values, written=written)
-        if self.after and self.before and _time(self.after) >= _time(self.before):
+        yield from (where_condition(text, now) for text in self.where)
+        yield from self._dates(now)
+
+    def _dates(self, now: float) -> Iterator[Condition]:
+        after = _time(self.after, now) if self.after else None
+        before = _time(self.before, now) if self.before else None
+        if after is not None and before is not None and after >= before:
             raise UsageError(
                 f"Nothing was changed after {self.after} and before {self.before}.",
                 "Swap the dates, or leave one out.",
             )
-        if self.after:
-            yield Condition("after", bound=_time(self.after), written=f"--after {self.after}")
-        if self.before:
-            yield Condition("before", bound=_time(self.before), written=f"--before {self.before}")
+        if after is not None:
+            yield Condition("after", bound=after, written=f"--after {self.after}")
+        if before is not None:
+            yield Condition("before", bound=before, written=f"--before {self.before}")
 
 
-def _time(text: str) -> float:
-    moment = first_moment(text)
+def _time(text: str, now: float) -> float:
+    moment = moment_of(text, now)
     if moment is None:
-        raise UsageError(f"{text!r} is not a date.", "Write it as 2024, 2024-06 or 2024-06-30.")
+        raise UsageError(f"{text!r} is not a date.", f"Write it as {EXAMPLES}.")
     return moment

@@ -1,4 +1,4 @@
-"""The pieces of a query: words, phrases, code, prefixes and fields, each with or without a minus.
+"""The pieces of a query: words, phrases, fields and operators, each with or without a minus.
 
 Every text is a query: what does not fit a sign's rules is an ordinary word.
 """
@@ -12,14 +12,34 @@ from typing import Literal
 
 from dowse.types import ConditionKind
 
-PieceKind = Literal["word", "phrase", "code", "prefix", "field"]
-"""What a piece of a query is: a field is a condition, all others are searched for."""
+PieceKind = Literal[
+    "word",
+    "phrase",
+    "code",
+    "prefix",
+    "field",
+    "property",
+    "scope",
+    "regex",
+    "open",
+    "close",
+    "or",
+    "and",
+    "not",
+]
+"""What a piece of a query is.
+
+A `field` is a condition that every index knows, a `property` one on a field of the frontmatter, if
+any document has it. A `scope` says where words must be, as `line:` does. `open` and `close` are
+parentheses.
+"""
 
 FIELDS: dict[str, ConditionKind] = {
     "title": "title",
     "tag": "tag",
     "tags": "tag",
     "path": "path",
+    "file": "file",
     "author": "author",
     "category": "category",
     "type": "category",
@@ -30,7 +50,15 @@ FIELDS: dict[str, ConditionKind] = {
     "after": "after",
     "before": "before",
 }
-"""The names that can stand before a colon, and the condition that each sets."""
+"""The names that can be before a colon, and the condition that each sets."""
+
+SCOPES: dict[str, ConditionKind] = {
+    "line": "line",
+    "section": "all",
+    "block": "all",
+    "content": "all",
+}
+"""The names before a colon that say where words must be: in one line, or in one passage."""
 
 _CLOSING = {
     '"': '"',
@@ -42,7 +70,19 @@ _CLOSING = {
     "「": "」",
     "『": "』",
 }
-_SIGN_AND_FIELD = re.compile(rf"(-?)(?:({'|'.join(FIELDS)}):)?", re.IGNORECASE)
+_KNOWN = "|".join([*FIELDS, *SCOPES])
+# Before a colon, any other name may be that of a field; `std::x`, `http://x` and `C:x` have none.
+_SIGN_AND_FIELD = re.compile(
+    rf"(-?)(?:({_KNOWN}|[^\W\d_][\w-]*\w(?=:[\w\"“„«(<>=#])):)?", re.IGNORECASE
+)
+_BRACKETED = re.compile(
+    r"(-?)\[(?!\[)\s*(\"?)([^\[\]\":]{1,100}?)\2\s*(?::([^\[\]]*))?\](?=[\s)]|$)"
+)
+_REGEX = re.compile(r"-?/(?=\S)((?:[^/\\\n]|\\.)+)/[imsu]*(?=[\s)]|$)")
+_OF_A_REGEX = re.compile(r"[\[\]{}|^$+?\\]|\.\*")  # a path such as /etc/hosts/ has none of these
+_OPERATOR = re.compile(r"(OR|AND|NOT)(?=[\s(]|$)")
+_STRUCTURED = re.compile(r"(?:^|[\s(])(?:OR|AND|NOT)(?=[\s(])|(?:^|\s)-\(|\w:\(")
+_MOST_DEEP = 8  # parentheses in parentheses; deeper ones are characters of words
 _SPACE_OR_QUOTE = re.compile(rf"[\s{''.join(_CLOSING)}]")
 _PREFIX = re.compile(r"([^*]+)\*[.,;:!?)\]}'’]*")
 _EXCLUDABLE = re.compile(r"[\w#.@/$]")  # how the word after a minus may begin: not `->x`, `-=`
@@ -56,9 +96,10 @@ class Piece:
 
     kind: PieceKind
     text: str  # without signs: what to search for, or the value of the field
-    written: str  # as it stands in the query
+    written: str  # as it is in the query
     negated: bool = False
     field: ConditionKind | None = None  # what a piece of the kind `field` sets
+    name: str = ""  # before the colon, of a property, a scope, or what a parenthesis belongs to
 
 
 def lex(query: str) -> list[Piece]:
@@ -75,6 +116,9 @@ class _Lexer:
     def __init__(self, text: str) -> None:
         self._text = text
         self._absent: set[str] = set()  # closing quotes that do not come any more
+        # Prose has parentheses too: they only mean something next to an operator.
+        self._structured = _STRUCTURED.search(text) is not None
+        self._depth = 0  # parentheses that are open
 
     def pieces(self) -> Iterator[Piece]:
         at = 0
@@ -82,9 +126,32 @@ class _Lexer:
             if self._text[at].isspace():
                 at += 1
                 continue
-            piece = self._quoted(at) or self._unquoted(at)
+            piece = self._sign(at) or self._quoted(at) or self._unquoted(at)
             at += len(piece.written)
             yield piece
+
+    def _sign(self, at: int) -> Piece | None:
+        """A parenthesis, an operator, a field in brackets or a regular expression."""
+        if self._depth and self._text[at] == ")":
+            self._depth -= 1
+            return Piece("close", "", ")")
+        if not self._begins_a_token(at):
+            return None
+        if found := _BRACKETED.match(self._text, at):
+            return Piece("property", found[4] or "", found[0], bool(found[1]), name=found[3])
+        if (found := _REGEX.match(self._text, at)) and _OF_A_REGEX.search(found[1]):
+            return Piece("regex", found[1], found[0], found[0].startswith("-"))
+        return self._structure(at) if self._structured else None
+
+    def _structure(self, at: int) -> Piece | None:
+        if found := _OPERATOR.match(self._text, at):
+            kind: PieceKind = found[1].lower()  # type: ignore[assignment]  # it takes no other
+            return Piece(kind, found[1], found[1])
+        sign, name, opening = self._head(at)
+        if self._text[opening : opening + 1] != "(" or self._depth >= _MOST_DEEP:
+            return None
+        self._depth += 1
+        return Piece("open", "", self._text[at : opening + 1], bool(sign), name=name.lower())
 
     def _quoted(self, at: int) -> Piece | None:
         sign, name, opening = self._head(at)
@@ -96,17 +163,18 @@ class _Lexer:
         if not inside:
             return Piece("word", self._text[at:opening], written)
         if name:
-            return Piece("field", inside, written, bool(sign), FIELDS[name.lower()])
+            return _named(name, inside, written, negated=bool(sign))
         kind: PieceKind = "code" if self._text[opening] == "`" else "phrase"
         return Piece(kind, inside, written, bool(sign))
 
     def _head(self, at: int) -> tuple[str, str, int]:
-        """The minus and the field name that stand here, if any, and where they end."""
+        """The minus and the name before a colon that are here, if any, and where they end."""
         found = _SIGN_AND_FIELD.match(self._text, at) if self._begins_a_token(at) else None
         return (found[1], found[2] or "", found.end()) if found else ("", "", at)
 
     def _begins_a_token(self, at: int) -> bool:
-        return at == 0 or self._text[at - 1].isspace()
+        before = self._text[at - 1 : at]
+        return not before or before.isspace() or (self._depth > 0 and before == "(")
 
     def _closing(self, opening: int) -> int | None:
         """Where the quote that opens here closes; None when none opens here, or it never closes."""
@@ -137,14 +205,34 @@ class _Lexer:
             return _plain(run)
         sign, name, value = self._head(at)
         if name and at + len(run) > value:
-            return Piece("field", run[value - at :], run, bool(sign), FIELDS[name.lower()])
+            return _named(name, run[value - at :], run, negated=bool(sign))
         return _excluded(run) if _excludes(run) else _plain(run)
 
     def _end_of_run(self, at: int) -> int:
+        last = len(self._text)
         for found in _SPACE_OR_QUOTE.finditer(self._text, at + 1):
             if found[0].isspace() or self._closing(found.start()) is not None:
-                return found.start()
-        return len(self._text)
+                last = found.start()
+                break
+        return self._before_closing(at, last) if self._depth else last
+
+    def _before_closing(self, at: int, last: int) -> int:
+        """Where a run ends: before a parenthesis that closes more than was opened in the run."""
+        opened = 0
+        for place in range(at, last):
+            opened += {"(": 1, ")": -1}.get(self._text[place], 0)
+            if opened < 0:
+                return place
+        return last
+
+
+def _named(name: str, value: str, written: str, *, negated: bool) -> Piece:
+    """The piece that a name before a colon makes."""
+    known = name.lower()
+    if known in FIELDS:
+        return Piece("field", value, written, negated, FIELDS[known])
+    kind: PieceKind = "scope" if known in SCOPES else "property"
+    return Piece(kind, value, written, negated, name=known if kind == "scope" else name)
 
 
 def _plain(run: str) -> Piece:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dowse.conditions import leaves
 from dowse.retrieve.strategies import STRATEGIES, Strategy, find_strategy
 from dowse.search_state import SearchState
 from dowse.types import ChunkKey, Ranking, Scores
+
+_DATES = frozenset({"after", "before"})
 
 
 def own_rankers(search: SearchState) -> tuple[Strategy, ...]:
@@ -28,8 +31,20 @@ def retrieve(search: SearchState) -> None:
     """
     if search.has_words:
         _rank(search, own_rankers(search))
+        if _words_are_optional(search):
+            search.rankings.append(_listing(search))
     elif search.conditions:
         search.rankings.append(_listing(search))
+
+
+def _words_are_optional(search: SearchState) -> bool:
+    """Whether only words ranked, and a condition such as `wind OR tag:x` can be met without any."""
+    if any(ranking.strategy == "semantic" for ranking in search.rankings):
+        return False
+    return any(
+        condition.kind == "any" and any(leaf.kind != "phrase" for leaf in leaves(condition))
+        for condition in search.conditions
+    )
 
 
 def follow(search: SearchState) -> None:
@@ -63,9 +78,10 @@ def _scores_of(search: SearchState, ranking: Ranking, found: set[ChunkKey]) -> S
 
 
 def _listing(search: SearchState) -> Ranking:
-    """The documents that fulfil all conditions, each by its first chunk, when nothing is asked.
+    """The documents that fulfil all conditions, each by its first chunk, for lack of words.
 
-    It has no row among the strategies: it ranks by nothing, so it has no weight, mode or switch.
+    They are ordered by id, or with the newest first where a date is asked for. It has no row among
+    the strategies: it ranks by nothing, so it has no weight, mode or switch.
     """
     first: dict[str, int] = {}
     for key, stored in search.stored(
@@ -74,5 +90,9 @@ def _listing(search: SearchState) -> Ranking:
         known = first.get(stored.document.id)
         if known is None or stored.chunk.start < search.stored([known])[known].chunk.start:
             first[stored.document.id] = key
-    in_order = [(first[document], 1.0) for document in sorted(first)]
-    return Ranking("listing", in_order[: search.limit])
+    in_order = sorted(first)
+    if any(leaf.kind in _DATES for condition in search.conditions for leaf in leaves(condition)):
+        chosen = search.stored(list(first.values()))
+        in_order.sort(key=lambda document: -chosen[first[document]].document.modified)
+    scores = [(first[document], 1.0) for document in in_order]
+    return Ranking("listing", scores[: search.limit])

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from dowse.conditions import leaves, meeting
 from dowse.ports import Analyzer, Reading
 from dowse.retrieve.lexing import lex
 from dowse.retrieve.query import MOST_TERMS, distinct
@@ -23,17 +24,21 @@ _FEWER_BEGINNINGS = 3  # when other words find something, or few hold it
 _SPELLINGS = 3
 _LEAST_MISSPELT = 5  # letters, when other words find something
 _FEW = 5  # passages: fewer would leave a page of results unfilled
+_LONGEST_SHORT = 5  # letters of a word that may be short for a longer one
+_LEAST_BEGINNING = 4  # letters: vim does not stand for vimeo, auth may for authentication
+_PASSAGES_PER_HOLDER = 2000  # one passage of so many must hold a word that takes another's place
 _MOST_LOOKUPS = 8  # words of one query: a pasted page need not be proofread
 _PLAIN_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _BREAKS = re.compile(r"[\s,;()\[\]{}<>|=*…、。，；：！？（）【】《》]+")
+_QUOTES = '"“„«»「『'
 _EDGES = ".:!?'’\"“”„«»「」『』`"
 
 
 def rewrite(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     """The query with what its prefixes, unknown words and unheld phrases mean in this index."""
     corrected = _correct(_complete(query, reading, analyzer), reading, analyzer)
-    return _without_lost_phrases(corrected, reading)
+    return _without_lost_phrases(corrected, reading, analyzer)
 
 
 # ── Prefixes ─────────────────────────────────────────────────────────────────
@@ -79,13 +84,15 @@ def _correct(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     frequencies = reading.keyword.frequencies("body", query.terms)
     missing = {term for term in query.terms if not frequencies.get(term)}
     if missing:
-        return _mend_missing(query, missing, reading, analyzer)
+        return _replace_missing(query, missing, reading, analyzer)
     if len(query.terms) == 1 and frequencies[query.terms[0]] < _FEW:
         return _widen(query, reading, analyzer)
     return query
 
 
-def _mend_missing(query: Query, missing: set[str], reading: Reading, analyzer: Analyzer) -> Query:
+def _replace_missing(
+    query: Query, missing: set[str], reading: Reading, analyzer: Analyzer
+) -> Query:
     unknown = {
         word.term: word.written
         for word in reversed(list(_plain_words(query, analyzer)))
@@ -93,7 +100,8 @@ def _mend_missing(query: Query, missing: set[str], reading: Reading, analyzer: A
     }
     found: dict[str, list[str]] = {}
     for term in [term for term in query.terms if term in unknown][:_MOST_LOOKUPS]:
-        if words := _instead(unknown[term], len(missing) == len(query.terms), reading):
+        words = _instead(unknown[term], len(missing) == len(query.terms), reading)
+        if words := _frequent(words, reading, analyzer):
             found[term] = words
     notices = [
         f'Nothing holds "{unknown[term]}"; searched for {_listed(words)} as well.'
@@ -108,10 +116,20 @@ def _mend_missing(query: Query, missing: set[str], reading: Reading, analyzer: A
 def _instead(word: str, all_lost: bool, reading: Reading) -> list[str]:
     """Words of the documents that may be meant by one that none of them holds."""
     looked_up = fold_word(word)
-    beginnings = reading.vocabulary.beginning(
-        looked_up, _BEGINNINGS if all_lost else _FEWER_BEGINNINGS
-    )
+    many = _BEGINNINGS if all_lost else _FEWER_BEGINNINGS
+    is_long = len(looked_up) >= _LEAST_BEGINNING
+    beginnings = reading.vocabulary.beginning(looked_up, many) if is_long else []
     return beginnings or _misspelt(looked_up, all_lost, reading)
+
+
+def _frequent(words: list[str], reading: Reading, analyzer: Analyzer) -> list[str]:
+    """Those of the words that so many passages hold that a slip for them is likely."""
+    if not words:
+        return []
+    terms = {word: _whole(analyzer.query_terms(word)) for word in words}
+    held = reading.keyword.frequencies("body", [term for term in terms.values() if term])
+    least = max(1, reading.keyword.size // _PASSAGES_PER_HOLDER)
+    return [word for word in words if held.get(terms[word], 0) >= least]
 
 
 def _misspelt(word: str, all_lost: bool, reading: Reading) -> list[str]:
@@ -125,9 +143,12 @@ def _misspelt(word: str, all_lost: bool, reading: Reading) -> list[str]:
 
 
 def _widen(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
-    """Adds words that begin with a short one that stands alone and that few passages hold."""
+    """Adds words that begin with a short one that is alone and that few passages hold.
+
+    The word itself stays: auth finds authentication as well.
+    """
     word = next(_plain_words(query, analyzer), None)
-    if word is None or not 3 <= len(word.written) <= 5:
+    if word is None or not _LEAST_BEGINNING <= len(word.written) <= _LONGEST_SHORT:
         return query
     longer = reading.vocabulary.beginning(fold_word(word.written), _BEGINNINGS)
     terms = {each: _whole(analyzer.query_terms(each)) for each in longer}
@@ -157,15 +178,15 @@ def _single_terms(words: list[str], analyzer: Analyzer) -> Iterator[_Word]:
 # ── Phrases ──────────────────────────────────────────────────────────────────
 
 
-def _without_lost_phrases(query: Query, reading: Reading) -> Query:
+def _without_lost_phrases(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     wanted = [condition for condition in query.conditions if _is_wanted_phrase(condition)]
-    lost = [condition for condition in wanted if not len(reading.matching([condition]))]
+    lost = [one for one in wanted if not len(meeting([one], reading, analyzer))]
     notices = [
-        f"Nothing holds the phrase {_quoted(condition)}; its words were searched for instead."
+        f"Nothing holds {_called(condition)}; its words were searched for instead."
         for condition in lost
     ]
     left = [condition for condition in wanted if condition not in lost]
-    if len(left) > 1 and not len(reading.matching(left)):
+    if len(left) > 1 and not len(meeting(left, reading, analyzer)):
         lost = wanted
         phrases = ", ".join(map(_quoted, left))
         notices.append(f"Nothing holds all of {phrases}; their words were searched for instead.")
@@ -173,12 +194,22 @@ def _without_lost_phrases(query: Query, reading: Reading) -> Query:
     return _told(replace(query, conditions=kept), notices) if lost else query
 
 
-def _quoted(phrase: Condition) -> str:
-    return f'"{phrase.written[1:-1]}"'
+def _called(condition: Condition) -> str:
+    is_quoted = condition.kind == "phrase" and condition.written[:1] in _QUOTES
+    return f"the phrase {_quoted(condition)}" if is_quoted else condition.written
+
+
+def _quoted(condition: Condition) -> str:
+    if condition.kind == "phrase" and condition.written[:1] in _QUOTES:
+        return f'"{condition.written[1:-1]}"'
+    return condition.written
 
 
 def _is_wanted_phrase(condition: Condition) -> bool:
-    return condition.kind == "phrase" and not condition.negated
+    """Whether a condition demands words and nothing else."""
+    if condition.negated or condition.kind not in {"phrase", "any", "all"}:
+        return False
+    return all(leaf.kind == "phrase" for leaf in leaves(condition))
 
 
 # ── Putting words in ─────────────────────────────────────────────────────────

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
+
+from dowse.retrieve.meaning import COMPLETIONS, Known
 from dowse.retrieve.query import understand
 from dowse.retrieve.readable import latin_share
 from dowse.retrieve.rewrite import rewrite
 from dowse.retrieve.strategies import mode_of, strategies_wanted
 from dowse.search_state import SearchState
-from dowse.types import Query
+from dowse.text.fold import fold_word
+from dowse.types import Condition, Query
 
 
 def understand_query(search: SearchState) -> None:
@@ -15,14 +20,28 @@ def understand_query(search: SearchState) -> None:
     search.hypothesis = mode_of(search).hypothesis
     search.strategies = strategies_wanted(search)
     search.query = _as_answer(search) if search.hypothesis else _as_query(search)
-    search.notices += search.query.notices
+    if search.written.strip() or not search.demanded:  # otherwise a filter takes its place
+        search.notices += search.query.notices
     search.embedded_text = search.query.text
     search.latin = latin_share(search.query.text)
 
 
 def _as_query(search: SearchState) -> Query:
     analyzer = search.parts.analyzer
-    return rewrite(understand(search.written, analyzer), search.reading, analyzer)
+    return rewrite(understand(search.written, analyzer, _known(search)), search.reading, analyzer)
+
+
+def _known(search: SearchState) -> Known:
+    reading = search.reading
+
+    @cache
+    def has_field(name: str) -> bool:
+        return bool(len(reading.matching([Condition("field", name=name, sign="has")])))
+
+    def beginning(prefix: str) -> Sequence[str]:
+        return reading.vocabulary.beginning(fold_word(prefix), COMPLETIONS)
+
+    return Known(has_field, beginning, search.parts.now)
 
 
 def _as_answer(search: SearchState) -> Query:

@@ -57,6 +57,22 @@ def first_moment(text: str) -> float | None:
         return None
 
 
+def period_of(text: str) -> tuple[float, float] | None:
+    """When the year, month, day or moment of a date begins and ends; None when it is no date."""
+    match = _ISO.fullmatch(text)
+    begins = first_moment(text)
+    if match is None or begins is None:
+        return None
+    if match["hour"]:
+        return begins, begins + (1 if match["second"] else 60)
+    year, month = int(match["year"]), int(match["month"] or 12)
+    if match["day"]:
+        return begins, begins + 86_400
+    after = f"{year + month // 12:04}-{month % 12 + 1:02}" if year < 9999 else "9999-12-31"
+    ends = first_moment(after)
+    return begins, begins if ends is None else ends
+
+
 def read_date(value: object) -> float | None:
     """Seconds since 1970 (UTC, where no zone is given); None for what is no date."""
     try:

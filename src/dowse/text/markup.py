@@ -10,6 +10,7 @@ import html
 import re
 import string
 
+from dowse.text.shortcodes import SHORTCODE, shortcode_text
 from dowse.text.wikilinks import WIKILINK, read_wikilink
 
 _LITERAL = string.punctuation + " "
@@ -37,12 +38,11 @@ _TAG = re.compile(
     rf"</?(?:(?:{_INSIDE_WORDS})|(?P<between>{_BETWEEN_WORDS}))(?:\s[^<>]{{0,1000}})?/?>",
     re.IGNORECASE,
 )
-_SHORTCODE = re.compile(r"\{\{[<%](?:[^<>%{}]){0,400}[>%]\}\}")
-_SHORTCODE_TEXT = re.compile(r"""\btext=(?:"([^"]*)"|'([^']*)')""")
 _STARS = re.compile(r"(\*{1,3})(?=[^\s*])([^*]++)(?<=[^\s*])\1")
 _UNDERSCORES = re.compile(r"_(?<!\w_)(_{0,2})(?=[^\s_])([^_]++)(?<=[^\s_])_\1(?!\w)")
 _STRUCK_OR_LIT = re.compile(r"(~~|==)(?=\S)([^~=]++)(?<=\S)\1")
-_BLOCK_ID = re.compile(r"\s\^[A-Za-z0-9-]{1,40}\s*$")
+BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]{1,40}\s*$")
+"""The name that Obsidian gives a block, at its end."""
 
 
 def plain(markup: str) -> str:
@@ -72,12 +72,12 @@ def strip_marks(markup: str) -> str:
         text = _TAG.sub(_gap, _ADDRESS.sub(_literal, text))
     if "[" in text:
         text = _without_links(text)
-    if "{{" in text:
-        text = _SHORTCODE.sub(_shortcode_text, text)
+    if "{{" in text or "{%" in text:
+        text = SHORTCODE.sub(shortcode_text, text)
     text = _without_emphasis(text)
     if "&" in text:
         text = html.unescape(text)
-    return _BLOCK_ID.sub("", text) if "^" in text else text
+    return BLOCK_ID.sub("", text) if "^" in text else text
 
 
 def _literal_code(match: re.Match[str]) -> str:
@@ -107,12 +107,6 @@ def _without_links(text: str) -> str:
     if "![" in text:
         text = _IMAGE.sub(r"\1", text)
     return _LINK.sub(r"\1", text)
-
-
-def _shortcode_text(match: re.Match[str]) -> str:
-    """What a site generator's shortcode shows, where it says so: `{{< term text="pods" >}}`."""
-    said = _SHORTCODE_TEXT.search(match[0])
-    return (said[1] or said[2] or "") if said else ""
 
 
 def _without_emphasis(text: str) -> str:

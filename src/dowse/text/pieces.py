@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dowse.text.callouts import CALLOUT, callout_name
 from dowse.text.fences import FENCE
 
 PieceKind = Literal["heading", "prose", "row", "code"]
@@ -30,7 +31,7 @@ class Piece:
 
 _LONGEST_FRONTMATTER = 20_000  # characters
 _FRONTMATTER_LINE = re.compile(r"[\w-]+\s*[:=]|#|$")
-_QUOTE = re.compile(r"^(?:[ ]{0,3}>[ ]?)+(?:\[![\w-]+\][+-]?[ ]*)?")
+_QUOTE = re.compile(r"^(?:[ ]{0,3}>[ ]?)+")
 _FENCE = re.compile(rf"\s*(?:(?:[-*+]|\d{{1,9}}[.)])\s+)?({FENCE})")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s+|$)")
 _UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,})\s*$")
@@ -104,7 +105,7 @@ class _Reader:
         if line is None:
             return
         self._number = number
-        bare = _QUOTE.sub("", line) if ">" in line[:4] else line
+        bare = _without_quote_marks(line) if ">" in line[:4] else line
         if self._fence:
             self._take_code(bare)
         elif not bare.strip():
@@ -209,6 +210,12 @@ class _Reader:
     ) -> None:
         if markup.strip():
             self.found.append(Piece(kind, markup, labelled, level, line))
+
+
+def _without_quote_marks(line: str) -> str:
+    bare = _QUOTE.sub("", line)
+    callout = CALLOUT.match(bare)
+    return f"{callout_name(callout)}: {bare[callout.end() :]}" if callout else bare
 
 
 def _without_closing_marks(heading: str) -> str:

@@ -18,6 +18,7 @@ WikilinkKind = Literal["wikilink", "embed"]
 WIKILINK = re.compile(r"(?<!\\)(!?)\[\[([^\[\]\n]+)\]\]")
 _PIPE = re.compile(r"\\?\|")  # in a table the pipe has to be escaped
 _DENDRON = re.compile(r"dendron://[^/]*/")
+_SIZE = re.compile(r"\d{1,5}(?:x\d{1,5})?")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
@@ -32,8 +33,9 @@ class Wikilink:
 
     @property
     def shown(self) -> str:
-        """What a reader sees of it."""
-        return self.label or self.target or self.anchor
+        """What a reader sees of it; the label of an embed may be the size of a picture."""
+        size = self.kind == "embed" and _SIZE.fullmatch(self.label)
+        return ("" if size else self.label) or self.target or self.anchor.lstrip("^")
 
 
 def read_wikilink(match: re.Match[str]) -> Wikilink:

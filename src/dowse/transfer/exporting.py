@@ -50,7 +50,7 @@ def export_project(
             if stamp is None:
                 raise NotFound(
                     f"The project {project.name!r} has not been indexed yet.",
-                    f"Index it with: dowse index -p {project.name}",
+                    f"Index it with: dowse index -p {project.typed}",
                 )
             about = About(
                 project.name,
@@ -64,7 +64,7 @@ def export_project(
     missing = manifest.chunks - manifest.vectors
     notices = (
         f"{missing:,} of {manifest.chunks:,} chunks have no vectors."
-        f" Make them first with: dowse index -p {project.name}"
+        f" Make them first with: dowse index -p {project.typed}"
     )
     return Exported(
         project=project.name,

@@ -111,7 +111,7 @@ def _fill(
     missing = counts.chunks - counts.embedded
     if not notice and missing and takes_vectors(stamp):
         notice = f"{missing:,} of {counts.chunks:,} chunks have no vectors yet."
-    make = f"Make them with: dowse index -p {project.name}"
+    make = f"Make them with: dowse index -p {project.typed}"
     notices = [f"{notice} {make}"] if notice else []
     if names := left_aside(archive.manifest):
         notices.append(f"The export asks to set {', '.join(names)}: an import never does that.")

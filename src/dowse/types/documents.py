@@ -38,6 +38,7 @@ class SourceText:
     text: str
     digest: str  # sha256 of the file's bytes, hex
     secrets: int = 0  # how many were replaced
+    encoding: str = ""  # where it is not UTF-8 and was recognised by its bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class LeftOut:
     id: str  # of the document, or the path as given when it has no id
     reason: str  # one sentence, ending with what to do where something can be done
     whole: bool = True  # False: the document is indexed, only a part of it was ignored
+    lost: bool = True  # False: dowse does not read such files, so nothing that it should have
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Fields:
     category: str = ""
     created: float | None = None
     modified: float | None = None  # what the frontmatter says, not the file's time
+    properties: tuple[tuple[str, tuple[str, ...]], ...] = ()  # all of the frontmatter, as written
 
     def texts(self) -> dict[str, str]:
         """The texts that can be searched for, by field."""

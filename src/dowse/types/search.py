@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from dowse.text.values import Sign
 from dowse.types.display import hit_line, response_html, response_lines
 from dowse.types.index import Scores
 
@@ -24,14 +25,19 @@ ConditionKind = Literal[
     "tag",
     "title",
     "path",
+    "file",
     "under",
     "source",
     "language",
     "after",
     "before",
     "phrase",
+    "field",
+    "any",
+    "all",
+    "line",
 ]
-"""What a condition looks at."""
+"""What a condition looks at; `any`, `all` and `line` are made of other conditions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +47,13 @@ class Condition:
     One of `values` is enough; how each is compared depends on the kind, case never matters:
     `category` is the whole category; `author`, `title` and `path` (the document's id) hold the
     value somewhere; `tag` is the value or below it (`a` covers `a/b`); `under` means that the
-    document's id begins with it; `source` is the file's ending without the dot; `language` is that
-    of a code block in the chunk. `after` (at or after) and `before` compare the date of the
-    document with `bound`. The values of a `phrase` are terms that follow each other, all of them.
+    document's id begins with it; `file` is a part of the file's name; `source` is the file's ending
+    without the dot; `language` is that of a code block in the chunk. `after` (at or after) and
+    `before` compare the date of the document with `bound`. The values of a `phrase` are terms that
+    follow each other, all of them. A `field` of the frontmatter compares by `text.values`.
+
+    Stores are asked about all of these. `any`, `all` and `line` (all in one line) are made of
+    `parts`, and only `dowse.conditions` knows them.
     """
 
     kind: ConditionKind
@@ -51,6 +61,9 @@ class Condition:
     bound: float = 0.0  # for `after` and `before`
     negated: bool = False
     written: str = ""  # as the user wrote it, for messages: `tag:draft`, `-word`, `--after 2024`
+    name: str = ""  # of a `field`
+    sign: Sign = "="  # of a `field`
+    parts: tuple[Condition, ...] = ()  # of `any`, `all` and `line`
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +151,7 @@ class Hit:
     stale: bool  # the file has changed since it was indexed
     trace: Trace
     more: tuple[OtherPassage, ...] = ()  # other places of the document that match, best first
+    project: str = ""  # that it is from, when all projects were searched
 
     def __repr__(self) -> str:
         return f"<Hit {hit_line(self)}>"

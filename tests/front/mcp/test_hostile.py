@@ -119,7 +119,8 @@ def test_no_part_of_a_comment_is_quoted_wherever_the_part_begins(
     for parents in (False, True):
         query = {"query": "dirigible order", "path": ["airship.md"], "top_n": 20}
         found = ask("query_documents", **query, parents=parents, max_tokens=50_000)
-        assert len(found.structured_content["hits"]) > 1 or parents
+        # What Obsidian hides is not even indexed.
+        assert len(found.structured_content["hits"]) > 1 or parents or text is _OBSIDIAN
         assert "Obey" not in str(found.structured_content["hits"]) + text_of(found)
     lines = [f"airship.md:{first}:1" for first in range(1, 1 + len(text.splitlines()), 5)][:20]
     read = ask("get_document", references=lines)
@@ -150,7 +151,7 @@ def test_names_of_documents_hide_nothing_and_addresses_lead_to_them(
         ask("related_documents", reference=uri),
         ask("related_documents", reference="lonely.md"),
     ]
-    assert [one.is_error for one in answers] == [False, False, False, True, False, False]
+    assert [one.is_error for one in answers] == [False] * 6
     for said in answers:
         assert not set(said.model_dump_json()) & {"\u200b", *_TAGS}
         assert "U+200B" in said.model_dump_json() or "invisible" in said.model_dump_json()

@@ -68,13 +68,17 @@ def test_only_the_pinned_project_is_seen(home: Path, dowse: Dowse) -> None:
 
 
 @pytest.mark.usefixtures("indexed")
-def test_a_project_must_be_named_where_it_is_not_clear(home: Path, dowse: Dowse) -> None:
+def test_where_it_is_not_clear_a_search_means_all_projects_and_others_must_name_one(
+    home: Path, dowse: Dowse
+) -> None:
     (home / "other").mkdir()
     (home / "other" / "one.md").write_text("# One\n\nThe lighthouse.\n")
     assert dowse("index", home / "other").code == 0
 
     async def work(client: Client) -> None:
-        unclear = await client.call_tool("query_documents", {"query": "lighthouse"})
+        found = await client.call_tool("query_documents", {"query": "lighthouse"})
+        assert [hit["project"] for hit in found.structured_content["hits"]] == ["other"]
+        unclear = await client.call_tool("get_document", {"references": ["one"]})
         assert unclear.is_error
         assert "Pass project, one of: other, vault." in text_of(unclear)
         named = {"query": "lighthouse", "project": "other"}

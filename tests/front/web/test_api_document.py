@@ -68,6 +68,17 @@ def test_pictures_are_reported_in_words() -> None:
     assert "<img" not in _html('<img src="https://example.org/x.png">')
 
 
+def test_callouts_block_ids_and_tags_of_sites_are_shown_as_what_they_mean() -> None:
+    shown = render("> [!warning] Hot\n> Hands off. ^hot\n", "notes", {})
+    assert "<strong>Warning:</strong> Hot" in shown
+    assert "[!" not in shown
+    assert "^hot" not in shown
+    shown = render(
+        '{{< term text="Pods" >}} and {% include x.html %}{{ "a < b" | x }}', "notes", {}
+    )
+    assert "Pods and a &lt; b" in shown
+
+
 def test_tasks_tables_and_strikes() -> None:
     shown = _html("- [x] done\n- [ ] open\n\n| a |\n|---|\n| b |\n\n~~gone~~\n")
     assert shown.count("<input") == 2

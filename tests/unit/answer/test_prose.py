@@ -66,7 +66,7 @@ def test_blocks_end_sentences() -> None:
         "item one",
         "item two goes on",
         "step three",
-        "Mind the gap.",
+        "Note: Mind the gap.",
         "A footnote says so.",
     ]
 

@@ -37,8 +37,7 @@ def test_it_needs_no_network(cache: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_int8_is_the_default_and_stays_close_to_single_precision(cache: Path) -> None:
     auto, full = (
-        open_embedder(EmbedOptions(precision=precision), cache)  # type: ignore[arg-type]
-        for precision in ("auto", "fp32")
+        open_embedder(EmbedOptions(precision=precision), cache) for precision in ("auto", "fp32")
     )
     assert "/int8/" in auto.model.key
     cosines = [float(auto.query(text) @ full.query(text)) for text in _TEXTS]

@@ -185,12 +185,10 @@ def test_fields_set_conditions_and_are_not_searched_for(text: str, kind: str, va
     [
         "std::vector",
         "http://x",
-        "foo:bar",
         "12:30",
         "tag:",
         "tag: draft",
         "tag:#",
-        "subtitle:x",
         "(tag:draft)",
         "a,tag:draft",
         "title:",

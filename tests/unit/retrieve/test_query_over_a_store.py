@@ -9,7 +9,9 @@ import pytest
 
 from documents import make_document
 from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.conditions import meeting
 from dowse.ports import Reading, Store
+from dowse.retrieve.meaning import Known
 from dowse.retrieve.query import understand
 from dowse.retrieve.rewrite import rewrite
 from dowse.store.embedded.store import EmbeddedStore
@@ -17,18 +19,23 @@ from dowse.store.memory.store import MemoryStore
 from dowse.types import Batch, Fields, IndexedDocument
 
 _ANALYZER = TextAnalyzer(KeywordOptions())
+_KNOWN = Known(
+    has_field={"kind"}.__contains__,
+    beginning=lambda prefix: [prefix + "es"],
+)
 _NOTES = {
     "login.md": ("Authentication works with a token and a session.", "howto"),
     "rights.md": ("After authentication comes authorization, by role.", "reference"),
     "deploy.md": ("Kubernetes rolls pods over: a rolling update, one by one.", "howto"),
-    "stock.md": ("An update on rolling stock. Wind and rain.", "news"),
+    "stock.md": ("An update on rolling stock.\nWind and rain.", "news"),
     "knock.md": ("Knock, knock! Who is there?", "news"),
 }
 
 
 def _documents() -> Iterator[IndexedDocument]:
     for name, (text, category) in _NOTES.items():
-        yield make_document(name, text, fields=Fields(tags=("all",), category=category))
+        fields = Fields(tags=("all",), category=category, properties=(("kind", (category,)),))
+        yield make_document(name, text, fields=fields)
 
 
 @pytest.fixture(params=["embedded", "memory"])
@@ -44,8 +51,8 @@ def reading(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reading]
 
 
 def found(text: str, reading: Reading) -> set[str]:
-    query = rewrite(understand(text, _ANALYZER), reading, _ANALYZER)
-    among = reading.matching(query.conditions) if query.conditions else None
+    query = rewrite(understand(text, _ANALYZER, _KNOWN), reading, _ANALYZER)
+    among = meeting(query.conditions, reading, _ANALYZER) if query.conditions else None
     if query.terms:
         keys = [key for key, _ in reading.keyword.search("body", query.terms, 10, among)]
     else:
@@ -72,6 +79,24 @@ def found(text: str, reading: Reading) -> set[str]:
         ("authentication category:HOWTO", "login"),
         ("tag:all -type:news path:login", "login"),
         ("after:1999 before:2000 rolling", ""),
+        ("token OR pods", "login deploy"),
+        ("authentication NOT token", "rights"),
+        ("(token OR role) authentication", "login rights"),
+        ("rolling AND wind", "stock"),
+        ("update NOT (kubernetes OR wind)", ""),
+        ("-(rolling wind) update", "deploy"),
+        ("kubernet* OR token", "deploy login"),
+        ("file:stock OR file:knock", "stock knock"),
+        ("tag:all NOT category:(howto OR news)", "rights"),
+        ("kind:news", "stock knock"),
+        ("[kind:howto OR reference] authentication", "login rights"),
+        ("-kind:news rolling", "deploy"),
+        ("line:(update stock)", "stock"),
+        ("line:(stock wind)", ""),
+        ("line:(stock -wind)", "stock"),
+        ("-line:stock update", "deploy"),
+        ("section:(stock wind)", "stock"),
+        ("line:(kubernetes OR wind)", "deploy stock"),
         ("zzzzzz", ""),
         ("zzzzzz*", ""),
     ],

@@ -30,6 +30,10 @@ class Passages:
         self.asked: Counter[str] = Counter()
         self.keyword = self.vocabulary = self  # it has all parts in one
 
+    @property
+    def size(self) -> int:
+        return len(self._terms)
+
     def frequencies(self, field: KeywordField, terms: Sequence[str]) -> dict[str, int]:
         assert field == "body"
         self.asked["frequencies"] += 1
@@ -213,6 +217,22 @@ def test_other_words_that_few_hold_stay_alone(text: str) -> None:
 def test_a_short_word_that_many_hold_stays_alone() -> None:
     passages = Passages(*["auth"] * 5, *["authentication"] * 9)
     assert rewritten("auth", passages).terms == ("auth",)
+
+
+def test_a_short_word_does_not_stand_for_a_longer_one() -> None:
+    passages = Passages("a film on vimeo", "vimeo again", "an editor")
+    for text in ("vim", "vim editor"):
+        query = rewritten(text, passages)
+        assert query.notices == ()
+        assert "vimeo" not in query.terms
+    assert rewritten("vim", Passages("vim", "vimeo", "vimeo")).terms == ("vim",)
+
+
+def test_a_rare_word_takes_no_others_place() -> None:
+    texts = ["the anemometer of the mast", *["wind"] * 4000]
+    assert rewritten("anemometr", Passages(*texts)).notices == ()
+    query = rewritten("anemometr", Passages(texts[0], *texts))
+    assert query.terms == ("anemomet",)
 
 
 def test_a_phrase_that_nothing_holds_is_dropped_and_reported() -> None:

@@ -24,6 +24,7 @@ TOPICS = {
         "related": "Show what belongs to a document.",
         "graph": "Export the documents and the links between them.",
         "get": "Show a document, or some lines of it.",
+        "open": "Open a file in your editor, at the line.",
         "ls": "List the documents of the index.",
     },
     "Serve": {
@@ -44,7 +45,7 @@ TOPICS = {
         "tune": "Find the settings that rank best on a project's own documents.",
     },
     "Set up": {
-        "project": "List, add, remove, rename, restore or trust projects.",
+        "project": "List, add, describe, remove, rename, restore or trust projects.",
         "config": "Show and change settings.",
         "models": "List, fetch and remove model weights.",
         "doctor": "Find what is wrong, and say how to fix it.",
@@ -53,6 +54,21 @@ TOPICS = {
     },
 }
 """All commands, as the help lists them."""
+
+ALIASES = {
+    "query": "search",
+    "find": "search",
+    "ask": "answer",
+    "update": "index",
+    "add": "index",
+    "init": "index",
+    "show": "get",
+    "cat": "get",
+    "list": "ls",
+    "edit": "open",
+    "projects": "project",
+}
+"""Other names of commands, which people who know other tools try."""
 
 _EXAMPLES = """\
 \b
@@ -64,6 +80,8 @@ Examples:
   dowse get guides/restore.md:12:20      twenty lines from line 12
   dowse COMMAND --help                   more about a command
 
+Other names work too: query and find for search, update, add and init for index.
+
 Exit codes: 0 fine, 1 failed, 2 wrong call, 3 indexed but some files were left out, 4 the index
 cannot serve, 5 another process is writing, 70 a bug, 130 interrupted.
 """
@@ -72,6 +90,7 @@ cannot serve, 5 another process is writing, 70 a bug, 130 interrupted.
 @click.group(
     cls=LazyGroup,
     topics=TOPICS,
+    aliases=ALIASES,
     epilog=_EXAMPLES,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dowse.front.cli.complete import FILTERS
 from dowse.parameters import Parameter
 from dowse.request import Call, SearchRequest, options_of, settable
 
@@ -39,7 +40,8 @@ def takes_query(call: Call) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 
 def _parameters(call: Call) -> Iterator[click.Parameter]:
-    yield click.Argument(["query"], nargs=-1, required=True, metavar="QUERY...")
+    # A filter can take the place of the query, so the request says when there is none.
+    yield click.Argument(["query"], nargs=-1, required=False, metavar="QUERY...")
     rows = [one for one in options_of(call) if one.name != "query"]
     yield from (_option(row, row.name, call) for row in rows)
     yield from (_option(row, older, call, hidden=True) for row in rows for older in row.older)
@@ -55,7 +57,7 @@ def _option(row: Parameter, name: str, call: Call, *, hidden: bool = False) -> c
         default=None,
         multiple=row.is_list,
         metavar=None if row.kind in _NAMED_BY_CLICK else _VALUES.get(row.kind, name.upper()),
-        shell_complete=_assignments(call) if row.kind == "assignments" else None,
+        shell_complete=_assignments(call) if row.kind == "assignments" else FILTERS.get(name),
         help=f"{row.meaning} Can be repeated." if row.is_list else row.meaning,
         hidden=hidden,
     )
@@ -88,7 +90,7 @@ def _as_texts(said: dict[str, Any]) -> dict[str, list[str]]:
         name: list(value) if isinstance(value, tuple) else [_as_text(value)]
         for name, value in given.items()
     }
-    return texts | {"query": [" ".join(texts["query"])]}
+    return texts | ({"query": [" ".join(texts["query"])]} if "query" in texts else {})
 
 
 def _as_text(value: object) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
+    from dowse.all_projects import AllProjects
     from dowse.engine import Engine
     from dowse.front.cli.draw.progress import ProgressDrawer
     from dowse.projects import Project
@@ -88,6 +90,31 @@ class Call:
         chosen = self.workspace.settings(project, overrides)
         self.say_withheld(project, chosen)
         return self.workspace.open_with(project, chosen, announce, fetch=fetch)
+
+    @contextmanager
+    def open_to_search(self, announce: Announce = _silent) -> Iterator[Engine | AllProjects]:
+        """Opens what a search is about: a project, or all of them where none is meant."""
+        if not self.workspace.means_all(self.project, self.here):
+            with self.open(announce=announce) as engine:
+                yield engine
+            return
+        from dowse.all_projects import AllProjects  # noqa: PLC0415  most calls mean one
+
+        projects = self.workspace.projects
+        with ExitStack() as opened:
+            yield AllProjects(
+                projects.all(),
+                lambda one: opened.enter_context(self.open_project(one, announce)),
+                projects.broken(),
+            )
+
+    def open_project(
+        self, project: Project, announce: Announce = _silent
+    ) -> AbstractContextManager[Engine]:
+        """Opens one project."""
+        chosen = self.workspace.settings(project)
+        self.say_withheld(project, chosen)
+        return self.workspace.open_with(project, chosen, announce)
 
     def begins(self, command: str) -> None:
         """Notes which command this process runs, so that a second writer can name it."""
@@ -176,7 +203,7 @@ def global_options() -> list[click.Option]:
         click.Option(
             ["-p", "--project"],
             metavar="NAME",
-            help="Project to use; by default that of the current folder.",
+            help="Project to use; by default that of the current folder. A search takes `all`.",
             expose_value=False,
             callback=_note("project"),
             shell_complete=_project_names,

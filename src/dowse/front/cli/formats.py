@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dowse.engine import Engine
 from dowse.front.cli.call import Call, as_json, as_json_line
 from dowse.front.cli.draw.hits import draw_response
+from dowse.front.cli.draw.links import with_links
 from dowse.front.cli.draw.text import safe
-from dowse.present import as_markdown, count_tokens, tokens_of_texts
-from dowse.records.search import ResponseShape, hit_shapes
+from dowse.present import as_markdown, count_tokens, grep_line, tokens_of_texts, with_projects
+from dowse.records.search import ResponseShape, Searched, hit_shapes
 from dowse.types import Response
 
-FORMATS = ("text", "json", "jsonl", "md", "files")
+FORMATS = ("text", "json", "jsonl", "md", "files", "grep")
 """For people, for programs (one document, or one line per result), for models, for pipes."""
+
+LISTS = frozenset({"text", "grep"})
+"""The forms in which people count results, to open one by its number."""
 
 CARRY_NOTICES = frozenset({"json", "md"})
 """The forms that include notices, so that stderr need not show them."""
@@ -29,23 +33,26 @@ class Form:
     full: bool = False  # whole texts instead of snippets, for people
     explain: bool = False  # how each result came to its place, for people
 
-    def show(self, call: Call, response: Response, engine: Engine) -> None:
+    def show(self, call: Call, response: Response, engine: Searched) -> None:
         """Prints a response."""
         if self.name == "text":
-            drawn = draw_response(response, call.out.width, full=self.full, explain=self.explain)
-            call.out.show(drawn)
+            named = with_projects(response)
+            drawn = draw_response(named, call.out.width, full=self.full, explain=self.explain)
+            call.out.show(with_links(drawn, _paths(response, engine)) if call.out.links else drawn)
         elif call.out.is_terminal:
-            call.out.write(safe(os.fsdecode(self._data(response, engine))))
+            call.out.write(safe(os.fsdecode(self._data(response, engine, call.here))))
         else:
-            call.out.write_bytes(self._data(response, engine))
+            call.out.write_bytes(self._data(response, engine, call.here))
 
-    def _data(self, response: Response, engine: Engine) -> bytes:
+    def _data(self, response: Response, engine: Searched, here: Path) -> bytes:
         if self.name == "json":
             return as_json(ResponseShape.of(response, engine))
         if self.name == "jsonl":
             return b"".join(as_json_line(hit) for hit in hit_shapes(response.hits, engine))
         if self.name == "md":
-            return as_markdown(response).encode("utf-8", "replace")
+            return as_markdown(with_projects(response)).encode("utf-8", "replace")
+        if self.name == "grep":
+            return b"".join(map(os.fsencode, _grep_lines(response, engine, here)))
         return b"".join(os.fsencode(path) + b"\n" for path in _files(response, engine))
 
     def tokens(self, response: Response) -> int:
@@ -58,6 +65,19 @@ class Form:
         return count_tokens("\n".join(line.plain for line in drawn))
 
 
-def _files(response: Response, engine: Engine) -> list[Path]:
+def _grep_lines(response: Response, engine: Searched, here: Path) -> Iterator[str]:
+    for hit in response.hits:
+        path = engine.of(hit.project).path_of(hit.document)
+        shown = path.relative_to(here) if path.is_relative_to(here) else path
+        yield grep_line(hit, str(shown)) + "\n"
+
+
+def _paths(response: Response, engine: Searched) -> dict[str, Path]:
+    """The file of each document among the results."""
+    return {hit.document: engine.of(hit.project).path_of(hit.document) for hit in response.hits}
+
+
+def _files(response: Response, engine: Searched) -> list[Path]:
     """The files of the results, each once, best first."""
-    return [engine.path_of(name) for name in dict.fromkeys(hit.document for hit in response.hits)]
+    found = (engine.of(hit.project).path_of(hit.document) for hit in response.hits)
+    return list(dict.fromkeys(found))

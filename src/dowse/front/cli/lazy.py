@@ -6,6 +6,7 @@ import difflib
 import importlib
 import keyword
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -20,6 +21,8 @@ Topics = Mapping[str, Mapping[str, str]]
 class Group(click.Group):
     """A group that takes the global options and knows what nearly was a command."""
 
+    aliases: Mapping[str, str] = MappingProxyType({})  # other names that people try
+
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
         self.params += global_options()
@@ -29,8 +32,9 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the arguments name; what is nearest is suggested when there is none."""
         known = self.list_commands(ctx)
-        if args[0] not in known and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], known, n=2, cutoff=0.6)
+        if args[0] not in [*known, *self.aliases] and not args[0].startswith("-"):
+            spelled = difflib.get_close_matches(args[0], [*known, *self.aliases], n=2, cutoff=0.6)
+            near = list(dict.fromkeys(self.aliases.get(one, one) for one in spelled))
             said = f"There is no command {args[0]!r}."
             ctx.fail(f"{said} Did you mean {' or '.join(near)}?" if near else said)
         return super().resolve_command(ctx, args)
@@ -39,9 +43,16 @@ class Group(click.Group):
 class LazyGroup(Group):
     """A group whose commands are the modules of `commands` with the same names."""
 
-    def __init__(self, *arguments: Any, topics: Topics, **keywords: Any) -> None:
+    def __init__(
+        self,
+        *arguments: Any,
+        topics: Topics,
+        aliases: Mapping[str, str] = MappingProxyType({}),
+        **keywords: Any,
+    ) -> None:
         super().__init__(*arguments, **keywords)
         self._topics = topics
+        self.aliases = aliases
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click calls it so
         """All commands, in the order of the help."""
@@ -49,6 +60,7 @@ class LazyGroup(Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by name."""
+        cmd_name = self.aliases.get(cmd_name, cmd_name)
         if cmd_name not in self.list_commands(ctx):
             return None
         # As everywhere in Python, a name that is a word of the language gets an underscore.

@@ -31,6 +31,11 @@ class Screen:
         self.in_colour = _in_colour(self.is_terminal, environment)
 
     @property
+    def links(self) -> bool:
+        """Whether it can show text that leads to a file."""
+        return self.is_terminal and self.in_colour
+
+    @property
     def encoding(self) -> str:
         """How its characters become bytes."""
         return self._stream.encoding or "utf-8"

@@ -16,6 +16,7 @@ from dowse.front.cli.app import cli
 from dowse.front.cli.call import Call
 from dowse.front.cli.screen import OutputClosed, Screen
 from dowse.front.socket.server import Frames
+from dowse.projects import Project
 from dowse.service import Service
 from dowse.types import Announce, silent
 
@@ -121,7 +122,14 @@ class SharedCall(Call):
         """The engine of the project that the line is about, as it is open already."""
         if overrides or fetch:
             raise DowseError("This line needs an engine of its own.")
-        project = self.select()
+        return self.open_project(self.select())
+
+    def open_project(
+        self,
+        project: Project,
+        announce: Announce = silent,  # noqa: ARG002  as above
+    ) -> AbstractContextManager[Engine]:
+        """The engine of one project, as it is open already."""
         engine, chosen = self._service.open(project)
         self.say_withheld(project, chosen)
         return nullcontext(engine)

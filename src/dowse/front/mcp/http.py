@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 
+from dowse.front.mcp.instructions import introduced
 from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.server import build_server
 
@@ -57,8 +58,9 @@ class McpEndpoint:
     """
 
     def __init__(self, service: Service, *, compat: bool = False) -> None:
-        names = [project.name for project in service.projects()]
-        server = build_server(VisibleProjects(lambda: service), names, compat=compat)
+        named = {one.name: service.workspace.description(one) for one in service.projects()}
+        visible = VisibleProjects(lambda: service, service.only)
+        server = build_server(visible, introduced(named), compat=compat)
         self._sessions = _Sessions(
             server,
             session_idle_timeout=_IDLE_SECONDS,

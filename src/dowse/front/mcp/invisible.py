@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dowse.text.fences import FENCE, closing_fence
+from dowse.text.comments import comments
 
 _JOINERS = "\u200c\u200d"
 # Controls, soft hyphen, zero widths, bidi controls, fillers, byte order marks, halves of
@@ -20,13 +20,6 @@ _HIDDEN = re.compile(
     "\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
 _MARKS = ("<!--", "%%", "[//]:", "[comment]:")
-# Comments of HTML, of Obsidian on one line and on several, and of Markdown; and fences of code.
-_START = re.compile(
-    r"<!--|(?P<line>%%[^%`\n]+%%|^ {0,3}\[(?://|comment)\]:[^\n]*$)|(?P<block>^%%[ \t]*$)"
-    rf"|^ {{0,3}}(?P<fence>{FENCE})[^\n]*$",
-    re.MULTILINE,
-)
-_COMMENT_END = re.compile(r"(?<=<!--)-?>|--!?>|\Z")
 _HIDDEN_COMMENT = "⟦hidden comment⟧"
 
 
@@ -68,7 +61,7 @@ def _joins(text: str, place: int) -> bool:
 
 def _without_comments(text: str, start: int, end: int) -> Iterator[str]:
     place = start
-    for opening, closing in _comments(text):
+    for opening, closing in comments(text):
         if opening >= end:
             break
         if closing > place:
@@ -76,32 +69,3 @@ def _without_comments(text: str, start: int, end: int) -> Iterator[str]:
             yield "\n" * text.count("\n", max(place, opening), min(closing, end))
             place = closing
     yield text[place:end]
-
-
-def _comments(text: str) -> Iterator[tuple[int, int]]:
-    """Where comments begin and end, outside of code: in code every reader sees them."""
-    end = 0
-    unclosed: dict[str, int] = {}  # the shortest fence of each kind that nothing closes any more
-    while start := _START.search(text, end):
-        fence = start["fence"]
-        if fence is None:
-            end = _end_of_comment(start)
-            if end > start.end("block"):
-                yield start.start(), end
-            continue
-        close = None
-        if len(fence) < unclosed.get(fence[0], len(fence) + 1):
-            close = closing_fence(fence).search(text, start.end())
-        if close is None:  # a fence that is not closed here is none
-            unclosed[fence[0]] = min(len(fence), unclosed.get(fence[0], len(fence)))
-        end = close.end() if close else start.end("fence")
-
-
-def _end_of_comment(start: re.Match[str]) -> int:
-    """Where the comment ends that begins with a match."""
-    if start["line"] is not None:
-        return start.end()
-    if start["block"] is not None:  # one that is not closed is none
-        return max(start.end(), start.string.find("%%", start.end()) + 2)
-    close = _COMMENT_END.search(start.string, start.end())
-    return close.end() if close else len(start.string)

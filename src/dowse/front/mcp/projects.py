@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dowse.errors import IndexUnusable, NotFound, UsageError
 
 if TYPE_CHECKING:
+    from dowse.all_projects import AllProjects
     from dowse.engine import Engine
     from dowse.projects import Project
     from dowse.service import Job, Service
@@ -68,13 +69,23 @@ class VisibleProjects:
         if name is not None:
             return NotFound(
                 f"There is no project {name!r} here.",
-                f"Leave project out or use one of: {listed or 'none yet'}.",
+                f"Leave project out to search all of them, or use one of: {listed or 'none yet'}.",
             )
         if not listed:
             return NotFound("There is no project yet.", "The user makes one with: dowse index PATH")
         return UsageError(
             "It is not clear which project is meant.", f"Pass project, one of: {listed}."
         )
+
+    @contextmanager
+    def searched(self, name: str | None) -> Iterator[Engine | AllProjects]:
+        """What a search means: the engine of a project, or all projects."""
+        found = self.service.all_projects(name) if self._pinned is None else None
+        if found is not None:
+            yield found
+            return
+        with self.engine(name) as engine:
+            yield engine
 
     @contextmanager
     def engine(self, name: str | None) -> Iterator[Engine]:

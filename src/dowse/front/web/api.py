@@ -16,6 +16,7 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import Route as HttpRoute
 
 from dowse import __version__
+from dowse.all_projects import AllProjects
 from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.flow.why import why
@@ -100,11 +101,21 @@ class Route:
 
 
 def _search(shared: Shared, asked: Arguments) -> ResponseShape:
+    searched = shared.service.all_projects(asked.get("project"))
+    if searched is not None:
+        return _found_in_all(asked, searched)
     return _found(shared, asked, lambda engine: engine.search)
 
 
 def _answer(shared: Shared, asked: Arguments) -> ResponseShape:
     return _found(shared, asked, lambda engine: engine.answer)
+
+
+def _found_in_all(asked: Arguments, searched: AllProjects) -> ResponseShape:
+    request = SearchRequest.made_of(asked)
+    found = searched.search(request.query, filters=request.filters, changes=request.changes)
+    found = within_texts(found, request.max_tokens)
+    return ResponseShape.of(found if asked["explain"] else _untraced(found), searched)
 
 
 def _found(
@@ -170,7 +181,9 @@ def _graph(shared: Shared, asked: Arguments) -> GraphShape:
 
 
 def _projects(shared: Shared, _: Arguments) -> PageProjectsShape:
-    projects = tuple(ProjectShape.of(one) for one in shared.service.projects())
+    projects = tuple(
+        ProjectShape.of(one, shared.service.workspace) for one in shared.service.projects()
+    )
     try:
         current: str | None = shared.service.project().name
     except DowseError:

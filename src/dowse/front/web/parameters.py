@@ -12,7 +12,11 @@ import msgspec
 from dowse.parameters import Arguments, Malformed, Parameter, checked
 from dowse.request import Call, options_of
 
-PROJECT = Parameter("project", "The project; without it, the one that the server was started in.")
+PROJECT = Parameter(
+    "project",
+    "The project; without it, the one that the server was started in. A search without it searches"
+    " all projects where none is meant, and with `all` in any case.",
+)
 REFERENCE = Parameter(
     "reference",
     "A document, or a part of it: `path`, `path:first-last`, or an id.",

@@ -21,6 +21,9 @@ from markdown_it.token import Token
 from dowse.front.web.weight import is_too_heavy
 from dowse.parse.destinations import read_destination
 from dowse.parse.frontmatter import read_frontmatter
+from dowse.text.callouts import CALLOUT, callout_name
+from dowse.text.markup import BLOCK_ID
+from dowse.text.shortcodes import SHORTCODE, shortcode_text
 from dowse.text.wikilinks import WIKILINK, leads_away, read_wikilink
 from dowse.types import Edge
 from dowse.wanted import check_wanted
@@ -113,7 +116,10 @@ def _markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": True}, renderer_cls=_Renderer)
     markdown.enable(["table", "strikethrough"])
     markdown.inline.ruler.before("link", "wikilink", _wikilink)
+    markdown.inline.ruler.before("link", "shortcode", _shortcode)
     markdown.core.ruler.after("inline", "tasks", _tasks)
+    markdown.core.ruler.after("inline", "callouts", _callouts)
+    markdown.core.ruler.after("inline", "block_ids", _without_block_ids)
     # Rules that only look at the clock: some documents take quadratic time.
     markdown.block.ruler.before("table", "clock", _look_at_the_clock)
     markdown.inline.ruler.before("text", "clock", _look_at_the_clock)
@@ -138,6 +144,40 @@ def _wikilink(state: StateInline, silent: bool) -> bool:
         token.meta = {"link": read_wikilink(match)}
     state.pos = match.end()
     return True
+
+
+def _shortcode(state: StateInline, silent: bool) -> bool:
+    """A tag of a site generator is shown as what it shows on the site."""
+    if not state.src.startswith(("{{", "{%"), state.pos):
+        return False
+    match = SHORTCODE.match(state.src, state.pos)
+    if match is None:
+        return False
+    if not silent:
+        state.push("text", "", 0).content = shortcode_text(match)
+    state.pos = match.end()
+    return True
+
+
+def _callouts(state: StateCore) -> None:
+    """Shows the kind of a callout, at the start of a quote, as a word."""
+    for place, token in enumerate(state.tokens):
+        if place < 2 or state.tokens[place - 2].type != "blockquote_open" or not token.children:
+            continue
+        first = token.children[0]
+        callout = CALLOUT.match(first.content) if first.type == "text" else None
+        if callout:
+            first.content = first.content[callout.end() :]
+            kind = html.escape(callout_name(callout))
+            name = f"<strong>{kind}{':' if first.content else ''}</strong> "
+            token.children.insert(0, Token("html_inline", "", 0, content=name))
+
+
+def _without_block_ids(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type == "inline" and token.children and token.children[-1].type == "text":
+            last = token.children[-1]
+            last.content = BLOCK_ID.sub("", last.content) if "^" in last.content else last.content
 
 
 def _tasks(state: StateCore) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from dowse.text.fold import fold
+from dowse.text.values import matcher
 from dowse.types import CodeBlock, Condition, IndexedDocument
 
 Body = Sequence[tuple[str, int]]
@@ -32,10 +33,22 @@ def _is_met(
         return _has_phrase(condition.values, body)
     if condition.kind == "language":
         found: Collection[str] = [block.language for block in blocks]
+    elif condition.kind == "field":
+        return _has_field(condition, indexed)
     else:
         found = _FOUND[condition.kind](indexed)
     compare = _COMPARE.get(condition.kind, str.__eq__)
     return any(compare(fold(one), fold(value)) for one in found for value in condition.values)
+
+
+def _has_field(condition: Condition, indexed: IndexedDocument) -> bool:
+    meets = matcher(condition.sign, [fold(value) for value in condition.values])
+    return any(
+        meets(fold(value))
+        for name, values in indexed.chunked.document.fields.properties
+        if fold(name) == fold(condition.name)
+        for value in values or ("",)
+    )
 
 
 def _has_phrase(terms: Sequence[str], body: Body) -> bool:
@@ -58,6 +71,10 @@ def _id(indexed: IndexedDocument) -> Collection[str]:
     return [indexed.chunked.document.id]
 
 
+def _file_name(indexed: IndexedDocument) -> Collection[str]:
+    return [indexed.chunked.document.id.rpartition("/")[2]]
+
+
 def _ending(indexed: IndexedDocument) -> Collection[str]:
     name = indexed.chunked.document.id.rpartition("/")[2]
     stem, _, ending = name.rpartition(".")
@@ -70,6 +87,7 @@ _FOUND: Mapping[str, Callable[[IndexedDocument], Collection[str]]] = {
     "tag": _fields("tags"),
     "title": _fields("title"),
     "path": _id,
+    "file": _file_name,
     "under": _id,
     "source": _ending,
 }
@@ -78,6 +96,7 @@ _COMPARE: Mapping[str, Callable[[str, str], bool]] = {
     "author": lambda found, value: value in found,
     "title": lambda found, value: value in found,
     "path": lambda found, value: value in found,
+    "file": lambda found, value: value in found,
     "under": lambda found, value: found.startswith(value),
     "tag": lambda found, value: found == value or found.startswith(value + "/"),
 }

@@ -9,6 +9,8 @@ from itertools import chain
 
 import msgspec
 
+from dowse.link_targets import Name as LinkName
+from dowse.link_targets import names_of, names_of_target
 from dowse.ports import Analyzer
 from dowse.store.remote.coding import decode, encode, parts_of
 from dowse.store.remote.rows import TEXT, TOKENS, Row
@@ -22,8 +24,6 @@ from dowse.store.remote.tokens import (
     version_of,
 )
 from dowse.store.remote.weights import chunk_weights
-from dowse.store.resolve import Name as LinkName
-from dowse.store.resolve import names_of, names_of_target
 from dowse.text.fold import fold, fold_name
 from dowse.types import (
     Chunk,

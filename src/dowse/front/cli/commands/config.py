@@ -12,7 +12,7 @@ from rich.text import Text
 
 from dowse.errors import DowseError, UsageError
 from dowse.front.cli.call import Call, Command, pass_call
-from dowse.front.cli.complete import setting_names
+from dowse.front.cli.complete import setting_names, setting_values
 from dowse.front.cli.draw.text import folded, line
 from dowse.front.cli.lazy import Group
 from dowse.locations import short_path
@@ -90,7 +90,7 @@ def get(call: Call, name: str) -> None:
     "set", cls=Command, shape=SettingShape, context_settings={"ignore_unknown_options": True}
 )
 @click.argument("name", shell_complete=setting_names)
-@click.argument("value")
+@click.argument("value", shell_complete=setting_values)
 @pass_call
 def set_(call: Call, name: str, value: str) -> None:
     """Set a setting, for all projects or with -p for one.
@@ -134,7 +134,7 @@ def _say_what_to_rebuild(call: Call, project: Project) -> None:
     if needed:
         call.remark(
             f"The index of {project.name} was built with other settings.",
-            f"Rebuild it with: dowse index --rebuild -p {project.name}",
+            f"Rebuild it with: dowse index --rebuild -p {project.typed}",
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import click
@@ -15,6 +16,7 @@ from dowse.records.project import ProjectShape
 from dowse.text.amounts import counted
 from dowse.transfer import Imported, import_project
 from dowse.types import Counts
+from dowse.workspace import Workspace
 
 _EXAMPLES = """\
 \b
@@ -35,9 +37,10 @@ class ImportShape:
     notices: Annotated[tuple[str, ...], "What could not be imported, and how to change that."]
 
     @classmethod
-    def of(cls, imported: Imported) -> ImportShape:
+    def of(cls, imported: Imported, workspace: Workspace) -> ImportShape:
         """The shape of an import."""
-        return cls(ProjectShape.of(imported.project), imported.counts, imported.notices)
+        project = ProjectShape.of(imported.project, workspace)
+        return cls(project, imported.counts, imported.notices)
 
 
 @click.command("import", cls=Command, shape=ImportShape, epilog=_EXAMPLES)
@@ -73,6 +76,6 @@ def command(call: Call, file: Path, roots: tuple[Path, ...], replace: bool) -> N
         )
     name, counts = imported.project.name, imported.counts
     held = f"{counted(counts.documents, 'document')}, {counted(counts.chunks, 'chunk')}"
-    told = f"{name}: {held}. Search it with: dowse search -p {name} WORDS"
-    call.answer(ImportShape.of(imported), lambda width: folded(line(told), width))
+    told = f"{name}: {held}. Search it with: dowse search -p {quote(name)} WORDS"
+    call.answer(ImportShape.of(imported, call.workspace), lambda width: folded(line(told), width))
     call.remark(*imported.notices)

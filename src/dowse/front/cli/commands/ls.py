@@ -46,7 +46,7 @@ def command(call: Call, pattern: str | None, detailed: bool) -> None:
             call.write_json(DocumentsShape(engine.project.name, shapes))
             return
     if not entries:
-        call.remark(f"The index is empty. Fill it with: dowse index -p {engine.project.name}")
+        call.remark(f"The index is empty. Fill it with: dowse index -p {engine.project.typed}")
     call.out.show(_draw(entries, call.out.width) if detailed else (line(one.id) for one in entries))
 
 

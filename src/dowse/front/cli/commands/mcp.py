@@ -23,6 +23,7 @@ from dowse.front.mcp.clients import CLIENTS, NAME, Client, find_client, start_co
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from dowse.locations import Locations
     from dowse.service import Service
 
 _EXAMPLES = """\
@@ -93,12 +94,21 @@ def _project_names(pinned: str | None) -> list[str]:
     where = locations()
     names = sorted(file.parent.name for file in where.projects.glob("*/project.toml"))
     if pinned is None:
-        return names
+        return _introduced(where, names)
     if pinned not in names:
         from dowse.workspace import Workspace  # noqa: PLC0415  it knows best what to say
 
         return [Workspace(where).projects.get(pinned).name]
-    return [pinned]
+    return _introduced(where, [pinned])
+
+
+def _introduced(where: Locations, names: list[str]) -> list[str]:
+    """The projects, each with what is said of it."""
+    from dowse.front.mcp.instructions import introduced  # noqa: PLC0415  as above
+    from dowse.introduction import introduction_of  # noqa: PLC0415  as above
+
+    files = {name: where.projects / name / "project.toml" for name in names}
+    return introduced({name: introduction_of(file) for name, file in files.items()})
 
 
 @command.command("install", cls=Command, shape=InstallShape)

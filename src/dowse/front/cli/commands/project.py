@@ -23,7 +23,8 @@ _EXAMPLES = """\
 Examples:
   dowse project list
   dowse project add ~/notes ~/handbook --name team
-  dowse project rename work office
+  dowse project describe team "How we work, and who does what"
+  dowse project rename work "work and travel"
   dowse project restore work              write its project.toml again
   dowse project trust ~/notes             agree to what its dowse.toml asks for
 """
@@ -47,7 +48,7 @@ class TrustShape:
 
 @click.group(cls=Group, epilog=_EXAMPLES)
 def command() -> None:
-    """List, add, remove, rename, restore or trust projects.
+    """List, add, describe, remove, rename, restore or trust projects.
 
     A project is a name for one or more folders, with settings and an index of its own.
     """
@@ -65,7 +66,9 @@ def list_projects(call: Call) -> None:
         for project in projects
         for place, root in enumerate(project.roots)
     ]
-    shape = ProjectsShape(tuple(ProjectShape.of(one) for one in projects), tuple(broken))
+    shape = ProjectsShape(
+        tuple(ProjectShape.of(one, call.workspace) for one in projects), tuple(broken)
+    )
     call.answer(shape, lambda width: table(rows, width))
     for finding in broken:
         call.remark(f"{finding.what} {finding.repair}")
@@ -82,8 +85,8 @@ def add_project(call: Call, paths: tuple[Path, ...], name: str | None) -> None:
     roots = [real_path(path) for path in paths]
     project = call.workspace.projects.add(roots, name or call.project)
     call.answer(
-        ProjectShape.of(project),
-        lambda _: [line(f"Added {project.name}. Index it with: dowse index -p {project.name}")],
+        ProjectShape.of(project, call.workspace),
+        lambda _: [line(f"Added {project.name}. Index it with: dowse index -p {project.typed}")],
     )
 
 
@@ -107,7 +110,30 @@ def remove_project(call: Call, name: str, yes: bool) -> None:
 def rename_project(call: Call, name: str, new_name: str) -> None:
     """Give a project another name."""
     project = call.workspace.projects.rename(name, new_name)
-    call.answer(ProjectShape.of(project), lambda _: [line(f"{name} is now called {project.name}.")])
+    call.answer(
+        ProjectShape.of(project, call.workspace),
+        lambda _: [line(f"{name} is now called {project.name}.")],
+    )
+
+
+@command.command("describe", cls=Command, shape=ProjectShape)
+@click.argument("name")
+@click.argument("text", nargs=-1)
+@click.option("--clear", is_flag=True, help="Take the description back.")
+@pass_call
+def describe_project(call: Call, name: str, text: tuple[str, ...], clear: bool) -> None:
+    """Say what is in a project, or show what is said of it.
+
+    Agents read it to know where to look. Without TEXT it is shown: as you have set it, as the
+    dowse.toml says in [project] description, or as the README or index note begins.
+    """
+    project = call.workspace.projects.get(name)
+    if text or clear:
+        said = "" if clear else " ".join(text)
+        project = call.workspace.projects.describe(name, said)
+    shape = ProjectShape.of(project, call.workspace)
+    shown = shape.description or "Nothing is said of it."
+    call.answer(shape, lambda width: folded(line(shown), width))
 
 
 @command.command("restore", cls=Command, shape=ProjectShape)
@@ -124,7 +150,7 @@ def restore_project(call: Call, name: str, paths: tuple[Path, ...]) -> None:
     project = call.workspace.projects.restore(name, roots)
     folders = ", ".join(short_path(root) for root in project.roots)
     call.answer(
-        ProjectShape.of(project),
+        ProjectShape.of(project, call.workspace),
         lambda width: folded(line(f"Restored {name} over {folders}."), width),
     )
 

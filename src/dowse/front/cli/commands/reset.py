@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from shlex import quote
 from typing import Annotated
 
 import click
@@ -38,5 +39,7 @@ def command(call: Call, yes: bool) -> None:
         engine.reset()
     call.answer(
         ResetShape(name),
-        lambda _: [line(f"The index of {name} is empty. Fill it with: dowse index -p {name}")],
+        lambda _: [
+            line(f"The index of {name} is empty. Fill it with: dowse index -p {quote(name)}")
+        ],
     )

@@ -8,7 +8,8 @@ from dowse.errors import UsageError
 from dowse.front.cli.asking import takes_query
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.nothing_found import say_nothing_found
-from dowse.front.cli.formats import CARRY_NOTICES, FORMATS, Form
+from dowse.front.cli.formats import CARRY_NOTICES, FORMATS, LISTS, Form
+from dowse.front.cli.last_results import remember
 from dowse.present import within_budget
 from dowse.records.search import ResponseShape
 from dowse.request import SearchRequest
@@ -23,8 +24,12 @@ Examples:
   dowse search -n 10 --explain backup restore
   dowse search --tag database --after 2025 restore
   dowse search 'tag:database -draft "point in time" restor*'
+  dowse search 'status:draft (masts OR stations) NOT archive'
+  dowse search --after "last week"        what changed, newest first
+  dowse search --where "rating>3" restore
   dowse search --format md --max-tokens 2000 "restore a backup"
   dowse search --format files masts | xargs wc -l
+  vim -q <(dowse search --format grep masts)
   dowse search --json "restore a backup" | jq -r ".hits[].path"
   dowse search -- --rebuild               a query that begins with a dash
 """
@@ -36,8 +41,8 @@ Examples:
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="Text for people, one JSON document, one line of JSON per result, Markdown for a model, or"
-    " only the paths of the files.",
+    help="Text for people, one JSON document, one line of JSON per result, Markdown for a model,"
+    " only the paths of the files, or path:line:column:text as grep prints it.",
 )
 @click.option("--full", is_flag=True, help="Show whole passages in text, not only snippets.")
 @click.option("--explain", is_flag=True, help="Show how each result got its rank.")
@@ -64,17 +69,27 @@ def command(
     result shows its score (0 to 99), its place and an id that `dowse get` takes.
 
     In the query, "words in quotes" must follow each other, -word must not be there, restor* stands
-    for all words that begin so, and tag:x, title:x, path:x, author:x and category:x must hold.
+    for all words that begin so, and tag:x, title:x, path:x, file:x, author:x and category:x must
+    hold. Any other field of the frontmatter can be asked for as well: status:draft, rating:>3 or
+    [due date:<today]. OR, AND, NOT and parentheses join them; line:(a b) wants both in one line.
+
+    Outside any project's folder, all projects are searched, and each result names its project; -p
+    all does so anywhere.
+
+    A filter can take the place of the query. With --after or --before alone, the newest documents
+    come first.
     """
     name = call.choose_format(form) or "text"
     max_tokens = asked.max_tokens
-    if max_tokens and name == "files":
-        raise UsageError("--max-tokens cuts texts, and --format files prints none.", "Use one.")
+    if max_tokens and name in {"files", "grep"}:
+        raise UsageError(f"--max-tokens cuts texts, and --format {name} has none.", "Use one.")
     printed = Form(name, full or max_tokens is not None, explain)
-    with call.progress() as announce, call.open(announce=announce) as engine:
+    with call.progress() as announce, call.open_to_search(announce) as engine:
         found = engine.search(asked.query, filters=asked.filters, changes=asked.changes)
-    shown = within_budget(found, max_tokens, printed.tokens) if max_tokens else found
-    printed.show(call, shown, engine)
+        shown = within_budget(found, max_tokens, printed.tokens) if max_tokens else found
+        printed.show(call, shown, engine)
+        if name in LISTS:
+            remember(call.workspace.locations, engine.project.name, found)
     if not found.hits and name != "md":
         say_nothing_found(call, found, in_full=name == "text")
     if name not in CARRY_NOTICES:

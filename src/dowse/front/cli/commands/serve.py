@@ -97,7 +97,7 @@ def command(  # noqa: PLR0917  click passes them by name
 
     Every index is updated as its folder changes, and search, answer, explain, related
     and get ask this process, so that they answer at once. Runs until Ctrl-C. With --json it prints
-    one JSON document when it is ready.
+    one JSON document when it is ready. With -p, the page, the API and MCP show that project alone.
     """
     from dowse.front.cli.sent_line import run_line  # noqa: PLC0415  --help does not need it
     from dowse.front.mcp.http import McpEndpoint  # noqa: PLC0415  as above
@@ -109,7 +109,7 @@ def command(  # noqa: PLR0917  click passes them by name
     token = _chosen_token(token, token_file)
     door = door_for(host, token, names)
     start = call.workspace.projects.get(call.project).roots[0] if call.project else call.here
-    service = Service(call.workspace, start)
+    service = Service(call.workspace, start, only=call.project)
     mcp = McpEndpoint(service, compat=compat)
     server = Server(application(service, door, watch=not no_watch, mcp=mcp))
     with bind(host, port) as listening, LineServer(service, run_line) as lines:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 import click
 from rich.text import Text
@@ -31,7 +32,8 @@ def command(call: Call) -> None:
     call.answer(StatusShape.of(status), lambda width: draw_status(status, width))
     if status.notices:
         call.remark(
-            *status.notices, f"Rebuild the index with: dowse index --rebuild -p {status.project}"
+            *status.notices,
+            f"Rebuild the index with: dowse index --rebuild -p {quote(status.project)}",
         )
 
 
@@ -55,15 +57,16 @@ def draw_status(status: Status, width: int | None) -> Iterator[Text]:
         ("Groups", f"{number(counts.communities)} of documents that link to each other"),
         ("State", _state(status)),
     ]
+    rows += [("Run", (status.run, "yellow"))] if status.run else []
     yield from pairs(rows, width)
 
 
 def _state(status: Status) -> Part:
     changes = status.freshness
     if status.stamp is None:
-        return f"not indexed yet: dowse index -p {status.project}", "yellow"
+        return f"not indexed yet: dowse index -p {quote(status.project)}", "yellow"
     if not (changes.new or changes.changed or changes.deleted):
         return "up to date", "green"
     counts = ((changes.new, "new"), (changes.changed, "changed"), (changes.deleted, "deleted"))
     told = ", ".join(f"{number(count)} {word}" for count, word in counts if count)
-    return f"{told} since: dowse index -p {status.project}", "yellow"
+    return f"{told} since: dowse index -p {quote(status.project)}", "yellow"

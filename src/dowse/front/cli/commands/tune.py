@@ -132,5 +132,5 @@ def _written(call: Call, engine: Engine, shape: TuneShape) -> TuneShape:
     if not call.json:
         call.out.show(folded(line(f"Written to {short_path(file)}."), call.out.width))
     if shape.rebuild:
-        call.remark(f"Rebuild the index for it: dowse index --rebuild -p {project.name}")
+        call.remark(f"Rebuild the index for it: dowse index --rebuild -p {project.typed}")
     return replace(shape, written=True)

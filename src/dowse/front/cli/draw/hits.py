@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich.text import Text
 
-from dowse.front.cli.draw.text import fitted, folded, line, marked
+from dowse.front.cli.draw.text import folded, line, marked
 from dowse.front.cli.draw.trace import draw_account, draw_trace
 from dowse.types import Hit, Response, also_at, header_line
 
@@ -73,9 +73,8 @@ def _draw_text(hit: Hit, width: int | None) -> Iterator[Text]:
 def _draw_place(hit: Hit, lines: str, width: int | None) -> Iterator[Text]:
     """Where a hit is: on one line with the headings above it where they fit."""
     place, digits = f":{lines}", hit.id[:_ID_DIGITS]
-    room = None if width is None else width - _INDENT - len(place) - len(digits) - 2
-    document = hit.document if room is None else fitted(hit.document, room)
-    where = line(" " * _INDENT, (document, "cyan"), (place, "cyan"), "  ", (digits, "dim"))
+    # A path is never cut, whatever the width: people copy it.
+    where = line(" " * _INDENT, (hit.document, "cyan"), (place, "cyan"), "  ", (digits, "dim"))
     headings = line((header_line(hit.headings), "dim"))
     if headings and width is not None and where.cell_len + 2 + headings.cell_len <= width:
         yield where + Text("  ") + headings

@@ -9,6 +9,7 @@ from typing import Any
 from dowse.care.doctor import missing_abilities
 from dowse.engine import Engine
 from dowse.errors import DowseError
+from dowse.front.mcp.invisible import visible_line
 from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.replies import Reply, pick
 from dowse.front.mcp.tools.outputs import PROJECT, Json
@@ -48,7 +49,7 @@ class JobShape:
 def project_info(projects: VisibleProjects, arguments: Arguments) -> Reply:
     """Everything there is to know about the projects, and about one of them."""
     info: dict[str, Any] = {
-        "projects": [pick(ProjectShape.of(one), PROJECT) for one in projects.all()],
+        "projects": [_project(projects, one) for one in projects.all()],
         "missing": [],
         "notices": [],
     }
@@ -61,6 +62,11 @@ def project_info(projects: VisibleProjects, arguments: Arguments) -> Reply:
         return Reply(info, _told(info))
     info |= _about(projects, project)
     return Reply(info, _told(info))
+
+
+def _project(projects: VisibleProjects, project: Project) -> Json:
+    told = pick(ProjectShape.of(project, projects.service.workspace), PROJECT)
+    return told | {"description": visible_line(told["description"])}
 
 
 def _about(projects: VisibleProjects, project: Project) -> dict[str, Any]:
@@ -92,12 +98,17 @@ def _state(projects: VisibleProjects, engine: Engine) -> dict[str, Any]:
 
 
 def _told(info: Json) -> str:
-    lines = [f"- project {one['name']}: {', '.join(one['roots'])}" for one in info["projects"]]
+    lines = [_project_line(one) for one in info["projects"]]
     if "status" in info:
         lines += ["", f"# {info['project']}", "", *_status_lines(info)]
     lines += [f"- missing: {one}" for one in info["missing"]]
     lines += [f"- {one}" for one in info["notices"]]
     return "\n".join(lines) + "\n"
+
+
+def _project_line(told: Json) -> str:
+    said = f" ({told['description']})" if told["description"] else ""
+    return f"- project {told['name']}: {', '.join(told['roots'])}{said}"
 
 
 def _status_lines(info: Json) -> Iterator[str]:

@@ -47,7 +47,7 @@ PASSAGE: Json = {
 NEIGHBOUR: Json = {"document": _STRING, "title": _STRING, "score": {"type": "number"}}
 """What is told of a `NeighbourShape`."""
 
-PROJECT: Json = {"name": _STRING, "roots": _STRINGS}
+PROJECT: Json = {"name": _STRING, "roots": _STRINGS, "description": _STRING}
 """What is told of a `ProjectShape`."""
 
 

@@ -20,8 +20,9 @@ from dowse.front.mcp.replies import (
 )
 from dowse.front.mcp.tools.outputs import HIT, Json
 from dowse.parameters import Arguments
-from dowse.present import as_markdown, within_budget
-from dowse.records.search import HitShape
+from dowse.present import as_markdown, with_projects, within_budget
+from dowse.projects import ALL
+from dowse.records.search import HitShape, Searched
 from dowse.request import SearchRequest
 from dowse.types import Hit, Response
 
@@ -41,7 +42,7 @@ def search_with_hypothesis(projects: VisibleProjects, arguments: Arguments) -> R
 
 def _search(projects: VisibleProjects, arguments: Arguments) -> Reply:
     asked = SearchRequest.made_of(arguments)
-    with projects.engine(arguments.get("project")) as engine:
+    with projects.searched(arguments.get("project")) as engine:
         found = engine.search(asked.query, filters=asked.filters, changes=asked.changes)
         projects.service.metrics.searched(engine.project.name, found.seconds)
         told = projects.progress(engine.project.name) or _freshness(projects, found, engine)
@@ -49,11 +50,13 @@ def _search(projects: VisibleProjects, arguments: Arguments) -> Reply:
         return _within(seen, asked.max_tokens or MAX_TOKENS, engine)
 
 
-def _freshness(projects: VisibleProjects, found: Response, engine: Engine) -> str:
+def _freshness(projects: VisibleProjects, found: Response, engine: Searched) -> str:
     """What is to be said of files that are not as they were indexed; empty when they are."""
-    stale = [hit.document for hit in found.hits if hit.stale]
-    if any(_is_here(engine, document) for document in stale):
-        return projects.refresh(engine.project)
+    stale = [(engine.of(hit.project), hit.document) for hit in found.hits if hit.stale]
+    here = {one.project.name: one.project for one, document in stale if _is_here(one, document)}
+    told = [projects.refresh(project) for project in here.values()]
+    if told:
+        return told[0]
     # An index that came from another machine has no files here, and a run would find none.
     return "Some of these files are not here: this is what was indexed." if stale else ""
 
@@ -65,7 +68,7 @@ def _is_here(engine: Engine, document: str) -> bool:
         return False
 
 
-def _within(response: Response, budget: int, engine: Engine) -> Reply:
+def _within(response: Response, budget: int, engine: Searched) -> Reply:
     """The reply, each of its two forms with as much as the budget takes."""
     structured = _fitted(
         response, budget, lambda one: tokens_of_structure(_structured(one, engine))
@@ -85,7 +88,7 @@ def _fitted(response: Response, budget: int, tokens: Callable[[Response], int]) 
     return response
 
 
-def _visible(response: Response, engine: Engine) -> Response:
+def _visible(response: Response, engine: Searched) -> Response:
     def shown(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
         return tuple(
             replace(
@@ -93,7 +96,7 @@ def _visible(response: Response, engine: Engine) -> Response:
                 title=visible_line(hit.title),
                 header_path=tuple(map(visible_line, hit.header_path)),
                 tags=tuple(map(visible_line, hit.tags)),
-                text=quoted(engine, hit.document, hit.first_line, hit.text),
+                text=quoted(engine.of(hit.project), hit.document, hit.first_line, hit.text),
                 score=round(hit.score, 4),
             )
             for hit in hits
@@ -109,7 +112,7 @@ def _visible(response: Response, engine: Engine) -> Response:
     )
 
 
-def _structured(response: Response, engine: Engine) -> Json:
+def _structured(response: Response, engine: Searched) -> Json:
     structured: Json = {
         "project": engine.project.name,
         "about": QUOTED,
@@ -128,7 +131,7 @@ def _text(response: Response) -> str:
     named = replace(response, hits=_named(response.hits), nearest=_named(response.nearest))
     counts = ", ".join(f"{stage} {left}" for stage, left in _changes(response.counts).items())
     told = f"Candidates left after each stage: {counts}. Merged: {response.merged}."
-    return f"{QUOTED}\n\n{as_markdown(named)}\n{told}\n"
+    return f"{QUOTED}\n\n{as_markdown(with_projects(named))}\n{told}\n"
 
 
 def _changes(counts: Mapping[str, int]) -> dict[str, int]:
@@ -144,10 +147,12 @@ def _named(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
     return tuple(replace(hit, document=visible_line(hit.document)) for hit in hits)
 
 
-def _hits(hits: tuple[Hit, ...], engine: Engine) -> list[Json]:
-    project = engine.project.name
+def _hits(hits: tuple[Hit, ...], engine: Searched) -> list[Json]:
     shapes = [HitShape.of(rank, hit, engine) for rank, hit in enumerate(hits, start=1)]
-    return [addressed(pick(shape, HIT) | _extras(shape), project) for shape in shapes]
+    told = [addressed(pick(shape, HIT) | _extras(shape), shape.project) for shape in shapes]
+    if engine.project.name != ALL:
+        return told
+    return [one | {"project": shape.project} for one, shape in zip(told, shapes, strict=True)]
 
 
 def _extras(shape: HitShape) -> Json:
@@ -160,7 +165,8 @@ def _extras(shape: HitShape) -> Json:
     return {name: value for name, value in extras.items() if value}
 
 
-def _links(response: Response, engine: Engine) -> tuple[Link, ...]:
-    titles = {hit.document: hit.title for hit in response.hits}
-    project = engine.project.name
-    return tuple(link_to(project, one, title) for one, title in titles.items())
+def _links(response: Response, engine: Searched) -> tuple[Link, ...]:
+    titles = {
+        (engine.of(hit.project).project.name, hit.document): hit.title for hit in response.hits
+    }
+    return tuple(link_to(*place, title) for place, title in titles.items())

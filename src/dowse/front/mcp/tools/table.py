@@ -47,15 +47,27 @@ class ToolSpec:
 
 
 _PROJECT = Parameter("project", "Which project; needed if unclear.")
+_PROJECT_OR_ALL = Parameter("project", "Which project; all if unclear.")
 _OF_A_HYPOTHESIS = ("n", "tag", "path", "after", "before", "min_confidence", "max_tokens")
+
+_MODES = "By words and meaning (hybrid), one of them, names in code, or likeness (hyde)."
+_OF_A_QUERY = (
+    options_of("search")[0],
+    _PROJECT_OR_ALL,
+    *(
+        replace(one, meaning=_MODES) if one.name == "mode" else one
+        for one in options_of("search")[1:]
+    ),
+)
 
 _QUERY = ToolSpec(
     "query_documents",
     "Search documents",
     "Find the passages of the user's documents that answer a query, best first, by meaning and by"
     ' words. Start here. In the query, "quoted words" must follow each other, -word must be absent,'
-    " restor* completes a word, and tag:x, title:x, path:x, author:x, category:x must hold.",
-    (options_of("search")[0], _PROJECT, *options_of("search")[1:]),
+    " a OR b must hold, restor* completes a word, and tag:x, title:x, path:x, file:x, author:x and"
+    " x:y of any frontmatter field x must hold.",
+    _OF_A_QUERY,
     outputs.SEARCH,
     "search.query_documents",
 )

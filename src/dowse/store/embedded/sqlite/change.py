@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
+from dowse.link_targets import names_of, names_of_target
 from dowse.ports import Analyzer
 from dowse.store.embedded.sqlite.facets import facets_of
 from dowse.store.embedded.sqlite.links import resolve_links
 from dowse.store.embedded.sqlite.sums import keep_document_sums, sum_of
-from dowse.store.resolve import names_of, names_of_target
 from dowse.store.vectors import encode_vector
 from dowse.text.fold import fold, fold_name
 from dowse.types import (

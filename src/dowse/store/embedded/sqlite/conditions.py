@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from itertools import chain
 
 import numpy as np
 
 from dowse.ports import KeywordField
+from dowse.store.embedded.sqlite.facets import field_facet
 from dowse.store.embedded.sqlite.statements import Statements
 from dowse.text.fold import fold
+from dowse.text.values import matcher
 from dowse.types import Condition, Keys
 
 Statement = tuple[str, *tuple[object, ...]]
@@ -52,6 +55,8 @@ def matching(
             met = np.isin(keys, phrase("body", condition.values))
         elif condition.kind == "language":
             met = np.isin(keys, sql.keys(*_chunks_with(condition)))
+        elif condition.kind == "field":
+            met = np.isin(documents, _documents_with_field(sql, condition))
         else:
             met = np.isin(documents, sql.keys(*_documents_with(condition)))
         kept &= met != condition.negated
@@ -79,9 +84,25 @@ def _documents_with(condition: Condition) -> Statement:
     return f"SELECT document FROM facets WHERE kind = ? AND ({meets})", *bound
 
 
-def _folded(condition: Condition) -> tuple[object, ...]:
+def _documents_with_field(sql: Statements, condition: Condition) -> Keys:
+    """The documents whose frontmatter has a field that meets a condition.
+
+    Each value is compared once, however many documents have it.
+    """
+    kind, meets = field_facet(condition.name), matcher(condition.sign, _folded(condition))
+    known = sql.rows("SELECT DISTINCT value FROM facets WHERE kind = ?", kind)
+    met = json.dumps([value for (value,) in known if meets(value)])
+    return sql.keys(
+        "SELECT DISTINCT document FROM facets WHERE kind = ?"
+        " AND value IN (SELECT value FROM json_each(?))",
+        kind,
+        met,
+    )
+
+
+def _folded(condition: Condition) -> tuple[str, ...]:
     return tuple(fold(value) for value in condition.values)
 
 
-def _marks(values: tuple[object, ...]) -> str:
+def _marks(values: tuple[str, ...]) -> str:
     return ", ".join("?" * len(values))

@@ -22,8 +22,16 @@ def _facets(document: Document) -> Iterator[Facet]:
     yield "title", fields.title
     yield "category", fields.category
     yield "path", document.id
+    yield "file", posixpath.basename(document.id)
     yield "source", posixpath.splitext(document.id)[1].removeprefix(".")
     yield from (("author", author) for author in fields.author)
     for tag in fields.tags:
         yield "tag", tag
         yield from (("tag", tag[:place]) for place, sign in enumerate(tag) if sign == "/")
+    for name, values in fields.properties:
+        yield from ((field_facet(name), value) for value in values or ("",))
+
+
+def field_facet(name: str) -> str:
+    """The kind of the facets that keep a field of the frontmatter."""
+    return f"field:{fold(name)}"

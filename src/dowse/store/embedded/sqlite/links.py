@@ -6,9 +6,9 @@ import json
 import sqlite3
 from collections.abc import Collection
 
+from dowse.link_targets import Name, choose, names_of_target
 from dowse.store.embedded.sqlite.records import EDGE_ORDER, EDGES, edge
 from dowse.store.embedded.sqlite.statements import Statements
-from dowse.store.resolve import Name, choose, names_of_target
 from dowse.types import Edge, Link
 
 

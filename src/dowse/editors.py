@@ -1,0 +1,94 @@
+"""How a file is opened at a line in the editor that the user likes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import quote
+
+from dowse.bounds import ALWAYS, NAME, check_bounds
+from dowse.errors import UsageError
+
+_GOTO = ("--goto", "{path}:{line}")
+_PLUS = ("+{line}", "{path}")
+_COLON = ("{path}:{line}",)
+_LINE = ("--line", "{line}", "{path}")
+_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("code", "code-insiders", "codium", "cursor", "windsurf", "positron"), _GOTO),
+    **dict.fromkeys(("vi", "vim", "nvim", "gvim", "view", "nano", "emacs", "emacsclient"), _PLUS),
+    **dict.fromkeys(("kak", "micro", "gedit", "mcedit", "joe", "ne"), _PLUS),
+    **dict.fromkeys(("subl", "zed", "zeditor", "hx", "helix", "lapce"), _COLON),
+    **dict.fromkeys(("idea", "pycharm", "webstorm", "goland", "rustrover", "kate"), _LINE),
+}
+_ADDRESSES = {"obsidian": "obsidian://open?path={path}"}
+_OPENERS = {"darwin": "open", "win32": "explorer"}
+_SET_ONE = "Set one with: dowse config set open.editor code"
+
+KNOWN = tuple(sorted({*_ARGUMENTS, *_ADDRESSES}))
+"""Editors that can be named without a template."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOptions:
+    """What `dowse open` opens files with."""
+
+    editor: Annotated[
+        str,
+        NAME,
+        ALWAYS,
+        "The editor: its command, such as code, cursor, vim or obsidian, or a template with {path} "
+        "and {line}. Empty: $VISUAL or $EDITOR.",
+    ] = ""
+
+    def __post_init__(self) -> None:
+        check_bounds(self, "open")
+
+
+def open_command(
+    path: Path, line: int, editor: str = "", environment: Mapping[str, str] = os.environ
+) -> list[str]:
+    """The command that opens a file at a line; raises `UsageError` when there is no editor."""
+    chosen = editor or environment.get("VISUAL") or environment.get("EDITOR") or ""
+    if not chosen.strip():
+        return [_opener(path), str(path)]
+    chosen = _ADDRESSES.get(chosen.strip(), chosen)
+    if "://" in chosen.split("{", 1)[0]:
+        return [_opener(path), _filled(chosen, quote(str(path), safe=""), line)]
+    command = _split(chosen)
+    if "{path}" in chosen:
+        return [_filled(part, str(path), line) for part in command]
+    own = _ARGUMENTS.get(Path(command[0]).stem.lower(), ("{path}",))
+    return [*command, *(_filled(part, str(path), line) for part in own)]
+
+
+def viewer_command(path: Path) -> list[str]:
+    """The command that shows a file which no editor can show, such as a PDF."""
+    return [_opener(path), str(path)]
+
+
+def _filled(template: str, path: str, line: int) -> str:
+    return template.replace("{line}", str(line)).replace("{path}", path)
+
+
+def _split(command: str) -> list[str]:
+    try:
+        parts = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"The editor {command!r} cannot be read: {error}.", _SET_ONE) from error
+    if not parts:
+        raise UsageError("The editor is empty.", _SET_ONE)
+    return parts
+
+
+def _opener(path: Path) -> str:
+    """The program of the system that opens files with what belongs to them."""
+    name = _OPENERS.get(sys.platform, "xdg-open")
+    if shutil.which(name) is None:
+        raise UsageError(f"There is no editor to open {path} with.", _SET_ONE)
+    return name

@@ -1,0 +1,35 @@
+"""Names of commands that people who know other tools try."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from command_line import Dowse
+from dowse.front.cli.app import ALIASES, TOPICS
+
+
+def test_every_alias_is_another_name_of_a_command() -> None:
+    commands = {name for topic in TOPICS.values() for name in topic}
+    assert set(ALIASES.values()) <= commands
+    assert not set(ALIASES) & commands
+
+
+@pytest.mark.parametrize("alias", ["query", "find"])
+@pytest.mark.usefixtures("indexed")
+def test_other_names_of_a_search(dowse: Dowse, alias: str) -> None:
+    found = dowse(alias, "restore", "--limit", "1", "--json").json["hits"]
+    assert found == dowse("search", "restore", "-n", "1", "--json").json["hits"]
+
+
+@pytest.mark.parametrize("alias", ["init", "add", "update"])
+def test_other_names_of_indexing(vault: Path, dowse: Dowse, alias: str) -> None:
+    result = dowse(alias, vault)
+    assert result.code == 0
+    assert result.out.startswith("vault: 5 added, ")
+
+
+def test_suggestions_name_the_command_that_an_alias_means(dowse: Dowse) -> None:
+    assert "Did you mean search?" in dowse("querry", "x").err
+    assert "Did you mean index?" in dowse("updat").err

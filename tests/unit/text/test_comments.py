@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+
+from dowse.text.comments import without_obsidian_comments
+
+
+@pytest.mark.parametrize(
+    ("written", "left"),
+    [
+        ("a %%b%% c", "a  c"),
+        ("%% b %%\nc", "\nc"),
+        ("a\n%%\nb\n\nc\n%%\nd", "a\n\n\n\n\n\nd"),
+        ("%% b\nc %% d", "\n d"),
+        ("%% b\n\nc %% d", "%% b\n\nc %% d"),
+        ("100%% of 50%% is half", "100%% of 50%% is half"),
+        ("```\n%% seen %%\n```", "```\n%% seen %%\n```"),
+        ("`%%` is one, `%%` another", "`%%` is one, `%%` another"),
+        ("<!-- %% -->a<!-- %% -->", "<!-- %% -->a<!-- %% -->"),
+        ("%%\nnever closed", "%%\nnever closed"),
+        ("%%a%%%%b%%", "  "),
+        ("%", "%"),
+    ],
+)
+def test_what_is_between_two_marks_is_left_out(written: str, left: str) -> None:
+    assert without_obsidian_comments(written) == left
+    assert without_obsidian_comments(left) == left
+
+
+def test_frontmatter_is_left_as_it_is() -> None:
+    text = "---\na: %%b%%\n---\n%%c%%d"
+    assert without_obsidian_comments(text, text.index("%%c")) == "---\na: %%b%%\n---\nd"
