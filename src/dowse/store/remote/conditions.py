@@ -7,7 +7,7 @@ only say which chunks can have it; those are checked before anything is counted 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from dowse.ports import Analyzer
@@ -15,10 +15,12 @@ from dowse.store.remote.documents import Entry, FoundChunk, ending_of
 from dowse.store.remote.rows import AllOf, AnyOf, Between, HasAny, Not, Where
 from dowse.store.remote.tokens import OVERFLOW, token, wanted_grams
 from dowse.text.fold import fold
+from dowse.text.values import matcher
 from dowse.types import Condition, modified
 
 _EXACT = {"category", "tag", "source", "language"}
-_PARTS = {"author": "author", "title": "title", "path": "path", "under": "path"}
+_PARTS = {"author": "author", "title": "title", "path": "path", "file": "path", "under": "path"}
+_CHECKED = {"field", "file", "under"}  # the filter only says which rows can meet them
 _LONG = 8000  # characters from which on a chunk may have more tokens than fit
 _GRAM = 3
 
@@ -64,6 +66,8 @@ def _filter(condition: Condition) -> Where | bool:
     if kind == "phrase":
         found = [_has([token("body", term)]) for term in dict.fromkeys(values)]
         return AllOf(found) if found else True
+    if kind == "field":
+        return _has([token("field", fold(condition.name))])
     if not values:
         return False
     if kind in _EXACT:
@@ -117,7 +121,7 @@ def _is_exact(condition: Condition) -> bool:
         return len(condition.values) <= 1
     if condition.kind in _EXACT or condition.kind in {"after", "before"}:
         return True
-    return condition.kind != "under" and all(len(fold(v)) <= _GRAM for v in condition.values)
+    return condition.kind not in _CHECKED and all(len(fold(v)) <= _GRAM for v in condition.values)
 
 
 def may_be_incomplete(found: FoundChunk) -> bool:
@@ -143,8 +147,11 @@ def _is_met(
         return when >= condition.bound
     if condition.kind == "before":
         return when < condition.bound
-    compare = _COMPARE.get(condition.kind, str.__eq__)
     values = [fold(value) for value in condition.values]
+    if condition.kind == "field":
+        meets = matcher(condition.sign, values)
+        return any(map(meets, _values_of(condition.name, entry)))
+    compare = _COMPARE.get(condition.kind, str.__eq__)
     return any(
         compare(fold(one), value)
         for one in _values(condition.kind, entry, found)
@@ -160,6 +167,7 @@ def _values(kind: str, entry: Entry, found: FoundChunk) -> Collection[str]:
         "tag": fields.tags,
         "title": (fields.title,),
         "path": (entry.id,),
+        "file": (entry.id.rpartition("/")[2],),
         "under": (entry.id,),
         "source": (ending_of(entry.id),),
         "language": found.languages,
@@ -167,10 +175,18 @@ def _values(kind: str, entry: Entry, found: FoundChunk) -> Collection[str]:
     return known[kind]
 
 
+def _values_of(name: str, entry: Entry) -> Iterator[str]:
+    """The values of a frontmatter field, folded; an empty one has an empty text."""
+    for one, values in entry.fields.properties:
+        if fold(one) == fold(name):
+            yield from map(fold, values or ("",))
+
+
 _COMPARE: dict[str, Callable[[str, str], bool]] = {
     "author": lambda found, value: value in found,
     "title": lambda found, value: value in found,
     "path": lambda found, value: value in found,
+    "file": lambda found, value: value in found,
     "under": lambda found, value: found.startswith(value),
     "tag": lambda found, value: found == value or found.startswith(value + "/"),
 }

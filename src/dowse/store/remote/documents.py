@@ -269,6 +269,7 @@ def facet_tokens(document: Document) -> set[int]:
     found = {token("category", fold(fields.category)), token("source", ending_of(document.id))}
     found |= {token("tag", one) for tag in fields.tags for one in _with_ancestors(fold(tag))}
     found |= grams("title", fields.title) | grams("path", document.id)
+    found |= {token("field", fold(name)) for name, _ in fields.properties}
     for author in fields.author:
         found |= {token("authored", "")} | grams("author", author)
     return found
