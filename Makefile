@@ -64,6 +64,7 @@ docs: $(VENV)/developing
 eval: $(VENV)/developing
 	@test -n "$(DATA)" || { echo "Say where the collections are: make eval DATA=FOLDER"; exit 2; }
 	$(BIN)/python benchmarks/quality.py $(DATA)
+	$(BIN)/python benchmarks/fusion.py $(DATA)
 	$(BIN)/python benchmarks/defaults.py $(DATA)
 	$(BIN)/python benchmarks/confidence.py $(DATA)
 	$(BIN)/python benchmarks/exact.py $(DATA)

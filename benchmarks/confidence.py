@@ -1,148 +1,225 @@
-"""Fits the confidence on judged collections, and tells how far it can be trusted.
+"""Fits the confidence on judged collections, and shows how far it can be trusted.
 
-    python benchmarks/confidence.py DATA --sets k8s-en,tldr
+    python benchmarks/confidence.py DATA --sets k8s-en,tldr --queries 200
 
-Every collection is asked queries of its own and as many of the others, which have no answer in it.
-The weights that dowse ships were fitted so on four collections; each collection is also judged with
-weights fitted on the others alone. What a least confidence costs is also told for the corpus that
-ships with dowse, which has no part in the fit.
+Every collection, and small vaults that are parts of it, is asked its own queries and queries
+without an answer: those of other collections, its own after their answers were taken out, and
+nonsense. Each collection is judged with a fit on the others. The last lines are the fits on all of
+them, which dowse ships. The corpus that ships with dowse is judged and has no part in any fit.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dowse.engine import Engine
-from dowse.evaluate import SEED, JudgedQuery, open_bench, read_collection
-from dowse.types import Response
+from dowse.evaluate import SEED, Collection, JudgedQuery, open_bench, read_collection, sample
+from dowse.retrieve import Filters
+from dowse.types import Condition, Hit
 from dowse.workspace import Workspace
 
 SETS = "dendron-vault,k8s-en,github-docs,tldr"
-OWN = 240  # queries of a collection's own, and as many of the others
-FIRST = 5  # results of each query that are fitted on
-SHOWN = 10  # results that an answer is good for when one of them is relevant
 CORPUS = Path(__file__).parent / "corpus"
+MODES = ("hybrid", "keyword", "semantic")
+SIZES = (20, 60, 200)  # documents of small vaults
+FOREIGN, NONSENSE = 70, 120  # queries of each other collection; made-up queries
+FIRST = 5  # documents of each query that are fitted on
+LEAST = (0.01, 0.015, 0.02, 0.03)
+WEIGHTS = {"own": 2.0, "foreign": 1.0, "nonsense": 0.5, "removed": 0.5}  # of a kind of query
 RAW = {
     "calibrate.enabled": False,
     "threshold.min_confidence": 0.0,
     "recency.bias": 0.0,
-    "near_dedup.enabled": False,
-    "search.top_n": 20,
-    "search.top_k": 30,
+    "search.top_n": 10,
+    "search.top_k": 50,
 }
-RANKS = {
-    "fuse.method": "rrf",
-    "gather.share": 0.0,
-    "calibrate.midpoint": 0.035,
-    "calibrate.steepness": 150.0,
-    "threshold.min_confidence": 0.0,
-    "recency.bias": 0.0,
-}
+KEYS = "asdfghjklqwertyuiopzxcvbnm"
+WORDS = [
+    "apple",
+    "river",
+    "castle",
+    "purple",
+    "dancing",
+    "umbrella",
+    "violin",
+    "marmalade",
+    "glacier",
+    "pelican",
+    "velvet",
+    "harvest",
+    "lantern",
+    "sailor",
+    "pepper",
+    "comet",
+    "trumpet",
+    "blanket",
+    "cinnamon",
+    "otter",
+    "ballet",
+    "pudding",
+    "orchard",
+    "whale",
+]
 Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What one query found."""
+    """What one query found: evidence and relevance of each document, best first."""
 
     collection: str
-    answerable: bool
-    evidence: Numbers  # per result: fused score, lead of the first, 1
-    relevant: Numbers  # per result: 1 when judged relevant
-    plain: float  # the first result's confidence by the sigmoid over reciprocal ranks
-    plain_relevant: float
+    kind: str
+    evidence: Numbers  # fused score, lead, named, chunks, terms, 1
+    relevant: Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class _Without(Filters):
+    documents: tuple[str, ...] = ()
+
+    def conditions(self, now: float | None = None) -> tuple[Condition, ...]:
+        del now
+        return (Condition("under", self.documents, negated=True),) if self.documents else ()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--sets", default=SETS)
+    parser.add_argument("--queries", type=int, default=0, help="own queries per set; 0: all")
     arguments = parser.parse_args()
-    names = arguments.sets.split(",")
-    asked = ask_everything(arguments.data, names)
-    print("| held out | ECE: fitted | plain | Brier: fitted | plain | AUC: fitted | plain |")
-    print("|---|---|---|---|---|---|---|")
-    for name in names:
-        _print_held_out(name, asked)
-    weights = fit(asked)
-    print(f"\nFitted on all: score {weights[0]:.2f}, lead {weights[1]:.2f}, {weights[2]:.2f}")
-    _print_thresholds([*asked, *ask_corpus()], weights)
-    _print_reliability(asked, weights)
+    whole = {name: read_collection(arguments.data / name) for name in arguments.sets.split(",")}
+    if arguments.queries:
+        whole = {name: sample(one, arguments.queries) for name, one in whole.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        asked = {mode: _ask_all(whole, Path(folder), mode) for mode in MODES}
+    for mode, answers in asked.items():
+        print(f"\n### {mode}\n")
+        _print_tables(answers, list(whole))
 
 
-def ask_everything(data: Path, names: Sequence[str]) -> list[Asked]:
-    """Asks every collection its own queries and those of the others."""
+def _ask_all(whole: dict[str, Collection], folder: Path, mode: str) -> list[Asked]:
+    """Asks all collections, their small vaults and the corpus."""
     rng = random.Random(SEED)  # noqa: S311  (the same queries every time)
-    collections = {name: read_collection(data / name) for name in names}
     asked = []
-    for name, collection in collections.items():
-        own = _draw(rng, collection.answerable, OWN)
-        others = [
-            query
-            for other, its in collections.items()
-            if other != name
-            for query in _draw(rng, its.answerable, OWN // max(1, len(names) - 1))
-        ]
-        with open_bench(Workspace(), collection) as bench:
-            asked += [_ask(bench.engine, name, query, True) for query in own]
-            asked += [_ask(bench.engine, name, query, False) for query in others]
-    return asked
+    for name, collection in whole.items():
+        others = [one for other, one in whole.items() if other != name]
+        asked += _ask(collection, name, others, rng, mode)
+        for size in SIZES:
+            vault = _small_vault(collection, size, folder / f"{name}-{size}", rng)
+            asked += _ask(vault, f"small: {name}", others, rng, mode)
+    return asked + _ask(read_collection(CORPUS), "the corpus", list(whole.values()), rng, mode)
 
 
-def ask_corpus() -> list[Asked]:
-    """Asks the corpus its own queries, of which some have no answer."""
-    collection = read_collection(CORPUS)
+def _small_vault(whole: Collection, size: int, folder: Path, rng: random.Random) -> Collection:
+    """Documents that answer some queries, with others at random."""
+    source = whole.documents or folder
+    every = sorted(str(path.relative_to(source)) for path in source.rglob("*.md"))
+    chosen: set[str] = set()
+    for query in rng.sample(whole.answerable, len(whole.answerable)):
+        if len(chosen) < 0.6 * size:
+            chosen |= set(query.relevant) & set(every)
+    chosen |= set(rng.sample([one for one in every if one not in chosen], size - len(chosen)))
+    for one in chosen:
+        (folder / one).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / one, folder / one)
+    asked = tuple(query for query in whole.answerable if set(query.relevant) <= chosen)
+    return replace(whole, documents=folder, queries=asked)
+
+
+def _ask(
+    collection: Collection, name: str, others: Sequence[Collection], rng: random.Random, mode: str
+) -> list[Asked]:
+    foreign = [
+        query
+        for other in others
+        for query in rng.sample(other.answerable, min(FOREIGN, len(other.answerable)))
+    ]
+    asked = [("own" if query.relevant else "foreign", query) for query in collection.queries]
+    asked += [("foreign", replace(query, relevant={})) for query in foreign]
+    asked += [("nonsense", JudgedQuery(text, text, "", {})) for text in _nonsense(rng)]
+    asked += [("removed", query) for query in collection.answerable]
     with open_bench(Workspace(), collection) as bench:
-        return [
-            _ask(bench.engine, "the corpus", query, bool(query.relevant))
-            for query in collection.queries
-        ]
+        return [_found(bench.engine, name, kind, query, mode) for kind, query in asked]
 
 
-def _draw(rng: random.Random, queries: Sequence[JudgedQuery], count: int) -> list[JudgedQuery]:
-    return rng.sample(list(queries), min(count, len(queries)))
+def _nonsense(rng: random.Random) -> Iterator[str]:
+    """Keys at random, words at random, and absurd questions."""
+    for number in range(NONSENSE):
+        one, two, three = rng.sample(WORDS, 3)
+        keys = ("".join(rng.choices(KEYS, k=rng.randint(3, 8))) for _ in range(rng.randint(1, 4)))
+        yield (
+            " ".join(keys),
+            " ".join(rng.sample(WORDS, rng.randint(2, 6))),
+            f"how do I teach my {one} to {two} a {three}",
+            f"is it legal to keep a {one} in a {two}",
+        )[number % 4]
 
 
-def _ask(engine: Engine, name: str, query: JudgedQuery, answerable: bool) -> Asked:
-    judged = query.relevant if answerable else {}
-    found = engine.search(query.text, changes=RAW)
-    plain = engine.search(query.text, changes=RANKS)
-    first = plain.hits[0] if plain.hits else None
-    return Asked(
-        name,
-        answerable,
-        _evidence(found),
-        np.array([float(judged.get(hit.document, 0) > 0) for hit in found.hits]),
-        first.score if first else 0.0,
-        float(first is not None and judged.get(first.document, 0) > 0),
-    )
+def _found(engine: Engine, name: str, kind: str, query: JudgedQuery, mode: str) -> Asked:
+    gone = tuple(query.relevant) if kind == "removed" else ()
+    judged = {} if kind == "removed" else query.relevant
+    changes = RAW | {"search.mode": mode}
+    response = engine.search(query.text, changes=changes, filters=_Without(documents=gone))
+    hits = sorted(response.hits, key=_fused, reverse=True)
+    with engine.read() as reading:
+        chunks = reading.keyword.size
+    terms = len(set(engine.parts.analyzer.query_terms(query.text)))
+    evidence = _evidence(hits, math.log10(max(1, chunks)), min(8, terms) / 8)
+    relevant = np.array([float(judged.get(hit.document, 0) > 0) for hit in hits[:FIRST]])
+    return Asked(name, kind, evidence, relevant)
 
 
-def _evidence(response: Response) -> Numbers:
-    scores = [hit.trace.steps[-1].before for hit in response.hits]
-    documents = [hit.document for hit in response.hits]
-    others = [s for s, d in zip(scores, documents, strict=True) if d != documents[0]]
-    lead = scores[0] - others[0] if others else 0.0
-    leads = [lead if place == 0 else 0.0 for place in range(len(scores))]
-    return np.column_stack([scores, leads, np.ones(len(scores))]).reshape(-1, 3)
+def _fused(hit: Hit) -> float:
+    return next(step.before for step in hit.trace.steps if step.stage == "calibrate")
+
+
+def _evidence(hits: Sequence[Hit], chunks: float, terms: float) -> Numbers:
+    scores = [_fused(hit) for hit in hits]
+    lead = scores[0] - scores[1] if len(scores) > 1 else 0.0
+    rows = [
+        (
+            score,
+            0.0 if place else lead,
+            float(any(step.stage == "exact" for step in hit.trace.steps)),
+            chunks,
+            terms,
+            1.0,
+        )
+        for place, (hit, score) in enumerate(zip(hits, scores, strict=True))
+    ]
+    return np.array(rows[:FIRST]).reshape(-1, 6)
 
 
 def fit(asked: Sequence[Asked]) -> Numbers:
-    """Logistic regression with a trace of ridge, by Newton's method."""
-    evidence = np.concatenate([one.evidence[:FIRST] for one in asked])
-    relevant = np.concatenate([one.relevant[:FIRST] for one in asked])
+    """Logistic regression with a trace of ridge, by Newton's method; kinds have fixed weights."""
+    groups: dict[tuple[str, str], int] = {}
+    for one in asked:
+        groups[one.collection, one.kind] = groups.get((one.collection, one.kind), 0) + 1
+    evidence = np.concatenate([one.evidence for one in asked])
+    relevant = np.concatenate([one.relevant for one in asked])
+    counts = np.concatenate(
+        [
+            np.full(len(one.relevant), 1000 * WEIGHTS[one.kind] / groups[one.collection, one.kind])
+            for one in asked
+        ]
+    )
     weights = np.zeros(evidence.shape[1])
     for _ in range(60):
         sure = _sure(evidence, weights)
-        slope = (evidence * (sure * (1 - sure))[:, None]).T @ evidence + 0.01 * np.eye(len(weights))
-        weights += np.linalg.solve(slope, evidence.T @ (relevant - sure) - 0.01 * weights)
+        slope = (evidence * (counts * sure * (1 - sure))[:, None]).T @ evidence
+        step = evidence.T @ (counts * (relevant - sure)) - 0.01 * weights
+        weights += np.linalg.solve(slope + 0.01 * np.eye(len(weights)), step)
     return weights
 
 
@@ -151,69 +228,48 @@ def _sure(evidence: Numbers, weights: Numbers) -> Numbers:
     return sure
 
 
-def calibration_error(sure: Numbers, relevant: Numbers) -> float:
-    """The expected calibration error over ten bins of equal width."""
+def _print_tables(asked: Sequence[Asked], names: Sequence[str]) -> None:
+    fitted_on = [one for one in asked if one.collection != "the corpus"]
+    head = "".join(f" {least:g}: lost, foreign, nonsense, removed |" for least in LEAST)
+    print(f"| judged on | AUROC: foreign and nonsense | removed | ECE |{head}")
+    print("|---" * (4 + len(LEAST)) + "|")
+    for judged in dict.fromkeys(one.collection for one in asked):
+        base = judged.removeprefix("small: ")
+        others = [one for one in fitted_on if one.collection.removeprefix("small: ") != base]
+        here = [one for one in asked if one.collection == judged]
+        print(_row(judged, here, fit(others or fitted_on)), flush=True)
+    print(f"\nFitted on {', '.join(names)}: {np.round(fit(fitted_on), 2).tolist()}")
+
+
+def _row(name: str, here: Sequence[Asked], weights: Numbers) -> str:
+    best = np.array([_sure(one.evidence, weights).max(initial=0.0) for one in here])
+    kinds = np.array([one.kind for one in here])
+    good = np.array([bool(one.relevant.any()) for one in here])
+    apart = told_apart(best[kinds == "own"], best[np.isin(kinds, ["foreign", "nonsense"])])
+    removed = told_apart(best[kinds == "own"], best[kinds == "removed"])
+    cells = []
+    for least in LEAST:
+        shares = [(best[kinds == k] < least).mean() for k in ("foreign", "nonsense", "removed")]
+        cells.append(f"{(best[good] < least).mean():.1%}, " + ", ".join(f"{s:.0%}" for s in shares))
+    error = calibration_error(here, weights)
+    return f"| {name} | {apart:.3f} | {removed:.3f} | {error:.3f} | {' | '.join(cells)} |"
+
+
+def calibration_error(here: Sequence[Asked], weights: Numbers) -> float:
+    """The expected calibration error of the first result over ten bins, kinds weighted."""
+    found = [one for one in here if len(one.relevant)]
+    kinds = [one.kind for one in found]
+    share = np.array([WEIGHTS[kind] / kinds.count(kind) for kind in kinds])
+    sure = np.array([_sure(one.evidence[:1], weights)[0] for one in found])
+    gap = share / share.sum() * (sure - np.array([one.relevant[0] for one in found]))
     bins = np.minimum((sure * 10).astype(int), 9)
-    gaps = [
-        (bins == n).mean() * abs(sure[bins == n].mean() - relevant[bins == n].mean())
-        for n in set(bins.tolist())
-    ]
-    return float(sum(gaps))
+    return float(sum(abs(gap[bins == n].sum()) for n in range(10)))
 
 
 def told_apart(answerable: Numbers, other: Numbers) -> float:
     """How often an answerable query has the higher confidence (area under the curve)."""
     higher = (answerable[:, None] > other[None]).mean()
     return float(higher + 0.5 * (answerable[:, None] == other[None]).mean())
-
-
-def _print_held_out(name: str, asked: Sequence[Asked]) -> None:
-    weights = fit([one for one in asked if one.collection != name])
-    here = [one for one in asked if one.collection == name and len(one.evidence)]
-    own = np.array([one.answerable for one in here])
-    fitted = np.array([_sure(one.evidence[:1], weights)[0] for one in here])
-    right = np.array([one.relevant[0] for one in here])
-    plain = np.array([one.plain for one in here])
-    plain_right = np.array([one.plain_relevant for one in here])
-    figures = (
-        calibration_error(fitted, right),
-        calibration_error(plain, plain_right),
-        ((fitted - right) ** 2).mean(),
-        ((plain - plain_right) ** 2).mean(),
-        told_apart(fitted[own], fitted[~own]),
-        told_apart(plain[own], plain[~own]),
-    )
-    print(f"| {name} | " + " | ".join(f"{figure:.3f}" for figure in figures) + " |")
-
-
-def _print_thresholds(asked: Sequence[Asked], weights: Numbers) -> None:
-    """What it costs and brings to reject an answer when its best result is less sure than that."""
-    names = list(dict.fromkeys(one.collection for one in asked))
-    print("\nGood answers lost, unanswerable queries rejected:")
-    print(f"\n| least | {' | '.join(names)} |")
-    print("|---" * (len(names) + 1) + "|")
-    for least in (0.02, 0.025, 0.03, 0.035, 0.05, 0.1, 0.2):
-        cells = []
-        for name in names:
-            here = [one for one in asked if one.collection == name and len(one.evidence)]
-            rejected = np.array([_sure(one.evidence[:1], weights)[0] < least for one in here])
-            good = np.array([one.relevant[:SHOWN].any() for one in here])
-            other = np.array([not one.answerable for one in here])
-            cells.append(f"{rejected[good].mean():.1%}, {rejected[other].mean():.0%}")
-        print(f"| {least:g} | {' | '.join(cells)} |")
-
-
-def _print_reliability(asked: Sequence[Asked], weights: Numbers) -> None:
-    sure = np.concatenate([_sure(one.evidence[:FIRST], weights) for one in asked])
-    relevant = np.concatenate([one.relevant[:FIRST] for one in asked])
-    print("\n| confidence | results | judged relevant |")
-    print("|---|---|---|")
-    for low in np.arange(0, 1, 0.1):
-        within = (sure >= low) & (sure < low + 0.1)
-        if within.any():
-            print(
-                f"| {low:.1f} to {low + 0.1:.1f} | {within.sum()} | {relevant[within].mean():.2f} |"
-            )
 
 
 if __name__ == "__main__":
