@@ -29,7 +29,7 @@ def test_a_number_is_a_place_in_the_last_list(notes: Path, dowse: Dowse, home: P
     os.chdir(home)
     for number in (1, 2):
         hit = hits[number - 1]
-        place = f"vim +{hit['first_line']} {notes / hit['document']}"
+        place = f"vim +{hit['line']} {notes / hit['document']}"
         assert _command(dowse, number) == place
 
 

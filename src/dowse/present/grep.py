@@ -10,17 +10,11 @@ _MARKED = re.compile(r"(?<!\\)\*\*(.+?)(?<!\\)\*\*")
 
 
 def grep_line(hit: Hit, path: str) -> str:
-    """The line of a result that has the most of what was asked for."""
+    """The line of a result where the match is."""
     words = {word.casefold() for word in _MARKED.findall(hit.snippet)}
     lines = hit.text.split("\n")
-    place = max(range(len(lines)), key=lambda one: (_held(lines[one], words), -one))
-    text = lines[place]
-    return f"{path}:{hit.first_line + place}:{_column(text, words)}:{text.rstrip()}"
-
-
-def _held(line: str, words: set[str]) -> int:
-    folded = line.casefold()
-    return 2 * sum(word in folded for word in words) + bool(folded.strip())
+    text = lines[min(max(0, hit.line - hit.first_line), len(lines) - 1)]
+    return f"{path}:{hit.line}:{_column(text, words)}:{text.rstrip()}"
 
 
 def _column(line: str, words: set[str]) -> int:

@@ -334,7 +334,8 @@ def test_mmr_chooses_a_more_diverse_list(engine: Engine) -> None:
 
 
 def test_parents_show_each_section_once_with_its_best_score(engine: Engine) -> None:
-    chunks = engine.search("radio gateway part", changes={"search.top_n": 20})
+    passages = {"search.top_n": 20, "documents.passages": True}
+    chunks = engine.search("radio gateway part", changes=passages)
     changes = {"search.top_n": 20, "parents.enabled": True}
     sections = engine.search("radio gateway part", changes=changes)
     assert len({hit.id for hit in sections.hits}) == len(sections.hits)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dowse.decoding import read_small
 from dowse.files import make_private_folder, replace_file
 from dowse.locations import Locations
-from dowse.types import Hit, Response
+from dowse.types import Response
 
 _FILE = "last-results.json"
 
@@ -26,7 +26,7 @@ class Result:
 def remember(where: Locations, project: str, response: Response) -> None:
     """Keeps the places of a response; where nothing can be written, nothing is kept."""
     hits = response.hits or response.nearest
-    listed = [[hit.project or project, hit.document, line_of(hit)] for hit in hits]
+    listed = [[hit.project or project, hit.document, hit.line] for hit in hits]
     with suppress(OSError):
         make_private_folder(where.cache)
         replace_file(where.cache / _FILE, json.dumps(listed).encode())
@@ -39,8 +39,3 @@ def recall(where: Locations) -> list[Result]:
         return [Result(str(project), str(name), int(line)) for project, name, line in listed]
     except (OSError, ValueError, TypeError, RecursionError):
         return []
-
-
-def line_of(hit: Hit) -> int:
-    """The line that a result is opened at."""
-    return hit.first_line
