@@ -22,7 +22,7 @@ scale-demo: $(VENV)/developing
 test: $(VENV)/developing minilm
 	$(BIN)/pytest -n auto
 
-# The campaigns that try to break dowse, at full length: much longer than `make test`.
+# The campaigns that try to break dowse, at full length: half an hour and more.
 torture: $(VENV)/developing
 	$(BIN)/pytest tests/torture tests/crash tests/unit/test_restore.py --torture --timeout 1200 -n 2
 
