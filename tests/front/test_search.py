@@ -128,7 +128,7 @@ def test_code_is_found_by_another_spelling(dowse: Dowse) -> None:
 
 
 def test_parents_are_sections(dowse: Dowse) -> None:
-    chunk = _first(dowse, "--no-parents", "word3x1")
+    chunk = _first(dowse, "--no-parents", "--passages", "word3x1")
     section = _first(dowse, "--parents", "word3x1")
     assert chunk["id"] != chunk["section"]
     assert section["id"] == section["section"]
