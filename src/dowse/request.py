@@ -100,7 +100,7 @@ OPTIONS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "parents",
-        "Return whole sections instead of passages.",
+        "Return whole sections.",
         "boolean",
         setting="parents.enabled",
     ),

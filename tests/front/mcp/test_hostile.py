@@ -117,7 +117,7 @@ def test_no_part_of_a_comment_is_quoted_wherever_the_part_begins(
     (notes / "airship.md").write_text(text)
     assert dowse("index", notes).code == 0
     for parents in (False, True):
-        query = {"query": "dirigible order", "path": ["airship.md"], "top_n": 20}
+        query = {"query": "dirigible order", "path": ["airship.md"], "top_n": 20, "passages": True}
         found = ask("query_documents", **query, parents=parents, max_tokens=50_000)
         # What Obsidian hides is not even indexed.
         assert len(found.structured_content["hits"]) > 1 or parents or text is _OBSIDIAN
