@@ -46,7 +46,7 @@ def test_a_switch_goes_the_other_way_than_it_is() -> None:
     on = replace(Recipe(), graph=GraphOptions(enabled=True), gather=GatherOptions(0.3))
     assert _changes(off)["with graph"] == {"graph.enabled": True}
     assert _changes(on)["without graph"] == {"graph.enabled": False}
-    assert _changes(off)["with gather"] == {"gather.share": 0.5}
+    assert _changes(off)["with gather"] == {"gather.share": 0.75}
     assert _changes(on)["without gather"] == {"gather.share": 0.0}
 
 
