@@ -221,7 +221,8 @@ def test_evidence_with_other_weights_of_fields_leaves_the_index_alone(workspace:
         evidence = list(gather_evidence(workspace, engine, questions, drawn, boosts=True))
         assert [one.boosts.get("keyword.title", 6.0) for one in evidence] == [6.0, 1.0, 3.0, 9.0]
         assert all(len(one.found) == len(questions) for one in evidence)
-        assert tune(evidence, questions, engine.settings).tried == 4 * (1 + 7 * 3 * 4)  # the present one, and the grid
+        ways = 1 + 7 * 3 * 4  # the present one, and the grid
+        assert tune(evidence, questions, engine.settings).tried == 4 * ways
         with engine.read() as reading:
             assert reading.catalogue.generation == before
         assert engine.mismatches() == []
