@@ -35,7 +35,9 @@ def test_a_document_as_text_and_as_html(client: TestClient) -> None:
 
 
 def test_a_part_keeps_the_lines_of_the_document(client: TestClient) -> None:
-    found = client.get("/api/v1/search", params={"q": "barometer part 7", "n": 1}).json()
+    found = client.get(
+        "/api/v1/search", params={"q": "barometer part 7", "n": 1, "passages": "true"}
+    ).json()
     hit = found["hits"][0]
     asked = {"reference": hit["id"], "format": "html"}
     part = client.get(ADDRESS, params=asked).json()

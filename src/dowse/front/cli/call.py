@@ -196,6 +196,11 @@ class Command(click.Command):
         self.params += global_options()
         self.shape = shape  # of what it prints with --json
 
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """The option that shows the help, under the names that this context gives it."""
+        self._help_option = None  # click keeps the one of the first context, which may lack -h
+        return super().get_help_option(ctx)
+
 
 def global_options() -> list[click.Option]:
     """The options that every command takes."""

@@ -95,7 +95,7 @@ def test_a_filter_that_keeps_everything_out_is_named(site: Any) -> None:
 
 
 def test_a_mistake_is_reported_with_what_to_do(site: Any) -> None:
-    page = site.open("#q=database&filter=after:yesterday")
+    page = site.open("#q=database&filter=after:someday")
     expect(page.locator("#notices [role=alert]")).to_be_visible()
     site.troubles.clear()  # the browser notes the refused request
 
