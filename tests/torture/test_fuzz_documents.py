@@ -41,9 +41,7 @@ OPTIONS = [
 
 
 def check_document(document: Document, text: str) -> None:
-    assert (
-        document.text == text or "%%" in text
-    )  # what Obsidian hides is left out
+    assert document.text == text or "%%" in text  # what Obsidian hides is left out
     assert document.text.count("\n") == text.count("\n")
     text = document.text
     edges = [document.body, *(block.end for block in document.blocks)]
