@@ -141,5 +141,6 @@ def test_what_was_cut_is_reported(tmp_path: Path) -> None:
             "reason": "Line 1: the tag has more than 100 characters or 10 levels and was ignored; "
             "shorten it to have it found.",
             "whole": False,
+            "lost": True,
         }
     ]
