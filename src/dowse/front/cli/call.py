@@ -198,7 +198,9 @@ class Command(click.Command):
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """The option that shows the help, under the names that this context gives it."""
-        self._help_option = None  # click keeps the one of the first context, which may lack -h
+        known = self._help_option
+        if known is not None and {*known.opts} != {*self.get_help_option_names(ctx)}:
+            self._help_option = None  # click keeps that of the first context, which may lack -h
         return super().get_help_option(ctx)
 
 
