@@ -10,14 +10,21 @@ from dowse.flow.recipe import Recipe
 from dowse.flow.search_flow import SEARCH_FLOW
 from dowse.flow.stages import Clock, SearchStage
 from dowse.fuse.fusion import FuseOptions
-from dowse.refine.documents import best_of_each, has_too_few, lists_documents
+from dowse.refine.documents import (
+    best_of_each,
+    has_too_few,
+    keep_best_passages,
+    lists_documents,
+)
 from dowse.retrieve.rankings import retrieve
 from dowse.search_state import SearchParts, SearchState
 from dowse.types import Condition, Response
 from dowse.wanted import check_wanted
 
-_FIRST_RANKING = next(place for place, one in enumerate(SEARCH_FLOW) if one.run is retrieve)
-_OF_THE_QUERY, _OF_CANDIDATES = SEARCH_FLOW[:_FIRST_RANKING], SEARCH_FLOW[_FIRST_RANKING:]
+_RUN = [stage.run for stage in SEARCH_FLOW]
+_RETRIEVE, _DOCUMENTS = _RUN.index(retrieve), _RUN.index(keep_best_passages) + 1
+_OF_THE_QUERY, _OF_DOCUMENTS = SEARCH_FLOW[:_RETRIEVE], SEARCH_FLOW[_RETRIEVE:_DOCUMENTS]
+_OF_THE_LIST = SEARCH_FLOW[_DOCUMENTS:]  # what reads closely or cuts runs once
 _DEPTHS = (1, 4, 16, 64)  # times the usual number of candidates
 
 
@@ -47,19 +54,19 @@ def run_search(search: SearchState) -> Response:
 
 
 def run_flow(search: SearchState, clock: Clock) -> dict[str, int]:
-    """Runs all stages, and those after the query once more while there are too few documents.
+    """Runs all stages, and those that find documents once more while there are too few.
 
     Passages of one long document may fill all places that the strategies hand over.
     """
     counts = run_stages(search, clock, _OF_THE_QUERY)
     for deeper in _DEPTHS:
         tried = search.again(deeper)
-        counts |= run_stages(tried, clock, _OF_CANDIDATES)
+        counts |= run_stages(tried, clock, _OF_DOCUMENTS)
         search.vector = tried.vector
         if not has_too_few(tried):
             break
     search.become(tried)
-    return counts
+    return counts | run_stages(search, clock, _OF_THE_LIST)
 
 
 def run_stages(

@@ -56,7 +56,9 @@ def has_too_few(search: SearchState) -> bool:
         return False
     cut = any(len(ranking.scores) >= search.limit for ranking in search.rankings)
     # What comes after a result that is too uncertain is not more certain.
-    return cut and all(one.steps[-1].stage != "threshold" for one in search.dropped)
+    if not cut or any(one.steps[-1].stage == "threshold" for one in search.dropped):
+        return False
+    return search.count < search.reading.catalogue.counts().documents
 
 
 def _matches_too(best: Candidate, other: Candidate) -> bool:
