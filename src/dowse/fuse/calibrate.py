@@ -126,18 +126,15 @@ def _fit(search: SearchState) -> Fit | None:
         search.calibration = "fused scores as they are"
         return None
     search.calibration = "a plain sigmoid of the fused score"
-    fit = FITS.get(search.strategies)
-    if options.method != "fitted" or (fusion.method, fusion.normalise) != ("convex", "ceiling"):
+    fused = (fusion.method, fusion.normalise) == ("convex", "ceiling") and not search.hypothesis
+    if options.method != "fitted" or not fused or search.strategies not in FITS:
         return None
-    if fit is not None and _words_decide(search):
-        fit = _WORDS
-    elif fit is not None and not _is_fitted_model(search):
+    fit = _WORDS if _words_decide(search) else FITS[search.strategies]
+    if fit is not _WORDS and not _is_fitted_model(search):
         return None
-    if fit is not None and not search.hypothesis:
-        search.calibration = "confidence fitted on judged collections"
-        search.proposed_least = _LEAST
-        return fit
-    return None
+    search.calibration = "confidence fitted on judged collections"
+    search.proposed_least = _LEAST
+    return fit
 
 
 def _words_decide(search: SearchState) -> bool:
