@@ -5,10 +5,19 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from front.conftest import by_meaning, dowse, given, home, notes
+from front.conftest import by_meaning, dowse, given, home, notes, prepared
 from front.test_advice import Patient, patient, projects_only
 
-__all__ = ["by_meaning", "dowse", "given", "home", "notes", "patient", "projects_only"]  # fixtures
+__all__ = [  # fixtures
+    "by_meaning",
+    "dowse",
+    "given",
+    "home",
+    "notes",
+    "patient",
+    "prepared",
+    "projects_only",
+]
 
 
 def test_what_doctor_calls_sound_gives_the_right_answers(
