@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,8 @@ if os.access(
     _MEMORY, os.W_OK
 ):  # dowse syncs what it writes: on a disk, that takes most of the time
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+    os.environ.setdefault("TMPDIR", str(_MEMORY))
+    tempfile.tempdir = os.environ["TMPDIR"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
