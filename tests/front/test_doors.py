@@ -27,7 +27,7 @@ from dowse.front.mcp.server import build_server
 from dowse.front.socket.server import Frames, LineServer
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
-from dowse.library import Asking
+from dowse.library.dowse import Asking
 from dowse.parameters import Parameter
 from dowse.request import OPTIONS, Call, SearchRequest, filters_of, option, options_of
 from dowse.retrieve import Filters

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dowse import Dowse
-from dowse.library import Asking, Opening
+from dowse.library.dowse import Asking, Opening
 from dowse.locations import Locations
 from dowse.testing import HashEmbedder
 from dowse.transfer import export_project

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from dowse.all_projects import AllProjects
-from dowse.library import Asking, asked_of, locations_of
+from dowse.library.dowse import Asking, asked_of, locations_of
 from dowse.ports import Embedder, Reranker
 from dowse.present import within_texts
 from dowse.types import Response
