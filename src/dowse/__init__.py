@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from dowse.library.all_dowse import AllDowse
     from dowse.library.async_dowse import AsyncDowse
     from dowse.library.dowse import Asking, Dowse, Opening
+    from dowse.links.references import Passage
     from dowse.ports import Analyzer, Embedder, Reranker, Store
     from dowse.projects import Project
-    from dowse.references import Passage
     from dowse.types import (
         Answer,
         Counts,
@@ -114,7 +114,7 @@ _HOMES = (
     "dowse.types",
     "dowse.ports",
     "dowse.projects",
-    "dowse.references",
+    "dowse.links.references",
     "dowse.flow",
     "dowse.caretaker",
     "dowse.library.all_dowse",

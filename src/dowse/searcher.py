@@ -23,10 +23,10 @@ from dowse.flow import (
     whole_graph,
     with_answer,
 )
+from dowse.links.references import Passage, find_passage
 from dowse.open_index import OpenIndex
 from dowse.ports import Reading
 from dowse.read import path_of
-from dowse.references import Passage, find_passage
 from dowse.refine.rerank import RerankOptions
 from dowse.request import NO_FILTERS, NOTHING
 from dowse.retrieve import Filters

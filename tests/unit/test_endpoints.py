@@ -12,9 +12,9 @@ from contextlib import contextmanager
 import httpx2
 import pytest
 
-from dowse.endpoints import Endpoint, EndpointClient, requested_pause
 from dowse.errors import EndpointFailed
-from dowse.network import Limits, Undecodable, Web
+from dowse.network.endpoints import Endpoint, EndpointClient, requested_pause
+from dowse.network.http import Limits, Undecodable, Web
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 _DRIPS = 60  # bytes, 50 ms apart: without a deadline the answer would be complete after 3 s

@@ -7,10 +7,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from dowse.answer.options import AnswerOptions
-from dowse.endpoints import Endpoint, EndpointClient, Wait, encodable
+from dowse.network.endpoints import Endpoint, EndpointClient, Wait, encodable
 
 if TYPE_CHECKING:
-    from dowse.network import Reply
+    from dowse.network.http import Reply
 
 _MOST = 4 << 20  # bytes of an answer; a long one has some ten thousand
 _SHOWN = 200  # characters of a refusal that an error repeats

@@ -15,11 +15,11 @@ from dowse.caretaker import Status
 from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
 from dowse.flow import Explanation, IndexReport, LinkGraph, Related
+from dowse.links.references import Passage
 from dowse.locations import Locations, locations
 from dowse.ports import Analyzer, Embedder, Reranker, Store
 from dowse.present import within_texts
 from dowse.projects import Project
-from dowse.references import Passage
 from dowse.request import NOTHING, OPTIONS, Call, SearchRequest
 from dowse.retrieve import Mode
 from dowse.types import Announce, DocumentEntry, Event, Response, silent

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 from dowse.caretaker import Freshness, Status
 from dowse.engine import Engine
 from dowse.flow import IndexReport
+from dowse.links.references import Passage
 from dowse.projects import Project
-from dowse.references import Passage
 from dowse.text.dates import iso
 from dowse.types import Counts, DocumentEntry, Finding, LeftOut
 from dowse.workspace import Workspace

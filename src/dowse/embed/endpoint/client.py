@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dowse.embed.options import EmbedOptions
-from dowse.endpoints import Endpoint, EndpointClient, Wait, encodable
 from dowse.errors import EndpointFailed
+from dowse.network.endpoints import Endpoint, EndpointClient, Wait, encodable
 from dowse.types import Matrix
 
 if TYPE_CHECKING:
-    from dowse.network import Reply
+    from dowse.network.http import Reply
 
 _PER_TEXT = 1_600_000  # bytes: the longest vectors that the settings allow, as JSON
 _BESIDE = 1 << 20  # bytes around the vectors

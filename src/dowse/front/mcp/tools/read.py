@@ -14,11 +14,11 @@ from dowse.front.mcp.quote import addressed, callable_name, link_to, quoted
 from dowse.front.mcp.replies import QUOTED, Link, Reply, coded, fenced, pick
 from dowse.front.mcp.tools.outputs import NEIGHBOUR, PASSAGE, Json
 from dowse.front.mcp.uris import SCHEME, parse_uri
+from dowse.links.references import Passage
 from dowse.parameters import Arguments
 from dowse.present import fit
 from dowse.records.links import NeighbourShape, RelatedShape
 from dowse.records.project import PassageShape
-from dowse.references import Passage
 
 MAX_TOKENS = 8000
 """How long a reply may be when the call does not say."""

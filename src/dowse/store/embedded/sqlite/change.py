@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from dowse.link_targets import names_of, names_of_target
+from dowse.links.targets import names_of, names_of_target
 from dowse.ports import Analyzer
 from dowse.store.embedded.sqlite.facets import facets_of
 from dowse.store.embedded.sqlite.links import resolve_links

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Collection
 
-from dowse.link_targets import Name, choose, names_of_target
+from dowse.links.targets import Name, choose, names_of_target
 from dowse.store.embedded.sqlite.records import EDGE_ORDER, EDGES, edge
 from dowse.store.embedded.sqlite.statements import Statements
 from dowse.types import Edge, Link

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dowse.errors import EndpointFailed
 
 if TYPE_CHECKING:
-    from dowse.network import Reply, Web
+    from dowse.network.http import Reply, Web
 
 _WORTH_RETRYING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _FIRST_PAUSE = 0.5  # seconds; each further pause is twice as long
@@ -79,7 +79,7 @@ class EndpointClient:
         """An answer, or a failure that may pass; other failures are raised."""
         import httpx2  # noqa: PLC0415  (only an endpoint needs the network)
 
-        from dowse.network import Limits, TooLarge, TooLate, Undecodable  # noqa: PLC0415  (as above)
+        from dowse.network.http import Limits, TooLarge, TooLate, Undecodable  # noqa: PLC0415  (as above)
 
         limits = Limits(min(self._endpoint.timeout, until - time.monotonic()), most)
         try:
@@ -98,7 +98,7 @@ class EndpointClient:
             return self._unreachable(error)
 
     def _open(self) -> Web:
-        from dowse.network import Web  # noqa: PLC0415  (as above)
+        from dowse.network.http import Web  # noqa: PLC0415  (as above)
 
         with self._opening:
             self._web = self._web or Web()

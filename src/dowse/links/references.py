@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from dowse.anchors import lines_of_anchor
 from dowse.errors import DowseError, NotFound, UsageError
-from dowse.link_targets import choose, names_of, names_of_target
+from dowse.links.anchors import lines_of_anchor
+from dowse.links.targets import choose, names_of, names_of_target
 from dowse.ports import Reading
 from dowse.read import Root
 from dowse.text.fold import fold, fold_name
