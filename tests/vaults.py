@@ -11,7 +11,7 @@ from pathlib import Path
 from dowse.analyze import TextAnalyzer
 from dowse.engine import Engine
 from dowse.ports import Embedder
-from dowse.projects import Project
+from dowse.projects.registry import Project
 from dowse.settings import Settings
 from dowse.store.embedded.places import EmbeddedPlaces
 from dowse.testing import HashEmbedder

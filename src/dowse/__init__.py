@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dowse.library.dowse import Asking, Dowse, Opening
     from dowse.links.references import Passage
     from dowse.ports import Analyzer, Embedder, Reranker, Store
-    from dowse.projects import Project
+    from dowse.projects.registry import Project
     from dowse.types import (
         Answer,
         Counts,
@@ -113,7 +113,7 @@ _HOMES = (
     "dowse.errors",
     "dowse.types",
     "dowse.ports",
-    "dowse.projects",
+    "dowse.projects.registry",
     "dowse.links.references",
     "dowse.flow",
     "dowse.caretaker",

@@ -26,11 +26,11 @@ from dowse.flow import (
 from dowse.links.references import Passage, find_passage
 from dowse.open_index import OpenIndex
 from dowse.ports import Reading
+from dowse.projects.run_note import unfinished_run
 from dowse.read import path_of
 from dowse.refine.rerank import RerankOptions
 from dowse.request import NO_FILTERS, NOTHING
 from dowse.retrieve import Filters
-from dowse.run_note import unfinished_run
 from dowse.search_state import SearchParts, SearchState
 from dowse.settings import change_answer, change_recipe
 from dowse.types import (

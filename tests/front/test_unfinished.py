@@ -10,9 +10,9 @@ import pytest
 
 from command_line import Dowse
 from dowse.errors import DowseError
-from dowse.run_note import Run, noted, unfinished_run
+from dowse.projects.run_note import Run, noted, unfinished_run
+from dowse.projects.workspace import Workspace
 from dowse.types import Event, silent
-from dowse.workspace import Workspace
 
 
 class _Stopped(DowseError):

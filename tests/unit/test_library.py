@@ -20,10 +20,10 @@ import dowse
 from dowse import Dowse, DowseError
 from dowse.errors import BadSettings, NotFound, UsageError
 from dowse.library.dowse import Opening
+from dowse.projects.workspace import Workspace
 from dowse.testing import HashEmbedder, MemoryStore, OverlapReranker
 from dowse.types import Event, Response
 from dowse.wiring import Given
-from dowse.workspace import Workspace
 
 NOTES = {
     "guides/restore.md": (

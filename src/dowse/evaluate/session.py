@@ -29,10 +29,10 @@ from dowse.files import real_path
 from dowse.flow import Recipe
 from dowse.outputs import check_output, write_output
 from dowse.presets import PRESETS
+from dowse.projects.workspace import Workspace
 from dowse.settings import assigned, change_recipe, is_of_a_search
 from dowse.text.amounts import counted
 from dowse.types import Announce, Event
-from dowse.workspace import Workspace
 
 OpenBench = Callable[[Mapping[str, Any], Announce], AbstractContextManager[Bench]]
 """Makes what is searched ready, with these settings of the index."""

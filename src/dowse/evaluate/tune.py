@@ -25,11 +25,11 @@ from dowse.evaluate.measures import measure
 from dowse.evaluate.records import JudgedQuery, OwnQuery
 from dowse.evaluate.self_queries import FEW
 from dowse.flow import Recipe, Retrieved
+from dowse.projects.workspace import Workspace
 from dowse.request import NO_FILTERS
 from dowse.retrieve import Filters
 from dowse.settings import change_recipe
 from dowse.types import Announce, Event, silent
-from dowse.workspace import Workspace
 
 FOLDS = 5
 """Into how many parts the queries are cut."""

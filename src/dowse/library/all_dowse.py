@@ -7,13 +7,13 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self, Unpack
 
-from dowse.all_projects import AllProjects
 from dowse.library.dowse import Asking, asked_of, locations_of
 from dowse.ports import Embedder, Reranker
 from dowse.present import within_texts
+from dowse.projects.all_projects import AllProjects
+from dowse.projects.workspace import Workspace
 from dowse.types import Response
 from dowse.wiring import Given
-from dowse.workspace import Workspace
 
 
 class AllDowse:

@@ -19,13 +19,13 @@ from dowse.links.references import Passage
 from dowse.locations import Locations, locations
 from dowse.ports import Analyzer, Embedder, Reranker, Store
 from dowse.present import within_texts
-from dowse.projects import Project
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Workspace
 from dowse.request import NOTHING, OPTIONS, Call, SearchRequest
 from dowse.retrieve import Mode
 from dowse.types import Announce, DocumentEntry, Event, Response, silent
 from dowse.wanted import check_wanted
 from dowse.wiring import Given, OpenStore
-from dowse.workspace import Workspace
 
 Some = str | Sequence[str]
 """One text, or several."""

@@ -13,10 +13,10 @@ from dowse.caretaker import Freshness, Status
 from dowse.engine import Engine
 from dowse.flow import IndexReport
 from dowse.links.references import Passage
-from dowse.projects import Project
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Workspace
 from dowse.text.dates import iso
 from dowse.types import Counts, DocumentEntry, Finding, LeftOut
-from dowse.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.all_projects import AllProjects
 from dowse.engine import Engine
 from dowse.flow import ChunkOutcome, Explanation, StrategyRank
+from dowse.projects.all_projects import AllProjects
 from dowse.text.dates import iso
 from dowse.types import Answer, Hit, OtherPassage, Place, Response, Sentence, Step
 

@@ -25,10 +25,10 @@ from dowse.evaluate.tune import (
 )
 from dowse.flow import Recipe, Retrieved
 from dowse.locations import Locations
+from dowse.projects.workspace import Workspace
 from dowse.settings import Settings, change_recipe
 from dowse.testing import HashEmbedder
 from dowse.wiring import Given
-from dowse.workspace import Workspace
 from vaults import open_engine, write_vault
 
 _QUERIES = ("antenna battery drift", "how do I restore a backup?", "decode_17 frame", "note 12")

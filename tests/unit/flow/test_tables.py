@@ -102,7 +102,7 @@ from dowse.front.web.records import SwitchesShape
 from dowse.front.cli.draw.trace import draw_trace
 from dowse.presets import preset_values
 from dowse.testing import HashEmbedder
-from dowse.workspace import Chosen
+from dowse.projects.workspace import Chosen
 from dowse import Dowse
 from vaults import open_engine
 

@@ -16,7 +16,6 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import Route as HttpRoute
 
 from dowse import __version__
-from dowse.all_projects import AllProjects
 from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.flow.why import why
@@ -41,6 +40,7 @@ from dowse.front.web.records import (
 from dowse.front.web.watching import Watchers
 from dowse.parameters import Arguments, Malformed, Parameter
 from dowse.present import within_texts
+from dowse.projects.all_projects import AllProjects
 from dowse.records.links import GraphShape, RelatedShape
 from dowse.records.project import ProjectShape, StatusShape
 from dowse.records.search import ExplanationShape, ResponseShape

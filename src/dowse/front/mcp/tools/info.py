@@ -14,7 +14,7 @@ from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.replies import Reply, pick
 from dowse.front.mcp.tools.outputs import PROJECT, Json
 from dowse.parameters import Arguments
-from dowse.projects import Project
+from dowse.projects.registry import Project
 from dowse.records.project import ProjectShape, StatusShape
 from dowse.service import Job
 

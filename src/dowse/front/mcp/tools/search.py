@@ -21,7 +21,7 @@ from dowse.front.mcp.replies import (
 from dowse.front.mcp.tools.outputs import HIT, Json
 from dowse.parameters import Arguments
 from dowse.present import as_markdown, with_projects, within_budget
-from dowse.projects import ALL
+from dowse.projects.registry import ALL
 from dowse.records.search import HitShape, Searched
 from dowse.request import SearchRequest
 from dowse.types import Hit, Response

@@ -9,7 +9,7 @@ from typing import Any
 
 from dowse.engine import Engine
 from dowse.errors import DowseError, IndexUnusable, NotFound
-from dowse.projects import ALL, Project
+from dowse.projects.registry import ALL, Project
 from dowse.request import NO_FILTERS, NOTHING
 from dowse.retrieve import Filters
 from dowse.types import Finding, Hit, Response

@@ -13,10 +13,10 @@ from typing import Any
 from dowse.engine import Engine
 from dowse.errors import NotFound, Refused, UsageError
 from dowse.flow import IndexReport
-from dowse.introduction import introduction
 from dowse.locations import Locations, locations
 from dowse.privacy import secure
-from dowse.projects import ALL, LOCAL_FILE, Project, Projects, find_local_file, update_toml
+from dowse.projects.introduction import introduction
+from dowse.projects.registry import ALL, LOCAL_FILE, Project, Projects, find_local_file, update_toml
 from dowse.settings import (
     Layer,
     Settings,
