@@ -32,7 +32,7 @@ from dowse.refine.rerank import RerankOptions
 from dowse.request import NO_FILTERS, NOTHING
 from dowse.retrieve import Filters
 from dowse.search_state import SearchParts, SearchState
-from dowse.settings import change_answer, change_recipe
+from dowse.settings.schema import change_answer, change_recipe
 from dowse.types import (
     DocumentEntry,
     Edge,

@@ -33,7 +33,7 @@ from dowse.projects.workspace import Workspace
 from dowse.request import OPTIONS, Call, SearchRequest, filters_of, option, options_of
 from dowse.retrieve import Filters
 from dowse.service import Service
-from dowse.settings import known_settings
+from dowse.settings.schema import known_settings
 from dowse.testing import HashEmbedder
 from dowse.types import Response
 from mcp_client import text_of, with_client

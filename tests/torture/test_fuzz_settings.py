@@ -20,8 +20,8 @@ from dowse.front.cli.main import run
 from dowse.locations import Locations
 from dowse.projects.registry import Project, update_toml
 from dowse.projects.workspace import Workspace
-from dowse.settings import SECTIONS, known_settings
-from dowse.trust import read_local
+from dowse.settings.schema import SECTIONS, known_settings
+from dowse.settings.trust import read_local
 
 _CORPUS = sorted((Path(__file__).parent / "corpus" / "settings").iterdir())
 _NAMES = sorted(known_settings())

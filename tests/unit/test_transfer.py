@@ -42,7 +42,7 @@ from dowse.errors import (
 from dowse.locations import Locations
 from dowse.ports import Embedder
 from dowse.projects.workspace import Workspace
-from dowse.settings import Settings, known_settings
+from dowse.settings.schema import Settings, known_settings
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.store.memory import MemoryStore
 from dowse.testing import HashEmbedder, NoEmbedder

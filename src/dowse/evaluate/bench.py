@@ -19,7 +19,7 @@ from dowse.flow import IndexReport
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace
 from dowse.retrieve import Filters
-from dowse.settings import is_of_a_search
+from dowse.settings.schema import is_of_a_search
 from dowse.stamp import takes_vectors
 from dowse.types import Announce, silent
 

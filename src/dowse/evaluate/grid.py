@@ -9,7 +9,7 @@ from typing import Any
 
 from dowse.flow import Recipe
 from dowse.retrieve import STRATEGIES
-from dowse.settings import Settings
+from dowse.settings.schema import Settings
 
 Changes = Mapping[str, Any]
 """Settings by their full names."""

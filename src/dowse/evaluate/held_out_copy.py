@@ -28,7 +28,7 @@ from dowse.flow.vectors import VectorMaker
 from dowse.ports import Reading, Store, Writing
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace
-from dowse.settings import Settings
+from dowse.settings.schema import Settings
 from dowse.stamp import takes_vectors, wanted_stamp
 from dowse.store_options import StoreOptions
 from dowse.types import (

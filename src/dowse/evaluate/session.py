@@ -28,9 +28,9 @@ from dowse.evaluate.shapes import ComparisonShape, EvalShape, MeasureShape
 from dowse.files import real_path
 from dowse.flow import Recipe
 from dowse.outputs import check_output, write_output
-from dowse.presets import PRESETS
 from dowse.projects.workspace import Workspace
-from dowse.settings import assigned, change_recipe, is_of_a_search
+from dowse.settings.presets import PRESETS
+from dowse.settings.schema import assigned, change_recipe, is_of_a_search
 from dowse.text.amounts import counted
 from dowse.types import Announce, Event
 

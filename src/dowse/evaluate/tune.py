@@ -28,7 +28,7 @@ from dowse.flow import Recipe, Retrieved
 from dowse.projects.workspace import Workspace
 from dowse.request import NO_FILTERS
 from dowse.retrieve import Filters
-from dowse.settings import change_recipe
+from dowse.settings.schema import change_recipe
 from dowse.types import Announce, Event, silent
 
 FOLDS = 5

@@ -12,7 +12,7 @@ from dowse.errors import BadSettings, Damaged, Refused, UsageError
 from dowse.files import replace_file
 from dowse.projects.registry import ELSEWHERE, Project, update_toml
 from dowse.projects.workspace import Workspace
-from dowse.settings import Settings
+from dowse.settings.schema import Settings
 from dowse.stamp import takes_vectors, wanted_stamp
 from dowse.transfer.archive import Archive, open_archive
 from dowse.transfer.carrying import carried, left_aside

@@ -18,7 +18,7 @@ from dowse.parse import parse
 from dowse.ports import Analyzer, Reading, Store, Writing
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace
-from dowse.settings import Settings
+from dowse.settings.schema import Settings
 from dowse.store_options import StoreOptions
 from dowse.types import (
     Announce,

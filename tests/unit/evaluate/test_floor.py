@@ -22,7 +22,7 @@ from dowse.evaluate import RunReport, read_collection, report, search_run
 from dowse.evaluate.answers import Answered, judge_answers, read_answers
 from dowse.locations import Locations
 from dowse.projects.registry import Project
-from dowse.settings import Settings
+from dowse.settings.schema import Settings
 from dowse.types import silent
 from dowse.wiring import assemble
 

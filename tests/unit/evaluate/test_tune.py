@@ -26,7 +26,7 @@ from dowse.evaluate.tune import (
 from dowse.flow import Recipe, Retrieved
 from dowse.locations import Locations
 from dowse.projects.workspace import Workspace
-from dowse.settings import Settings, change_recipe
+from dowse.settings.schema import Settings, change_recipe
 from dowse.testing import HashEmbedder
 from dowse.wiring import Given
 from vaults import open_engine, write_vault

@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal, Self, get_args, get_origin
 import msgspec
 
 from dowse.engine import Engine
-from dowse.presets import PRESETS, preset_values
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Chosen
 from dowse.records.project import IndexShape, ProjectShape, StatusShape
 from dowse.request import filters_of, settable
 from dowse.retrieve import MODES, STRATEGIES
 from dowse.service import Job
-from dowse.settings import Setting, known_settings
+from dowse.settings.presets import PRESETS, preset_values
+from dowse.settings.schema import Setting, known_settings
 from dowse.types import Event
 
 SwitchType = Literal["boolean", "integer", "number", "string", "choice"]

@@ -19,7 +19,7 @@ from dowse.locations import short_path
 from dowse.masking import hide_in_value
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Chosen
-from dowse.settings import find_setting, known_settings
+from dowse.settings.schema import find_setting, known_settings
 
 _EXAMPLES = """\
 \b

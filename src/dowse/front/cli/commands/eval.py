@@ -18,7 +18,7 @@ from dowse.files import real_path
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.complete import setting_names
 from dowse.front.cli.draw.eval import draw_eval
-from dowse.presets import PRESETS
+from dowse.settings.presets import PRESETS
 from dowse.types import Announce
 
 _EXAMPLES = """\

@@ -29,9 +29,9 @@ from dowse.editors import OpenOptions
 from dowse.embed import EmbedOptions
 from dowse.errors import BadSettings, UsageError
 from dowse.flow.recipe import Recipe
-from dowse.presets import PRESETS, preset_values
 from dowse.read import ReadOptions
 from dowse.retrieve import Mode, modes_explained
+from dowse.settings.presets import PRESETS, preset_values
 from dowse.store_options import StoreOptions
 
 _MODE, _PRESET = "search.mode", "search.preset"
