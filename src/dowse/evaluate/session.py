@@ -41,7 +41,7 @@ _DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EvalRequest:
     """What the line asks for, one field per option."""
 
     runs: tuple[Path, ...]
@@ -84,7 +84,7 @@ class Wanted:
 def evaluate(
     workspace: Workspace,
     collection: Collection,
-    wanted: Wanted,
+    wanted: EvalRequest,
     open_bench: OpenBench,
     announce: Announce,
 ) -> EvalShape:
@@ -137,7 +137,7 @@ def _part(announce: Announce, place: int, count: int) -> Announce:
     return announce_part
 
 
-def _given_files(wanted: Wanted) -> list[Run]:
+def _given_files(wanted: EvalRequest) -> list[Run]:
     """The runs, when all that is wanted are files; none when something must be searched."""
     files = wanted.runs
     if wanted.compare and all(Path(text).is_file() for text in wanted.compare):

@@ -15,7 +15,7 @@ from dowse.evaluate import tune as tune_module
 from dowse.evaluate.records import JudgedQuery
 from dowse.evaluate.self_queries import own_queries
 from dowse.evaluate.tune import (
-    Evidence,
+    BoostTrial,
     Question,
     Tuning,
     gather_evidence,
@@ -112,7 +112,7 @@ def _tuned(rank: Callable[[int, Recipe], int], count: int = 60, documents: int =
         for n in range(count)
     ]
     rules = [_Rule(right[n], lambda recipe, n=n: rank(n, recipe)) for n in range(count)]  # type: ignore[misc]
-    evidence = Evidence({}, tuple(cast("Retrieved", rule) for rule in rules))
+    evidence = BoostTrial({}, tuple(cast("Retrieved", rule) for rule in rules))
     return tune([evidence], questions, Settings())
 
 

@@ -19,10 +19,10 @@ from dowse.store.remote.milvus_format import expression, payloads, plain_row, pl
 from dowse.store.remote.milvus_schema import NO_VECTOR, MilvusTuning, indexes_of, schema_of
 from dowse.store.remote.rows import (
     MOST_HITS,
-    Collection,
     In,
     Key,
     Row,
+    RowCollection,
     Sparse,
     Where,
 )
@@ -116,7 +116,7 @@ class MilvusRows:
             self._client.load_collection(name, replica_number=self._tuning.replicas, **self._how)
         self._made.add(name)
 
-    def make(self, collection: Collection) -> None:
+    def make(self, collection: RowCollection) -> None:
         """Makes a collection unless there is one of its name."""
         if self.exists(collection.name):
             return
@@ -149,7 +149,7 @@ class MilvusRows:
             found = self._client.list_collections(**self._how)
         return [name for name in found if name.startswith(prefix)]
 
-    def put(self, collection: Collection, rows: Sequence[Row]) -> None:
+    def put(self, collection: RowCollection, rows: Sequence[Row]) -> None:
         """Writes rows; one whose key is known is replaced."""
         if not rows:
             return
@@ -159,19 +159,19 @@ class MilvusRows:
             for some in payloads(prepared):
                 self._client.upsert(collection.name, some, **self._how)
 
-    def remove(self, collection: Collection, keys: Sequence[Key]) -> None:
+    def remove(self, collection: RowCollection, keys: Sequence[Key]) -> None:
         """Removes the rows of these keys, as far as there are any."""
         if keys:
             with engine_errors(self.place, "remove rows"):
                 self._client.delete(collection.name, ids=list(keys), **self._how)
 
-    def remove_where(self, collection: Collection, where: Where) -> None:
+    def remove_where(self, collection: RowCollection, where: Where) -> None:
         """Removes rows by a condition."""
         with engine_errors(self.place, "remove rows"):
             self._client.delete(collection.name, filter=expression(where), **self._how)
 
     def get(
-        self, collection: Collection, keys: Sequence[Key], fields: Sequence[str]
+        self, collection: RowCollection, keys: Sequence[Key], fields: Sequence[str]
     ) -> dict[Key, Row]:
         """The rows of these keys, with some fields, as far as there are any."""
         if not keys:
@@ -187,7 +187,7 @@ class MilvusRows:
             )
         return {row["key"]: dict(row) for row in found}
 
-    def scan(self, collection: Collection, where: Where, fields: Sequence[str]) -> Iterator[Row]:
+    def scan(self, collection: RowCollection, where: Where, fields: Sequence[str]) -> Iterator[Row]:
         """All rows that a condition covers: in one call when there are few, otherwise in pages."""
         with engine_errors(self.place, "be read"):
             first = self._client.query(
@@ -217,7 +217,7 @@ class MilvusRows:
                 return
             yield from (dict(row) for row in page)
 
-    def count(self, collection: Collection, where: Where) -> int:
+    def count(self, collection: RowCollection, where: Where) -> int:
         """How many rows a condition covers."""
         with engine_errors(self.place, "count rows"):
             found = self._client.query(
@@ -231,7 +231,7 @@ class MilvusRows:
 
     def nearest(
         self,
-        collection: Collection,
+        collection: RowCollection,
         field: str,
         query: Vector | Sparse,
         limit: int,

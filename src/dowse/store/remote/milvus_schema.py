@@ -8,7 +8,7 @@ from typing import Any
 
 from pymilvus import DataType, MilvusClient
 
-from dowse.store.remote.rows import TOKENS, Collection, FieldKind
+from dowse.store.remote.rows import TOKENS, FieldKind, RowCollection
 
 NO_VECTOR = "nothing"
 """The vector that a collection without vectors must have."""
@@ -35,7 +35,7 @@ class MilvusTuning:
     consistency: str = "Strong"  # of searches; writers always read what was written
 
 
-def schema_of(collection: Collection) -> Any:
+def schema_of(collection: RowCollection) -> Any:
     """The fields of a collection."""
     schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
     for name, kind in collection.fields.items():
@@ -49,7 +49,7 @@ def schema_of(collection: Collection) -> Any:
 
 
 def indexes_of(
-    collection: Collection, tuning: MilvusTuning, *, scalars: bool
+    collection: RowCollection, tuning: MilvusTuning, *, scalars: bool
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The fields that have an index, and how it is built; Milvus Lite has none of scalars."""
     for name in collection.of_kind("dense"):
@@ -64,7 +64,7 @@ def indexes_of(
             yield name, {"index_type": "INVERTED"}
 
 
-def _limits(name: str, kind: FieldKind, collection: Collection) -> dict[str, Any]:
+def _limits(name: str, kind: FieldKind, collection: RowCollection) -> dict[str, Any]:
     found: dict[str, Any] = {"is_primary": True} if name == "key" else {}
     if kind == "text":
         found["max_length"] = _TEXT if name == "data" else 512
@@ -73,7 +73,7 @@ def _limits(name: str, kind: FieldKind, collection: Collection) -> dict[str, Any
     return found
 
 
-def _looked_up(collection: Collection) -> list[str]:
+def _looked_up(collection: RowCollection) -> list[str]:
     """The fields, apart from vectors and tokens, that filters ask for."""
     return [
         name

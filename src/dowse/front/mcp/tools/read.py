@@ -11,7 +11,7 @@ from dowse.errors import NotFound, UsageError
 from dowse.front.mcp.invisible import visible_line
 from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.quote import addressed, callable_name, link_to, quoted
-from dowse.front.mcp.replies import QUOTED, Link, Reply, coded, fenced, pick
+from dowse.front.mcp.replies import QUOTED, Reply, ResourceLink, coded, fenced, pick
 from dowse.front.mcp.tools.outputs import NEIGHBOUR, PASSAGE, Json
 from dowse.front.mcp.uris import SCHEME, parse_uri
 from dowse.links.references import Passage
@@ -138,7 +138,7 @@ def _shortened(
 def _reply(kept: list[tuple[Engine, Passage]], project: str, notices: list[str]) -> Reply:
     parts = [QUOTED, *(f"> {notice}" for notice in notices)]
     passages: list[Json] = []
-    links: dict[str, Link] = {}
+    links: dict[str, ResourceLink] = {}
     for engine, passage in kept:
         place = engine.project.name
         passages.append(addressed(pick(PassageShape.of(passage, engine), PASSAGE), place))
@@ -169,7 +169,7 @@ def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
         "dangling": [visible_line(one) for one in shape.dangling],
     }
     links = {
-        one["uri"]: Link(one["uri"], one["document"], one["title"])
+        one["uri"]: ResourceLink(one["uri"], one["document"], one["title"])
         for group in groups.values()
         for one in group
     }

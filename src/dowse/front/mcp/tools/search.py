@@ -12,8 +12,8 @@ from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.quote import addressed, link_to, quoted
 from dowse.front.mcp.replies import (
     QUOTED,
-    Link,
     Reply,
+    ResourceLink,
     pick,
     tokens_of_structure,
     tokens_of_text,
@@ -165,7 +165,7 @@ def _extras(shape: HitShape) -> Json:
     return {name: value for name, value in extras.items() if value}
 
 
-def _links(response: Response, engine: Searched) -> tuple[Link, ...]:
+def _links(response: Response, engine: Searched) -> tuple[ResourceLink, ...]:
     titles = {
         (engine.of(hit.project).project.name, hit.document): hit.title for hit in response.hits
     }

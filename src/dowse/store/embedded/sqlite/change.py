@@ -40,7 +40,7 @@ _Spelling = tuple[str, str, str]
 """A name, its kind, and how it is spelled out."""
 
 
-class Change:
+class TableWriter:
     """Changes the tables document by document; `finish` does what is cheaper done at once."""
 
     def __init__(self, connection: sqlite3.Connection, analyzer: Analyzer, generation: int) -> None:
