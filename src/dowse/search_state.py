@@ -15,7 +15,8 @@ from msgspec import Meta
 from dowse.bounds import check_bounds
 from dowse.conditions import meeting
 from dowse.errors import Damaged
-from dowse.ports import Analyzer, Embedder, Reading, Reranker
+from dowse.ports import Analyzer, Embedder, KeywordField, Reading, Reranker
+from dowse.text.rarity import rarity
 from dowse.types import (
     ChunkKey,
     Condition,
@@ -150,6 +151,7 @@ class SearchState:
     notices: list[str] = field(default_factory=list)
     _among: Keys | None = None
     _stored: dict[ChunkKey, StoredChunk] = field(default_factory=dict)
+    _rarity: dict[tuple[KeywordField, str], float] = field(default_factory=dict)
 
     def of(self, kind: type[Options]) -> Options:
         """The options of a stage or strategy, by their class."""
@@ -251,6 +253,15 @@ class SearchState:
                 "Repair it with: dowse doctor --repair",
             )
         return {key: self._stored[key] for key in keys}
+
+    def rarity(self, kind: KeywordField, terms: Sequence[str]) -> dict[str, float]:
+        """How rare each term is in a field of the index; each is looked up once."""
+        missing = [term for term in terms if (kind, term) not in self._rarity]
+        if missing:
+            keyword = self.reading.keyword
+            held = keyword.frequencies(kind, missing)
+            self._rarity |= {(kind, one): rarity(held[one], keyword.size) for one in missing}
+        return {term: self._rarity[kind, term] for term in terms}
 
     def found_documents(self) -> set[str]:
         """The documents of what the rankings hold."""

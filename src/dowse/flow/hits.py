@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import takewhile
@@ -64,9 +63,7 @@ def _hit(
 
 def term_rarity(search: SearchState) -> dict[str, float]:
     """How rare each term of the query is in the index."""
-    keyword, terms = search.reading.keyword, search.query.terms
-    often = keyword.frequencies("body", terms) if terms else {}
-    return {term: math.log(1 + keyword.size / max(1, count)) for term, count in often.items()}
+    return search.rarity("body", search.query.terms)
 
 
 def _shown(candidate: Candidate) -> tuple[int, int, str]:
