@@ -146,7 +146,8 @@ class SearchState:
     fused: bool = False
     merged: int = 0
     calibration: str = ""  # what the scores are, in a few words
-    proposed_least: float = 0.0  # the confidence below which the calibration drops results
+    good_from: float = 0.0  # confidence below which the best is no good match; 0: none was fitted
+    no_good_match: bool = False  # even the best result hardly fits the query
     notices: list[str] = field(default_factory=list)
     _among: Keys | None = None
     _stored: dict[ChunkKey, StoredChunk] = field(default_factory=dict)

@@ -49,6 +49,7 @@ def run_search(search: SearchState) -> Response:
         clock.seconds,
         tuple(search.notices),
         search.calibration,
+        no_good_match=search.no_good_match and bool(hits),
     )
     return response if hits else _explain_emptiness(search, response)
 

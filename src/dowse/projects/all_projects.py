@@ -99,6 +99,7 @@ def _merged(
         calibrations.pop() if len(calibrations) == 1 else "",
         nearest=() if hits else _best(near, limit),
         removed={} if hits else _sums([one.removed for one in found.values()]),
+        no_good_match=all(one.no_good_match for one in found.values() if one.hits) and bool(hits),
     )
 
 

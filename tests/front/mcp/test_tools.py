@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_origin, get_type_hints
 
 import pytest
 from mcp import Client
@@ -306,5 +306,5 @@ def test_what_is_promised_is_what_the_records_hold(fields: dict[str, Any], recor
     for name, schema in fields.items():
         inner = names[schema.get("items", schema)["type"]]
         promised = {f"tuple[{inner}, ...]"} if "items" in schema else {inner, f"{inner} | None"}
-        hint = hints[name]
+        hint = str if get_origin(hints[name]) is Literal else hints[name]
         assert (hint.__name__ if isinstance(hint, type) else str(hint)) in promised

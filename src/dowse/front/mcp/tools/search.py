@@ -117,6 +117,7 @@ def _structured(response: Response, engine: Searched) -> Json:
         "project": engine.project.name,
         "about": QUOTED,
         "query": response.query,
+        "no_good_match": response.no_good_match,
         "hits": _hits(response.hits, engine),
         "notices": list(response.notices),
         "statistics": {"counts": _changes(response.counts), "merged": response.merged},
@@ -158,6 +159,8 @@ def _hits(hits: tuple[Hit, ...], engine: Searched) -> list[Json]:
 def _extras(shape: HitShape) -> Json:
     """What is said of a hit only where there is something to say."""
     extras: Json = {
+        "reason": shape.reason,
+        "score": shape.score,
         "more": [f"{one.first_line}-{one.last_line}" for one in shape.more],
         "tags": list(shape.tags),
         "stale": shape.stale,
