@@ -252,10 +252,10 @@ def test_a_cut_document_says_how_to_go_on(ask: Ask) -> None:
         ("query_documents", {"querry": "x"}, "Did you mean query? Known: query, project, n,"),
         ("query_documents", {}, "query is missing."),
         ("query_documents", {"query": "  "}, "query is empty."),
-        ("query_documents", {"query": "x", "top_n": "5"}, "must be a whole number"),
+        ("query_documents", {"query": "x", "top_n": "five"}, "must be a whole number"),
         ("query_documents", {"query": "x", "top_n": 0}, "from 1 to 10,000"),
         ("query_documents", {"query": "x", "top_n": True}, "must be a whole number"),
-        ("query_documents", {"query": "x", "tag": "a"}, 'texts, as ["a", "b"]'),
+        ("query_documents", {"query": "x", "tag": {"a": 1}}, 'texts, as ["a", "b"]'),
         ("query_documents", {"query": "x", "tag": [""]}, "tag names nothing"),
         ("query_documents", {"query": "x", "mode": "magic"}, "hybrid, semantic, keyword, code"),
         ("query_documents", {"query": "x", "after": "soon"}, "2024-06-30"),
@@ -277,6 +277,28 @@ def test_a_wrong_call_learns_how_to_become_a_right_one(
     failed = ask(tool, **arguments)
     assert failed.is_error
     assert said in text_of(failed)
+
+
+@pytest.mark.parametrize(
+    ("loose", "exact"),
+    [
+        ({"n": "2", "tag": "database"}, {"n": 2, "tag": ["database"]}),
+        ({"tag": '["database"]', "passages": "true"}, {"tag": ["database"], "passages": True}),
+        ({"after": 2025, "min_confidence": "0.1"}, {"after": "2025", "min_confidence": 0.1}),
+    ],
+)
+def test_values_of_a_similar_type_are_accepted(
+    ask: Ask, loose: dict[str, Any], exact: dict[str, Any]
+) -> None:
+    found = ask("query_documents", query="restore the database", **loose)
+    assert not found.is_error
+    expected = ask("query_documents", query="restore the database", **exact)
+    assert found.structured_content["hits"] == expected.structured_content["hits"]
+
+
+def test_one_reference_may_be_a_text_instead_of_a_list(ask: Ask) -> None:
+    found = ask("get_document", references="restore:10-11", max_tokens="400").structured_content
+    assert [one["first_line"] for one in found["passages"]] == [10]
 
 
 def test_null_means_that_nothing_was_said(ask: Ask) -> None:
