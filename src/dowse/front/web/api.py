@@ -17,6 +17,7 @@ from starlette.routing import Route as HttpRoute
 
 from dowse import __version__
 from dowse.all_projects import AllProjects
+from dowse.editors import editor_address, obsidian_address
 from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.flow.why import why
@@ -24,17 +25,20 @@ from dowse.front.web.answers import answer
 from dowse.front.web.observing import AliveShape, ReadyShape, readiness
 from dowse.front.web.parameters import (
     DOCUMENT,
+    PICTURE,
     PROJECT,
     RELATED,
     from_address,
     from_json,
     searching,
 )
+from dowse.front.web.pictures import picture
 from dowse.front.web.records import (
     DocumentPageShape,
     HealthShape,
     JobShape,
     PageProjectsShape,
+    PictureShape,
     ServerStatusShape,
     SwitchesShape,
 )
@@ -153,10 +157,11 @@ def _document(shared: Shared, asked: Arguments) -> DocumentPageShape:
     with shared.engine(asked) as engine:
         meant = engine.get(asked["reference"])
         shown = engine.get(meant.document) if asked["whole"] else meant
+        path = engine.path_of(meant.document)
         return DocumentPageShape(
             project=engine.project.name,
             document=meant.document,
-            path=str(engine.path_of(meant.document)),
+            path=str(path),
             title=meant.title,
             first_line=meant.first_line,
             last_line=meant.last_line,
@@ -165,7 +170,14 @@ def _document(shared: Shared, asked: Arguments) -> DocumentPageShape:
             html=_rendered(engine, shown.document, shown.text, shown.first_line)
             if asked["format"] == "html"
             else None,
+            editor=editor_address(path, engine.settings.open.editor),
+            obsidian=obsidian_address(path),
         )
+
+
+def _picture(shared: Shared, asked: Arguments) -> PictureShape:
+    with shared.engine(asked) as engine:
+        return picture(engine, asked["reference"], asked["name"])
 
 
 def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
@@ -260,6 +272,7 @@ ROUTES: tuple[Route, ...] = (
         "A document, or lines of it.",
         _document,
     ),
+    Route("GET", "/picture", PICTURE, PictureShape, "A picture that a document shows.", _picture),
     Route("GET", "/graph", (PROJECT,), GraphShape, "All documents and links.", _graph),
     Route("GET", "/projects", (), PageProjectsShape, "All projects.", _projects),
     Route(

@@ -52,6 +52,11 @@ DOCUMENT = (
         default=False,
     ),
 )
+PICTURE = (
+    PROJECT,
+    REFERENCE,
+    Parameter("name", "The picture, as the document writes its path.", required=True, longest=1000),
+)
 _EXPLAIN = Parameter(
     "explain",
     "Say how each result came to its place: `places` and `steps`.",
