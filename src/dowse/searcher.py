@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from dowse.flow import (
+    Counted,
     Explanation,
+    FieldValues,
+    Filter,
     KnownWords,
     LinkGraph,
+    ListedDocument,
     Related,
     Retrieved,
+    Sort,
     explain,
     find_related,
+    list_documents,
+    list_fields,
+    list_values,
     rank_documents,
     retrieve_only,
     run_search,
@@ -29,7 +37,7 @@ from dowse.read import path_of
 from dowse.references import Passage, find_passage
 from dowse.refine.rerank import RerankOptions
 from dowse.request import NO_FILTERS, NOTHING
-from dowse.retrieve import Filters
+from dowse.retrieve import Filters, moment_said
 from dowse.run_note import unfinished_run
 from dowse.search_state import SearchParts, SearchState
 from dowse.settings import change_answer, change_recipe
@@ -159,6 +167,28 @@ class Searcher:
         """All documents, by id."""
         with self._index.read() as reading:
             return reading.catalogue.documents()
+
+    def listed(
+        self, sort: Sort = "path", since: str = "", path: Sequence[str] = ()
+    ) -> list[ListedDocument]:
+        """The documents in an order, with how many others link to each.
+
+        `since` is a date, also one such as `7d`: only what changed then or later. With `path`, only
+        documents whose path begins with one of these.
+        """
+        moment = moment_said(since, time.time()) if since else None
+        with self._index.read() as reading:
+            return list_documents(reading, sort, moment, path)
+
+    def values_of(self, name: Filter, path: Sequence[str] = ()) -> list[Counted]:
+        """The values of a filter, each with the number of documents that have it."""
+        with self._index.read() as reading:
+            return list_values(reading, name, path)
+
+    def fields(self, path: Sequence[str] = ()) -> list[FieldValues]:
+        """The fields of the frontmatter with their values, each with a number of documents."""
+        with self._index.read() as reading:
+            return list_fields(reading, path)
 
     def path_of(self, document_id: str) -> Path:
         """Where a document's file is."""

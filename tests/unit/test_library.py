@@ -245,6 +245,22 @@ def test_answers_explanations_and_neighbours(notes: Dowse) -> None:
         notes.get("nowhere.md")
 
 
+def test_lists_have_counts(notes: Dowse) -> None:
+    by_links = notes.list_documents("links")
+    assert (by_links[0].entry.id, by_links[0].links_in) == ("reference/stations.md", 1)
+    dated = notes.list_documents("modified", since=date(2023, 1, 1), path=["guides/", "reference/"])
+    assert [one.entry.id for one in dated] == ["guides/restore.md", "reference/stations.md"]
+    assert [(one.name, one.documents) for one in notes.tags("guides/")] == [
+        ("ops", 1),
+        ("ops/backup", 1),
+    ]
+    assert [one.name for one in notes.folders()] == ["guides/", "journal/", "reference/"]
+    category = next(one for one in notes.fields() if one.name == "category")
+    assert category.values == (dowse.Counted("guide", 1),)
+    with pytest.raises(UsageError, match="sort cannot be 'size'"):
+        notes.list_documents("size")  # type: ignore[arg-type]
+
+
 def test_progress_is_reported(folder: Path) -> None:
     events: list[Event] = []
     with opened(folder) as notes:

@@ -21,13 +21,18 @@ from dowse.editors import editor_address, obsidian_address
 from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.flow.why import why
+from dowse.front.web import lists
 from dowse.front.web.answers import answer
 from dowse.front.web.observing import AliveShape, ReadyShape, readiness
 from dowse.front.web.parameters import (
+    COUNTED,
     DOCUMENT,
+    DOCUMENTS,
+    FIELDS,
     PICTURE,
     PROJECT,
     RELATED,
+    VALUES,
     from_address,
     from_json,
     searching,
@@ -46,6 +51,7 @@ from dowse.front.web.watching import Watchers
 from dowse.parameters import Arguments, Malformed, Parameter
 from dowse.present import within_texts
 from dowse.records.links import GraphShape, RelatedShape
+from dowse.records.listing import CountedListShape, DocumentListShape, FieldListShape
 from dowse.records.project import ProjectShape, StatusShape
 from dowse.records.search import ExplanationShape, ResponseShape
 from dowse.request import SearchRequest
@@ -187,6 +193,14 @@ def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
     return render(text, engine.project.name, targets, first_line)
 
 
+def _listing(make: Callable[[Engine, Arguments], object]) -> Callable[[Shared, Arguments], object]:
+    def run(shared: Shared, asked: Arguments) -> object:
+        with shared.engine(asked) as engine:
+            return make(engine, asked)
+
+    return run
+
+
 def _graph(shared: Shared, asked: Arguments) -> GraphShape:
     with shared.engine(asked) as engine:
         return GraphShape.of(engine.graph(), engine.project.name)
@@ -273,6 +287,46 @@ ROUTES: tuple[Route, ...] = (
         _document,
     ),
     Route("GET", "/picture", PICTURE, PictureShape, "A picture that a document shows.", _picture),
+    Route(
+        "GET",
+        "/documents",
+        DOCUMENTS,
+        DocumentListShape,
+        "List documents: all of them, the newest, or the most linked.",
+        _listing(lists.documents),
+    ),
+    Route(
+        "GET",
+        "/tags",
+        COUNTED,
+        CountedListShape,
+        "List tags; a document with `a/b` counts for `a` too.",
+        _listing(lists.tags),
+    ),
+    Route(
+        "GET",
+        "/folders",
+        COUNTED,
+        CountedListShape,
+        "List folders; a document counts for all folders that it is below.",
+        _listing(lists.folders),
+    ),
+    Route(
+        "GET",
+        "/fields",
+        FIELDS,
+        FieldListShape,
+        "List the fields of the frontmatter and their values.",
+        _listing(lists.fields),
+    ),
+    Route(
+        "GET",
+        "/values",
+        VALUES,
+        CountedListShape,
+        "List the values of a filter.",
+        _listing(lists.values),
+    ),
     Route("GET", "/graph", (PROJECT,), GraphShape, "All documents and links.", _graph),
     Route("GET", "/projects", (), PageProjectsShape, "All projects.", _projects),
     Route(

@@ -32,16 +32,14 @@ function row(text, said, act) {
   return el("button", { type: "button", class: "begin-row", on: { click: act } }, el("span", { class: "begin-text" }, text), said ? el("span", { class: "soft" }, said) : null);
 }
 
-const idOf = (one) => one.document ?? one.id;
-
 /** Where a document is: its project where several are searched, and its folder. */
 function folder(one) {
-  const above = idOf(one).split("/").slice(0, -1).join("/");
+  const above = one.id.split("/").slice(0, -1).join("/");
   return [state.project === ALL ? one.project : "", above].filter(Boolean).join(": ");
 }
 
 function open(one) {
-  change({ open: idOf(one), line: 0, of: state.project === ALL ? one.project : "", tab: "document" }, { step: true });
+  change({ open: one.id, line: 0, of: state.project === ALL ? one.project : "", tab: "document" }, { step: true });
 }
 
 function ask(query) {
