@@ -16,6 +16,7 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import Route as HttpRoute
 
 from dowse import __version__
+from dowse.editors import editor_address, obsidian_address
 from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.flow.why import why
@@ -27,6 +28,7 @@ from dowse.front.web.parameters import (
     DOCUMENT,
     DOCUMENTS,
     FIELDS,
+    PICTURE,
     PROJECT,
     RELATED,
     VALUES,
@@ -34,11 +36,13 @@ from dowse.front.web.parameters import (
     from_json,
     searching,
 )
+from dowse.front.web.pictures import picture
 from dowse.front.web.records import (
     DocumentPageShape,
     HealthShape,
     JobShape,
     PageProjectsShape,
+    PictureShape,
     ServerStatusShape,
     SwitchesShape,
 )
@@ -171,10 +175,11 @@ def _document(shared: Shared, asked: Arguments) -> DocumentPageShape:
     with shared.engine(asked) as engine:
         meant = engine.get(asked["reference"])
         shown = engine.get(meant.document) if asked["whole"] else meant
+        path = engine.path_of(meant.document)
         return DocumentPageShape(
             project=engine.project.name,
             document=meant.document,
-            path=str(engine.path_of(meant.document)),
+            path=str(path),
             title=meant.title,
             first_line=meant.first_line,
             last_line=meant.last_line,
@@ -183,7 +188,14 @@ def _document(shared: Shared, asked: Arguments) -> DocumentPageShape:
             html=_rendered(engine, shown.document, shown.text, shown.first_line)
             if asked["format"] == "html"
             else None,
+            editor=editor_address(path, engine.settings.open.editor),
+            obsidian=obsidian_address(path),
         )
+
+
+def _picture(shared: Shared, asked: Arguments) -> PictureShape:
+    with shared.engine(asked) as engine:
+        return picture(engine, asked["reference"], asked["name"])
 
 
 def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
@@ -286,6 +298,7 @@ ROUTES: tuple[Route, ...] = (
         "A document, or lines of it.",
         _document,
     ),
+    Route("GET", "/picture", PICTURE, PictureShape, "A picture that a document shows.", _picture),
     Route(
         "GET",
         "/documents",
