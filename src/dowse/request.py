@@ -50,6 +50,14 @@ OPTIONS: tuple[Parameter, ...] = (
         older=("top_n", "limit"),
     ),
     Parameter(
+        "offset",
+        "How many of the first results to pass over, to read on where a list ended.",
+        "integer",
+        low=0,
+        high=10_000,
+        calls=("search",),
+    ),
+    Parameter(
         "mode",
         f"Which strategies rank. {modes_explained()}",
         "choice",
@@ -165,6 +173,7 @@ class SearchRequest:
     filters: Filters = NO_FILTERS  # what must hold of every result
     changes: Mapping[str, Any] = field(default_factory=dict)  # settings for this call, by full name
     max_tokens: int | None = None  # None: no limit, or the door's own
+    offset: int = 0  # how many of the first results are passed over
 
     @classmethod
     def of(
@@ -195,7 +204,11 @@ class SearchRequest:
         filters.conditions()  # what is no date or field is refused before anything is opened
         changes = _changes(values) | dict(settings)
         return cls(
-            values.get("query", ""), filters, _without_rivals(changes), values.get("max_tokens")
+            values.get("query", ""),
+            filters,
+            _without_rivals(changes),
+            values.get("max_tokens"),
+            values.get("offset", 0),
         )
 
 

@@ -38,7 +38,9 @@ class AllDowse:
     def search(self, query: str = "", **asking: Unpack[Asking]) -> Response:
         """The best passages of all projects; `Hit.project` names the one each is from."""
         asked = asked_of("search", query, asking)
-        found = self._all.search(asked.query, filters=asked.filters, changes=asked.changes)
+        found = self._all.search(
+            asked.query, filters=asked.filters, changes=asked.changes, offset=asked.offset
+        )
         return within_texts(found, asked.max_tokens)
 
     def close(self) -> None:

@@ -58,6 +58,7 @@ class Asking(TypedDict, total=False):
     """
 
     n: int
+    offset: int  # of search alone
     mode: Mode
     tag: Some
     path: Some
@@ -168,7 +169,9 @@ class Dowse:
         """The passages that answer a query best; `Asking` lists what else can be said."""
         asked = asked_of("search", query, asking)
         with self._in_use() as engine:
-            found = engine.search(asked.query, filters=asked.filters, changes=asked.changes)
+            found = engine.search(
+                asked.query, filters=asked.filters, changes=asked.changes, offset=asked.offset
+            )
         return within_texts(found, asked.max_tokens)
 
     def answer(self, query: str, **asking: Unpack[Asking]) -> Response:

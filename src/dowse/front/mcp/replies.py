@@ -36,20 +36,15 @@ class Reply:
     text: str
     links: tuple[ResourceLink, ...] = field(default=())
 
-    @property
-    def tokens(self) -> int:
-        """What a model takes for it at most: clients show it one of the two."""
-        return max(tokens_of_structure(self.structured), tokens_of_text(self.text, self.links))
-
 
 def tokens_of_structure(structured: Json) -> int:
     """What a model takes for the structure of a reply."""
-    return count_tokens(json.dumps(structured, ensure_ascii=False))
+    return count_tokens(json.dumps(structured, ensure_ascii=False, separators=(",", ":")))
 
 
 def tokens_of_text(text: str, links: Iterable[ResourceLink]) -> int:
     """What a model takes for the text of a reply and its links."""
-    linked = " ".join(f"{link.uri} {link.title}" for link in links)
+    linked = " ".join(f"{link.uri} {link.name} {link.title}" for link in links)
     return count_tokens(text) + count_tokens(linked)
 
 
