@@ -16,7 +16,6 @@ from dowse.answer import (
     written_answer,
 )
 from dowse.errors import EmbedError, EndpointFailed
-from dowse.flow.hits import term_rarity
 from dowse.ports import Writer
 from dowse.refine.documents import lists_documents
 from dowse.search_state import SearchState
@@ -43,7 +42,7 @@ def with_answer(
         search.parts.analyzer.query_terms,
         _similarity(search),
         options,
-        rarity=term_rarity(search),
+        rarity=search.rarity("body", search.query.terms),
     )
     return replace(response, answer=answer)
 

@@ -32,7 +32,7 @@ def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit
     known = _Known(
         search.reading.links.of(documents) if documents else [],
         cache(search.reading.catalogue.files),  # needed only when a file's time has changed
-        term_rarity(search),
+        search.rarity("body", search.query.terms),
         query_words(search),
     )
     return tuple(_hit(search, candidate, known) for candidate in candidates)
@@ -71,11 +71,6 @@ def _hit(search: SearchState, candidate: Candidate, known: _Known) -> Hit:
         match=match,
         reason=reason,
     )
-
-
-def term_rarity(search: SearchState) -> dict[str, float]:
-    """How rare each term of the query is in the index."""
-    return search.rarity("body", search.query.terms)
 
 
 def _shown(candidate: Candidate) -> tuple[int, int, str]:
