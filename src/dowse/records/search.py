@@ -89,7 +89,7 @@ class ResponseShape:
     query: Annotated[str, "As it was asked."]
     no_good_match: Annotated[bool, "Even the best of the hits hardly fits the query."]
     hits: Annotated[tuple[HitShape, ...], "Best first."]
-    answer: Annotated[AnswerShape | None, "Of `dowse answer`, when the results hold one."]
+    answer: Annotated[AnswerShape | None, "Of `dowse answer`, when there is a good match."]
     nearest: Annotated[
         tuple[HitShape, ...], "When nothing was found: the best below the threshold, as `hits`."
     ]
