@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 Options = TypeVar("Options")
 
 
+MOST_RESULTS = 10_000
+"""The most results of one search."""
+
+
 class StageOptions(Protocol):
     """The options of every stage."""
 
@@ -55,7 +59,7 @@ class SearchOptions:
     # What the modes and presets are, `settings` adds from their tables.
     mode: Annotated[str, "Which strategies rank."] = "hybrid"
     preset: Annotated[str, "A named set of settings; empty: none."] = ""
-    top_n: Annotated[int, Meta(ge=1, le=10_000), "How many results at most, from 1."] = 5
+    top_n: Annotated[int, Meta(ge=1, le=MOST_RESULTS), "How many results at most, from 1."] = 5
     top_k: Annotated[
         int,
         Meta(ge=0, le=100_000),

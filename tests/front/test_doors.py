@@ -27,15 +27,15 @@ from dowse.front.mcp.server import build_server
 from dowse.front.socket.server import Frames, LineServer
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
-from dowse.library import Asking
+from dowse.library.dowse import Asking
 from dowse.parameters import Parameter
+from dowse.projects.workspace import Workspace
 from dowse.request import OPTIONS, Call, SearchRequest, filters_of, option, options_of
 from dowse.retrieve import Filters
 from dowse.service import Service
-from dowse.settings import known_settings
+from dowse.settings.schema import known_settings
 from dowse.testing import HashEmbedder
 from dowse.types import Response
-from dowse.workspace import Workspace
 from mcp_client import text_of, with_client
 
 _QUERY = "restore the database of the station barometer"

@@ -20,7 +20,7 @@ from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
 from dowse.refine.cuts import ThresholdOptions
 from dowse.request import NO_FILTERS
 from dowse.retrieve import Filters
-from dowse.settings import change_recipe
+from dowse.settings.schema import change_recipe
 from dowse.types import Announce, Event, silent
 
 _CHUNKS_PER_DOCUMENT = 3  # results to ask for, so that their documents fill a ranking

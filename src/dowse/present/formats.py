@@ -37,7 +37,7 @@ def _blocks(response: Response) -> Iterator[str]:
     yield from (f"> {_inline(notice)}" for notice in response.notices)
     if response.no_good_match:
         yield NO_GOOD_MATCH
-    yield from _hits(response.hits)
+    yield from _hits(response.hits, response.offset)
     # A budget may have left no room for what was found.
     if not response.hits and not response.counts.get("top_n"):
         yield "Nothing was found."
@@ -53,8 +53,8 @@ def _why_nothing(response: Response) -> Iterator[str]:
         yield from _hits(response.nearest)
 
 
-def _hits(hits: Sequence[Hit]) -> Iterator[str]:
-    for rank, hit in enumerate(hits, 1):
+def _hits(hits: Sequence[Hit], offset: int = 0) -> Iterator[str]:
+    for rank, hit in enumerate(hits, offset + 1):
         title = _inline(hit.title or hit.document)
         yield " · ".join((f"## {rank}. {title}", *_particulars(hit)))
         yield _fenced(hit.text)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.all_projects import AllProjects
 from dowse.engine import Engine
 from dowse.flow import ChunkOutcome, Explanation, StrategyRank
+from dowse.projects.all_projects import AllProjects
 from dowse.text.dates import iso
 from dowse.types import Answer, Hit, Match, OtherPassage, Place, Response, Sentence, Step
 
@@ -89,6 +89,12 @@ class ResponseShape:
     query: Annotated[str, "As it was asked."]
     no_good_match: Annotated[bool, "Even the best of the hits hardly fits the query."]
     hits: Annotated[tuple[HitShape, ...], "Best first."]
+    offset: Annotated[int, "How many results before `hits` were passed over."]
+    total: Annotated[
+        int,
+        "Documents (or passages) that match, as far as the search looked; with a larger `n` or"
+        " `offset` it looks further.",
+    ]
     answer: Annotated[AnswerShape | None, "Of `dowse answer`, when there is a good match."]
     nearest: Annotated[
         tuple[HitShape, ...], "When nothing was found: the best below the threshold, as `hits`."
@@ -107,16 +113,16 @@ class ResponseShape:
         """The shape of a response."""
         same = {name: getattr(response, name) for name in cls.__slots__ if name != "project"}
         changed = {
-            "hits": hit_shapes(response.hits, engine),
+            "hits": hit_shapes(response.hits, engine, response.offset),
             "nearest": hit_shapes(response.nearest, engine),
             "answer": AnswerShape.of(response.answer) if response.answer else None,
         }
         return cls(engine.project.name, **same | changed)
 
 
-def hit_shapes(hits: tuple[Hit, ...], engine: Searched) -> tuple[HitShape, ...]:
-    """The shapes of some hits, ranked from 1."""
-    return tuple(HitShape.of(rank, hit, engine) for rank, hit in enumerate(hits, start=1))
+def hit_shapes(hits: tuple[Hit, ...], engine: Searched, offset: int = 0) -> tuple[HitShape, ...]:
+    """The shapes of some hits, ranked from 1, or from the first after `offset`."""
+    return tuple(HitShape.of(rank, hit, engine) for rank, hit in enumerate(hits, offset + 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,6 +201,8 @@ class Response:
     removed: Mapping[str, int] = field(default_factory=dict)  # then, by condition: what it kept out
     answer: Answer | None = None  # when one was asked for and the results hold one
     no_good_match: bool = False  # even the best of the hits hardly fits the query
+    total: int = 0  # results that match, as far as the search looked: for more it looks further
+    offset: int = 0  # how many results before `hits` were passed over
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

@@ -51,7 +51,8 @@ class Form:
         if self.name == "json":
             return as_json(ResponseShape.of(response, engine))
         if self.name == "jsonl":
-            return b"".join(as_json_line(hit) for hit in hit_shapes(response.hits, engine))
+            shapes = hit_shapes(response.hits, engine, response.offset)
+            return b"".join(as_json_line(shape) for shape in shapes)
         if self.name == "md":
             return as_markdown(with_projects(response)).encode("utf-8", "replace")
         if self.name == "grep":

@@ -89,7 +89,9 @@ def command(
         raise UsageError(f"--max-tokens cuts texts, and --format {name} has none.", "Use one.")
     printed = Form(name, full or max_tokens is not None, explain)
     with call.progress() as announce, call.open_to_search(announce) as engine:
-        found = engine.search(asked.query, filters=asked.filters, changes=asked.changes)
+        found = engine.search(
+            asked.query, filters=asked.filters, changes=asked.changes, offset=asked.offset
+        )
         shown = within_budget(found, max_tokens, printed.tokens) if max_tokens else found
         printed.show(call, shown, engine)
         if name in LISTS:

@@ -22,7 +22,8 @@ def draw_response(
     response: Response, width: int | None, *, full: bool = False, explain: bool = False
 ) -> Iterator[Text]:
     """What was found, and with `explain` how; dim where there is no good match."""
-    drawn = draw_hits(response.hits, width, full=full, explain=explain)
+    offset = response.offset
+    drawn = draw_hits(response.hits, width, full=full, explain=explain, offset=offset)
     if response.no_good_match:
         yield from folded(line((NO_GOOD_MATCH, "bold")), width)
         drawn = map(_dimmed, drawn)
@@ -32,11 +33,16 @@ def draw_response(
 
 
 def draw_hits(
-    hits: Sequence[Hit], width: int | None, *, full: bool = False, explain: bool = False
+    hits: Sequence[Hit],
+    width: int | None,
+    *,
+    full: bool = False,
+    explain: bool = False,
+    offset: int = 0,
 ) -> Iterator[Text]:
-    """Some results, best first, with a blank line between."""
-    for rank, hit in enumerate(hits, start=1):
-        if rank > 1:
+    """Some results, best first, with a blank line between; `offset` came before them."""
+    for rank, hit in enumerate(hits, start=offset + 1):
+        if rank > offset + 1:
             yield Text()
         yield from _draw_hit(rank, hit, width, full=full, figure=explain)
         yield from _draw_text(hit, width) if full else _draw_snippet(hit, width)
