@@ -92,17 +92,9 @@ _JUDGED = "confidence fitted on judged collections"
 _OWN = "confidence fitted on the documents of this project"
 
 
-def confidence(
-    score: float, evidence: Evidence, fit: Fit, model: ModelFit = nearness.DEFAULT
-) -> float:
+def confidence(score: float, evidence: Evidence, fit: Fit) -> float:
     """How likely a result with this fused score answers the query; rises with the score."""
-    logit = model.slope * log_odds(score, evidence, fit) + model.offset
-    return 0.5 + 0.5 * math.tanh(logit / 2)
-
-
-def log_odds(score: float, evidence: Evidence, fit: Fit) -> float:
-    """The logarithmic odds that such a result of the default model answers the query."""
-    return (
+    logit = (
         fit.score * score
         + fit.lead * evidence.lead
         + fit.first * evidence.first
@@ -112,6 +104,7 @@ def log_odds(score: float, evidence: Evidence, fit: Fit) -> float:
         + fit.far * evidence.far
         + fit.constant
     )
+    return 0.5 + 0.5 * math.tanh(logit / 2)
 
 
 def calibrate(score: float, threshold: float, steepness: float) -> float:
@@ -127,12 +120,13 @@ def give_confidence(search: SearchState) -> None:
     search.fitted = fit is not None
     if options.enabled and options.method == "fitted":
         search.far = nearness.is_far(search, None if _words_decide(search) else model)
+    shift = _shift(search, model)
     midpoint, steepness = search.of(FuseOptions).sigmoid
     for candidate, evidence in zip(search.candidates, _evidence(search), strict=True):
         if not options.enabled:
             score = min(1.0, max(0.0, candidate.score))
         elif fit is not None:
-            score = confidence(candidate.score, evidence, fit, model or nearness.DEFAULT)
+            score = confidence(candidate.score + shift, evidence, fit)
         else:
             score = calibrate(
                 candidate.score, options.midpoint or midpoint, options.steepness or steepness
@@ -167,6 +161,19 @@ def _model_fit(search: SearchState) -> ModelFit | None:
     known = (nearness.DEFAULT, search.parts.fit)
     name = _model_name(search)
     return next((one for one in known if one is not None and one.model == name), None)
+
+
+def _shift(search: SearchState, model: ModelFit | None) -> float:
+    """What the cosines of another model than the default one change in all fused scores.
+
+    The best cosine decides for all, so that the order stays.
+    """
+    cosine = nearness.best_score(search, "semantic")
+    if model is None or cosine is None:
+        return 0.0
+    weights = [search.weights.get(one.strategy, 1.0) for one in search.rankings]
+    share = search.weights.get("semantic", 1.0) / (math.fsum(weights) or 1.0)
+    return share * (model.mapped(cosine) - cosine)
 
 
 def _model_name(search: SearchState) -> str:

@@ -18,8 +18,8 @@ def match_of(search: SearchState, candidate: Candidate, *, complete: bool) -> Ma
         return "weak"
     if search.fitted:
         return word_for(candidate.score)
-    # Nobody knows what such a score means, so it never makes a strong match.
-    return "likely" if complete or candidate.score >= _EVEN else "weak"
+    # Nobody knows what such a score means, so only words can speak for a result.
+    return "likely" if complete or (search.hypothesis and candidate.score >= _EVEN) else "weak"
 
 
 def word_for(confidence: float) -> Match:

@@ -14,19 +14,17 @@ import math
 from dowse.search_state import SearchState
 from dowse.types import ModelFit
 
-DEFAULT = ModelFit("dowse-docs-1", cosine=24.3, near=-3.4)
-"""Of the model that ships."""
-
-CHUNKS = -1.6
-"""What ten times as many chunks change."""
+DEFAULT = ModelFit("dowse-docs-1")
+"""The model that ships: the weights below are for its cosines."""
 
 _MOST_TERMS = 8
+_COSINE, _SIZE, _NEAR = 24.3, -1.6, -3.4  # of the best cosine, of ten times as many chunks
 _SHARE, _CHUNKS, _TERMS, _CONSTANT = 13.8, -1.45, 6.2, -1.75  # where words rank alone
 
 
-def is_far_by_meaning(cosine: float, chunks: int, fit: ModelFit) -> bool:
+def is_far_by_meaning(cosine: float, chunks: int) -> bool:
     """Whether a query whose nearest passage has this cosine seems to have no answer."""
-    return fit.cosine * cosine + CHUNKS * _magnitude(chunks) + fit.near < 0
+    return _COSINE * cosine + _SIZE * _magnitude(chunks) + _NEAR < 0
 
 
 def is_far_by_words(share: float, chunks: int, terms: int) -> bool:
@@ -40,16 +38,16 @@ def is_far(search: SearchState, fit: ModelFit | None) -> bool:
     if not search.candidates or not search.has_words or search.hypothesis:
         return False
     chunks = search.reading.keyword.size
-    if fit is not None and (cosine := _best(search, "semantic")) is not None:
-        return is_far_by_meaning(cosine, chunks, fit)
-    share = _best(search, "keyword")
+    if fit is not None and (cosine := best_score(search, "semantic")) is not None:
+        return is_far_by_meaning(fit.mapped(cosine), chunks)
+    share = best_score(search, "keyword")
     most = max((one.ceiling for one in search.rankings if one.strategy == "keyword"), default=0.0)
     if share is None or not most or (search.vector is not None and fit is None):
         return False
     return is_far_by_words(min(1.0, share / most), chunks, len(set(search.query.terms)))
 
 
-def _best(search: SearchState, strategy: str) -> float | None:
+def best_score(search: SearchState, strategy: str) -> float | None:
     """The best raw score of a strategy."""
     scores = (
         place.score

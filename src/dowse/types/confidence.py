@@ -1,4 +1,4 @@
-"""What the figures of an embedding model mean."""
+"""What the cosines of an embedding model mean."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ModelFit:
-    """How the evidence of one embedding model becomes a confidence."""
+    """How the cosines of a model become those that the confidence was fitted with."""
 
-    model: str  # name of the model, without its revision and dimensions
-    cosine: float  # weight of the best cosine where it is asked whether there is a good match
-    near: float  # the constant that belongs to it
-    slope: float = 1.0  # of the logarithmic odds that were fitted for the default model
-    offset: float = 0.0  # and what is added to them
+    model: str  # its name, without revision and dimensions
+    scale: float = 1.0
+    shift: float = 0.0
+
+    def mapped(self, cosine: float) -> float:
+        """What the default model would have said, on average."""
+        return self.scale * cosine + self.shift

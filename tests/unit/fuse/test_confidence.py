@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.fuse import FITS, Evidence, Fit, confidence, gathered
-from dowse.fuse.nearness import DEFAULT, is_far_by_meaning, is_far_by_words
-from dowse.types import ModelFit, Place
+from dowse.fuse.nearness import is_far_by_meaning, is_far_by_words
+from dowse.types import Place
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=100)
 
@@ -22,8 +22,6 @@ def test_the_logistic_function_of_the_evidence() -> None:
     weak, lead = Evidence(chunks=1000, terms=2), Evidence(lead=0.25, chunks=1000, terms=2)
     assert confidence(0.5, lead, fit) == pytest.approx(1 / (1 + math.exp(1)))  # 3 + 2 - 3 + 1 - 4
     assert confidence(0.5, weak, fit) == pytest.approx(1 / (1 + math.exp(3)))
-    other = ModelFit("other", cosine=1.0, near=0.0, slope=2.0, offset=3.0)
-    assert confidence(0.5, weak, fit, other) == pytest.approx(1 / (1 + math.exp(3)))  # 2 · -3 + 3
     assert confidence(1.0, Evidence(named=True, terms=80), fit) == pytest.approx(
         1 / (1 + math.exp(-7))  # 6 + 1 + 4 - 4: more than eight terms count as eight
     )
@@ -48,7 +46,7 @@ def test_a_document_has_the_best_of_each_strategy() -> None:
 def test_more_passages_must_be_nearer() -> None:
     near = [n / 100 for n in range(100)]
     least = [
-        min(cosine for cosine in near if not is_far_by_meaning(cosine, chunks, DEFAULT))
+        min(cosine for cosine in near if not is_far_by_meaning(cosine, chunks))
         for chunks in (20, 2_000, 200_000)
     ]
     assert least == sorted(least)
