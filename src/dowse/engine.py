@@ -28,6 +28,7 @@ class Engine:
         self.fields = searcher.fields
         self.related, self.links, self.graph = searcher.related, searcher.links, searcher.graph
         self.index, self.watch, self.reset = indexer.index, indexer.watch, indexer.reset
+        self.fit_confidence = indexer.fit_confidence
         self.status, self.built_with = caretaker.status, caretaker.built_with
         self.check, self.repair = caretaker.check, caretaker.repair
         self.writer, self.mismatches = caretaker.writer, caretaker.mismatches

@@ -34,6 +34,7 @@ from dowse.flow import (
 from dowse.links.references import Passage, find_passage
 from dowse.open_index import OpenIndex
 from dowse.ports import Reading
+from dowse.projects.model_fit import read_fit
 from dowse.projects.run_note import unfinished_run
 from dowse.read import path_of
 from dowse.refine.rerank import RerankOptions
@@ -143,6 +144,7 @@ class Searcher:
                 self._words.of,
                 index.roots,
                 time.time(),
+                read_fit(index.project.folder) if has_vectors else None,
             )
             search = start_search(query, recipe, state_parts, filters.conditions(state_parts.now))
             if run := unfinished_run(index.project.folder):

@@ -27,8 +27,12 @@ _PASSAGES = 12  # of one document
 def with_answer(
     search: SearchState, response: Response, options: AnswerOptions, writer: Writer | None
 ) -> Response:
-    """The response of a search that has been run, with what it says to the question."""
-    if not response.hits:
+    """The response of a search that has been run, with what it says to the question.
+
+    Where there is no good match, there is no answer: sentences that only share words with the
+    question read as if they were one.
+    """
+    if response.no_good_match or not response.hits:
         return response
     if writer is not None:
         try:

@@ -95,7 +95,7 @@ class ResponseShape:
         "Documents (or passages) that match, as far as the search looked; with a larger `n` or"
         " `offset` it looks further.",
     ]
-    answer: Annotated[AnswerShape | None, "Of `dowse answer`, when the results hold one."]
+    answer: Annotated[AnswerShape | None, "Of `dowse answer`, when there is a good match."]
     nearest: Annotated[
         tuple[HitShape, ...], "When nothing was found: the best below the threshold, as `hits`."
     ]

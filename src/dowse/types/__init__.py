@@ -4,6 +4,7 @@ Offsets count characters of `Document.text`; lines and ranks count from 1;
 times are seconds since 1970 (UTC).
 """
 
+from dowse.types.confidence import ModelFit
 from dowse.types.display import also_at, fit_of
 from dowse.types.documents import (
     Block,
@@ -93,6 +94,7 @@ __all__ = [
     "Match",
     "Matrix",
     "Model",
+    "ModelFit",
     "Name",
     "NameKind",
     "OtherPassage",
