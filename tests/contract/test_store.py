@@ -674,6 +674,17 @@ def test_vectors_are_known_unknown_and_remembered(store: Store) -> None:
         assert len(reading.vectors.nearest(vector_of(body), 10)) == 2
 
 
+def test_what_is_embedded_before_a_text_is_what_the_index_was_built_with(store: Store) -> None:
+    made = make_document("b.md", "# B\n\nbeta", fields=Fields(title="Book"))
+    made = replace(made, chunked=replace(made.chunked, context="none"))
+    with store.write() as writing:
+        writing.start({**STAMP, "chunk": {"context": "none"}})
+        writing.apply(Batch(put=(made,)))
+        assert writing.text_vectors.waiting() == ["# B\n\n", "beta"]
+        writing.remember({text_key("beta"): vector_of("beta")})
+        assert writing.text_vectors.waiting() == ["# B\n\n"]
+
+
 def test_a_batch_brings_vectors_to_chunks_that_were_waiting_elsewhere(store: Store) -> None:
     fill(store, Batch(put=(make_document("a.md", "same text"),)))
     apply(store, batch(make_document("b.md", "same text")))

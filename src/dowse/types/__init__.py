@@ -11,6 +11,7 @@ from dowse.types.documents import (
     Chunk,
     ChunkedDocument,
     CodeBlock,
+    Context,
     Document,
     Fields,
     Heading,
@@ -24,6 +25,7 @@ from dowse.types.documents import (
     SourceText,
     embedding_text,
     header_line,
+    titled_path,
 )
 from dowse.types.events import Announce, Event, silent
 from dowse.types.index import (
@@ -41,6 +43,7 @@ from dowse.types.index import (
     Stamp,
     StoredChunk,
     StoredDocument,
+    context_of,
     modified,
 )
 from dowse.types.search import (
@@ -72,6 +75,7 @@ __all__ = [
     "CodeBlock",
     "Condition",
     "ConditionKind",
+    "Context",
     "Counts",
     "Debt",
     "Document",
@@ -111,10 +115,12 @@ __all__ = [
     "Trace",
     "Vector",
     "also_at",
+    "context_of",
     "embedding_text",
     "header_line",
     "modified",
     "short_id",
     "silent",
     "text_key",
+    "titled_path",
 ]

@@ -9,7 +9,7 @@ from dowse.store.embedded.sqlite.records import CHUNK, keyed_chunk, of_documents
 from dowse.store.embedded.sqlite.statements import Statements
 from dowse.store.embedded.sqlite.sums import is_sound
 from dowse.store.vectors import decode_vector
-from dowse.types import Vector, embedding_text
+from dowse.types import Vector, context_of, embedding_text
 
 _AT_ONCE = 500  # values bound to one statement: old builds of SQLite take 999
 
@@ -57,8 +57,9 @@ class SqliteTextVectors:
         owners = json.dumps(sorted({owner for _, owner, _ in rows}))
         wanted = of_documents("d.key, json_extract(d.fields, '$.title'), d.text")
         documents = {key: (title, text) for key, title, text in self._sql.rows(wanted, owners)}
+        context = context_of(self._sql.stamp())
         return [
-            embedding_text(title, chunk.header_path, text[chunk.start : chunk.end])
+            embedding_text(title, chunk.header_path, text[chunk.start : chunk.end], context)
             for _, owner, chunk in rows
             for title, text in [documents[owner]]
         ]
