@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 from dowse.evaluate import Bench, compare, open_bench, read_collection
 from dowse.parse import parse
+from dowse.projects.workspace import Workspace
 from dowse.text.fold import fold_name
 from dowse.types import Document
-from dowse.workspace import Workspace
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"
 

@@ -8,9 +8,9 @@ from typing import Self
 from dowse.caretaker import Caretaker
 from dowse.indexer import Indexer
 from dowse.open_index import OpenIndex
-from dowse.projects import Project
+from dowse.projects.registry import Project
 from dowse.searcher import Searcher
-from dowse.settings import Settings
+from dowse.settings.schema import Settings
 from dowse.wiring import Parts
 
 
@@ -25,6 +25,8 @@ class Engine:
         self.search, self.answer, self.explain = searcher.search, searcher.answer, searcher.explain
         self.rank, self.find = searcher.rank, searcher.find
         self.get, self.documents, self.path_of = searcher.get, searcher.documents, searcher.path_of
+        self.listed, self.values_of = searcher.listed, searcher.values_of
+        self.fields = searcher.fields
         self.related, self.links, self.graph = searcher.related, searcher.links, searcher.graph
         self.index, self.watch, self.reset = indexer.index, indexer.watch, indexer.reset
         self.status, self.built_with = caretaker.status, caretaker.built_with

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from dowse.flow import (
+    Counted,
     Explanation,
+    FieldValues,
+    Filter,
     KnownWords,
     LinkGraph,
+    ListedDocument,
     Related,
     Retrieved,
+    Sort,
     explain,
     find_related,
+    list_documents,
+    list_fields,
+    list_values,
     rank_documents,
     retrieve_only,
     run_search,
@@ -23,16 +31,21 @@ from dowse.flow import (
     whole_graph,
     with_answer,
 )
+from dowse.links.references import Passage, find_passage
 from dowse.open_index import OpenIndex
 from dowse.ports import Reading
+from dowse.projects.run_note import unfinished_run
 from dowse.read import path_of
-from dowse.references import Passage, find_passage
 from dowse.refine.rerank import RerankOptions
 from dowse.request import NO_FILTERS, NOTHING
-from dowse.retrieve import Filters
-from dowse.run_note import unfinished_run
+from dowse.retrieve import Filters, moment_said
 from dowse.search_state import SearchParts, SearchState
-from dowse.settings import built_otherwise, change_answer, change_recipe
+from dowse.settings.schema import (
+    built_otherwise,
+    change_answer,
+    change_recipe,
+    with_more_results,
+)
 from dowse.types import (
     DocumentEntry,
     Edge,
@@ -48,14 +61,19 @@ class Searcher:
         self._words = KnownWords(index.settings.vocabulary.size)
 
     def search(
-        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
+        self,
+        query: str,
+        *,
+        filters: Filters = NO_FILTERS,
+        changes: Mapping[str, Any] = NOTHING,
+        offset: int = 0,
     ) -> Response:
-        """The chunks that answer a query best.
+        """The chunks that answer a query best, after the first `offset` of them.
 
         `changes` are settings that hold for this search alone, by their full names.
         """
-        with self._searching(query, filters, changes) as search:
-            return run_search(search)
+        with self._searching(query, filters, changes, offset) as search:
+            return run_search(search, offset)
 
     def rank(
         self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
@@ -116,10 +134,11 @@ class Searcher:
 
     @contextmanager
     def _searching(
-        self, query: str, filters: Filters, changes: Mapping[str, Any]
+        self, query: str, filters: Filters, changes: Mapping[str, Any], offset: int = 0
     ) -> Iterator[SearchState]:
         index = self._index
-        recipe, parts = change_recipe(index.settings, changes), index.parts
+        recipe = with_more_results(change_recipe(index.settings, changes), offset)
+        parts = index.parts
         with self._index.read_usable() as (reading, has_vectors):
             state_parts = SearchParts(
                 reading,
@@ -173,6 +192,28 @@ class Searcher:
         """All documents, by id."""
         with self._index.read() as reading:
             return reading.catalogue.documents()
+
+    def listed(
+        self, sort: Sort = "path", since: str = "", path: Sequence[str] = ()
+    ) -> list[ListedDocument]:
+        """The documents in an order, with how many others link to each.
+
+        `since` is a date, also one such as `7d`: only what changed then or later. With `path`, only
+        documents whose path begins with one of these.
+        """
+        moment = moment_said(since, time.time()) if since else None
+        with self._index.read() as reading:
+            return list_documents(reading, sort, moment, path)
+
+    def values_of(self, name: Filter, path: Sequence[str] = ()) -> list[Counted]:
+        """The values of a filter, each with the number of documents that have it."""
+        with self._index.read() as reading:
+            return list_values(reading, name, path)
+
+    def fields(self, path: Sequence[str] = ()) -> list[FieldValues]:
+        """The fields of the frontmatter with their values, each with a number of documents."""
+        with self._index.read() as reading:
+            return list_fields(reading, path)
 
     def path_of(self, document_id: str) -> Path:
         """Where a document's file is."""

@@ -7,7 +7,7 @@ import pytest
 
 from dowse.analyze.options import BOOSTED
 from dowse.errors import BadSettings
-from dowse.settings import (
+from dowse.settings.schema import (
     SECTIONS,
     Layer,
     Settings,

@@ -3,7 +3,7 @@
 `strategies` is the table. Loading it, as every door does, takes no numpy.
 """
 
-from dowse.retrieve.filters import Filters
+from dowse.retrieve.filters import Filters, moment_said
 from dowse.retrieve.graph import one_per_document
 from dowse.retrieve.strategies import MODES, STRATEGIES, Mode, SearchMode, Strategy, modes_explained
 
@@ -15,5 +15,6 @@ __all__ = [
     "SearchMode",
     "Strategy",
     "modes_explained",
+    "moment_said",
     "one_per_document",
 ]

@@ -4,7 +4,7 @@ Offsets count characters of `Document.text`; lines and ranks count from 1;
 times are seconds since 1970 (UTC).
 """
 
-from dowse.types.display import also_at
+from dowse.types.display import also_at, fit_of
 from dowse.types.documents import (
     Block,
     BlockKind,
@@ -52,6 +52,7 @@ from dowse.types.search import (
     ConditionKind,
     Hit,
     Keys,
+    Match,
     OtherPassage,
     Place,
     Query,
@@ -93,6 +94,7 @@ __all__ = [
     "LeftOut",
     "Link",
     "LinkKind",
+    "Match",
     "Matrix",
     "Model",
     "Name",
@@ -117,6 +119,7 @@ __all__ = [
     "also_at",
     "context_of",
     "embedding_text",
+    "fit_of",
     "header_line",
     "modified",
     "short_id",

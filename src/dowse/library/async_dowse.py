@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from anyio import to_thread
 
-from dowse.library import Dowse, Opening
+from dowse.library.dowse import Dowse, Opening
 from dowse.wanted import until_given_up
 
 _P = ParamSpec("_P")
@@ -74,6 +74,10 @@ class AsyncDowse:
     get = _awaited(Dowse.get)
     related = _awaited(Dowse.related)
     documents = _awaited(Dowse.documents)
+    list_documents = _awaited(Dowse.list_documents)
+    tags = _awaited(Dowse.tags)
+    folders = _awaited(Dowse.folders)
+    fields = _awaited(Dowse.fields)
     graph = _awaited(Dowse.graph)
     status = _awaited(Dowse.status)
     path_of = _awaited(Dowse.path_of)

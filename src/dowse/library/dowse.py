@@ -14,18 +14,28 @@ from typing import Any, Self, TypedDict, Unpack
 from dowse.caretaker import Status
 from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
-from dowse.flow import Explanation, IndexReport, LinkGraph, Related
+from dowse.flow import (
+    Counted,
+    Explanation,
+    FieldValues,
+    IndexReport,
+    LinkGraph,
+    ListedDocument,
+    Related,
+    Sort,
+)
+from dowse.flow.listing import SORTS
+from dowse.links.references import Passage
 from dowse.locations import Locations, locations
 from dowse.ports import Analyzer, Embedder, Reranker, Store
 from dowse.present import within_texts
-from dowse.projects import Project
-from dowse.references import Passage
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Workspace
 from dowse.request import NOTHING, OPTIONS, Call, SearchRequest
 from dowse.retrieve import Mode
 from dowse.types import Announce, DocumentEntry, Event, Response, silent
 from dowse.wanted import check_wanted
 from dowse.wiring import Given, OpenStore
-from dowse.workspace import Workspace
 
 Some = str | Sequence[str]
 """One text, or several."""
@@ -48,6 +58,7 @@ class Asking(TypedDict, total=False):
     """
 
     n: int
+    offset: int  # of search alone
     mode: Mode
     tag: Some
     path: Some
@@ -158,7 +169,9 @@ class Dowse:
         """The passages that answer a query best; `Asking` lists what else can be said."""
         asked = asked_of("search", query, asking)
         with self._in_use() as engine:
-            found = engine.search(asked.query, filters=asked.filters, changes=asked.changes)
+            found = engine.search(
+                asked.query, filters=asked.filters, changes=asked.changes, offset=asked.offset
+            )
         return within_texts(found, asked.max_tokens)
 
     def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
@@ -193,6 +206,34 @@ class Dowse:
         with self._in_use() as engine:
             return engine.documents()
 
+    def list_documents(
+        self, sort: Sort = "path", *, since: str | date = "", path: Some = ()
+    ) -> list[ListedDocument]:
+        """The documents with how many others link to each: by path, newest or most linked first.
+
+        `since` keeps what changed at or after a date, such as `7d`; `path` keeps what begins so.
+        """
+        if sort not in SORTS:
+            raise UsageError(f"sort cannot be {sort!r}.", f"Use one of: {', '.join(SORTS)}.")
+        said = since.isoformat() if isinstance(since, date) else since
+        with self._in_use() as engine:
+            return engine.listed(sort, said, _several(path))
+
+    def tags(self, path: Some = ()) -> list[Counted]:
+        """The tags of all documents, or of those whose path begins so, most frequent first."""
+        with self._in_use() as engine:
+            return engine.values_of("tag", _several(path))
+
+    def folders(self, path: Some = ()) -> list[Counted]:
+        """The folders with how many documents are below each, in the order of their paths."""
+        with self._in_use() as engine:
+            return engine.values_of("path", _several(path))
+
+    def fields(self, path: Some = ()) -> list[FieldValues]:
+        """The fields of the frontmatter with their values and counts, most frequent first."""
+        with self._in_use() as engine:
+            return engine.fields(_several(path))
+
     def graph(self) -> LinkGraph:
         """All documents and the links between them."""
         with self._in_use() as engine:
@@ -225,6 +266,10 @@ class Dowse:
             last = self._closed and not self._calls
         if last:
             self._engine.close()
+
+
+def _several(texts: Some) -> Sequence[str]:
+    return (texts,) if isinstance(texts, str) else texts
 
 
 def _reopened(kind: type[Dowse], place: str | os.PathLike[str], opening: Opening) -> Dowse:
