@@ -67,13 +67,18 @@ screenshots: $(VENV)/developing
 	$(BIN)/python tools/screenshots.py
 
 # DATA is a folder with one judged collection per folder: docs/, queries.jsonl, qrels.tsv.
+# SETS names some of them, QUERIES asks so many of each: make eval DATA=FOLDER SETS=tldr,k8s-en
+EVAL  = $(if $(SETS),--sets $(SETS)) $(if $(QUERIES),--queries $(QUERIES))
+EXACT = $(if $(SETS),--sets $(SETS))
+
 eval: $(VENV)/developing
 	@test -n "$(DATA)" || { echo "Say where the collections are: make eval DATA=FOLDER"; exit 2; }
-	$(BIN)/python benchmarks/quality.py $(DATA)
-	$(BIN)/python benchmarks/fusion.py $(DATA)
-	$(BIN)/python benchmarks/defaults.py $(DATA)
-	$(BIN)/python benchmarks/confidence.py $(DATA)
-	$(BIN)/python benchmarks/exact.py $(DATA)
+	@mkdir -p build
+	$(BIN)/python benchmarks/fusion.py $(DATA) $(EVAL) --save build/chosen.json
+	$(BIN)/python benchmarks/quality.py $(DATA) $(EVAL) --chosen build/chosen.json
+	$(BIN)/python benchmarks/exact.py $(DATA) $(EXACT) --chosen build/chosen.json
+	$(BIN)/python benchmarks/confidence.py $(DATA) $(EVAL)
+	$(BIN)/python benchmarks/defaults.py $(DATA) $(EVAL)
 	$(BIN)/python benchmarks/answers.py
 
 # Known vulnerabilities, licences and a bill of materials of everything in the lock files.

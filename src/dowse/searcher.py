@@ -41,7 +41,12 @@ from dowse.refine.rerank import RerankOptions
 from dowse.request import NO_FILTERS, NOTHING
 from dowse.retrieve import Filters, moment_said
 from dowse.search_state import SearchParts, SearchState
-from dowse.settings.schema import change_answer, change_recipe, with_more_results
+from dowse.settings.schema import (
+    built_otherwise,
+    change_answer,
+    change_recipe,
+    with_more_results,
+)
 from dowse.types import (
     DocumentEntry,
     Edge,
@@ -149,11 +154,25 @@ class Searcher:
             search = start_search(query, recipe, state_parts, filters.conditions(state_parts.now))
             if run := unfinished_run(index.project.folder):
                 search.notices.append(run.told(index.project.typed))
+            search.notices += self._notices_of_preset(changes)
             if parts.embedder and not has_vectors:
                 search.notices.append(
                     f"Ranked by words alone: the index has no vectors. {index.rebuild}"
                 )
             yield search
+
+    def _notices_of_preset(self, changes: Mapping[str, Any]) -> list[str]:
+        """Says that only half of a preset can apply, where the index was built otherwise."""
+        different = built_otherwise(self._index.settings, changes)
+        if not different:
+            return []
+        preset, typed = changes["search.preset"], self._index.project.typed
+        notice = (
+            f"The preset {preset} changes only the search: the index was built with other values"
+            f" of {', '.join(different)}. To use all of it: dowse config set search.preset {preset}"
+            f" -p {typed}, then dowse index --rebuild -p {typed}"
+        )
+        return [notice]
 
     def _passage(self, reading: Reading, reference: str, here: Path | None) -> Passage:
         return find_passage(reading, reference, self._index.roots, here)

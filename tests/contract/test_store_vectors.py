@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from documents import DIMENSIONS, batch, make_document, vector_of, vectors_of
+from documents import DIMENSIONS, STAMP, batch, make_document, vector_of, vectors_of
 from dowse.errors import EmbedError, StampMismatch
 from dowse.ports import Store
-from dowse.types import Batch, text_key
+from dowse.types import Batch, Fields, text_key
 from store_steps import apply, fill, keys_in_order, texts
 
 
@@ -43,6 +45,17 @@ def test_vectors_are_known_unknown_and_remembered(store: Store) -> None:
     with store.read() as reading:
         assert texts(reading, reading.vectors.nearest(vector_of(body), 1)) == ["beta"]
         assert len(reading.vectors.nearest(vector_of(body), 10)) == 2
+
+
+def test_what_is_embedded_before_a_text_is_what_the_index_was_built_with(store: Store) -> None:
+    made = make_document("b.md", "# B\n\nbeta", fields=Fields(title="Book"))
+    made = replace(made, chunked=replace(made.chunked, context="none"))
+    with store.write() as writing:
+        writing.start({**STAMP, "chunk": {"context": "none"}})
+        writing.apply(Batch(put=(made,)))
+        assert writing.text_vectors.waiting() == ["# B\n\n", "beta"]
+        writing.remember({text_key("beta"): vector_of("beta")})
+        assert writing.text_vectors.waiting() == ["# B\n\n"]
 
 
 def test_a_batch_brings_vectors_to_chunks_that_were_waiting_elsewhere(store: Store) -> None:

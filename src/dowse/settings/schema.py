@@ -171,6 +171,18 @@ def _not_of_a_search(name: str, section: str) -> BadSettings:
     )
 
 
+def of_an_index(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """What of these changes an index is built with, also when a preset brings it."""
+    named = _with_preset(Layer("arguments", changes))
+    return {name: value for name, (value, _) in named.items() if not is_of_a_search(name)}
+
+
+def built_otherwise(settings: Settings, changes: Mapping[str, Any]) -> list[str]:
+    """The settings of the index in which the preset of a search differs from these."""
+    wanted = of_an_index(changes)
+    return sorted(name for name, value in wanted.items() if settings.value(name) != value)
+
+
 def _changed(options: Any, option: str, value: object) -> Any:
     return dataclasses.replace(options, **{option: value})
 

@@ -12,6 +12,7 @@ from dowse.types.documents import (
     Chunk,
     ChunkedDocument,
     CodeBlock,
+    Context,
     Document,
     Fields,
     Heading,
@@ -25,6 +26,7 @@ from dowse.types.documents import (
     SourceText,
     embedding_text,
     header_line,
+    titled_path,
 )
 from dowse.types.events import Announce, Event, silent
 from dowse.types.index import (
@@ -42,6 +44,7 @@ from dowse.types.index import (
     Stamp,
     StoredChunk,
     StoredDocument,
+    context_of,
     modified,
 )
 from dowse.types.search import (
@@ -74,6 +77,7 @@ __all__ = [
     "CodeBlock",
     "Condition",
     "ConditionKind",
+    "Context",
     "Counts",
     "Debt",
     "Document",
@@ -115,6 +119,7 @@ __all__ = [
     "Trace",
     "Vector",
     "also_at",
+    "context_of",
     "embedding_text",
     "fit_of",
     "header_line",
@@ -122,4 +127,5 @@ __all__ = [
     "short_id",
     "silent",
     "text_key",
+    "titled_path",
 ]

@@ -13,7 +13,7 @@ from dowse.store.remote.schema import CHUNK_SCALARS
 from dowse.store.remote.texts import read_vectors, vector_keys
 from dowse.store.spelling import nearly, slips_in
 from dowse.text.fold import fold_word
-from dowse.types import Vector
+from dowse.types import Vector, context_of
 
 if TYPE_CHECKING:
     from dowse.store.remote.catalogue import Viewing
@@ -90,4 +90,5 @@ class RemoteTextVectors:
             for row, entry in view.current(rows)
         ]
         found.sort(key=lambda one: one[:2])
-        return [stored.embedding_text for _, _, stored in found]
+        context = context_of(view.head.stamp)
+        return [stored.embedding_text(context) for _, _, stored in found]

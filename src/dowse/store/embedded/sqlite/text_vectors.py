@@ -11,7 +11,7 @@ from dowse.store.embedded.sqlite.records import CHUNK, KeyedChunkRow, keyed_chun
 from dowse.store.embedded.sqlite.statements import Statements
 from dowse.store.embedded.sqlite.sums import is_sound
 from dowse.store.vectors import decode_vector
-from dowse.types import Vector, embedding_text
+from dowse.types import Vector, context_of, embedding_text
 
 _AT_ONCE = 500  # values bound to one statement: old builds of SQLite take 999
 
@@ -64,8 +64,9 @@ class SqliteTextVectors:
         wanted = of_documents("d.key, json_extract(d.fields, '$.title'), d.text")
         found = self._sql.rows(tuple[int, str, str], wanted, owners)
         documents = {key: (title, text) for key, title, text in found}
+        context = context_of(self._sql.stamp())
         return [
-            embedding_text(title, chunk.header_path, text[chunk.start : chunk.end])
+            embedding_text(title, chunk.header_path, text[chunk.start : chunk.end], context)
             for _, owner, chunk in rows
             if owner in documents
             for title, text in [documents[owner]]
