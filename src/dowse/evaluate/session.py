@@ -30,7 +30,7 @@ from dowse.flow import Recipe
 from dowse.outputs import check_output, write_output
 from dowse.projects.workspace import Workspace
 from dowse.settings.presets import PRESETS
-from dowse.settings.schema import assigned, change_recipe, is_of_a_search
+from dowse.settings.schema import MANY_WORDS, assigned, change_recipe, is_of_a_search
 from dowse.text.amounts import counted
 from dowse.types import Announce, Event
 
@@ -97,6 +97,8 @@ def evaluate(
         check_output(workspace, real_path(wanted.save), force=wanted.force)
     sides = [_side(text) for text in wanted.compare or ()]  # before anything takes long
     changes, of_index = wanted.settings()
+    if wanted.ablate:  # it also tries the expansion of queries, which needs vectors of words
+        of_index = {"vocabulary.size": MANY_WORDS, **of_index}
     with open_bench(of_index, announce) as bench:
         shape = replace(shape, documents=bench.documents, notices=_notices(bench))
         if wanted.ablate:
