@@ -85,7 +85,7 @@ class Indexer:
                     paths,
                     read=self._index.settings.read,
                     chunk=self._index.settings.chunk,
-                    vocabulary=self._index.settings.vocabulary.size,
+                    vocabulary=self._index.settings.learned_words,
                     writing=writing,
                     embedder=self._index.parts.embedder if takes_vectors(stamp) else None,
                     announce=noting,

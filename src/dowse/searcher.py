@@ -39,9 +39,10 @@ from dowse.projects.run_note import unfinished_run
 from dowse.read import path_of
 from dowse.refine.rerank import RerankOptions
 from dowse.request import NO_FILTERS, NOTHING
-from dowse.retrieve import Filters, moment_said
+from dowse.retrieve import Filters, moment_said, trust_as_far_as_embedded
 from dowse.search_state import SearchParts, SearchState
 from dowse.settings.schema import (
+    MANY_WORDS,
     built_otherwise,
     change_answer,
     change_recipe,
@@ -59,7 +60,7 @@ class Searcher:
 
     def __init__(self, index: OpenIndex) -> None:
         self._index = index
-        self._words = KnownWords(index.settings.vocabulary.size)
+        self._words = KnownWords(index.settings.learned_words or MANY_WORDS)
 
     def search(
         self,
@@ -154,6 +155,7 @@ class Searcher:
             search = start_search(query, recipe, state_parts, filters.conditions(state_parts.now))
             if run := unfinished_run(index.project.folder):
                 search.notices.append(run.told(index.project.typed))
+                trust_as_far_as_embedded(search)
             search.notices += self._notices_of_preset(changes)
             if parts.embedder and not has_vectors:
                 search.notices.append(
