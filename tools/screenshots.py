@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from dowse.front.cli.main import run
 from dowse.front.web.security import Door
 from dowse.front.web.server import Server, application, bind
+from dowse.projects.workspace import Workspace
 from dowse.service import Service
-from dowse.workspace import Workspace
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

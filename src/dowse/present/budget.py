@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from dowse.text.amounts import counted
 from dowse.text.scripts import HAN, HANGUL, KANA, WIDE_SIGNS
 from dowse.text.shorten import shorten
 from dowse.types import Hit, Response
+
+_T = TypeVar("_T")
 
 _RUN = re.compile(
     rf"""
@@ -125,23 +128,33 @@ def tokens_of_texts(response: Response) -> int:
 def within_budget(
     response: Response, max_tokens: int, tokens: Callable[[Response], int]
 ) -> Response:
-    """The response with as much of its results as a budget takes; `tokens` counts what it takes.
-
-    What is printed takes more or less than its parts: notices are added, documents are linked once,
-    and signs are escaped. So the room for the parts is searched for.
-    """
+    """The response with as much of its results as a budget takes; `tokens` counts what it takes."""
     if tokens(response) <= max_tokens:
         return response
     bare = tokens(replace(response, hits=()))
     around = [
         tokens(replace(response, hits=(replace(hit, text=""),))) - bare for hit in response.hits
     ]
-    fitted = _cut(response, 0, around, max_tokens)
-    low, high, room = 0, 2 * max_tokens, max_tokens - bare
+    return fill(
+        lambda room: _cut(response, room, around, max_tokens),
+        tokens,
+        max_tokens,
+        max_tokens - bare,
+    )
+
+
+def fill(make: Callable[[int], _T], tokens: Callable[[_T], int], max_tokens: int, room: int) -> _T:
+    """The largest that `make` gives for a room and that keeps to a budget.
+
+    What is printed takes more or less than its parts: notices are added, documents are linked once,
+    and signs are escaped. So the room for the parts is searched for, from `room` on.
+    """
+    fitted = make(0)
+    low, high = 0, 2 * max_tokens
     for tries in range(_TRIES):
         if high - low <= 1 + _UNUSED * max_tokens:
             break
-        tried = _cut(response, room, around, max_tokens)
+        tried = make(room)
         spent = tokens(tried)
         if spent <= max_tokens:
             fitted, low = tried, room

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from dowse.errors import IndexUnusable, NotFound, UsageError
 
 if TYPE_CHECKING:
-    from dowse.all_projects import AllProjects
     from dowse.engine import Engine
-    from dowse.projects import Project
+    from dowse.projects.all_projects import AllProjects
+    from dowse.projects.registry import Project
     from dowse.service import Job, Service
 
 

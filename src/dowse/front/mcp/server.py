@@ -92,7 +92,7 @@ class _Door:
         try:
             # Many clients send null for what they leave out.
             said = {n: one for n, one in (params.arguments or {}).items() if one is not None}
-            arguments = checked(spec.parameters, said)
+            arguments = checked(spec.parameters, said, guessed=True)
             reply = await self._aside(partial(spec.run, self._desk, arguments))
             return _result(reply, linked=context.protocol_version >= _LINKS_SINCE)
         except DowseError as error:

@@ -16,7 +16,6 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import Route as HttpRoute
 
 from dowse import __version__
-from dowse.all_projects import AllProjects
 from dowse.editors import editor_address, obsidian_address
 from dowse.engine import Engine
 from dowse.errors import DowseError
@@ -50,6 +49,7 @@ from dowse.front.web.records import (
 from dowse.front.web.watching import Watchers
 from dowse.parameters import Arguments, Malformed, Parameter
 from dowse.present import within_texts
+from dowse.projects.all_projects import AllProjects
 from dowse.records.links import GraphShape, RelatedShape
 from dowse.records.listing import CountedListShape, DocumentListShape, FieldListShape
 from dowse.records.project import ProjectShape, StatusShape
@@ -114,26 +114,38 @@ def _search(shared: Shared, asked: Arguments) -> ResponseShape:
     searched = shared.service.all_projects(asked.get("project"))
     if searched is not None:
         return _found_in_all(asked, searched)
-    return _found(shared, asked, lambda engine: engine.search)
+    return _found(shared, asked, _searched)
 
 
 def _answer(shared: Shared, asked: Arguments) -> ResponseShape:
-    return _found(shared, asked, lambda engine: engine.answer)
+    return _found(shared, asked, _answered)
+
+
+def _searched(engine: Engine, request: SearchRequest) -> Response:
+    return engine.search(
+        request.query, filters=request.filters, changes=request.changes, offset=request.offset
+    )
+
+
+def _answered(engine: Engine, request: SearchRequest) -> Response:
+    return engine.answer(request.query, filters=request.filters, changes=request.changes)
 
 
 def _found_in_all(asked: Arguments, searched: AllProjects) -> ResponseShape:
     request = SearchRequest.made_of(asked)
-    found = searched.search(request.query, filters=request.filters, changes=request.changes)
+    found = searched.search(
+        request.query, filters=request.filters, changes=request.changes, offset=request.offset
+    )
     found = within_texts(found, request.max_tokens)
     return ResponseShape.of(found if asked["explain"] else _untraced(found), searched)
 
 
 def _found(
-    shared: Shared, asked: Arguments, call: Callable[[Engine], Callable[..., Response]]
+    shared: Shared, asked: Arguments, call: Callable[[Engine, SearchRequest], Response]
 ) -> ResponseShape:
     request = SearchRequest.made_of(asked)
     with shared.engine(asked) as engine:
-        found = call(engine)(request.query, filters=request.filters, changes=request.changes)
+        found = call(engine, request)
         shared.service.metrics.searched(engine.project.name, found.seconds)
         found = within_texts(found, request.max_tokens)
         return ResponseShape.of(found if asked["explain"] else _untraced(found), engine)

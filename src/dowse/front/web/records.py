@@ -10,15 +10,15 @@ import msgspec
 
 from dowse.engine import Engine
 from dowse.flow.stage_words import STAGE_WORDS
-from dowse.presets import PRESETS, preset_values
-from dowse.projects import Project
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Chosen
 from dowse.records.project import IndexShape, ProjectShape, StatusShape
 from dowse.request import filters_of, settable
 from dowse.retrieve import MODES, STRATEGIES
 from dowse.service import Job
-from dowse.settings import Setting, known_settings
+from dowse.settings.presets import PRESETS, preset_values
+from dowse.settings.schema import Setting, known_settings
 from dowse.types import Event
-from dowse.workspace import Chosen
 
 SwitchType = Literal["boolean", "integer", "number", "string", "choice"]
 """How a setting can be shown: a switch, a number, a text, a list to choose from."""

@@ -11,14 +11,23 @@ from dowse.errors import NotFound, UsageError
 from dowse.front.mcp.invisible import visible_line
 from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.quote import addressed, callable_name, link_to, quoted
-from dowse.front.mcp.replies import QUOTED, Link, Reply, coded, fenced, pick
+from dowse.front.mcp.replies import (
+    QUOTED,
+    Reply,
+    ResourceLink,
+    coded,
+    fenced,
+    pick,
+    tokens_of_structure,
+    tokens_of_text,
+)
 from dowse.front.mcp.tools.outputs import NEIGHBOUR, PASSAGE, Json
 from dowse.front.mcp.uris import SCHEME, parse_uri
+from dowse.links.references import Passage
 from dowse.parameters import Arguments
-from dowse.present import fit
+from dowse.present import count_tokens, fill, fit
 from dowse.records.links import NeighbourShape, RelatedShape
 from dowse.records.project import PassageShape
-from dowse.references import Passage
 
 MAX_TOKENS = 8000
 """How long a reply may be when the call does not say."""
@@ -98,22 +107,34 @@ def _within(
     notices: list[str],
     budget: int,
 ) -> Reply:
-    """The reply with as much of the passages as the budget takes."""
+    """The reply, each of its two forms with as much of the passages as the budget takes."""
     engines = [engine for engine, _ in found]
-    room = budget
-    while True:
+    names = [callable_name(engine.project.name, one.document) for engine, one in found]
+
+    def reply(room: int) -> Reply:
         texts = fit([one.text for one in passages], max(0, room))
         kept = [
             (engine, _cut(passage, text))
             for engine, passage, text in zip(engines, passages, texts, strict=True)
             if text is not None
         ]
-        names = [callable_name(engine.project.name, one.document) for engine, one in found]
-        told = [*notices, *_shortened(names, passages, [one for _, one in kept], budget)]
-        reply = _reply(kept, project, told)
-        if reply.tokens <= budget or not kept:
-            return reply
-        room -= max(1, reply.tokens - budget)
+        left = _shortened(names, passages, [one for _, one in kept], budget)
+        return _reply(kept, project, [*notices, *left])
+
+    whole = reply(sum(count_tokens(one.text) for one in passages))
+    structured, text = (
+        whole if tokens(whole) <= budget else fill(reply, tokens, budget, budget)
+        for tokens in (_tokens_of_structure, _tokens_of_text)
+    )
+    return Reply(structured.structured, text.text, text.links)
+
+
+def _tokens_of_structure(reply: Reply) -> int:
+    return tokens_of_structure(reply.structured)
+
+
+def _tokens_of_text(reply: Reply) -> int:
+    return tokens_of_text(reply.text, reply.links)
 
 
 def _cut(passage: Passage, text: str) -> Passage:
@@ -138,7 +159,7 @@ def _shortened(
 def _reply(kept: list[tuple[Engine, Passage]], project: str, notices: list[str]) -> Reply:
     parts = [QUOTED, *(f"> {notice}" for notice in notices)]
     passages: list[Json] = []
-    links: dict[str, Link] = {}
+    links: dict[str, ResourceLink] = {}
     for engine, passage in kept:
         place = engine.project.name
         passages.append(addressed(pick(PassageShape.of(passage, engine), PASSAGE), place))
@@ -169,7 +190,7 @@ def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
         "dangling": [visible_line(one) for one in shape.dangling],
     }
     links = {
-        one["uri"]: Link(one["uri"], one["document"], one["title"])
+        one["uri"]: ResourceLink(one["uri"], one["document"], one["title"])
         for group in groups.values()
         for one in group
     }

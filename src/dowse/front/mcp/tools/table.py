@@ -48,6 +48,7 @@ class ToolSpec:
 
 _PROJECT = Parameter("project", "Which project; needed if unclear.")
 _PROJECT_OR_ALL = Parameter("project", "Which project; all if unclear.")
+_COMPACT = Parameter("compact", "One line per result, for wide questions.", "boolean")
 _OF_A_HYPOTHESIS = ("n", "tag", "path", "after", "before", "min_confidence", "max_tokens")
 
 _MODES = "By words and meaning (hybrid), one of them, names in code, or likeness (hyde)."
@@ -57,7 +58,9 @@ _OF_A_QUERY = (
     *(
         replace(one, meaning=_MODES) if one.name == "mode" else one
         for one in options_of("search")[1:]
+        if one.name != "offset"
     ),
+    _COMPACT,
 )
 
 _QUERY = ToolSpec(
