@@ -148,6 +148,7 @@ class Counts:
     embedded: int  # chunks that have a vector
     terms: int  # distinct words of the vocabulary
     communities: int
+    secrets: int = 0  # matches of read.redact that were replaced; an engine does not count them
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ class MemoryCatalogue:
             embedded=sum(self._of.vector(key) is not None for key in self._of.state.keys),
             terms=len(self._of.words()),
             communities=len(set(self._of.state.communities.values())),
+            secrets=sum(chunked.document.secrets for chunked in documents),
         )
 
     def files(self) -> dict[str, FileState]:

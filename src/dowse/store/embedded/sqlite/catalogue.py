@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 from dowse.store.embedded.failures import truth_damaged
 from dowse.store.embedded.sqlite import records
+from dowse.store.embedded.sqlite.facets import SECRETS
 from dowse.store.embedded.sqlite.records import (
     CHUNK,
     ENTRY,
@@ -60,13 +61,15 @@ class SqliteCatalogue:
     def counts(self) -> Counts:
         """How much the index holds."""
         counts = self._sql.rows(
-            tuple[int, int, int, int, int, int, int, int, int],
+            tuple[int, int, int, int, int, int, int, int, int, int],
             "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM sections),"
             " (SELECT count(*) FROM chunks), (SELECT count(*) FROM code_blocks),"
             " (SELECT count(*) FROM edges), (SELECT count(*) FROM edges WHERE leads IS NULL),"
             " (SELECT count(*) FROM chunks c JOIN embeddings e USING (text_key) WHERE e.model = ?),"
-            " (SELECT count(*) FROM terms), (SELECT count(DISTINCT community) FROM communities)",
+            " (SELECT count(*) FROM terms), (SELECT count(DISTINCT community) FROM communities),"
+            " (SELECT coalesce(sum(CAST(value AS INTEGER)), 0) FROM facets WHERE kind = ?)",
             self._sql.model()[0],
+            SECRETS,
         )
         return Counts(*counts[0])
 
