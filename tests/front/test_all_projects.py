@@ -143,12 +143,26 @@ def test_a_project_that_cannot_be_searched_does_not_stop_the_others(
     assert "new was not searched" in text_of(_call(service, "query_documents", query="turbine"))
 
 
-def test_the_advice_for_a_wrong_project_works(service: Service) -> None:
-    wrong = _call(service, "query_documents", query="turbine", project="wrok")
-    assert wrong.is_error
-    assert "Leave project out to search all of them" in text_of(wrong)
-    assert not _call(service, "query_documents", query="turbine").is_error
-    assert not _call(service, "query_documents", query="turbine", project="work").is_error
+def test_the_advice_for_a_wrong_project_works(several: Path, service: Service) -> None:
+    inside = Service(service.workspace, several / "work")  # where one project is meant otherwise
+    for asked, found in (("query_documents", {"query": "turbine"}), ("recent", {})):
+        wrong = _call(inside, asked, **found, project="wrok")
+        assert wrong.is_error
+        advice = "Search all of them with project all, or use one of: empty, home, work."
+        assert advice in text_of(wrong)
+        told = str(_call(inside, asked, **found, project="all").structured_content)
+        assert "mast.md" in told
+        assert "garden.md" in told
+        assert not _call(inside, asked, **found, project="work").is_error
+
+
+def test_agents_read_from_all_projects_without_naming_one(service: Service) -> None:
+    read = _call(service, "get_document", references=["garden", "mast"]).structured_content
+    assert [one["document"] for one in read["passages"]] == ["garden.md", "mast.md"]
+    related = _call(service, "related_documents", reference="garden").structured_content
+    assert related["project"] == "home"
+    missing = _call(service, "get_document", references=["nothing of the kind"])
+    assert "There is no document" in text_of(missing)
 
 
 def test_a_server_of_one_project_shows_it_alone(workspace: Workspace, several: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from dowse.errors import IndexUnusable, NotFound, UsageError
@@ -43,7 +43,7 @@ class VisibleProjects:
 
     def _warm(self) -> None:
         from dowse.front.mcp import resources  # noqa: F401, PLC0415
-        from dowse.front.mcp.tools import info, read, search  # noqa: F401, PLC0415
+        from dowse.front.mcp.tools import info, lists, read, search  # noqa: F401, PLC0415
 
         self.service.warm(self._pinned)
 
@@ -55,6 +55,7 @@ class VisibleProjects:
 
     def project(self, name: str | None) -> Project:
         """The project that a call means; raises `UsageError` that says how to name one."""
+        name = None if self._is_all(name) else name
         if self._pinned is not None and name in {None, self._pinned}:
             return self.service.project(self._pinned)
         try:
@@ -64,18 +65,20 @@ class VisibleProjects:
             raise self._unclear(name) from error
         raise self._unclear(name)
 
+    def _is_all(self, name: str | None) -> bool:
+        from dowse.projects import ALL  # noqa: PLC0415  the handshake does not wait for it
+
+        return name == ALL and all(one.name != ALL for one in self.all())
+
     def _unclear(self, name: str | None) -> UsageError:
-        listed = ", ".join(project.name for project in self.all())
-        if name is not None:
-            return NotFound(
-                f"There is no project {name!r} here.",
-                f"Leave project out to search all of them, or use one of: {listed or 'none yet'}.",
-            )
+        listed = [project.name for project in self.all()]
         if not listed:
             return NotFound("There is no project yet.", "The user makes one with: dowse index PATH")
-        return UsageError(
-            "It is not clear which project is meant.", f"Pass project, one of: {listed}."
-        )
+        known = f"one of: {', '.join(listed)}."
+        if name is None:
+            return UsageError("It is not clear which project is meant.", f"Pass project, {known}")
+        instead = "Leave project out" if len(listed) == 1 else "Search all of them with project all"
+        return NotFound(f"There is no project {name!r} here.", f"{instead}, or use {known}")
 
     @contextmanager
     def searched(self, name: str | None) -> Iterator[Engine | AllProjects]:
@@ -86,6 +89,19 @@ class VisibleProjects:
             return
         with self.engine(name) as engine:
             yield engine
+
+    @contextmanager
+    def engines(self, name: str | None) -> Iterator[list[Engine]]:
+        """The engines of what a call means; of all projects, those that have an index."""
+        every = self.service.all_projects(name) if self._pinned is None else None
+        with ExitStack() as held:
+            if every is None:
+                yield [held.enter_context(self.engine(name))]
+                return
+            engines = [self.service.open(project)[0] for project in self.all()]
+            for engine in engines:
+                held.enter_context(engine.hold())
+            yield [engine for engine in engines if engine.built_with() is not None]
 
     @contextmanager
     def engine(self, name: str | None) -> Iterator[Engine]:
