@@ -15,7 +15,7 @@ from dowse.errors import DowseError
 from dowse.front.cli.app import cli
 from dowse.front.cli.call import Call
 from dowse.front.cli.screen import OutputClosed, Screen
-from dowse.front.socket.server import Frames
+from dowse.front.socket.client import Frames
 from dowse.projects import Project
 from dowse.service import Service
 from dowse.types import Announce, silent

@@ -31,6 +31,7 @@ def browse(projects: VisibleProjects, arguments: Arguments) -> Reply:
             "folders": _counted(_largest(engine.values_of("path", below), most)),
             "tags": _counted(tags[:most]),
             "fields": [_field(FieldShape.of(one, _VALUES)) for one in fields[:most]],
+            "notices": projects.unfinished(engine),
         }
         if below:
             listed = engine.listed("path", "", below)
@@ -55,10 +56,20 @@ def recent(projects: VisibleProjects, arguments: Arguments) -> Reply:
         every.sort(key=lambda one: -one[1].entry.modified)
         several = len(engines) > 1
         shown = [_document(one, engine, several=several) for engine, one in every[: arguments["n"]]]
-        project = ALL if several else engines[0].project.name
-    structured = {"project": project, "about": QUOTED, "documents": shown, "total": len(every)}
-    heading = f"{len(shown)} of {len(every)} documents, newest first:"
-    return Reply(structured, "\n".join([QUOTED, "", heading, *map(_line, shown)]) + "\n")
+        structured = {
+            "project": ALL if several else engines[0].project.name,
+            "about": QUOTED,
+            "documents": shown,
+            "total": len(every),
+            "notices": [one for engine in engines for one in projects.unfinished(engine)],
+        }
+    heading = f"\n{len(shown)} of {len(every)} documents, newest first:"
+    lines = [QUOTED, *_notices(structured), heading, *map(_line, shown)]
+    return Reply(structured, "\n".join(lines) + "\n")
+
+
+def _notices(told: Json) -> list[str]:
+    return [f"> {one}" for one in told["notices"]]
 
 
 def _document(listed: ListedDocument, engine: Engine, *, several: bool = False) -> Json:
@@ -78,6 +89,7 @@ def _field(field: FieldShape) -> Json:
 
 def _browsed(told: Json) -> Iterator[str]:
     yield QUOTED
+    yield from _notices(told)
     for name in ("folders", "tags"):
         yield f"\n{name.capitalize()}: {_names(told[name])}"
     yield "\nFields:"

@@ -53,13 +53,13 @@ LISTED: Json = {"id": _STRING, "title": _STRING, "modified": _STRING, "links_in"
 
 
 def _schema(*required: str) -> Json:
-    return {"type": "object", "required": ["project", "about", *required]}
+    return {"type": "object", "required": ["project", "about", *required, "notices"]}
 
 
-SEARCH = _schema("hits", "notices")
+SEARCH = _schema("hits")
 """What searching gives; `nearest` and `removed` come where there are no hits."""
 
-PASSAGES = _schema("passages", "notices")
+PASSAGES = _schema("passages")
 """What `get_document` gives."""
 
 RELATED = _schema("document", "links_to", "linked_from", "community", "similar", "dangling")

@@ -52,7 +52,9 @@ def get_document(projects: VisibleProjects, arguments: Arguments) -> Reply:
         found, failures = _found(projects, arguments, held)
         project = found[0][0].project.name
         passages = [_seen(engine, passage) for engine, passage in found]
+        searched = {engine.project.name: engine for engine, _ in found}.values()
         told = [visible_line(str(error)) for error in failures]
+        told += [one for engine in searched for one in projects.unfinished(engine)]
         shown = _within(found, passages, project, told, budget)
     if not shown.structured["passages"]:
         raise UsageError(f"Nothing fits into {budget} tokens.", "Give more with max_tokens.")
@@ -213,6 +215,7 @@ def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
     with projects.engines(project) as engines:
         engine, meant = _one(engines, reference)
         shape = RelatedShape.of(engine.related(meant.document, arguments["n"]), engine)
+        notices = projects.unfinished(engine)
     groups = {name: _neighbours(getattr(shape, name), shape.project) for name in _GROUPS}
     structured = {
         "project": shape.project,
@@ -221,6 +224,7 @@ def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
         "title": visible_line(shape.title),
         **groups,
         "dangling": [visible_line(one) for one in shape.dangling],
+        "notices": notices,
     }
     links = {
         one["uri"]: Link(one["uri"], one["document"], one["title"])
@@ -239,7 +243,8 @@ def _neighbours(shapes: tuple[NeighbourShape, ...], project: str) -> list[Json]:
 
 
 def _told(related: Json) -> str:
-    lines = [QUOTED, f"\n# Belongs to {coded(related['document'])}"]
+    lines = [QUOTED, *(f"> {one}" for one in related["notices"])]
+    lines += [f"\n# Belongs to {coded(related['document'])}"]
     for name, heading in _GROUPS.items():
         if related[name]:
             lines.append(f"\n## {heading}\n")
