@@ -8,7 +8,7 @@ DEMO   := .demo
 # The demo keeps its projects to itself.
 IN_DEMO := DOWSE_CONFIG_DIR=$(DEMO)/config DOWSE_DATA_DIR=$(DEMO)/data
 
-.PHONY: demo scale-demo test check torture lock minilm docs eval audit audit-lock clean
+.PHONY: demo scale-demo test check torture lock minilm docs screenshots eval audit audit-lock clean
 
 demo: $(VENV)/installed
 	@$(IN_DEMO) $(BIN)/dowse index examples/vault -p demo
@@ -59,6 +59,10 @@ lock:
 
 docs: $(VENV)/developing
 	$(BIN)/python -m dowse.front.cli.reference docs
+
+# The pictures of the web page in docs/images; they need Chromium.
+screenshots: $(VENV)/developing
+	$(BIN)/python tools/screenshots.py
 
 # DATA is a folder with one judged collection per folder: docs/, queries.jsonl, qrels.tsv.
 eval: $(VENV)/developing

@@ -36,7 +36,7 @@ from dowse.evaluate import (
     sample,
 )
 from dowse.evaluate.bench import evaluation_folder
-from dowse.workspace import Workspace
+from dowse.projects.workspace import Workspace
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"
 USUAL = "as set"

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from dowse.evaluate import Bench, open_bench, read_collection
 from dowse.parse import parse
+from dowse.projects.workspace import Workspace
 from dowse.text.fold import fold_name
 from dowse.types import Document
-from dowse.workspace import Workspace
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"
 WAYS: Mapping[str, bool] = {"off": False, "on": True}

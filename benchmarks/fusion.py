@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from dowse.evaluate import compare, measure, open_bench, read_collection, sample
-from dowse.settings import change_recipe
-from dowse.workspace import Workspace
+from dowse.projects.workspace import Workspace
+from dowse.settings.schema import change_recipe
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"
 NOT_CHOSEN_ON = "k8s-zh"  # words decide there, whatever the weights

@@ -24,7 +24,7 @@ from dowse.evaluate import (
     report,
     sample,
 )
-from dowse.workspace import Workspace
+from dowse.projects.workspace import Workspace
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"
 RANK_FUSION: Mapping[str, Any] = {

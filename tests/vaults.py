@@ -11,8 +11,8 @@ from pathlib import Path
 from dowse.analyze import TextAnalyzer
 from dowse.engine import Engine
 from dowse.ports import Embedder
-from dowse.projects import Project
-from dowse.settings import Settings
+from dowse.projects.registry import Project
+from dowse.settings.schema import Settings
 from dowse.store.embedded.places import EmbeddedPlaces
 from dowse.testing import HashEmbedder
 from dowse.types import silent

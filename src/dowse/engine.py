@@ -8,9 +8,9 @@ from typing import Self
 from dowse.caretaker import Caretaker
 from dowse.indexer import Indexer
 from dowse.open_index import OpenIndex
-from dowse.projects import Project
+from dowse.projects.registry import Project
 from dowse.searcher import Searcher
-from dowse.settings import Settings
+from dowse.settings.schema import Settings
 from dowse.wiring import Parts
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from dowse.errors import Damaged, Locked, Refused, StampMismatch, UsageError
 from dowse.flow import IndexReport
 from dowse.open_index import OpenIndex
+from dowse.projects.run_note import noted
 from dowse.read import watch
-from dowse.run_note import noted
 from dowse.stamp import takes_vectors
 from dowse.types import Announce, Event, Shard, silent
 

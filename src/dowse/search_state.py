@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 Options = TypeVar("Options")
 
 
+MOST_RESULTS = 10_000
+"""The most results of one search."""
+
+
 class StageOptions(Protocol):
     """The options of every stage."""
 
@@ -54,7 +58,7 @@ class SearchOptions:
     # What the modes and presets are, `settings` adds from their tables.
     mode: Annotated[str, "Which strategies rank."] = "hybrid"
     preset: Annotated[str, "A named set of settings; empty: none."] = ""
-    top_n: Annotated[int, Meta(ge=1, le=10_000), "How many results at most, from 1."] = 5
+    top_n: Annotated[int, Meta(ge=1, le=MOST_RESULTS), "How many results at most, from 1."] = 5
     top_k: Annotated[
         int,
         Meta(ge=0, le=100_000),
@@ -146,7 +150,8 @@ class SearchState:
     fused: bool = False
     merged: int = 0
     calibration: str = ""  # what the scores are, in a few words
-    proposed_least: float = 0.0  # the confidence below which the calibration drops results
+    good_from: float = 0.0  # confidence below which the best is no good match; 0: none was fitted
+    no_good_match: bool = False  # even the best result hardly fits the query
     notices: list[str] = field(default_factory=list)
     _among: Keys | None = None
     _stored: dict[ChunkKey, StoredChunk] = field(default_factory=dict)

@@ -31,16 +31,16 @@ from dowse.flow import (
     whole_graph,
     with_answer,
 )
+from dowse.links.references import Passage, find_passage
 from dowse.open_index import OpenIndex
 from dowse.ports import Reading
+from dowse.projects.run_note import unfinished_run
 from dowse.read import path_of
-from dowse.references import Passage, find_passage
 from dowse.refine.rerank import RerankOptions
 from dowse.request import NO_FILTERS, NOTHING
 from dowse.retrieve import Filters, moment_said
-from dowse.run_note import unfinished_run
 from dowse.search_state import SearchParts, SearchState
-from dowse.settings import change_answer, change_recipe
+from dowse.settings.schema import change_answer, change_recipe, with_more_results
 from dowse.types import (
     DocumentEntry,
     Edge,
@@ -56,14 +56,19 @@ class Searcher:
         self._words = KnownWords(index.settings.vocabulary.size)
 
     def search(
-        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
+        self,
+        query: str,
+        *,
+        filters: Filters = NO_FILTERS,
+        changes: Mapping[str, Any] = NOTHING,
+        offset: int = 0,
     ) -> Response:
-        """The chunks that answer a query best.
+        """The chunks that answer a query best, after the first `offset` of them.
 
         `changes` are settings that hold for this search alone, by their full names.
         """
-        with self._searching(query, filters, changes) as search:
-            return run_search(search)
+        with self._searching(query, filters, changes, offset) as search:
+            return run_search(search, offset)
 
     def rank(
         self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
@@ -124,10 +129,11 @@ class Searcher:
 
     @contextmanager
     def _searching(
-        self, query: str, filters: Filters, changes: Mapping[str, Any]
+        self, query: str, filters: Filters, changes: Mapping[str, Any], offset: int = 0
     ) -> Iterator[SearchState]:
         index = self._index
-        recipe, parts = change_recipe(index.settings, changes), index.parts
+        recipe = with_more_results(change_recipe(index.settings, changes), offset)
+        parts = index.parts
         with self._index.read_usable() as (reading, has_vectors):
             state_parts = SearchParts(
                 reading,

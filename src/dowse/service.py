@@ -12,14 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from dowse.all_projects import AllProjects
 from dowse.engine import Engine
 from dowse.errors import DowseError, NotFound, UsageError
 from dowse.flow import IndexReport
 from dowse.metrics import Metrics
-from dowse.projects import Project
+from dowse.projects.all_projects import AllProjects
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Chosen, Workspace
 from dowse.types import Announce, Event, silent
-from dowse.workspace import Chosen, Workspace
 
 _log = logging.getLogger("dowse.service")
 

@@ -13,8 +13,8 @@ from dowse.answer import EndpointWriter
 from dowse.embed import EmbedOptions, can_rerank, open_embedder, open_reranker
 from dowse.locations import Locations
 from dowse.ports import Analyzer, Embedder, Reranker, Store, Writer
-from dowse.projects import Project
-from dowse.settings import Settings
+from dowse.projects.registry import Project
+from dowse.settings.schema import Settings
 from dowse.store.embedded.places import EmbeddedPlaces
 from dowse.store.embedded.vectors.replica import VectorReplica
 from dowse.store.places import AllPlaces

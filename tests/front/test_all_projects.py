@@ -21,8 +21,8 @@ from dowse.front.mcp.server import build_server
 from dowse.front.socket.server import LineServer
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
+from dowse.projects.workspace import Workspace
 from dowse.service import Service
-from dowse.workspace import Workspace
 from mcp_client import text_of, with_client
 
 _API = "http://127.0.0.1:7333"

@@ -94,7 +94,7 @@ def test_the_files_that_broke_dowse(
     tally: Callable[[str, object], None],
 ) -> None:
     make, full = NAMED[name]
-    cost = index(tmp_path, name, make(min(full, rounds(1_000_000, full))))
+    cost = index(tmp_path, name, make(min(full, rounds(300_000, full))))
 
     tell([cost], tally)
     check(cost)

@@ -13,14 +13,14 @@ import pytest
 from command_line import process
 from dowse.errors import BadSettings, UsageError
 from dowse.locations import Locations
-from dowse.workspace import Workspace
+from dowse.projects.workspace import Workspace
 
 _PROCESSES = 4
 _CHANGE = """
 import sys
 from pathlib import Path
 from dowse.locations import Locations
-from dowse.workspace import Workspace
+from dowse.projects.workspace import Workspace
 home, number, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 workspace = Workspace(Locations(home / "config", home / "data", home / "cache"))
 project = workspace.projects.get("notes")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dowse.errors import BadSettings
-from dowse.settings import (
+from dowse.settings.schema import (
     SECTIONS,
     Layer,
     Settings,

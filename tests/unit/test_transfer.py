@@ -41,7 +41,8 @@ from dowse.errors import (
 )
 from dowse.locations import Locations
 from dowse.ports import Embedder
-from dowse.settings import Settings, known_settings
+from dowse.projects.workspace import Workspace
+from dowse.settings.schema import Settings, known_settings
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.store.memory import MemoryStore
 from dowse.testing import HashEmbedder, NoEmbedder
@@ -53,7 +54,6 @@ from dowse.transfer.staging import abandoned, clear_abandoned
 from dowse.transfer.unpack import fill
 from dowse.types import Event, Response, silent
 from dowse.wiring import Given
-from dowse.workspace import Workspace
 from index_content import content
 from vaults import note, write_vault
 

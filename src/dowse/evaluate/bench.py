@@ -16,12 +16,12 @@ from dowse.evaluate.corpus import lay_out
 from dowse.evaluate.records import Collection, Run
 from dowse.evaluate.runs import search_run
 from dowse.flow import IndexReport
-from dowse.projects import Project
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Workspace
 from dowse.retrieve import Filters
-from dowse.settings import is_of_a_search
+from dowse.settings.schema import is_of_a_search
 from dowse.stamp import takes_vectors
 from dowse.types import Announce, silent
-from dowse.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,9 @@ from dowse.files import PRIVATE_FILE, make_private_folder
 from dowse.flow import IndexReport
 from dowse.flow.vectors import VectorMaker
 from dowse.ports import Reading, Store, Writing
-from dowse.projects import Project
-from dowse.settings import Settings
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Workspace
+from dowse.settings.schema import Settings
 from dowse.stamp import takes_vectors, wanted_stamp
 from dowse.store_options import StoreOptions
 from dowse.types import (
@@ -41,7 +42,6 @@ from dowse.types import (
     text_key,
 )
 from dowse.wiring import Parts
-from dowse.workspace import Workspace
 
 _FOLDER = "evaluation"  # below that of the project
 _AT_ONCE = 100  # documents that are stored together

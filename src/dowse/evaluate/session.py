@@ -28,11 +28,11 @@ from dowse.evaluate.shapes import ComparisonShape, EvalShape, MeasureShape
 from dowse.files import real_path
 from dowse.flow import Recipe
 from dowse.outputs import check_output, write_output
-from dowse.presets import PRESETS
-from dowse.settings import assigned, change_recipe, is_of_a_search
+from dowse.projects.workspace import Workspace
+from dowse.settings.presets import PRESETS
+from dowse.settings.schema import assigned, change_recipe, is_of_a_search
 from dowse.text.amounts import counted
 from dowse.types import Announce, Event
-from dowse.workspace import Workspace
 
 OpenBench = Callable[[Mapping[str, Any], Announce], AbstractContextManager[Bench]]
 """Makes what is searched ready, with these settings of the index."""
@@ -41,7 +41,7 @@ _DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EvalRequest:
     """What the line asks for, one field per option."""
 
     runs: tuple[Path, ...]
@@ -84,7 +84,7 @@ class Wanted:
 def evaluate(
     workspace: Workspace,
     collection: Collection,
-    wanted: Wanted,
+    wanted: EvalRequest,
     open_bench: OpenBench,
     announce: Announce,
 ) -> EvalShape:
@@ -137,7 +137,7 @@ def _part(announce: Announce, place: int, count: int) -> Announce:
     return announce_part
 
 
-def _given_files(wanted: Wanted) -> list[Run]:
+def _given_files(wanted: EvalRequest) -> list[Run]:
     """The runs, when all that is wanted are files; none when something must be searched."""
     files = wanted.runs
     if wanted.compare and all(Path(text).is_file() for text in wanted.compare):

@@ -81,7 +81,7 @@ FITS: Mapping[tuple[str, ...], Fit] = {
 }
 """By the strategies that rank."""
 
-_LEAST = 0.015  # an answer is none when its best confidence is below: see docs/quality.md
+_LEAST = 0.015  # below it, the best result is no good match: see docs/quality.md
 _MOST_TERMS = 8
 
 
@@ -133,7 +133,7 @@ def _fit(search: SearchState) -> Fit | None:
     if fit is not _WORDS and not _is_fitted_model(search):
         return None
     search.calibration = "confidence fitted on judged collections"
-    search.proposed_least = _LEAST
+    search.good_from = _LEAST
     return fit
 
 

@@ -1,4 +1,4 @@
-"""Results that are left out for their confidence, or for their place in the list."""
+"""Results that are left out for their confidence or their place, or are marked as no match."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class ThresholdOptions:
     min_confidence: Annotated[
         float,
         Meta(ge=-1, le=1),
-        "Drop results with a confidence below this (0–1). -1: return nothing if even the best"
-        " result is below the cut-off that was fitted for the model.",
+        "Drop results with a confidence below this (0–1). -1: drop none, and mark the results as no"
+        " good match if even the best is below the confidence that was fitted for the model.",
     ] = -1.0
 
     def __post_init__(self) -> None:
@@ -34,26 +34,23 @@ class ThresholdOptions:
 
 
 def drop_unsure(search: SearchState) -> None:
-    """Leaves out what dowse is not sure enough of."""
-    least = _least_confidence(search)
-    unsure = [place for place, one in enumerate(search.candidates) if one.score < least]
-    if search.of(ThresholdOptions).min_confidence < 0 and 0 not in unsure:
-        # The cut-off of the calibration is for the answer as a whole: dropping single results
-        # behind a good one cost nine points of recall on the shipped corpus.
-        return
+    """Leaves out what dowse is not sure enough of, or marks the whole list."""
+    least = search.of(ThresholdOptions).min_confidence
     scores = [candidate.score for candidate in search.candidates]
+    if least < 0:
+        # The fitted confidence is for the list as a whole: dropping single results behind a good
+        # one cost nine points of recall on the shipped corpus.
+        search.no_good_match = bool(scores) and max(scores) < search.good_from
+        return
+    unsure = [place for place, score in enumerate(scores) if score < least]
     reasons = {place: f"confidence {scores[place]:.4f} is below {least:g}" for place in unsure}
     search.drop("threshold", reasons)
 
 
 def has_threshold(search: SearchState) -> bool:
-    """Whether there is a confidence below which results are dropped."""
-    return _least_confidence(search) > 0
-
-
-def _least_confidence(search: SearchState) -> float:
-    wanted = search.of(ThresholdOptions).min_confidence
-    return search.proposed_least if wanted < 0 else wanted
+    """Whether there is a confidence below which results are dropped or marked."""
+    least = search.of(ThresholdOptions).min_confidence
+    return (search.good_from if least < 0 else least) > 0
 
 
 def keep_first(search: SearchState) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dowse.embed import known_models
 from dowse.errors import Damaged
-from dowse.settings import known_settings
+from dowse.settings.schema import known_settings
 from dowse.stamp import takes_vectors
 from dowse.transfer.records import Manifest
 from dowse.types import Stamp

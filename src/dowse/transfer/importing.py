@@ -10,8 +10,9 @@ from typing import Any
 
 from dowse.errors import BadSettings, Damaged, Refused, UsageError
 from dowse.files import replace_file
-from dowse.projects import ELSEWHERE, Project, update_toml
-from dowse.settings import Settings
+from dowse.projects.registry import ELSEWHERE, Project, update_toml
+from dowse.projects.workspace import Workspace
+from dowse.settings.schema import Settings
 from dowse.stamp import takes_vectors, wanted_stamp
 from dowse.transfer.archive import Archive, open_archive
 from dowse.transfer.carrying import carried, left_aside
@@ -22,7 +23,6 @@ from dowse.transfer.unpack import fill
 from dowse.types import Announce, Counts, Stamp, silent
 from dowse.versions import EMBEDDING_TEXT
 from dowse.wiring import Parts
-from dowse.workspace import Workspace
 
 _MOST_ROOTS = 1000
 _LONGEST_NAME = 200  # bytes; file systems take 255, and an ending is added

@@ -16,8 +16,9 @@ from dowse.chunk import chunk
 from dowse.errors import Damaged, NotFound, UsageError
 from dowse.parse import parse
 from dowse.ports import Analyzer, Reading, Store, Writing
-from dowse.projects import Project
-from dowse.settings import Settings
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Workspace
+from dowse.settings.schema import Settings
 from dowse.store_options import StoreOptions
 from dowse.types import (
     Announce,
@@ -31,7 +32,6 @@ from dowse.types import (
     text_key,
 )
 from dowse.wiring import INDEXES, open_store
-from dowse.workspace import Workspace
 
 HERE = "here"
 """The name of the store in the project's folder, as a place to move to."""

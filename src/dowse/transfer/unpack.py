@@ -16,7 +16,7 @@ from dowse.errors import Damaged, Refused
 from dowse.parse import parse
 from dowse.ports import Writing
 from dowse.read import ReadOptions, Unreadable, redact
-from dowse.settings import Settings
+from dowse.settings.schema import Settings
 from dowse.transfer.archive import Archive
 from dowse.transfer.records import ImportedChunk, ImportedDocument
 from dowse.types import (

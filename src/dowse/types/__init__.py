@@ -4,7 +4,7 @@ Offsets count characters of `Document.text`; lines and ranks count from 1;
 times are seconds since 1970 (UTC).
 """
 
-from dowse.types.display import also_at
+from dowse.types.display import also_at, fit_of
 from dowse.types.documents import (
     Block,
     BlockKind,
@@ -49,6 +49,7 @@ from dowse.types.search import (
     ConditionKind,
     Hit,
     Keys,
+    Match,
     OtherPassage,
     Place,
     Query,
@@ -89,6 +90,7 @@ __all__ = [
     "LeftOut",
     "Link",
     "LinkKind",
+    "Match",
     "Matrix",
     "Model",
     "Name",
@@ -112,6 +114,7 @@ __all__ = [
     "Vector",
     "also_at",
     "embedding_text",
+    "fit_of",
     "header_line",
     "modified",
     "short_id",

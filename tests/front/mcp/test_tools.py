@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_origin, get_type_hints
 
 import pytest
 from mcp import Client
@@ -272,8 +272,9 @@ def test_a_compact_result_is_one_line_with_title_and_place(ask: Ask) -> None:
     found = ask("query_documents", query="calibrated rain gauge", compact=True)
     hit = found.structured_content["hits"][0]
     line = "The rain gauge was calibrated with a bottle of water."
-    assert hit == {"document": "journal/day.txt", "line": 3, "title": "day", "text": line}
-    assert f"- `journal/day.txt:3` `day` `{line}`" in text_of(found).split("\n")
+    place = {"document": "journal/day.txt", "line": 3, "title": "day"}
+    assert hit == {**place, "text": line, "match": hit["match"]}
+    assert f"- `journal/day.txt:3` {hit['match']}: `day` `{line}`" in text_of(found)
 
 
 def test_a_search_returns_documents_and_says_where_else_they_match(ask: Ask) -> None:
@@ -384,5 +385,5 @@ def test_what_is_promised_is_what_the_records_hold(fields: dict[str, Any], recor
     for name, schema in fields.items():
         inner = names[schema.get("items", schema)["type"]]
         promised = {f"tuple[{inner}, ...]"} if "items" in schema else {inner, f"{inner} | None"}
-        hint = hints[name]
+        hint = str if get_origin(hints[name]) is Literal else hints[name]
         assert (hint.__name__ if isinstance(hint, type) else str(hint)) in promised

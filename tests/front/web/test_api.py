@@ -16,8 +16,8 @@ from dowse.front.web.api import ROUTES
 from dowse.front.web.parameters import searching
 from dowse.front.web.security import Door, Limits
 from dowse.front.web.server import application
-from dowse.presets import PRESETS
 from dowse.service import Service
+from dowse.settings.presets import PRESETS
 from dowse.wanted import GivenUp, check_wanted
 
 API = "/api/v1"
@@ -36,6 +36,24 @@ def test_a_search_is_that_of_the_command_line(client: TestClient, dowse: Dowse) 
     assert len(told["hits"]) == 3
     assert told.keys() == printed.keys()
     assert told["hits"] == printed["hits"]
+
+
+def test_results_come_in_parts(client: TestClient, dowse: Dowse) -> None:
+    def told(**parameters: Any) -> Any:
+        return client.get(f"{API}/search", params={"q": "database", **parameters}).json()
+
+    whole = told(n=4)
+    parts = [told(n=2), told(n=2, offset=2)]
+    assert [hit["rank"] for part in parts for hit in part["hits"]] == [1, 2, 3, 4]
+    ids = [hit["document"] for part in parts for hit in part["hits"]]
+    assert ids == [hit["document"] for hit in whole["hits"]]
+    assert [part["offset"] for part in parts] == [0, 2]
+    assert parts[1]["total"] == whole["total"] >= 4
+    assert told(n=2, offset=2, project="all")["hits"] == parts[1]["hits"]
+    beyond = told(offset=50)
+    assert (beyond["hits"], beyond["nearest"], beyond["total"]) == ([], [], whole["total"])
+    ended = dowse("search", "database", "--offset", 50)
+    assert "Nothing is left after the first 50" in ended.err
 
 
 def test_the_same_can_be_sent_as_json(client: TestClient) -> None:

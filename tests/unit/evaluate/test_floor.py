@@ -21,8 +21,8 @@ from dowse.engine import Engine
 from dowse.evaluate import RunReport, read_collection, report, search_run
 from dowse.evaluate.answers import Answered, judge_answers, read_answers
 from dowse.locations import Locations
-from dowse.projects import Project
-from dowse.settings import Settings
+from dowse.projects.registry import Project
+from dowse.settings.schema import Settings
 from dowse.types import silent
 from dowse.wiring import assemble
 

@@ -11,7 +11,7 @@ from dowse.engine import Engine
 from dowse.errors import BadSettings, NotFound, StampMismatch, UsageError, WeightsMissing
 from dowse.flow import SEARCH_FLOW
 from dowse.search_state import SearchOptions
-from dowse.settings import Layer, combine
+from dowse.settings.schema import Layer, combine
 from dowse.testing import HashEmbedder, NoEmbedder
 from vaults import open_engine
 

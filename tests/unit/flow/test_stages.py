@@ -12,8 +12,8 @@ import pytest
 
 from dowse.engine import Engine
 from dowse.flow import SEARCH_FLOW
-from dowse.presets import PRESETS
 from dowse.retrieve.graph import linked_documents
+from dowse.settings.presets import PRESETS
 from dowse.types import Hit, Response
 from vaults import index_notes
 

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from dowse.all_projects import AllProjects
     from dowse.engine import Engine
     from dowse.front.cli.draw.progress import ProgressDrawer
-    from dowse.projects import Project
+    from dowse.projects.all_projects import AllProjects
+    from dowse.projects.registry import Project
+    from dowse.projects.workspace import Chosen, Workspace
     from dowse.types import Announce, Event
     from dowse.wiring import Given
-    from dowse.workspace import Chosen, Workspace
 
 
 def _silent(event: Event) -> None:
@@ -49,7 +49,7 @@ class Call:
     @cached_property
     def workspace(self) -> Workspace:
         """The user's projects and settings."""
-        from dowse.workspace import Workspace  # noqa: PLC0415  --help does not need it
+        from dowse.projects.workspace import Workspace  # noqa: PLC0415  --help does not need it
 
         return Workspace(given=self.given)
 
@@ -98,7 +98,7 @@ class Call:
             with self.open(announce=announce) as engine:
                 yield engine
             return
-        from dowse.all_projects import AllProjects  # noqa: PLC0415  most calls mean one
+        from dowse.projects.all_projects import AllProjects  # noqa: PLC0415  most calls mean one
 
         projects = self.workspace.projects
         with ExitStack() as opened:

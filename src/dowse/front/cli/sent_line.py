@@ -16,7 +16,7 @@ from dowse.front.cli.app import cli
 from dowse.front.cli.call import Call
 from dowse.front.cli.screen import OutputClosed, Screen
 from dowse.front.socket.client import Frames
-from dowse.projects import Project
+from dowse.projects.registry import Project
 from dowse.service import Service
 from dowse.types import Announce, silent
 

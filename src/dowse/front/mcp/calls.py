@@ -58,11 +58,11 @@ class SharedCalls(Calls):
         told = self._ask(spec.name, arguments, self.projects.pinned)
         if told is None:
             return super().run(spec, arguments)
-        from dowse.front.mcp.replies import Link, Reply  # noqa: PLC0415  the handshake needs none
+        from dowse.front.mcp.replies import Reply, ResourceLink  # noqa: PLC0415  the handshake needs none
 
         if "failure" in told:
             raise DowseError(told["failure"])
-        links = tuple(Link(*link) for link in told["links"])
+        links = tuple(ResourceLink(*link) for link in told["links"])
         return Reply(told["structured"], told["text"], links)
 
 

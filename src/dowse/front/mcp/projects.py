@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from dowse.errors import IndexUnusable, NotFound, UsageError
+from dowse.errors import DowseError, IndexUnusable, NotFound, UsageError
 
 if TYPE_CHECKING:
-    from dowse.all_projects import AllProjects
     from dowse.engine import Engine
-    from dowse.projects import Project
+    from dowse.projects.all_projects import AllProjects
+    from dowse.projects.registry import Project
     from dowse.service import Job, Service
 
 
@@ -74,7 +74,7 @@ class VisibleProjects:
         raise self._unclear(name)
 
     def _is_all(self, name: str | None) -> bool:
-        from dowse.projects import ALL  # noqa: PLC0415  the handshake does not wait for it
+        from dowse.projects.registry import ALL  # noqa: PLC0415  the handshake does not wait for it
 
         return name == ALL and all(one.name != ALL for one in self.all())
 
@@ -106,10 +106,20 @@ class VisibleProjects:
             if every is None:
                 yield [held.enter_context(self.engine(name))]
                 return
-            engines = [self.service.open(project)[0] for project in self.all()]
-            for engine in engines:
+            usable = [one for one in map(self._usable, self.all()) if one is not None]
+            if not usable:
+                raise self._without_index(self.all()[0])
+            for engine in usable:
                 held.enter_context(engine.hold())
-            yield [engine for engine in engines if engine.built_with() is not None]
+            yield usable
+
+    def _usable(self, project: Project) -> Engine | None:
+        """The engine of a project; None where it cannot be read, which stops no other project."""
+        try:
+            engine, _ = self.service.open(project)
+            return engine if engine.built_with() is not None else None
+        except DowseError:
+            return None
 
     @contextmanager
     def engine(self, name: str | None) -> Iterator[Engine]:
@@ -138,7 +148,7 @@ class VisibleProjects:
 
     def unfinished(self, engine: Engine) -> list[str]:
         """A sentence that says how far an unfinished index is; none when it is complete."""
-        from dowse.run_note import unfinished_run  # noqa: PLC0415  the handshake needs none of it
+        from dowse.projects.run_note import unfinished_run  # noqa: PLC0415  the handshake needs none of it
 
         project = engine.project
         run = unfinished_run(project.folder)

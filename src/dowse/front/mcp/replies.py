@@ -20,7 +20,7 @@ _BACKTICKS = re.compile(r"`+")
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ResourceLink:
     """A document that a reply points at."""
 
     uri: str
@@ -34,7 +34,7 @@ class Reply:
 
     structured: dict[str, Any]
     text: str
-    links: tuple[Link, ...] = field(default=())
+    links: tuple[ResourceLink, ...] = field(default=())
 
 
 def tokens_of_structure(structured: Json) -> int:
@@ -42,7 +42,7 @@ def tokens_of_structure(structured: Json) -> int:
     return count_tokens(json.dumps(structured, ensure_ascii=False, separators=(",", ":")))
 
 
-def tokens_of_text(text: str, links: Iterable[Link]) -> int:
+def tokens_of_text(text: str, links: Iterable[ResourceLink]) -> int:
     """What a model takes for the text of a reply and its links."""
     linked = " ".join(f"{link.uri} {link.name} {link.title}" for link in links)
     return count_tokens(text) + count_tokens(linked)

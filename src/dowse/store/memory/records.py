@@ -6,7 +6,7 @@ import copy
 from collections.abc import Collection, Sequence
 from typing import get_args
 
-from dowse.link_targets import choose, names_of, names_of_target
+from dowse.links.targets import choose, names_of, names_of_target
 from dowse.store.memory.generation import Generation
 from dowse.text.fold import fold_name, fold_word
 from dowse.types import (

@@ -99,7 +99,7 @@ def _project_names(pinned: str | None) -> list[str]:
     if pinned is None:
         return _introduced(where, names)
     if pinned not in names:
-        from dowse.workspace import Workspace  # noqa: PLC0415  it knows best what to say
+        from dowse.projects.workspace import Workspace  # noqa: PLC0415  it knows best what to say
 
         return [Workspace(where).projects.get(pinned).name]
     return _introduced(where, [pinned])
@@ -108,7 +108,7 @@ def _project_names(pinned: str | None) -> list[str]:
 def _introduced(where: Locations, names: list[str]) -> list[str]:
     """The projects, each with what is said of it."""
     from dowse.front.mcp.instructions import introduced  # noqa: PLC0415  as above
-    from dowse.introduction import introduction_of  # noqa: PLC0415  as above
+    from dowse.projects.introduction import introduction_of  # noqa: PLC0415  as above
 
     files = {name: where.projects / name / "project.toml" for name in names}
     return introduced({name: introduction_of(file) for name, file in files.items()})

@@ -15,7 +15,7 @@ from dowse.evaluate.collections import read_collection
 from dowse.evaluate.records import OwnQuery
 from dowse.evaluate.self_queries import PER_KIND, own_queries, told_counts
 from dowse.evaluate.tune import (
-    Evidence,
+    BoostTrial,
     Question,
     Tuning,
     gather_evidence,
@@ -110,7 +110,7 @@ def _asked(
 
 
 def _shape(
-    engine: Engine, tuning: Tuning, questions: Sequence[Question], evidence: Sequence[Evidence]
+    engine: Engine, tuning: Tuning, questions: Sequence[Question], evidence: Sequence[BoostTrial]
 ) -> TuneShape:
     settings, best = engine.settings, tuning.best.items()
     changes = [ChangeShape(name, settings.value(name), better) for name, better in best]

@@ -13,7 +13,7 @@ from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.replies import QUOTED, Reply, coded, pick
 from dowse.front.mcp.tools.outputs import LISTED, Json
 from dowse.parameters import Arguments
-from dowse.projects import ALL
+from dowse.projects.registry import ALL
 from dowse.records.listing import FieldShape
 from dowse.records.project import DocumentShape
 

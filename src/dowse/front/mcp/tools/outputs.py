@@ -18,7 +18,7 @@ _INTEGER: Json = {"type": "integer"}
 
 HIT: Json = {
     "rank": _INTEGER,
-    "score": {"type": "number"},
+    "match": _STRING,
     "id": _STRING,
     "document": _STRING,
     "title": _STRING,
@@ -29,7 +29,8 @@ HIT: Json = {
     "modified": _STRING,
     "text": _STRING,
 }
-"""What a search always gives of a `HitShape`; `more`, `tags` and `stale` come where they matter."""
+"""What a search always gives of a `HitShape`; `reason`, `score`, `more`, `tags` and `stale` come
+where there is something to say."""
 
 PASSAGE: Json = {
     "document": _STRING,

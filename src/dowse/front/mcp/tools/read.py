@@ -15,8 +15,8 @@ from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.quote import addressed, callable_name, link_to, quoted
 from dowse.front.mcp.replies import (
     QUOTED,
-    Link,
     Reply,
+    ResourceLink,
     coded,
     fenced,
     pick,
@@ -25,11 +25,11 @@ from dowse.front.mcp.replies import (
 )
 from dowse.front.mcp.tools.outputs import NEIGHBOUR, PASSAGE, Json
 from dowse.front.mcp.uris import SCHEME, parse_uri
+from dowse.links.references import Passage
 from dowse.parameters import Arguments
 from dowse.present import count_tokens, fill, fit
 from dowse.records.links import NeighbourShape, RelatedShape
 from dowse.records.project import PassageShape
-from dowse.references import Passage
 
 MAX_TOKENS = 8000
 """How long a reply may be when the call does not say."""
@@ -197,7 +197,7 @@ def _shortened(
 def _reply(kept: list[tuple[Engine, Passage]], project: str, notices: list[str]) -> Reply:
     parts = [QUOTED, *(f"> {notice}" for notice in notices)]
     passages: list[Json] = []
-    links: dict[str, Link] = {}
+    links: dict[str, ResourceLink] = {}
     for engine, passage in kept:
         place = engine.project.name
         passages.append(addressed(pick(PassageShape.of(passage, engine), PASSAGE), place))
@@ -227,7 +227,7 @@ def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
         "notices": notices,
     }
     links = {
-        one["uri"]: Link(one["uri"], one["document"], one["title"])
+        one["uri"]: ResourceLink(one["uri"], one["document"], one["title"])
         for group in groups.values()
         for one in group
     }

@@ -12,8 +12,8 @@ from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.quote import addressed, callable_name, link_to, quoted
 from dowse.front.mcp.replies import (
     QUOTED,
-    Link,
     Reply,
+    ResourceLink,
     pick,
     tokens_of_structure,
     tokens_of_text,
@@ -22,7 +22,7 @@ from dowse.front.mcp.tools.compact import compact_structured, compact_text, comp
 from dowse.front.mcp.tools.outputs import HIT, Json
 from dowse.parameters import Arguments
 from dowse.present import as_markdown, count_tokens, with_projects, within_budget
-from dowse.projects import ALL
+from dowse.projects.registry import ALL
 from dowse.records.search import HitShape, Searched
 from dowse.request import SearchRequest
 from dowse.types import Hit, Response
@@ -89,7 +89,7 @@ class _Form:
 
     structured: Callable[[Response, Searched], Json]
     text: Callable[[Response], str]
-    links: Callable[[Response, Searched], tuple[Link, ...]]
+    links: Callable[[Response, Searched], tuple[ResourceLink, ...]]
 
 
 def _within(response: Response, budget: int, engine: Searched, form: _Form) -> Reply:
@@ -175,6 +175,7 @@ def _structured(response: Response, engine: Searched) -> Json:
         "project": engine.project.name,
         "about": QUOTED,
         "query": response.query,
+        "no_good_match": response.no_good_match,
         "hits": _hits(response.hits, engine),
         "notices": list(response.notices),
         "statistics": {"counts": _changes(response.counts), "merged": response.merged},
@@ -216,6 +217,8 @@ def _hits(hits: tuple[Hit, ...], engine: Searched) -> list[Json]:
 def _extras(shape: HitShape) -> Json:
     """What is said of a hit only where there is something to say."""
     extras: Json = {
+        "reason": shape.reason,
+        "score": shape.score,
         "more": [f"{one.first_line}-{one.last_line}" for one in shape.more],
         "tags": list(shape.tags),
         "stale": shape.stale,
@@ -223,7 +226,7 @@ def _extras(shape: HitShape) -> Json:
     return {name: value for name, value in extras.items() if value}
 
 
-def _links(response: Response, engine: Searched) -> tuple[Link, ...]:
+def _links(response: Response, engine: Searched) -> tuple[ResourceLink, ...]:
     titles = {
         (engine.of(hit.project).project.name, hit.document): hit.title for hit in response.hits
     }

@@ -13,11 +13,11 @@ from typing import Any
 from dowse.engine import Engine
 from dowse.errors import NotFound, Refused, UsageError
 from dowse.flow import IndexReport
-from dowse.introduction import introduction
 from dowse.locations import Locations, locations
 from dowse.privacy import secure
-from dowse.projects import ALL, LOCAL_FILE, Project, Projects, find_local_file, update_toml
-from dowse.settings import (
+from dowse.projects.introduction import introduction
+from dowse.projects.registry import ALL, LOCAL_FILE, Project, Projects, find_local_file, update_toml
+from dowse.settings.schema import (
     Layer,
     Settings,
     check_value,
@@ -27,7 +27,7 @@ from dowse.settings import (
     parse_text,
     read_file,
 )
-from dowse.trust import LocalFile, Trust, read_local
+from dowse.settings.trust import LocalFile, Trust, read_local
 from dowse.types import Announce, silent
 from dowse.wiring import INDEXES, Given, Parts, assemble
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from dowse.engine import Engine
 from dowse.errors import DowseError, IndexUnusable, NotFound
-from dowse.projects import ALL, Project
+from dowse.projects.registry import ALL, Project
 from dowse.request import NO_FILTERS, NOTHING
 from dowse.retrieve import Filters
+from dowse.search_state import MOST_RESULTS
 from dowse.types import Finding, Hit, Response
 
 _TOP_N = "search.top_n"
@@ -53,26 +54,41 @@ class AllProjects:
         return self._engines[project]
 
     def search(
-        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
+        self,
+        query: str,
+        *,
+        filters: Filters = NO_FILTERS,
+        changes: Mapping[str, Any] = NOTHING,
+        offset: int = 0,
     ) -> Response:
-        """The best of all projects."""
+        """The best of all projects, after the first `offset` of them."""
         if not self._projects:
             raise NotFound("There is no project yet.", "Make one with: dowse index PATH")
         found: dict[str, Response] = {}
         failed = [f"{one.what} {one.repair}" for one in self._broken]
         for project in self._projects:
             try:
-                found[project.name] = self._search(project, query, filters, changes)
+                found[project.name] = self._search(project, query, filters, changes, offset)
             except (DowseError, OSError) as error:
                 failed.append(f"{project.name} was not searched: {error}")
         if not found:
             raise IndexUnusable("No project can be searched.", " ".join(failed))
-        return _merged(query, found, failed, self._limit(changes))
+        whole = _merged(query, found, failed, self._limit(changes) + offset)
+        return replace(whole, hits=whole.hits[offset:], offset=offset)
 
     def _search(
-        self, project: Project, query: str, filters: Filters, changes: Mapping[str, Any]
+        self,
+        project: Project,
+        query: str,
+        filters: Filters,
+        changes: Mapping[str, Any],
+        offset: int,
     ) -> Response:
+        """The best of one project; those that are passed over may all be of it, or of others."""
         engine = self.of(project.name)
+        if offset:
+            wanted = int(changes.get(_TOP_N, engine.settings.search.top_n)) + offset
+            changes = {**changes, _TOP_N: min(wanted, MOST_RESULTS)}
         with engine.hold():
             return engine.search(query, filters=filters, changes=changes)
 
@@ -99,6 +115,8 @@ def _merged(
         calibrations.pop() if len(calibrations) == 1 else "",
         nearest=() if hits else _best(near, limit),
         removed={} if hits else _sums([one.removed for one in found.values()]),
+        no_good_match=all(one.no_good_match for one in found.values() if one.hits) and bool(hits),
+        total=sum(one.total for one in found.values()),
     )
 
 

@@ -36,7 +36,7 @@ class Undecodable(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ExchangeLimits:
     """How long a whole exchange may take, and how many bytes its answer may have."""
 
     seconds: float
@@ -44,7 +44,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class HttpReply:
     """An answer that arrived completely."""
 
     status: int
@@ -74,10 +74,12 @@ class Web:
         self._opening = threading.Lock()
         self._client: httpx2.AsyncClient | None = None
 
-    def post(self, url: str, body: object, headers: Mapping[str, str], limits: Limits) -> Reply:
+    def post(
+        self, url: str, body: object, headers: Mapping[str, str], limits: ExchangeLimits
+    ) -> HttpReply:
         """Sends a record as JSON."""
 
-        async def limited() -> Reply:
+        async def limited() -> HttpReply:
             work = self._read(url, headers, limits, body)
             try:
                 return await asyncio.wait_for(work, max(limits.seconds, 0.0))
@@ -87,8 +89,8 @@ class Web:
         return _on_the_loop(limited())
 
     async def _read(
-        self, url: str, headers: Mapping[str, str], limits: Limits, body: object
-    ) -> Reply:
+        self, url: str, headers: Mapping[str, str], limits: ExchangeLimits, body: object
+    ) -> HttpReply:
         parts = bytearray()
         sent = {"Accept-Encoding": "identity", **headers}
         async with self._open().stream("POST", url, json=body, headers=sent) as answer:
@@ -96,7 +98,7 @@ class Web:
                 parts += part
                 _check_size(len(parts), limits)
         content = _unpacked(bytes(parts), answer.headers.get("content-encoding", ""), limits)
-        return Reply(answer.status_code, answer.headers, content)
+        return HttpReply(answer.status_code, answer.headers, content)
 
     def _open(self) -> httpx2.AsyncClient:
         import httpx2  # noqa: PLC0415  (only an exchange needs the network)
@@ -109,12 +111,12 @@ class Web:
             return self._client
 
 
-def _check_size(size: int, limits: Limits) -> None:
+def _check_size(size: int, limits: ExchangeLimits) -> None:
     if size > limits.bytes:
         raise TooLarge(f"its answer is larger than {limits.bytes:,} bytes")
 
 
-def _unpacked(body: bytes, encoding: str, limits: Limits) -> bytes:
+def _unpacked(body: bytes, encoding: str, limits: ExchangeLimits) -> bytes:
     """The body without its compression, which some servers apply unasked."""
     if encoding.strip().lower() not in _PACKED:
         return body  # an unknown encoding fails where the content is read

@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from anyio import to_thread
 
-from dowse.library import Dowse, Opening
+from dowse.library.dowse import Dowse, Opening
 from dowse.wanted import until_given_up
 
 _P = ParamSpec("_P")

@@ -22,7 +22,7 @@ from dowse.decoding import UNREADABLE, read_small, shown
 from dowse.errors import BadSettings
 from dowse.files import update_file
 from dowse.masking import hide_secrets
-from dowse.settings import (
+from dowse.settings.schema import (
     Layer,
     check_value,
     find_setting,

@@ -25,17 +25,17 @@ from dowse.flow import (
     Sort,
 )
 from dowse.flow.listing import SORTS
+from dowse.links.references import Passage
 from dowse.locations import Locations, locations
 from dowse.ports import Analyzer, Embedder, Reranker, Store
 from dowse.present import within_texts
-from dowse.projects import Project
-from dowse.references import Passage
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Workspace
 from dowse.request import NOTHING, OPTIONS, Call, SearchRequest
 from dowse.retrieve import Mode
 from dowse.types import Announce, DocumentEntry, Event, Response, silent
 from dowse.wanted import check_wanted
 from dowse.wiring import Given, OpenStore
-from dowse.workspace import Workspace
 
 Some = str | Sequence[str]
 """One text, or several."""
@@ -58,6 +58,7 @@ class Asking(TypedDict, total=False):
     """
 
     n: int
+    offset: int  # of search alone
     mode: Mode
     tag: Some
     path: Some
@@ -168,7 +169,9 @@ class Dowse:
         """The passages that answer a query best; `Asking` lists what else can be said."""
         asked = asked_of("search", query, asking)
         with self._in_use() as engine:
-            found = engine.search(asked.query, filters=asked.filters, changes=asked.changes)
+            found = engine.search(
+                asked.query, filters=asked.filters, changes=asked.changes, offset=asked.offset
+            )
         return within_texts(found, asked.max_tokens)
 
     def answer(self, query: str, **asking: Unpack[Asking]) -> Response:

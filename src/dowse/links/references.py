@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from dowse.anchors import lines_of_anchor
 from dowse.errors import DowseError, NotFound, UsageError
-from dowse.link_targets import choose, names_of, names_of_target
+from dowse.links.anchors import lines_of_anchor
+from dowse.links.targets import choose, names_of, names_of_target
 from dowse.ports import Reading
 from dowse.read import Root
 from dowse.text.fold import fold, fold_name
@@ -26,7 +26,7 @@ _LINES = re.compile(
 _SHORT = re.compile(r"#?(?P<digits>[0-9a-f]{4,16})$")
 
 
-Place = tuple[StoredDocument, int, int | None]
+DocumentLines = tuple[StoredDocument, int, int | None]
 """A document, and the first and the last line that are meant; None: the last that it has."""
 
 
@@ -110,7 +110,7 @@ def _by_ending(reading: Reading, name: str) -> StoredDocument | None:
     return _only(reading, name, ids)
 
 
-def _by_short_id(reading: Reading, name: str) -> Place | None:
+def _by_short_id(reading: Reading, name: str) -> DocumentLines | None:
     """The document that a short id means, with the first and last line of what it is the id of."""
     short = _SHORT.match(name)
     digits = short["digits"] if short else ""
@@ -130,7 +130,7 @@ def _by_short_id(reading: Reading, name: str) -> Place | None:
 # ── What documents write ─────────────────────────────────────────────────────
 
 
-def _as_written(reading: Reading, name: str) -> Place:
+def _as_written(reading: Reading, name: str) -> DocumentLines:
     """The place that a link, an address, an alias or a title means."""
     link = _link(name)
     document = _by_link(reading, link) or _by_title(reading, link.target or name)

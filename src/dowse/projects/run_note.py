@@ -21,7 +21,7 @@ _ENDED = 0  # instead of the number of a process
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class UnfinishedRun:
     """An indexing run that has not come to its end."""
 
     done: int  # files
@@ -49,14 +49,14 @@ def noted(folder: Path, announce: Announce) -> Iterator[Announce]:
         note.file.unlink(missing_ok=True)
 
 
-def unfinished_run(folder: Path) -> Run | None:
+def unfinished_run(folder: Path) -> UnfinishedRun | None:
     """The run that is noted in a project's folder; None when the last one was complete."""
     try:
         told = json.loads(read_small(folder / _FILE))
         process, done, total = int(told["process"]), int(told["done"]), int(told["total"])
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return None
-    return Run(done, total, _is_alive(process))
+    return UnfinishedRun(done, total, _is_alive(process))
 
 
 class _Note:

@@ -7,13 +7,13 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self, Unpack
 
-from dowse.all_projects import AllProjects
-from dowse.library import Asking, asked_of, locations_of
+from dowse.library.dowse import Asking, asked_of, locations_of
 from dowse.ports import Embedder, Reranker
 from dowse.present import within_texts
+from dowse.projects.all_projects import AllProjects
+from dowse.projects.workspace import Workspace
 from dowse.types import Response
 from dowse.wiring import Given
-from dowse.workspace import Workspace
 
 
 class AllDowse:
@@ -38,7 +38,9 @@ class AllDowse:
     def search(self, query: str = "", **asking: Unpack[Asking]) -> Response:
         """The best passages of all projects; `Hit.project` names the one each is from."""
         asked = asked_of("search", query, asking)
-        found = self._all.search(asked.query, filters=asked.filters, changes=asked.changes)
+        found = self._all.search(
+            asked.query, filters=asked.filters, changes=asked.changes, offset=asked.offset
+        )
         return within_texts(found, asked.max_tokens)
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ NameKind = Literal["file", "folder", "alias"]
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class LinkName:
     """One way in which links can call a document."""
 
     document: str  # id
@@ -28,15 +28,17 @@ class Name:
     spelled: str  # folded: the whole alias, or the path that leads here without its ending
 
 
-def names_of(document_id: str, aliases: Iterable[str]) -> list[Name]:
+def names_of(document_id: str, aliases: Iterable[str]) -> list[LinkName]:
     """All the ways in which links can call a document."""
     path = fold(without_ending(document_id))
-    names = [Name(document_id, posixpath.basename(path), "file", path)]
+    names = [LinkName(document_id, posixpath.basename(path), "file", path)]
     folder, stem = posixpath.split(path)
     if stem in INDEX_PAGES:
-        names.append(Name(document_id, posixpath.basename(folder) or ".", "folder", folder or "."))
+        names.append(
+            LinkName(document_id, posixpath.basename(folder) or ".", "folder", folder or ".")
+        )
     spelled = dict.fromkeys(fold(alias.strip()) for alias in aliases if alias.strip())
-    return names + [Name(document_id, _short(alias), "alias", alias) for alias in spelled]
+    return names + [LinkName(document_id, _short(alias), "alias", alias) for alias in spelled]
 
 
 def names_of_target(source: str, link: Link) -> list[str]:
@@ -44,7 +46,7 @@ def names_of_target(source: str, link: Link) -> list[str]:
     return list(dict.fromkeys(_looked_up(source, reading) for reading in _readings(link)))
 
 
-def choose(source: str, link: Link, named: Sequence[Name]) -> str | None:
+def choose(source: str, link: Link, named: Sequence[LinkName]) -> str | None:
     """The document that a link leads to, among those that bear a name it looks up."""
     if not link.target.strip():
         return source  # only an anchor: a place in the document itself
@@ -68,7 +70,7 @@ def _looked_up(source: str, link: Link) -> str:
     return posixpath.basename(next(_paths(source, link)))
 
 
-def _matches(source: str, link: Link, named: Sequence[Name]) -> Iterable[list[Name]]:
+def _matches(source: str, link: Link, named: Sequence[LinkName]) -> Iterable[list[LinkName]]:
     pages = [name for name in named if name.kind != "alias"]
     for path in _paths(source, link):
         yield [name for name in pages if name.spelled == path]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dowse.errors import EndpointFailed
 
 if TYPE_CHECKING:
-    from dowse.network import Reply, Web
+    from dowse.network.http import HttpReply, Web
 
 _WORTH_RETRYING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _FIRST_PAUSE = 0.5  # seconds; each further pause is twice as long
@@ -55,7 +55,7 @@ class EndpointClient:
         self._opening = threading.Lock()
         self._web: Web | None = None
 
-    def reply(self, body: Mapping[str, Any], *, most: int, waiting: bool) -> Reply:
+    def reply(self, body: Mapping[str, Any], *, most: int, waiting: bool) -> HttpReply:
         """The endpoint's answer, whatever its status, of at most so many bytes.
 
         A failure that may pass is tried again. While a person is waiting, all tries and pauses
@@ -75,13 +75,13 @@ class EndpointClient:
             raise last
         return last
 
-    def _try(self, body: Mapping[str, Any], most: int, until: float) -> Reply | EndpointFailed:
+    def _try(self, body: Mapping[str, Any], most: int, until: float) -> HttpReply | EndpointFailed:
         """An answer, or a failure that may pass; other failures are raised."""
         import httpx2  # noqa: PLC0415  (only an endpoint needs the network)
 
-        from dowse.network import Limits, TooLarge, TooLate, Undecodable  # noqa: PLC0415  (as above)
+        from dowse.network.http import ExchangeLimits, TooLarge, TooLate, Undecodable  # noqa: PLC0415  (as above)
 
-        limits = Limits(min(self._endpoint.timeout, until - time.monotonic()), most)
+        limits = ExchangeLimits(min(self._endpoint.timeout, until - time.monotonic()), most)
         try:
             return self._open().post(self._endpoint.address, body, self._headers(), limits)
         except TooLate:
@@ -98,13 +98,13 @@ class EndpointClient:
             return self._unreachable(error)
 
     def _open(self) -> Web:
-        from dowse.network import Web  # noqa: PLC0415  (as above)
+        from dowse.network.http import Web  # noqa: PLC0415  (as above)
 
         with self._opening:
             self._web = self._web or Web()
             return self._web
 
-    def _pause(self, found: Reply | EndpointFailed, attempt: int, until: float) -> None:
+    def _pause(self, found: HttpReply | EndpointFailed, attempt: int, until: float) -> None:
         pause = _FIRST_PAUSE * 2.0**attempt
         if not isinstance(found, EndpointFailed):
             pause = requested_pause(found.headers.get("retry-after", "")) or pause
@@ -135,7 +135,7 @@ class EndpointClient:
 
     # ── What went wrong ──────────────────────────────────────────────────────
 
-    def check(self, reply: Reply, hint: str = "") -> None:
+    def check(self, reply: HttpReply, hint: str = "") -> None:
         """Raises `EndpointFailed` unless an answer says that all went well."""
         status, settings = reply.status, self._endpoint.settings
         if status in {401, 403}:
@@ -149,7 +149,7 @@ class EndpointClient:
             what = f"answered {status}: {self.shown(reply)}"
             raise self.failed(what, hint or self._endpoint.otherwise)
 
-    def useless(self, reply: Reply, what: str) -> EndpointFailed:
+    def useless(self, reply: HttpReply, what: str) -> EndpointFailed:
         """The error for an answer that is not what was asked for."""
         url = f"{self._endpoint.settings}.endpoint_url"
         return self.failed(
@@ -162,7 +162,7 @@ class EndpointClient:
         said = f"The endpoint {self._endpoint.url} {what}."
         return EndpointFailed(self._without_secrets(said), hint)
 
-    def shown(self, reply: Reply) -> str:
+    def shown(self, reply: HttpReply) -> str:
         """The beginning of an answer, without the key that it may repeat."""
         text = self._without_secrets(reply.text[: 10 * _SHOWN])
         return " ".join(text.split())[:_SHOWN] or "nothing"
