@@ -353,7 +353,7 @@ def test_a_skill_is_written_where_the_agent_reads_it(dowse: Dowse) -> None:
         seen = dowse("skill", "install", "--client", client.name, "--json")
         if not client.skill:
             assert seen.code == 2
-            assert "--print" in seen.err
+            assert "--print" in seen.out
             continue
         assert seen.json["written"]
         assert seen.json["path"] == str(client.skill_path)

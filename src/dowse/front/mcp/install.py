@@ -47,7 +47,8 @@ def plan_text(path: Path, text: str) -> Change:
 
 def _after(text: str, client: Client, entry: Object) -> str:
     whole = parsed(text, client.form)
-    servers = whole.get(client.key) or {}
+    servers = whole.get(client.key)
+    servers = {} if servers is None else servers
     if not isinstance(servers, dict):
         raise ValueError(f'"{client.key}" in it is not an object')
     known = servers.get(NAME)
