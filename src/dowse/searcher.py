@@ -30,6 +30,7 @@ from dowse.flow import (
     start_search,
     whole_graph,
     with_answer,
+    with_written_answer,
 )
 from dowse.links.references import Passage, find_passage
 from dowse.open_index import OpenIndex
@@ -88,12 +89,31 @@ class Searcher:
             return rank_documents(search)
 
     def answer(
-        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
+        self,
+        query: str,
+        *,
+        filters: Filters = NO_FILTERS,
+        changes: Mapping[str, Any] = NOTHING,
+        written: bool = True,
     ) -> Response:
-        """The same, with what the chunks say to the question."""
+        """The same, with what the chunks say to the question.
+
+        Without `written`, in the documents' own sentences, also where a model could write it.
+        """
         options, others = change_answer(self._index.settings.answer, changes)
+        writer = self._index.parts.writer if written else None
         with self._searching(query, filters, others) as search:
-            return with_answer(search, run_search(search), options, self._index.parts.writer)
+            return with_answer(search, run_search(search), options, writer)
+
+    def write_answer(
+        self, response: Response, question: str, changes: Mapping[str, Any] = NOTHING
+    ) -> Response:
+        """A response of any projects with an answer that this project's model writes, if any."""
+        writer = self._index.parts.writer
+        if writer is None or not response.hits:
+            return response
+        options, _ = change_answer(self._index.settings.answer, changes)
+        return with_written_answer(question, response, options, writer)
 
     def explain(
         self,
