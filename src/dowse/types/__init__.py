@@ -4,7 +4,7 @@ Offsets count characters of `Document.text`; lines and ranks count from 1;
 times are seconds since 1970 (UTC).
 """
 
-from dowse.types.display import also_at
+from dowse.types.display import also_at, place_of
 from dowse.types.documents import (
     Block,
     BlockKind,
@@ -114,6 +114,7 @@ __all__ = [
     "embedding_text",
     "header_line",
     "modified",
+    "place_of",
     "short_id",
     "silent",
     "text_key",
