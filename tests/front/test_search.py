@@ -100,6 +100,18 @@ def test_a_date_that_is_none_is_refused(dowse: Dowse) -> None:
     assert "yesterday, 7d or last week" in result.err
 
 
+def test_a_short_word_is_not_taken_for_a_longer_one(home: Path, dowse: Dowse) -> None:
+    (home / "films").mkdir()
+    for number in range(8):
+        (home / "films" / f"{number}.md").write_text(f"# {number}\n\nA film on vimeo.\n", "utf-8")
+    assert dowse("index", home / "films").code == 0
+    searched = dowse("search", "-p", "films", "vim", "--mode", "keyword", "--json").json
+    assert (searched["hits"], searched["notices"]) == ([], [])
+    fixed = dowse("search", "-p", "films", "vimoe", "--mode", "keyword", "--json").json
+    assert len(fixed["hits"]) == 5
+    assert fixed["notices"] == ['Nothing holds "vimoe"; searched for "vimeo" as well.']
+
+
 @pytest.mark.parametrize("option", ["--tag", "--author", "--path", "--category"])
 def test_a_filter_that_names_nothing_is_refused(dowse: Dowse, option: str) -> None:
     result = dowse("search", option, " ", "x")

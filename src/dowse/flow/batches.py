@@ -130,7 +130,7 @@ def _or_left_out(state: IndexState, source: SourceFile) -> Iterator[None]:
     try:
         yield
     except Unreadable as error:
-        state.leave_out(source.id, error.reason)
+        state.leave_out(source.id, error.reason, lost=error.lost)
     except TookTooLong as error:
         state.leave_out(
             source.id,

@@ -96,8 +96,8 @@ class IndexState:
         done = self.files_done + int(part * len(self.batch.sources))
         self.announce(Event(self.stage, done, len(self.changes.pending)))
 
-    def leave_out(self, document: str, reason: str) -> None:
+    def leave_out(self, document: str, reason: str, *, lost: bool = True) -> None:
         """Notes a file that cannot be indexed; what the index has of it goes."""
-        self.left_out.append(LeftOut(document, reason))
+        self.left_out.append(LeftOut(document, reason, lost=lost))
         if document in self.changes.known:
             self.batch.gone.append(document)

@@ -86,7 +86,8 @@ class Project:
         named: list[Root] = []
         for path in self.roots:
             taken = {root.name for root in named}
-            named.append(Root(path, _free(path.stem or "root", taken) if named else ""))
+            name = _free(path.stem or "root", taken) if named else ""
+            named.append(Root(path, name, self.is_elsewhere(path)))
         return named
 
 

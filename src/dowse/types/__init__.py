@@ -5,7 +5,7 @@ times are seconds since 1970 (UTC).
 """
 
 from dowse.types.confidence import ModelFit
-from dowse.types.display import also_at, fit_of
+from dowse.types.display import also_at, fit_of, place_of
 from dowse.types.documents import (
     Block,
     BlockKind,
@@ -124,6 +124,7 @@ __all__ = [
     "fit_of",
     "header_line",
     "modified",
+    "place_of",
     "short_id",
     "silent",
     "text_key",
