@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +133,8 @@ def test_expand_says_how_to_get_words_when_none_was_embedded(engine: Engine) -> 
 
 
 def test_words_are_embedded_when_queries_are_expanded(tmp_path: Path) -> None:
-    engine = index_notes(tmp_path, _NOTES, replace(Settings(), expand=ExpandOptions(enabled=True)))
+    options: dict[str, Any] = {"expand": ExpandOptions(enabled=True)}
+    engine = index_notes(tmp_path, _NOTES, Settings(**options))
     assert not engine.search("radio").notices
 
 
