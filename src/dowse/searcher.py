@@ -3,36 +3,52 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from dowse.flow import (
+    Counted,
     Explanation,
+    FieldValues,
+    Filter,
     KnownWords,
     LinkGraph,
+    ListedDocument,
     Related,
     Retrieved,
+    Sort,
     explain,
     find_related,
+    list_documents,
+    list_fields,
+    list_values,
     rank_documents,
     retrieve_only,
     run_search,
     start_search,
     whole_graph,
     with_answer,
+    with_written_answer,
 )
+from dowse.links.references import Passage, find_passage
 from dowse.open_index import OpenIndex
 from dowse.ports import Reading
+from dowse.projects.model_fit import read_fit
+from dowse.projects.run_note import unfinished_run
 from dowse.read import path_of
-from dowse.references import Passage, find_passage
 from dowse.refine.rerank import RerankOptions
 from dowse.request import NO_FILTERS, NOTHING
-from dowse.retrieve import Filters
-from dowse.run_note import unfinished_run
+from dowse.retrieve import Filters, moment_said, trust_as_far_as_embedded
 from dowse.search_state import SearchParts, SearchState
-from dowse.settings import change_answer, change_recipe
+from dowse.settings.schema import (
+    MANY_WORDS,
+    built_otherwise,
+    change_answer,
+    change_recipe,
+    with_more_results,
+)
 from dowse.types import (
     DocumentEntry,
     Edge,
@@ -45,17 +61,22 @@ class Searcher:
 
     def __init__(self, index: OpenIndex) -> None:
         self._index = index
-        self._words = KnownWords(index.settings.vocabulary.size)
+        self._words = KnownWords(index.settings.learned_words or MANY_WORDS)
 
     def search(
-        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
+        self,
+        query: str,
+        *,
+        filters: Filters = NO_FILTERS,
+        changes: Mapping[str, Any] = NOTHING,
+        offset: int = 0,
     ) -> Response:
-        """The chunks that answer a query best.
+        """The chunks that answer a query best, after the first `offset` of them.
 
         `changes` are settings that hold for this search alone, by their full names.
         """
-        with self._searching(query, filters, changes) as search:
-            return run_search(search)
+        with self._searching(query, filters, changes, offset) as search:
+            return run_search(search, offset)
 
     def rank(
         self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
@@ -68,12 +89,31 @@ class Searcher:
             return rank_documents(search)
 
     def answer(
-        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
+        self,
+        query: str,
+        *,
+        filters: Filters = NO_FILTERS,
+        changes: Mapping[str, Any] = NOTHING,
+        written: bool = True,
     ) -> Response:
-        """The same, with what the chunks say to the question."""
+        """The same, with what the chunks say to the question.
+
+        Without `written`, in the documents' own sentences, also where a model could write it.
+        """
         options, others = change_answer(self._index.settings.answer, changes)
+        writer = self._index.parts.writer if written else None
         with self._searching(query, filters, others) as search:
-            return with_answer(search, run_search(search), options, self._index.parts.writer)
+            return with_answer(search, run_search(search), options, writer)
+
+    def write_answer(
+        self, response: Response, question: str, changes: Mapping[str, Any] = NOTHING
+    ) -> Response:
+        """A response of any projects with an answer that this project's model writes, if any."""
+        writer = self._index.parts.writer
+        if writer is None or not response.hits:
+            return response
+        options, _ = change_answer(self._index.settings.answer, changes)
+        return with_written_answer(question, response, options, writer)
 
     def explain(
         self,
@@ -116,10 +156,11 @@ class Searcher:
 
     @contextmanager
     def _searching(
-        self, query: str, filters: Filters, changes: Mapping[str, Any]
+        self, query: str, filters: Filters, changes: Mapping[str, Any], offset: int = 0
     ) -> Iterator[SearchState]:
         index = self._index
-        recipe, parts = change_recipe(index.settings, changes), index.parts
+        recipe = with_more_results(change_recipe(index.settings, changes), offset)
+        parts = index.parts
         with self._index.read_usable() as (reading, has_vectors):
             state_parts = SearchParts(
                 reading,
@@ -129,15 +170,31 @@ class Searcher:
                 self._words.of,
                 index.roots,
                 time.time(),
+                read_fit(index.project.folder) if has_vectors else None,
             )
             search = start_search(query, recipe, state_parts, filters.conditions(state_parts.now))
             if run := unfinished_run(index.project.folder):
                 search.notices.append(run.told(index.project.typed))
+                trust_as_far_as_embedded(search)
+            search.notices += self._notices_of_preset(changes)
             if parts.embedder and not has_vectors:
                 search.notices.append(
                     f"Ranked by words alone: the index has no vectors. {index.rebuild}"
                 )
             yield search
+
+    def _notices_of_preset(self, changes: Mapping[str, Any]) -> list[str]:
+        """Says that only half of a preset can apply, where the index was built otherwise."""
+        different = built_otherwise(self._index.settings, changes)
+        if not different:
+            return []
+        preset, typed = changes["search.preset"], self._index.project.typed
+        notice = (
+            f"The preset {preset} changes only the search: the index was built with other values"
+            f" of {', '.join(different)}. To use all of it: dowse config set search.preset {preset}"
+            f" -p {typed}, then dowse index --rebuild -p {typed}"
+        )
+        return [notice]
 
     def _passage(self, reading: Reading, reference: str, here: Path | None) -> Passage:
         return find_passage(reading, reference, self._index.roots, here)
@@ -159,6 +216,28 @@ class Searcher:
         """All documents, by id."""
         with self._index.read() as reading:
             return reading.catalogue.documents()
+
+    def listed(
+        self, sort: Sort = "path", since: str = "", path: Sequence[str] = ()
+    ) -> list[ListedDocument]:
+        """The documents in an order, with how many others link to each.
+
+        `since` is a date, also one such as `7d`: only what changed then or later. With `path`, only
+        documents whose path begins with one of these.
+        """
+        moment = moment_said(since, time.time()) if since else None
+        with self._index.read() as reading:
+            return list_documents(reading, sort, moment, path)
+
+    def values_of(self, name: Filter, path: Sequence[str] = ()) -> list[Counted]:
+        """The values of a filter, each with the number of documents that have it."""
+        with self._index.read() as reading:
+            return list_values(reading, name, path)
+
+    def fields(self, path: Sequence[str] = ()) -> list[FieldValues]:
+        """The fields of the frontmatter with their values, each with a number of documents."""
+        with self._index.read() as reading:
+            return list_fields(reading, path)
 
     def path_of(self, document_id: str) -> Path:
         """Where a document's file is."""

@@ -11,9 +11,9 @@ import pytest
 
 from command_line import Dowse, Result
 from dowse.front.cli.main import run
+from dowse.projects.workspace import Workspace
 from dowse.testing import HashEmbedder
 from dowse.wiring import Given
-from dowse.workspace import Workspace
 
 
 def _part(number: int) -> str:

@@ -34,6 +34,15 @@ def test_a_number_is_a_place_in_the_last_list(notes: Path, dowse: Dowse, home: P
 
 
 @pytest.mark.usefixtures("notes")
+def test_a_number_counts_what_was_passed_over(dowse: Dowse) -> None:
+    second = dowse("search", "restore database", "--json").json["hits"][1]
+    shown = dowse("search", "restore database", "-n", 1, "--offset", 1)
+    assert shown.out.startswith(" 2  ")
+    assert _command(dowse, 2).endswith(second["document"])
+    assert "from 2 to 2" in dowse("open", "1").err
+
+
+@pytest.mark.usefixtures("notes")
 def test_a_search_for_programs_keeps_the_list(dowse: Dowse) -> None:
     dowse("search", "bottle")
     dowse("search", "restore", "--json")
@@ -108,7 +117,7 @@ def test_the_editor_is_run_and_its_failure_is_told(
 def test_what_cannot_be_opened_is_refused(notes: Path, dowse: Dowse) -> None:
     assert "Search first" in dowse("open", "1").err
     dowse("search", "bottle", "-n", "1")
-    assert "The last list has 1 result, not 9." in dowse("open", "9").err
+    assert "The last list has no result 9.\nIt has 1 result, from 1 to 1." in dowse("open", "9").err
     (notes / "journal/day.txt").unlink()
     assert "is not there any more" in dowse("open", "1").err
 

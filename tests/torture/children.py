@@ -27,7 +27,7 @@ from typing import Any
 from forked import load
 
 _LIMIT = 60.0  # seconds; a command that takes longer hangs
-_TRACED = ("/store/embedded/", "/transfer/", "/files.py", "/projects.py", "/flow/indexing.py")
+_TRACED = ("/store/embedded/", "/transfer/", "/files.py", "/projects/", "/flow/indexing.py")
 """The parts of dowse in which a process can be killed at a chosen line: those that write."""
 
 
@@ -201,9 +201,9 @@ class _Counter:
 
 
 def _content(name: str) -> str:
+    from dowse.projects.workspace import Workspace  # noqa: PLC0415
     from dowse.testing import HashEmbedder  # noqa: PLC0415  as above
     from dowse.wiring import Given  # noqa: PLC0415
-    from dowse.workspace import Workspace  # noqa: PLC0415
     from index_content import content  # noqa: PLC0415
 
     workspace = Workspace(given=Given(HashEmbedder()))

@@ -19,11 +19,11 @@ import pytest
 import dowse
 from dowse import Dowse, DowseError
 from dowse.errors import BadSettings, NotFound, UsageError
-from dowse.library import Opening
+from dowse.library.dowse import Opening
+from dowse.projects.workspace import Workspace
 from dowse.testing import HashEmbedder, MemoryStore, OverlapReranker
 from dowse.types import Event, Response
 from dowse.wiring import Given
-from dowse.workspace import Workspace
 
 NOTES = {
     "guides/restore.md": (
@@ -83,7 +83,7 @@ def test_importing_the_package_loads_nothing() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     loaded = set(done.stdout.split())
-    assert not {"numpy", "msgspec", "tantivy", "dowse.engine", "dowse.library"} & loaded
+    assert not {"numpy", "msgspec", "tantivy", "dowse.engine", "dowse.library.dowse"} & loaded
 
 
 def test_a_name_that_the_package_lacks_is_refused() -> None:
@@ -243,6 +243,22 @@ def test_answers_explanations_and_neighbours(notes: Dowse) -> None:
     assert notes.status().counts.documents == 3
     with pytest.raises(NotFound):
         notes.get("nowhere.md")
+
+
+def test_lists_have_counts(notes: Dowse) -> None:
+    by_links = notes.list_documents("links")
+    assert (by_links[0].entry.id, by_links[0].links_in) == ("reference/stations.md", 1)
+    dated = notes.list_documents("modified", since=date(2023, 1, 1), path=["guides/", "reference/"])
+    assert [one.entry.id for one in dated] == ["guides/restore.md", "reference/stations.md"]
+    assert [(one.name, one.documents) for one in notes.tags("guides/")] == [
+        ("ops", 1),
+        ("ops/backup", 1),
+    ]
+    assert [one.name for one in notes.folders()] == ["guides/", "journal/", "reference/"]
+    category = next(one for one in notes.fields() if one.name == "category")
+    assert category.values == (dowse.Counted("guide", 1),)
+    with pytest.raises(UsageError, match="sort cannot be 'size'"):
+        notes.list_documents("size")  # type: ignore[arg-type]
 
 
 def test_progress_is_reported(folder: Path) -> None:

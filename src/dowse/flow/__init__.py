@@ -3,8 +3,18 @@
 `INDEX_FLOW` is in `dowse.flow.indexing`, which brings the parsers along; searching needs none.
 """
 
-from dowse.flow.answering import with_answer
+from dowse.flow.answering import with_answer, with_written_answer
 from dowse.flow.explain import ChunkOutcome, Explanation, StrategyRank, explain
+from dowse.flow.listing import (
+    Counted,
+    FieldValues,
+    Filter,
+    ListedDocument,
+    Sort,
+    list_documents,
+    list_fields,
+    list_values,
+)
 from dowse.flow.recipe import Recipe
 from dowse.flow.related import LinkGraph, Neighbour, Related, find_related, whole_graph
 from dowse.flow.replay import Retrieved, retrieve_only
@@ -16,21 +26,30 @@ from dowse.flow.words import KnownWords
 __all__ = [
     "SEARCH_FLOW",
     "ChunkOutcome",
+    "Counted",
     "Explanation",
+    "FieldValues",
+    "Filter",
     "IndexReport",
     "KnownWords",
     "LinkGraph",
+    "ListedDocument",
     "Neighbour",
     "Recipe",
     "Related",
     "Retrieved",
+    "Sort",
     "StrategyRank",
     "explain",
     "find_related",
+    "list_documents",
+    "list_fields",
+    "list_values",
     "rank_documents",
     "retrieve_only",
     "run_search",
     "start_search",
     "whole_graph",
     "with_answer",
+    "with_written_answer",
 ]

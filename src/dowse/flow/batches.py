@@ -100,7 +100,9 @@ def chunk_files(state: IndexState) -> int:
 
 
 def embed_chunks(state: IndexState) -> int:
-    """Makes the vectors that the index does not have yet."""
+    """Makes the vectors that the index does not have yet, unless words come first."""
+    if state.words_first:
+        return 0
     documents = [put.chunked for put in state.batch.put]
     texts = [one.embedding_text(part) for one in documents for part in one.chunks]
     state.batch.vectors = state.vectors.make(state.vectors.unknown(texts), state.progress)
@@ -128,7 +130,7 @@ def _or_left_out(state: IndexState, source: SourceFile) -> Iterator[None]:
     try:
         yield
     except Unreadable as error:
-        state.leave_out(source.id, error.reason)
+        state.leave_out(source.id, error.reason, lost=error.lost)
     except TookTooLong as error:
         state.leave_out(
             source.id,

@@ -9,7 +9,9 @@ from dowse.flow.hits import make_hits
 from dowse.flow.recipe import Recipe
 from dowse.flow.search_flow import SEARCH_FLOW
 from dowse.flow.stages import Clock, SearchStage
+from dowse.flow.verdict import has_no_good_match
 from dowse.fuse.fusion import FuseOptions
+from dowse.refine.cuts import keep_first
 from dowse.refine.documents import (
     best_of_each,
     has_too_few,
@@ -25,6 +27,7 @@ _RUN = [stage.run for stage in SEARCH_FLOW]
 _RETRIEVE, _DOCUMENTS = _RUN.index(retrieve), _RUN.index(keep_best_passages) + 1
 _OF_THE_QUERY, _OF_DOCUMENTS = SEARCH_FLOW[:_RETRIEVE], SEARCH_FLOW[_RETRIEVE:_DOCUMENTS]
 _OF_THE_LIST = SEARCH_FLOW[_DOCUMENTS:]  # what reads closely or cuts runs once
+_BEFORE_THE_CUT = SEARCH_FLOW[_RUN.index(keep_first) - 1].name
 _DEPTHS = (1, 4, 16, 64)  # times the usual number of candidates
 
 
@@ -35,12 +38,13 @@ def start_search(
     return SearchState(query, recipe, parts, demanded, weights=recipe.of(FuseOptions).weights)
 
 
-def run_search(search: SearchState) -> Response:
-    """Runs the stages, and makes hits of what is left."""
+def run_search(search: SearchState, offset: int = 0) -> Response:
+    """Runs the stages, and makes hits of what is left after the first `offset` results."""
     clock = Clock()
     counts = run_flow(search, clock)
     with clock.timing("present"):
-        hits = make_hits(search, search.candidates)
+        search.no_good_match = has_no_good_match(search)
+        hits = make_hits(search, search.candidates[offset:])
     response = Response(
         search.written,
         hits,
@@ -49,8 +53,11 @@ def run_search(search: SearchState) -> Response:
         clock.seconds,
         tuple(search.notices),
         search.calibration,
+        no_good_match=search.no_good_match,
+        total=counts[_BEFORE_THE_CUT],
+        offset=offset,
     )
-    return response if hits else _explain_emptiness(search, response)
+    return response if search.candidates else _explain_emptiness(search, response)
 
 
 def run_flow(search: SearchState, clock: Clock) -> dict[str, int]:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from dowse.types import Hit, Response, also_at, header_line
+from dowse.types import Hit, Response, also_at, header_line, place_of
+from dowse.types.display import NO_GOOD_MATCH
 
 _SPECIAL = re.compile(r"([\\`*\[\]<>#|~&]|(?<!\w)_|_(?!\w))")
 _BACKTICKS = re.compile(r"`+")
@@ -34,7 +35,9 @@ def with_projects(response: Response) -> Response:
 def _blocks(response: Response) -> Iterator[str]:
     yield f"# Results for: {_inline(response.query)}"
     yield from (f"> {_inline(notice)}" for notice in response.notices)
-    yield from _hits(response.hits)
+    if response.no_good_match:
+        yield NO_GOOD_MATCH
+    yield from _hits(response.hits, response.offset)
     # A budget may have left no room for what was found.
     if not response.hits and not response.counts.get("top_n"):
         yield "Nothing was found."
@@ -50,8 +53,8 @@ def _why_nothing(response: Response) -> Iterator[str]:
         yield from _hits(response.nearest)
 
 
-def _hits(hits: Sequence[Hit]) -> Iterator[str]:
-    for rank, hit in enumerate(hits, 1):
+def _hits(hits: Sequence[Hit], offset: int = 0) -> Iterator[str]:
+    for rank, hit in enumerate(hits, offset + 1):
         title = _inline(hit.title or hit.document)
         yield " · ".join((f"## {rank}. {title}", *_particulars(hit)))
         yield _fenced(hit.text)
@@ -60,8 +63,8 @@ def _hits(hits: Sequence[Hit]) -> Iterator[str]:
 def _particulars(hit: Hit) -> Iterator[str]:
     if hit.headings:
         yield header_line(tuple(map(_inline, hit.headings)))
-    yield _code(f"{hit.document}:{hit.first_line}-{hit.last_line}")
-    yield f"score {hit.score:.3f}"
+    yield _code(place_of(hit.document, hit.page, f"{hit.first_line}-{hit.last_line}"))
+    yield f"{hit.match} match" + (f" ({hit.reason})" if hit.reason else "")
     if hit.more:
         yield also_at(hit)
     if hit.stale:

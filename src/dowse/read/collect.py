@@ -20,7 +20,7 @@ NOT_UTF8 = "Its name is not valid UTF-8; rename it."
 _SPECIAL = "It is not a regular file but a pipe, a socket or a device."
 
 
-class Found:
+class SourceCollector:
     """Collects the sources of one root and what of it is left out."""
 
     def __init__(self, root: Root, options: ReadOptions) -> None:
@@ -34,7 +34,7 @@ class Found:
         identifier = document_id(self._root, below)
         reason = self._objection(kind, status)
         if identifier is None or reason:
-            self.leave_out(below, reason or NOT_UTF8)
+            self.leave_out(below, reason or NOT_UTF8, lost=reason != INSTALL)
         else:
             source = SourceFile(identifier, Path(path), status.st_size, status.st_mtime_ns)
             self.sources.append(source)

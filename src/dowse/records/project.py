@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 from dowse.caretaker import Freshness, Status
 from dowse.engine import Engine
-from dowse.flow import IndexReport
-from dowse.projects import Project
-from dowse.references import Passage
+from dowse.flow import IndexReport, ListedDocument
+from dowse.links.references import Passage
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Workspace
 from dowse.text.dates import iso
-from dowse.types import Counts, DocumentEntry, Finding, LeftOut
-from dowse.workspace import Workspace
+from dowse.types import Counts, Finding, LeftOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,10 @@ class StatusShape:
     stamp: Annotated[Mapping[str, Any] | None, "What the index was built with."]
     notices: Annotated[tuple[str, ...], "Settings that the index was not built with."]
     run: Annotated[str, "An indexing run that has not come to its end; empty: none."]
+    imported: Annotated[
+        tuple[str, ...],
+        "Those of `roots` that are not on this machine: their text comes from an import.",
+    ]
 
     @classmethod
     def of(cls, status: Status) -> StatusShape:
@@ -78,12 +82,13 @@ class StatusShape:
             stamp=status.stamp,
             notices=status.notices,
             run=status.run,
+            imported=status.imported,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentShape:
-    """A document as `dowse ls` lists it."""
+    """A document of a list."""
 
     id: Annotated[str, "Path below its root."]
     short_id: Annotated[str, "Eight hex digits that `dowse get` takes too."]
@@ -99,20 +104,22 @@ class DocumentShape:
     modified: Annotated[str, "What the frontmatter says, else the time of the file."]
     size: Annotated[int, "Bytes."]
     chunks: Annotated[int, "How many."]
+    links_in: Annotated[int, "How many other documents link to it."]
     properties: Annotated[
         Mapping[str, tuple[str, ...]], "The fields of its frontmatter, by name, as texts."
     ]
 
     @classmethod
-    def of(cls, entry: DocumentEntry, engine: Engine) -> DocumentShape:
-        """The shape of an entry."""
+    def of(cls, listed: ListedDocument, engine: Engine) -> DocumentShape:
+        """The shape of a document."""
+        entry = listed.entry
         fields = asdict(entry.fields) | {
             "created": None if entry.fields.created is None else iso(entry.fields.created),
             "modified": iso(entry.modified),
             "properties": dict(entry.fields.properties),
         }
-        path = str(engine.path_of(entry.id))
-        return cls(entry.id, entry.short_id, path, size=entry.size, chunks=entry.chunks, **fields)
+        fields |= {"size": entry.size, "chunks": entry.chunks, "links_in": listed.links_in}
+        return cls(entry.id, entry.short_id, str(engine.path_of(entry.id)), **fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +127,8 @@ class DocumentsShape:
     """What `dowse ls` lists."""
 
     project: Annotated[str, "Name of the project."]
-    documents: Annotated[tuple[DocumentShape, ...], "By id."]
+    documents: Annotated[tuple[DocumentShape, ...], "In the order asked for, by default by id."]
+    total: Annotated[int, "How many match; `documents` may be a part of them."]
 
 
 @dataclass(frozen=True, slots=True)

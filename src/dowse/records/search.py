@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.all_projects import AllProjects
 from dowse.engine import Engine
 from dowse.flow import ChunkOutcome, Explanation, StrategyRank
+from dowse.projects.all_projects import AllProjects
 from dowse.text.dates import iso
-from dowse.types import Answer, Hit, OtherPassage, Place, Response, Sentence, Step
+from dowse.types import Answer, Hit, Match, OtherPassage, Place, Response, Sentence, Step
 
 Searched = Engine | AllProjects
 """What was searched: one project, or all of them."""
@@ -21,7 +21,9 @@ class HitShape:
     """A result of `dowse search`."""
 
     rank: Annotated[int, "From 1."]
-    score: Annotated[float, "0 to 1."]
+    match: Annotated[Match, "How well it fits the query."]
+    reason: Annotated[str, "Why, in plain words."]
+    score: Annotated[float, "The confidence behind `match`, 0 to 1."]
     id: Annotated[str, "Of the best chunk, or section; `dowse get` takes its first digits too."]
     section: Annotated[str, "Id of its section."]
     document: Annotated[str, "Id of the document."]
@@ -30,6 +32,8 @@ class HitShape:
     title: Annotated[str, "Title of the document."]
     header_path: Annotated[tuple[str, ...], "The headings above `line`."]
     line: Annotated[int, "Where the match is, from 1."]
+    page: Annotated[int | None, "Page of a PDF where the match is, from 1; null for others."]
+    place: Annotated[str, "Where the match is, for people: `a.md:12`, `manual.pdf p. 12`."]
     first_line: Annotated[int, "Of `text`, from 1."]
     last_line: Annotated[int, "The last line of `text`."]
     modified: Annotated[str, "Of the document."]
@@ -85,8 +89,15 @@ class ResponseShape:
 
     project: Annotated[str, "Name of the project; `all` when all were searched."]
     query: Annotated[str, "As it was asked."]
+    no_good_match: Annotated[bool, "Even the best of the hits hardly fits the query."]
     hits: Annotated[tuple[HitShape, ...], "Best first."]
-    answer: Annotated[AnswerShape | None, "Of `dowse answer`, when the results hold one."]
+    offset: Annotated[int, "How many results before `hits` were passed over."]
+    total: Annotated[
+        int,
+        "Documents (or passages) that match, as far as the search looked; with a larger `n` or"
+        " `offset` it looks further.",
+    ]
+    answer: Annotated[AnswerShape | None, "Of `dowse answer`, when there is a good match."]
     nearest: Annotated[
         tuple[HitShape, ...], "When nothing was found: the best below the threshold, as `hits`."
     ]
@@ -104,16 +115,16 @@ class ResponseShape:
         """The shape of a response."""
         same = {name: getattr(response, name) for name in cls.__slots__ if name != "project"}
         changed = {
-            "hits": hit_shapes(response.hits, engine),
+            "hits": hit_shapes(response.hits, engine, response.offset),
             "nearest": hit_shapes(response.nearest, engine),
             "answer": AnswerShape.of(response.answer) if response.answer else None,
         }
         return cls(engine.project.name, **same | changed)
 
 
-def hit_shapes(hits: tuple[Hit, ...], engine: Searched) -> tuple[HitShape, ...]:
-    """The shapes of some hits, ranked from 1."""
-    return tuple(HitShape.of(rank, hit, engine) for rank, hit in enumerate(hits, start=1))
+def hit_shapes(hits: tuple[Hit, ...], engine: Searched, offset: int = 0) -> tuple[HitShape, ...]:
+    """The shapes of some hits, ranked from 1, or from the first after `offset`."""
+    return tuple(HitShape.of(rank, hit, engine) for rank, hit in enumerate(hits, offset + 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,8 @@ class Filters:
         yield from self._dates(now)
 
     def _dates(self, now: float) -> Iterator[Condition]:
-        after = _time(self.after, now) if self.after else None
-        before = _time(self.before, now) if self.before else None
+        after = moment_said(self.after, now) if self.after else None
+        before = moment_said(self.before, now) if self.before else None
         if after is not None and before is not None and after >= before:
             raise UsageError(
                 f"Nothing was changed after {self.after} and before {self.before}.",
@@ -64,7 +64,8 @@ class Filters:
             yield Condition("before", bound=before, written=f"--before {self.before}")
 
 
-def _time(text: str, now: float) -> float:
+def moment_said(text: str, now: float) -> float:
+    """The first moment of a date such as 2024-06 or 7d; raises `UsageError` when it is none."""
     moment = moment_of(text, now)
     if moment is None:
         raise UsageError(f"{text!r} is not a date.", f"Write it as {EXAMPLES}.")

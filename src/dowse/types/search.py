@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from dowse.text.values import Sign
-from dowse.types.display import hit_line, response_html, response_lines
+from dowse.types.display import hit_line, page_of, place_of, response_html, response_lines
 from dowse.types.index import Scores
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ ConditionKind = Literal[
     "line",
 ]
 """What a condition looks at; `any`, `all` and `line` are made of other conditions."""
+
+
+Match = Literal["strong", "likely", "weak"]
+"""How well a result fits its query, in a word; the same scale in every mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,8 @@ class Hit:
     stale: bool  # the file has changed since it was indexed
     trace: Trace
     more: tuple[OtherPassage, ...] = ()  # other places of the document that match, best first
+    match: Match = "weak"  # how well it fits the query
+    reason: str = ""  # why, in plain words: "exact title", "only 1 of 3 words found"
     project: str = ""  # that it is from, when all projects were searched
 
     def __repr__(self) -> str:
@@ -158,8 +164,20 @@ class Hit:
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """The headings above it, without the first where that only says the title again."""
-        return self.header_path[self.header_path[:1] == (self.title,) :]
+        """The headings above it, without those that only say the title or the page again."""
+        shown = self.header_path[self.header_path[:1] == (self.title,) :]
+        page = self.page
+        return shown if page is None else tuple(one for one in shown if one != f"Page {page}")
+
+    @property
+    def page(self) -> int | None:
+        """The page of a PDF where the match is, from 1; None for other files."""
+        return page_of(self.document, self.header_path)
+
+    @property
+    def place(self) -> str:
+        """Where the match is, as people write it: `guides/restore.md:12`, `manual.pdf p. 12`."""
+        return place_of(self.document, self.page, f"{self.line}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +212,9 @@ class Response:
     nearest: tuple[Hit, ...] = ()  # when nothing was found: the best below the threshold
     removed: Mapping[str, int] = field(default_factory=dict)  # then, by condition: what it kept out
     answer: Answer | None = None  # when one was asked for and the results hold one
+    no_good_match: bool = False  # even the best of the hits hardly fits the query
+    total: int = 0  # results that match, as far as the search looked: for more it looks further
+    offset: int = 0  # how many results before `hits` were passed over
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

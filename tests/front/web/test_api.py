@@ -16,8 +16,8 @@ from dowse.front.web.api import ROUTES
 from dowse.front.web.parameters import searching
 from dowse.front.web.security import Door, Limits
 from dowse.front.web.server import application
-from dowse.presets import PRESETS
 from dowse.service import Service
+from dowse.settings.presets import PRESETS
 from dowse.wanted import GivenUp, check_wanted
 
 API = "/api/v1"
@@ -36,6 +36,36 @@ def test_a_search_is_that_of_the_command_line(client: TestClient, dowse: Dowse) 
     assert len(told["hits"]) == 3
     assert told.keys() == printed.keys()
     assert told["hits"] == printed["hits"]
+
+
+def test_results_come_in_parts(client: TestClient, dowse: Dowse) -> None:
+    def told(**parameters: Any) -> Any:
+        return client.get(f"{API}/search", params={"q": "database", **parameters}).json()
+
+    whole = told(n=4)
+    parts = [told(n=2), told(n=2, offset=2)]
+    assert [hit["rank"] for part in parts for hit in part["hits"]] == [1, 2, 3, 4]
+    ids = [hit["document"] for part in parts for hit in part["hits"]]
+    assert ids == [hit["document"] for hit in whole["hits"]]
+    assert [part["offset"] for part in parts] == [0, 2]
+    assert parts[1]["total"] == whole["total"] >= 4
+    assert told(n=2, offset=2, project="all")["hits"] == parts[1]["hits"]
+    beyond = told(offset=50)
+    assert (beyond["hits"], beyond["nearest"], beyond["total"]) == ([], [], whole["total"])
+    ended = dowse("search", "database", "--offset", 50)
+    assert "Nothing is left after the first 50" in ended.err
+
+
+def test_refusals_use_the_words_of_the_request(client: TestClient) -> None:
+    def refused(**parameters: Any) -> str:
+        answer = client.get(f"{API}/search", params=parameters)
+        assert answer.status_code == 400
+        return str(answer.json()["error"])
+
+    assert refused(q="x", limit=0) == "limit cannot be 0."
+    assert refused(q="x", top_n="many") == 'top_n cannot be "many".'
+    assert refused(query="x", n=0) == "n cannot be 0."
+    assert refused(q=" ") == "The q is empty."
 
 
 def test_the_same_can_be_sent_as_json(client: TestClient) -> None:
@@ -155,8 +185,8 @@ def test_indexing_runs_in_the_background(client: TestClient, service: Service, n
 
 _FAILURES = [
     ("search", 400, "query is missing"),
-    ("search?q=", 400, "query is empty"),
-    ("search?q=%20", 400, "query is empty"),
+    ("search?q=", 400, "q is empty"),
+    ("search?q=%20", 400, "q is empty"),
     ("search?q=a&q=b", 400, "2 times"),
     ("search?q=a&limi=3", 400, "no parameter 'limi'"),
     ("search?q=a&limit=3&n=2", 400, "limit is another name of n"),

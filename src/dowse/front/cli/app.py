@@ -26,10 +26,15 @@ TOPICS = {
         "get": "Show a document, or some lines of it.",
         "open": "Open a file in your editor, at the line.",
         "ls": "List the documents of the index.",
+        "recent": "List the documents that changed last, newest first.",
+        "tags": "List the tags, with how many documents have each.",
+        "folders": "List the folders, with how many documents are below each.",
+        "fields": "List the fields of the frontmatter, with how many documents have each.",
     },
     "Serve": {
         "serve": "Serve the web page, the JSON API and MCP from one warm process.",
         "mcp": "Serve agents over the Model Context Protocol.",
+        "skill": "Teach an agent when and how to use dowse.",
     },
     "Index": {
         "index": "Create or update the index of a folder.",

@@ -11,6 +11,7 @@ from dowse.errors import DowseError
 from dowse.front.cli.call import Call
 
 if TYPE_CHECKING:
+    from dowse.flow import Filter
     from dowse.types import DocumentEntry
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
@@ -24,14 +25,14 @@ def document_ids(context: click.Context, _: click.Parameter, incomplete: str) ->
 
 def setting_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Names of all settings."""
-    from dowse.settings import known_settings  # noqa: PLC0415  --help does not need it
+    from dowse.settings.schema import known_settings  # noqa: PLC0415  --help does not need it
 
     return [name for name in known_settings() if name.startswith(incomplete)]
 
 
 def setting_values(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Values of the setting that is named before, where there are only a few."""
-    from dowse.settings import known_settings  # noqa: PLC0415  as above
+    from dowse.settings.schema import known_settings  # noqa: PLC0415  as above
 
     setting = known_settings().get(str(context.params.get("name", "")))
     kind: Any = setting.type if setting else None
@@ -49,6 +50,17 @@ def _documents(context: click.Context) -> list[DocumentEntry]:
         return []
 
 
+def _values_of(name: Filter) -> Complete:
+    """Completes with the values of a filter."""
+
+    def values(entry: DocumentEntry) -> Iterable[str]:
+        from dowse.flow.listing import VALUES  # noqa: PLC0415  --help does not need it
+
+        return VALUES[name](entry)
+
+    return _of_documents(values)
+
+
 def _of_documents(values_of: Callable[[DocumentEntry], Iterable[str]]) -> Complete:
     """Completes with what the documents of the index have."""
 
@@ -63,15 +75,10 @@ def _beginning(values: Iterable[str], incomplete: str) -> list[str]:
     return [one for one in values if one.startswith(incomplete)]
 
 
-def _tags(entry: DocumentEntry) -> Iterable[str]:
-    """Each tag, and what it is below."""
-    for tag in entry.fields.tags:
-        yield tag
-        yield from (tag[:place] for place, sign in enumerate(tag) if sign == "/")
+def _paths(entry: DocumentEntry) -> Iterable[str]:
+    from dowse.flow.listing import folders_of  # noqa: PLC0415  as above
 
-
-def _folders(entry: DocumentEntry) -> Iterable[str]:
-    yield from (entry.id[: place + 1] for place, sign in enumerate(entry.id) if sign == "/")
+    yield from folders_of(entry)
     yield entry.id
 
 
@@ -81,12 +88,12 @@ def _fields(entry: DocumentEntry) -> Iterable[str]:
 
 
 FILTERS: Mapping[str, Complete] = {
-    "tag": _of_documents(_tags),
-    "tags": _of_documents(_tags),
-    "path": _of_documents(_folders),
-    "category": _of_documents(lambda entry: (entry.fields.category,)),
-    "author": _of_documents(lambda entry: entry.fields.author),
+    "tag": _values_of("tag"),
+    "tags": _values_of("tag"),
+    "path": _of_documents(_paths),
+    "category": _values_of("category"),
+    "author": _values_of("author"),
     "where": _of_documents(_fields),
-    "source": _of_documents(lambda entry: (entry.id.rpartition(".")[2],)),
+    "source": _values_of("source"),
 }
 """By option of a search: what the documents of the index have."""

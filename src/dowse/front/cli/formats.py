@@ -24,6 +24,9 @@ LISTS = frozenset({"text", "grep"})
 CARRY_NOTICES = frozenset({"json", "md"})
 """The forms that include notices, so that stderr need not show them."""
 
+SAY_MATCH = frozenset({"text", "json", "md"})
+"""The forms that say themselves when there is no good match."""
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
@@ -48,7 +51,8 @@ class Form:
         if self.name == "json":
             return as_json(ResponseShape.of(response, engine))
         if self.name == "jsonl":
-            return b"".join(as_json_line(hit) for hit in hit_shapes(response.hits, engine))
+            shapes = hit_shapes(response.hits, engine, response.offset)
+            return b"".join(as_json_line(shape) for shape in shapes)
         if self.name == "md":
             return as_markdown(with_projects(response)).encode("utf-8", "replace")
         if self.name == "grep":
@@ -62,7 +66,7 @@ class Form:
         if self.name == "md":
             return count_tokens(as_markdown(response))
         drawn = draw_response(response, None, full=self.full, explain=self.explain)
-        return count_tokens("\n".join(line.plain for line in drawn))
+        return count_tokens("".join(f"{line.plain}\n" for line in drawn))
 
 
 def _grep_lines(response: Response, engine: Searched, here: Path) -> Iterator[str]:

@@ -26,16 +26,21 @@ class Result:
 def remember(where: Locations, project: str, response: Response) -> None:
     """Keeps the places of a response; where nothing can be written, nothing is kept."""
     hits = response.hits or response.nearest
-    listed = [[hit.project or project, hit.document, hit.line] for hit in hits]
+    skipped: list[object] = [None] * response.offset  # so that numbers are those of the whole list
+    listed = skipped + [[hit.project or project, hit.document, hit.line] for hit in hits]
     with suppress(OSError):
         make_private_folder(where.cache)
         replace_file(where.cache / _FILE, json.dumps(listed).encode())
 
 
-def recall(where: Locations) -> list[Result]:
-    """The last list; empty when there was none."""
+def recall(where: Locations) -> dict[int, Result]:
+    """The last list, by the numbers that it showed; empty when there was none."""
     try:
         listed = json.loads(read_small(where.cache / _FILE))
-        return [Result(str(project), str(name), int(line)) for project, name, line in listed]
+        return {number: _result(*one) for number, one in enumerate(listed, start=1) if one}
     except (OSError, ValueError, TypeError, RecursionError):
-        return []
+        return {}
+
+
+def _result(project: object, document: object, line: int) -> Result:
+    return Result(str(project), str(document), int(line))

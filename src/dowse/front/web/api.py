@@ -16,25 +16,33 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import Route as HttpRoute
 
 from dowse import __version__
-from dowse.all_projects import AllProjects
+from dowse.editors import editor_address, obsidian_address
 from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.flow.why import why
+from dowse.front.web import lists
 from dowse.front.web.answers import answer
 from dowse.front.web.observing import AliveShape, ReadyShape, readiness
 from dowse.front.web.parameters import (
+    COUNTED,
     DOCUMENT,
+    DOCUMENTS,
+    FIELDS,
+    PICTURE,
     PROJECT,
     RELATED,
+    VALUES,
     from_address,
     from_json,
     searching,
 )
+from dowse.front.web.pictures import picture
 from dowse.front.web.records import (
     DocumentPageShape,
     HealthShape,
     JobShape,
     PageProjectsShape,
+    PictureShape,
     ServerStatusShape,
     SwitchesShape,
 )
@@ -42,8 +50,9 @@ from dowse.front.web.watching import Watchers
 from dowse.parameters import Arguments, Malformed, Parameter
 from dowse.present import within_texts
 from dowse.records.links import GraphShape, RelatedShape
+from dowse.records.listing import CountedListShape, DocumentListShape, FieldListShape
 from dowse.records.project import ProjectShape, StatusShape
-from dowse.records.search import ExplanationShape, ResponseShape
+from dowse.records.search import ExplanationShape, ResponseShape, Searched
 from dowse.request import SearchRequest
 from dowse.service import Service
 from dowse.types import Response, Trace
@@ -70,6 +79,16 @@ class Shared:
         """The engine of the project that a request means; its index is opened once."""
         engine = self.service.engine(asked.get("project"))
         with engine.hold():
+            yield engine
+
+    @contextmanager
+    def searched(self, asked: Arguments) -> Iterator[Searched]:
+        """What a request searches: the engine of a project, or all projects."""
+        every = self.service.all_projects(asked.get("project"))
+        if every is not None:
+            yield every
+            return
+        with self.engine(asked) as engine:
             yield engine
 
 
@@ -101,29 +120,29 @@ class Route:
 
 
 def _search(shared: Shared, asked: Arguments) -> ResponseShape:
-    searched = shared.service.all_projects(asked.get("project"))
-    if searched is not None:
-        return _found_in_all(asked, searched)
-    return _found(shared, asked, lambda engine: engine.search)
+    return _found(shared, asked, _searched)
 
 
 def _answer(shared: Shared, asked: Arguments) -> ResponseShape:
-    return _found(shared, asked, lambda engine: engine.answer)
+    return _found(shared, asked, _answered)
 
 
-def _found_in_all(asked: Arguments, searched: AllProjects) -> ResponseShape:
-    request = SearchRequest.made_of(asked)
-    found = searched.search(request.query, filters=request.filters, changes=request.changes)
-    found = within_texts(found, request.max_tokens)
-    return ResponseShape.of(found if asked["explain"] else _untraced(found), searched)
+def _searched(engine: Searched, request: SearchRequest) -> Response:
+    return engine.search(
+        request.query, filters=request.filters, changes=request.changes, offset=request.offset
+    )
+
+
+def _answered(engine: Searched, request: SearchRequest) -> Response:
+    return engine.answer(request.query, filters=request.filters, changes=request.changes)
 
 
 def _found(
-    shared: Shared, asked: Arguments, call: Callable[[Engine], Callable[..., Response]]
+    shared: Shared, asked: Arguments, call: Callable[[Searched, SearchRequest], Response]
 ) -> ResponseShape:
     request = SearchRequest.made_of(asked)
-    with shared.engine(asked) as engine:
-        found = call(engine)(request.query, filters=request.filters, changes=request.changes)
+    with shared.searched(asked) as engine:
+        found = call(engine, request)
         shared.service.metrics.searched(engine.project.name, found.seconds)
         found = within_texts(found, request.max_tokens)
         return ResponseShape.of(found if asked["explain"] else _untraced(found), engine)
@@ -153,10 +172,11 @@ def _document(shared: Shared, asked: Arguments) -> DocumentPageShape:
     with shared.engine(asked) as engine:
         meant = engine.get(asked["reference"])
         shown = engine.get(meant.document) if asked["whole"] else meant
+        path = engine.path_of(meant.document)
         return DocumentPageShape(
             project=engine.project.name,
             document=meant.document,
-            path=str(engine.path_of(meant.document)),
+            path=str(path),
             title=meant.title,
             first_line=meant.first_line,
             last_line=meant.last_line,
@@ -165,7 +185,14 @@ def _document(shared: Shared, asked: Arguments) -> DocumentPageShape:
             html=_rendered(engine, shown.document, shown.text, shown.first_line)
             if asked["format"] == "html"
             else None,
+            editor=editor_address(path, engine.settings.open.editor),
+            obsidian=obsidian_address(path),
         )
+
+
+def _picture(shared: Shared, asked: Arguments) -> PictureShape:
+    with shared.engine(asked) as engine:
+        return picture(engine, asked["reference"], asked["name"])
 
 
 def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
@@ -173,6 +200,14 @@ def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
 
     targets = targets_of(engine.links(document), document)
     return render(text, engine.project.name, targets, first_line)
+
+
+def _listing(make: Callable[[Engine, Arguments], object]) -> Callable[[Shared, Arguments], object]:
+    def run(shared: Shared, asked: Arguments) -> object:
+        with shared.engine(asked) as engine:
+            return make(engine, asked)
+
+    return run
 
 
 def _graph(shared: Shared, asked: Arguments) -> GraphShape:
@@ -259,6 +294,47 @@ ROUTES: tuple[Route, ...] = (
         DocumentPageShape,
         "A document, or lines of it.",
         _document,
+    ),
+    Route("GET", "/picture", PICTURE, PictureShape, "A picture that a document shows.", _picture),
+    Route(
+        "GET",
+        "/documents",
+        DOCUMENTS,
+        DocumentListShape,
+        "List documents: all of them, the newest, or the most linked.",
+        _listing(lists.documents),
+    ),
+    Route(
+        "GET",
+        "/tags",
+        COUNTED,
+        CountedListShape,
+        "List tags; a document with `a/b` counts for `a` too.",
+        _listing(lists.tags),
+    ),
+    Route(
+        "GET",
+        "/folders",
+        COUNTED,
+        CountedListShape,
+        "List folders; a document counts for all folders that it is below.",
+        _listing(lists.folders),
+    ),
+    Route(
+        "GET",
+        "/fields",
+        FIELDS,
+        FieldListShape,
+        "List the fields of the frontmatter and their values.",
+        _listing(lists.fields),
+    ),
+    Route(
+        "GET",
+        "/values",
+        VALUES,
+        CountedListShape,
+        "List the values of a filter.",
+        _listing(lists.values),
     ),
     Route("GET", "/graph", (PROJECT,), GraphShape, "All documents and links.", _graph),
     Route("GET", "/projects", (), PageProjectsShape, "All projects.", _projects),

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from dowse.flow.listing import FILTERS, SORTS
 from dowse.parameters import Arguments, Malformed, Parameter, checked
-from dowse.request import Call, options_of
+from dowse.request import Call, option, options_of
 
 PROJECT = Parameter(
     "project",
@@ -51,6 +52,47 @@ DOCUMENT = (
         "boolean",
         default=False,
     ),
+)
+PICTURE = (
+    PROJECT,
+    REFERENCE,
+    Parameter("name", "The picture, as the document writes its path.", required=True, longest=1000),
+)
+_PART = (
+    Parameter("limit", "How many at most.", "integer", low=1, high=10_000, default=100),
+    Parameter(
+        "offset",
+        "How many of the first ones to pass over.",
+        "integer",
+        low=0,
+        high=10_000_000,
+        default=0,
+    ),
+)
+COUNTED = (PROJECT, option("path"), *_PART)
+DOCUMENTS = (
+    PROJECT,
+    Parameter(
+        "sort",
+        "By path, newest first (`modified`), or first what most documents link to (`links`).",
+        "choice",
+        choices=SORTS,
+        default="path",
+    ),
+    Parameter("since", "Only changed since: 2024-06-30, 2024, yesterday, 7d.", "date"),
+    option("path"),
+    *_PART,
+)
+VALUES = (
+    PROJECT,
+    Parameter("filter", "Which filter.", "choice", choices=FILTERS, required=True),
+    option("path"),
+    *_PART,
+)
+FIELDS = (
+    *COUNTED,
+    Parameter("name", "Only this field."),
+    Parameter("values", "Values of each field at most.", "integer", low=0, high=10_000, default=20),
 )
 _EXPLAIN = Parameter(
     "explain",

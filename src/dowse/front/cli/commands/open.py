@@ -76,12 +76,12 @@ def _listed(call: Call, reference: str) -> Result | None:
     known = recall(call.workspace.locations)
     if not known:
         raise UsageError("There is no list of results yet.", "Search first: dowse search QUERY")
-    if not 1 <= int(reference) <= len(known):
+    if int(reference) not in known:
         raise UsageError(
-            f"The last list has {counted(len(known), 'result')}, not {reference}.",
-            "Name one of them.",
+            f"The last list has no result {reference}.",
+            f"It has {counted(len(known), 'result')}, from {min(known)} to {max(known)}.",
         )
-    return known[int(reference) - 1]
+    return known[int(reference)]
 
 
 def _place(engine: Engine, call: Call, reference: str, result: Result | None) -> tuple[Path, int]:

@@ -2,37 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.text import Text
 
 from dowse.front.cli.draw.text import folded, line, marked
 from dowse.front.cli.draw.trace import draw_account, draw_trace
-from dowse.types import Hit, Response, also_at, header_line
+from dowse.types import Hit, Match, Response, also_at, header_line, place_of
+from dowse.types.display import NO_GOOD_MATCH
 
 _INDENT = 4
 _ID_DIGITS = 8
-_BAR = 5  # cells
+_BARS: Mapping[Match, int] = {"strong": 3, "likely": 2, "weak": 1}  # cells that are full
+_WORD = max(map(len, _BARS))
 _SNIPPET_LINES = 2  # so that five results fit on a small terminal
 
 
 def draw_response(
     response: Response, width: int | None, *, full: bool = False, explain: bool = False
 ) -> Iterator[Text]:
-    """What was found, and with `explain` how."""
-    yield from draw_hits(response.hits, width, full=full, explain=explain)
+    """What was found, and with `explain` how; dim where there is no good match."""
+    offset = response.offset
+    drawn = draw_hits(response.hits, width, full=full, explain=explain, offset=offset)
+    if response.no_good_match:
+        yield from folded(line((NO_GOOD_MATCH, "bold")), width)
+        drawn = map(_dimmed, drawn)
+    yield from drawn
     if explain:
         yield from draw_account(response, width)
 
 
 def draw_hits(
-    hits: Sequence[Hit], width: int | None, *, full: bool = False, explain: bool = False
+    hits: Sequence[Hit],
+    width: int | None,
+    *,
+    full: bool = False,
+    explain: bool = False,
+    offset: int = 0,
 ) -> Iterator[Text]:
-    """Some results, best first, with a blank line between."""
-    for rank, hit in enumerate(hits, start=1):
-        if rank > 1:
+    """Some results, best first, with a blank line between; `offset` came before them."""
+    for rank, hit in enumerate(hits, start=offset + 1):
+        if rank > offset + 1:
             yield Text()
-        yield from _draw_hit(rank, hit, width, full=full)
+        yield from _draw_hit(rank, hit, width, full=full, figure=explain)
         yield from _draw_text(hit, width) if full else _draw_snippet(hit, width)
         if hit.more:
             yield from folded(line((also_at(hit), "dim")), width, _INDENT)
@@ -47,13 +59,22 @@ def draw_titles(numbered: Iterable[tuple[int, Hit]], width: int | None) -> Itera
         yield from _draw_place(hit, f"{hit.line}", width)
 
 
-def _draw_hit(rank: int, hit: Hit, width: int | None, *, full: bool) -> Iterator[Text]:
-    score = min(99, round(hit.score * 100))
-    bar = ("", "") if width is None else _bar(score)
-    named = ((f"{score:02d}", "bold"), "  ", (hit.title, "bold"), _stale(hit))
+def _draw_hit(
+    rank: int, hit: Hit, width: int | None, *, full: bool, figure: bool
+) -> Iterator[Text]:
+    bar = ("", "") if width is None else _bar(hit.match)
+    word = (f"{hit.match:<{_WORD}}" if width is not None else hit.match, "bold")
+    remarks = (f"{hit.score:.2f}" if figure else "", hit.reason)
+    told = "".join(f"  {remark}" for remark in remarks if remark)
+    named = (word, "  ", (hit.title, "bold"), _stale(hit), (told, "dim"))
     yield from folded(line(f"{rank:>2}  ", bar, *named), width)
     lines = f"{hit.first_line}-{hit.last_line}" if full else f"{hit.line}"
     yield from _draw_place(hit, lines, width)
+
+
+def _dimmed(text: Text) -> Text:
+    text.stylize("dim")
+    return text
 
 
 def _stale(hit: Hit) -> tuple[str, str]:
@@ -72,9 +93,10 @@ def _draw_text(hit: Hit, width: int | None) -> Iterator[Text]:
 
 def _draw_place(hit: Hit, lines: str, width: int | None) -> Iterator[Text]:
     """Where a hit is: on one line with the headings above it where they fit."""
-    place, digits = f":{lines}", hit.id[:_ID_DIGITS]
+    place = place_of("", hit.page, lines)
     # A path is never cut, whatever the width: people copy it.
-    where = line(" " * _INDENT, (hit.document, "cyan"), (place, "cyan"), "  ", (digits, "dim"))
+    named = (hit.document, "cyan"), (place, "cyan")
+    where = line(" " * _INDENT, *named, "  ", (hit.id[:_ID_DIGITS], "dim"))
     headings = line((header_line(hit.headings), "dim"))
     if headings and width is not None and where.cell_len + 2 + headings.cell_len <= width:
         yield where + Text("  ") + headings
@@ -97,6 +119,6 @@ def _at_most(count: int, lines: list[Text], width: int) -> list[Text]:
     return lines[:count]
 
 
-def _bar(score: int) -> tuple[str, str]:
-    full = round(score / 100 * _BAR)
-    return "▰" * full + "▱" * (_BAR - full) + " ", "green"
+def _bar(match: Match) -> tuple[str, str]:
+    full = _BARS[match]
+    return "▰" * full + "▱" * (len(_BARS) - full) + " ", "green"

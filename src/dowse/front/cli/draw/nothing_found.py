@@ -10,6 +10,10 @@ from dowse.types import Response
 
 def say_nothing_found(call: Call, response: Response, *, in_full: bool) -> None:
     """Says that nothing was found, and why where that is known; `in_full` shows what was near."""
+    if response.total:
+        matching = counted(response.total, "result")
+        call.remark(f"Nothing is left after the first {response.offset}: there are {matching}.")
+        return
     kept_out = [
         f"{condition} excluded {counted(count, 'passage')} that would otherwise match."
         for condition, count in response.removed.items()

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Collection
 
-from dowse.link_targets import Name, choose, names_of_target
+from dowse.links.targets import LinkName, choose, names_of_target
 from dowse.store.embedded.sqlite.records import EDGE_ORDER, EDGES, EdgeRow, edge
 from dowse.store.embedded.sqlite.statements import Statements
 from dowse.types import Edge, Link
@@ -62,14 +62,14 @@ def resolve_links(
     )
 
 
-def _bearers(connection: sqlite3.Connection, names: set[str]) -> dict[str, list[Name]]:
+def _bearers(connection: sqlite3.Connection, names: set[str]) -> dict[str, list[LinkName]]:
     """The documents that bear some names, by name."""
-    found: dict[str, list[Name]] = {}
+    found: dict[str, list[LinkName]] = {}
     for name, *rest in connection.execute(
         "SELECT n.name, d.id, n.kind, n.spelled FROM names n JOIN documents d"
         " ON d.key = n.document WHERE n.name IN (SELECT value FROM json_each(?))",
         (json.dumps(sorted(names)),),
     ):
         document, kind, spelled = rest
-        found.setdefault(name, []).append(Name(document, name, kind, spelled))
+        found.setdefault(name, []).append(LinkName(document, name, kind, spelled))
     return found

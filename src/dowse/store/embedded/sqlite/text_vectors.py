@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from dowse.store.embedded.failures import truth_damaged
-from dowse.store.embedded.sqlite.records import CHUNK, KeyedChunkRow, keyed_chunk, of_documents
 from dowse.store.embedded.sqlite.statements import Statements
 from dowse.store.embedded.sqlite.sums import is_sound
 from dowse.store.vectors import decode_vector
-from dowse.types import Vector, embedding_text
+from dowse.types import ChunkKey, Vector
 
 _AT_ONCE = 500  # values bound to one statement: old builds of SQLite take 999
 
@@ -50,23 +48,15 @@ class SqliteTextVectors:
             sound.update(key for key, *kept in rows if is_sound(*kept))
         return [key for key in keys if key not in sound]
 
-    def waiting(self) -> list[str]:
-        """The embedding texts of chunks that have no vector yet."""
-        rows = self._sql.made(
-            keyed_chunk,
-            KeyedChunkRow,
-            f"SELECT c.key, c.document, {CHUNK} FROM chunks c WHERE NOT EXISTS"
-            " (SELECT 1 FROM embeddings e WHERE e.model = ? AND e.text_key = c.text_key)"
-            " ORDER BY c.key",
-            self._sql.model()[0],
+    def waiting(self) -> dict[ChunkKey, str]:
+        """The chunks without a vector, in the order of the text, each with its document's id."""
+        return dict(
+            self._sql.rows(
+                tuple[int, str],
+                "SELECT c.key, d.id FROM chunks c JOIN documents d ON d.key = c.document"
+                " WHERE NOT EXISTS"
+                " (SELECT 1 FROM embeddings e WHERE e.model = ? AND e.text_key = c.text_key)"
+                " ORDER BY c.key",
+                self._sql.model()[0],
+            )
         )
-        owners = json.dumps(sorted({owner for _, owner, _ in rows}))
-        wanted = of_documents("d.key, json_extract(d.fields, '$.title'), d.text")
-        found = self._sql.rows(tuple[int, str, str], wanted, owners)
-        documents = {key: (title, text) for key, title, text in found}
-        return [
-            embedding_text(title, chunk.header_path, text[chunk.start : chunk.end])
-            for _, owner, chunk in rows
-            if owner in documents
-            for title, text in [documents[owner]]
-        ]

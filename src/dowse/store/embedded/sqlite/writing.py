@@ -14,7 +14,7 @@ from dowse.ports import Analyzer, Catalogue, Links, TextVectors, Vocabulary
 from dowse.store.embedded.failures import database_errors
 from dowse.store.embedded.replicas import Replicas
 from dowse.store.embedded.sqlite.catalogue import SqliteCatalogue
-from dowse.store.embedded.sqlite.change import Change
+from dowse.store.embedded.sqlite.change import TableWriter
 from dowse.store.embedded.sqlite.database import upgrade
 from dowse.store.embedded.sqlite.links import SqliteLinks
 from dowse.store.embedded.sqlite.roots import ROOTS
@@ -145,7 +145,7 @@ class SqliteWriting:
             self._set_meta("owed", text)
 
     @contextmanager
-    def _change(self) -> Iterator[Change]:
+    def _change(self) -> Iterator[TableWriter]:
         """A transaction that makes the next generation; the replicas follow once it is kept."""
         with database_errors(self._database):
             try:
@@ -159,7 +159,7 @@ class SqliteWriting:
                 raise
             self._replicas.catch_up(Truth(self._connection), repair=True)
 
-    def _begin(self) -> Change:
+    def _begin(self) -> TableWriter:
         self._connection.execute("BEGIN IMMEDIATE")
         before = self.catalogue.generation
         self._connection.execute("DELETE FROM journal WHERE generation <= ?", (before,))
@@ -167,7 +167,7 @@ class SqliteWriting:
         self._set_meta("journal_from_id", self._sql.meta("generation_id") or "")
         self._set_meta("generation", str(before + 1))
         self._set_meta("generation_id", uuid.uuid4().hex)
-        return Change(self._connection, self._analyzer, before + 1)
+        return TableWriter(self._connection, self._analyzer, before + 1)
 
     def _set_meta(self, name: str, value: str) -> None:
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
