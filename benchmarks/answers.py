@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dowse.evaluate import open_bench, read_collection
 from dowse.evaluate.answers import judge_answers, read_answers
-from dowse.workspace import Workspace
+from dowse.projects.workspace import Workspace
 
 CORPUS = Path(__file__).parent / "corpus"
 

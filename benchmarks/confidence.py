@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from dowse.engine import Engine
 from dowse.evaluate import SEED, Collection, JudgedQuery, open_bench, read_collection, sample
+from dowse.projects.workspace import Workspace
 from dowse.retrieve import Filters
 from dowse.types import Condition, Hit
-from dowse.workspace import Workspace
 
 SETS = "dendron-vault,k8s-en,github-docs,tldr"
 CORPUS = Path(__file__).parent / "corpus"

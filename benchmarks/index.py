@@ -22,7 +22,7 @@ from pathlib import Path
 
 from dowse.flow import IndexReport
 from dowse.locations import locations
-from dowse.workspace import Workspace
+from dowse.projects.workspace import Workspace
 
 STAGES = ("scan", "read", "parse", "chunk", "embed", "store", "vocabulary", "communities")
 

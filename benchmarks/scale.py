@@ -31,7 +31,8 @@ from dowse.evaluate import Collection, measure_queries, read_collection, sample
 from dowse.evaluate.measures import mean
 from dowse.evaluate.runs import search_run
 from dowse.ports import Store
-from dowse.projects import Project
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Workspace
 from dowse.store_options import StoreOptions
 from dowse.transfer import move_project
 from dowse.types import (
@@ -48,7 +49,6 @@ from dowse.types import (
     text_key,
 )
 from dowse.wiring import open_store
-from dowse.workspace import Workspace
 
 DIMENSIONS = 384
 _CHUNKS_PER_DOCUMENT = 20

@@ -11,9 +11,12 @@ import subprocess
 import sys
 import termios
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from forked import forker
 
 DOWSE = str(Path(sys.executable).with_name("dowse"))
 
@@ -47,14 +50,19 @@ def with_ctrl_c(*line: object, ignored: bool = False) -> list[str]:
 
 def process(*arguments: object, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """Runs a line as a process whose output nobody looks at."""
-    return subprocess.run(
-        [DOWSE, *map(str, arguments)],
-        env=os.environ | environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+    line = [*map(str, arguments)]
+    (out, out_end), (err, err_end) = os.pipe(), os.pipe()
+    with Path(os.devnull).open("rb") as nothing, ThreadPoolExecutor(2) as readers:
+        forker().start(line, (nothing.fileno(), out_end, err_end), os.environ | environment)
+        os.close(out_end)
+        os.close(err_end)
+        said = [readers.submit(_read_all, end) for end in (out, err)]
+        return subprocess.CompletedProcess(line, forker().ended(), *(one.result() for one in said))
+
+
+def _read_all(end: int) -> bytes:
+    with open(end, "rb") as stream:
+        return stream.read()
 
 
 def on_terminal(
@@ -63,13 +71,7 @@ def on_terminal(
     """Runs a line on a terminal; gives its exit code and all that could be seen."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    child = subprocess.Popen(
-        [DOWSE, *map(str, arguments)],
-        env={**os.environ, **(environment or {})},
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-    )
+    forker().start([*map(str, arguments)], [theirs] * 3, {**os.environ, **(environment or {})})
     os.close(theirs)
     seen = b""
     try:
@@ -79,4 +81,4 @@ def on_terminal(
         pass
     finally:
         os.close(ours)
-    return child.wait(timeout=60), seen.decode("utf-8").replace("\r\n", "\n")
+    return forker().ended(), seen.decode("utf-8").replace("\r\n", "\n")

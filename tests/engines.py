@@ -36,7 +36,8 @@ def milvus_lite() -> MilvusLite:
 @cache
 def milvus_rows(url: str = "") -> Rows:
     """The rows of the shared server, or of one that is named."""
-    from dowse.store.remote.milvus import MilvusRows, MilvusTuning  # noqa: PLC0415
+    from dowse.store.remote.milvus import MilvusRows  # noqa: PLC0415
+    from dowse.store.remote.milvus_schema import MilvusTuning  # noqa: PLC0415
 
     address = (url or milvus_lite().url).replace("milvus://", "http://")
     return MilvusRows(address, tuning=MilvusTuning(index="FLAT" if not url else "AUTOINDEX"))

@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dowse.asynchronous import AsyncDowse
     from dowse.caretaker import Freshness, Status
     from dowse.errors import (
         BadSettings,
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
         UsageError,
         WeightsMissing,
     )
-    from dowse.everything import AllDowse
     from dowse.flow import (
         ChunkOutcome,
         Counted,
@@ -36,10 +34,12 @@ if TYPE_CHECKING:
         Related,
         StrategyRank,
     )
-    from dowse.library import Asking, Dowse, Opening
+    from dowse.library.all_dowse import AllDowse
+    from dowse.library.async_dowse import AsyncAllDowse, AsyncDowse
+    from dowse.library.dowse import Asking, Dowse, Opening
+    from dowse.links.references import Passage
     from dowse.ports import Analyzer, Embedder, Reranker, Store
-    from dowse.projects import Project
-    from dowse.references import Passage
+    from dowse.projects.registry import Project
     from dowse.types import (
         Answer,
         Counts,
@@ -63,6 +63,7 @@ __all__ = [
     "Analyzer",
     "Answer",
     "Asking",
+    "AsyncAllDowse",
     "AsyncDowse",
     "BadSettings",
     "ChunkOutcome",
@@ -119,13 +120,13 @@ _HOMES = (
     "dowse.errors",
     "dowse.types",
     "dowse.ports",
-    "dowse.projects",
-    "dowse.references",
+    "dowse.projects.registry",
+    "dowse.links.references",
     "dowse.flow",
     "dowse.caretaker",
-    "dowse.everything",
-    "dowse.library",
-    "dowse.asynchronous",
+    "dowse.library.all_dowse",
+    "dowse.library.dowse",
+    "dowse.library.async_dowse",
 )
 """Where the names are defined, what loads least first."""
 

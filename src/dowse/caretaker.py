@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dowse.errors import DowseError
 from dowse.flow.scan import scan
 from dowse.open_index import OpenIndex
-from dowse.run_note import unfinished_run
+from dowse.projects.run_note import unfinished_run
 from dowse.types import Counts, Finding, Stamp
 
 

@@ -27,6 +27,16 @@ _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("idea", "pycharm", "webstorm", "goland", "rustrover", "kate"), _LINE),
 }
 _ADDRESSES = {"obsidian": "obsidian://open?path={path}"}
+_FILE = "{scheme}://file{path}:{line}"
+_IDEA = "{scheme}://open?file={path}&line={line}"
+_LINKS: Mapping[str, str] = {
+    **{name: _FILE.replace("{scheme}", name) for name in ("cursor", "windsurf", "positron", "zed")},
+    "code": _FILE.replace("{scheme}", "vscode"),
+    "code-insiders": _FILE.replace("{scheme}", "vscode-insiders"),
+    "codium": _FILE.replace("{scheme}", "vscodium"),
+    **{name: _IDEA.replace("{scheme}", name) for name in ("idea", "pycharm", "webstorm", "goland")},
+    **_ADDRESSES,
+}
 _OPENERS = {"darwin": "open", "win32": "explorer"}
 _SET_ONE = "Set one with: dowse config set open.editor code"
 
@@ -65,6 +75,31 @@ def open_command(
         return [_filled(part, str(path), line) for part in command]
     own = _ARGUMENTS.get(Path(command[0]).stem.lower(), ("{path}",))
     return [*command, *(_filled(part, str(path), line) for part in own)]
+
+
+def editor_address(
+    path: Path, editor: str = "", environment: Mapping[str, str] = os.environ
+) -> str:
+    """The address that makes a browser open a file in the editor, with `{line}` for the line.
+
+    Empty when the editor, such as one in a terminal, has none. Where none is set, it is the first
+    installed editor that has one.
+    """
+    chosen = (editor or environment.get("VISUAL") or environment.get("EDITOR") or "").strip()
+    template = chosen if "://" in chosen else _link_of(chosen)
+    return template.replace("{path}", quote(str(path), safe="/" if "://file" in template else ""))
+
+
+def obsidian_address(path: Path) -> str:
+    """The address that opens a file in Obsidian; empty when it is in no vault."""
+    in_vault = any((folder / ".obsidian").is_dir() for folder in path.parents)
+    return _ADDRESSES["obsidian"].replace("{path}", quote(str(path), safe="")) if in_vault else ""
+
+
+def _link_of(command: str) -> str:
+    if not command:
+        return next((link for name, link in _LINKS.items() if shutil.which(name)), "")
+    return _LINKS.get(Path(_split(command)[0]).stem.lower(), "")
 
 
 def viewer_command(path: Path) -> list[str]:

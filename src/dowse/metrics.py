@@ -22,7 +22,7 @@ Labels = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class Counts:
+class Numbers:
     """Numbers by labels: a counter that only grows, or a gauge."""
 
     name: str
@@ -91,23 +91,25 @@ class Metrics:
     """Everything that a server counts; safe from several threads."""
 
     def __init__(self) -> None:
-        self.requests = Counts(
+        self.requests = Numbers(
             "dowse_http_requests_total", "Requests answered.", ("method", "route", "status")
         )
         self.request_seconds = Times(
             "dowse_http_request_seconds", "Time until a request was answered.", ("route",)
         )
-        self.in_flight = Counts("dowse_http_requests_in_flight", "Requests under way.", (), "gauge")
-        self.searches = Counts("dowse_searches_total", "Searches.", ("project",))
+        self.in_flight = Numbers(
+            "dowse_http_requests_in_flight", "Requests under way.", (), "gauge"
+        )
+        self.searches = Numbers("dowse_searches_total", "Searches.", ("project",))
         self.stage_seconds = Times(
             "dowse_search_stage_seconds", "Time that a stage of a search took.", ("stage",)
         )
-        self.errors = Counts("dowse_errors_total", "Requests that failed.", ("kind",))
-        self.index_runs = Counts(
+        self.errors = Numbers("dowse_errors_total", "Requests that failed.", ("kind",))
+        self.index_runs = Numbers(
             "dowse_index_runs_total", "Indexing runs that ended.", ("project", "outcome")
         )
-        self.indexing = Counts("dowse_indexing", "Indexing runs under way.", ("project",), "gauge")
-        self.generation = Counts(
+        self.indexing = Numbers("dowse_indexing", "Indexing runs under way.", ("project",), "gauge")
+        self.generation = Numbers(
             "dowse_index_generation", "Generation of an index.", ("project",), "gauge"
         )
         self.in_flight.add(amount=0)

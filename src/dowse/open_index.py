@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from dowse.errors import NotFound, StampMismatch
 from dowse.ports import Reading
-from dowse.projects import Project
-from dowse.settings import Settings
+from dowse.projects.registry import Project
+from dowse.settings.schema import Settings
 from dowse.stamp import WantedStamp, takes_vectors, wanted_stamp
 from dowse.types import Stamp
 from dowse.wiring import Parts

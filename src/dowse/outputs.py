@@ -16,7 +16,7 @@ from typing import IO
 
 from dowse.errors import DowseError, Refused, UsageError
 from dowse.files import PRIVATE_FILE, replace_file, sync_folder
-from dowse.workspace import Workspace
+from dowse.projects.workspace import Workspace
 
 
 def check_output(workspace: Workspace, path: Path, *, force: bool) -> Path:

@@ -7,8 +7,10 @@ words of a refusal are therefore the same everywhere, and so are the limits that
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -111,6 +113,15 @@ class Parameter:
             raise Malformed(f"{self.name} is given {len(texts)} times.", "Give it once.")
         return _READ.get(self.kind, str)(texts[0])
 
+    def guess(self, value: object) -> object:
+        """The value that a model means: it may write `"3"` for 3, or one text for a list of one."""
+        if self.is_list:
+            several = _listed(value) if isinstance(value, str) else value
+            return list(map(_worded, several)) if isinstance(several, list) else several
+        if isinstance(value, str):
+            return _READ.get(self.kind, str)(value.strip() if self.kind in _READ else value)
+        return _worded(value) if self.kind in _WORDED else value
+
     def check(self, value: object) -> object:
         """The value; raises `Malformed` when it cannot be meant."""
         if self.kind == "integer" and isinstance(value, float) and value.is_integer():
@@ -171,6 +182,22 @@ class Parameter:
         return {"type": "string", "pattern": pattern, "maxLength": self.longest}
 
 
+def _listed(text: str) -> list[object]:
+    """The list that a text is as JSON; otherwise a list of this text."""
+    if text.lstrip().startswith("["):
+        with suppress(ValueError, RecursionError):
+            found = json.loads(text)
+            if isinstance(found, list):
+                return found
+    return [text]
+
+
+def _worded(value: object) -> object:
+    """A number as a text, where texts are meant: a year, or a tag of digits."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number else value
+
+
 def _without_halves(value: object) -> object:
     """The value without halves of characters, which JSON and odd bytes can name."""
     if isinstance(value, str):
@@ -179,11 +206,16 @@ def _without_halves(value: object) -> object:
 
 
 def checked(
-    rows: Iterable[Parameter], given: Mapping[str, Any], *, written: bool = False
+    rows: Iterable[Parameter],
+    given: Mapping[str, Any],
+    *,
+    written: bool = False,
+    guessed: bool = False,
 ) -> Arguments:
     """What a call says, by the names of the rows; raises `Malformed` with what to do instead.
 
-    With `written`, every value is a list of texts, as in an address or on a command line.
+    With `written`, every value is a list of texts, as in an address or on a command line. With
+    `guessed`, a model wrote the values, which may be of a similar type.
     """
     rows = tuple(rows)
     known = {name: row for row in rows for name in (row.name, *row.older)}
@@ -196,7 +228,7 @@ def checked(
             other = name if name != row.name else next(one for one in given if one in row.older)
             raise Malformed(f"{other} is another name of {row.name}.", "Use one.")
         said = replace(row, name=name)  # a refusal uses the name that the call used
-        read = said.read(value) if written else value
+        read = said.read(value) if written else said.guess(value) if guessed else value
         if not (row.unless & given.keys() and isinstance(read, str) and not read.strip()):
             values[row.name] = said.check(read)
     for row in rows:

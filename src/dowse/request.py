@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from dowse.errors import UsageError
 from dowse.parameters import Parameter, checked
-from dowse.presets import PRESETS
 from dowse.retrieve import MODES, Filters, modes_explained
+from dowse.settings.presets import PRESETS
 
 Call = Literal["search", "answer", "explain"]
 """The calls that search."""
@@ -216,7 +216,7 @@ def _changes(values: Mapping[str, Any]) -> dict[str, Any]:
     named = {one.setting: values[one.name] for one in OPTIONS if one.setting and one.name in values}
     if "set" not in values:
         return named
-    from dowse.settings import assigned  # noqa: PLC0415  most calls set none
+    from dowse.settings.schema import assigned  # noqa: PLC0415  most calls set none
 
     return named | dict(assigned(text) for text in values["set"])
 
@@ -236,7 +236,7 @@ def _without_rivals(changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_on(changes: Mapping[str, Any], name: str) -> bool:
-    from dowse.settings import check_value  # noqa: PLC0415  most calls change neither
+    from dowse.settings.schema import check_value  # noqa: PLC0415  most calls change neither
 
     return name in changes and bool(check_value(name, changes[name], "arguments"))
 
@@ -244,7 +244,7 @@ def _is_on(changes: Mapping[str, Any], name: str) -> bool:
 def settable(call: Call) -> tuple[str, ...]:
     """The names of all settings that one call may change."""
     from dowse.answer import OF_THE_WRITER  # noqa: PLC0415  a description needs none of this
-    from dowse.settings import is_of_a_search, known_settings  # noqa: PLC0415  as above
+    from dowse.settings.schema import is_of_a_search, known_settings  # noqa: PLC0415  as above
 
     of_answers = {name for name in known_settings() if name.startswith("answer.")} - OF_THE_WRITER
     return tuple(

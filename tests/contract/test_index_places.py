@@ -14,7 +14,7 @@ from documents import STAMP, PlainAnalyzer, batch, make_document
 from dowse.errors import Locked, UsageError
 from dowse.locations import Locations
 from dowse.ports import Analyzer, IndexPlaces, Store
-from dowse.projects import Project, Projects
+from dowse.projects.registry import Project, Projects
 from dowse.store.embedded.places import EmbeddedPlaces
 from dowse.store.memory import MemoryStore
 from dowse.store.places import AllPlaces

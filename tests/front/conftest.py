@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from command_line import Dowse, Result
 from dowse.front.cli.main import run
+from dowse.projects.workspace import Workspace
 from dowse.testing import HashEmbedder
 from dowse.wiring import Given
-from dowse.workspace import Workspace
 
 
 def _part(number: int) -> str:
@@ -109,11 +113,44 @@ def dowse(
     return call
 
 
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where homes are kept whose documents are indexed, for tests to copy."""
+    return tmp_path_factory.mktemp("prepared")
+
+
+def _index(documents: Path, prepared: Path, dowse: Dowse) -> Path:
+    """Indexes a folder of a home: the first time for real, then as a copy of that."""
+    home, chosen = documents.parent, [documents.name]
+    chosen += [f"{name}={os.environ[name]}" for name in sorted(os.environ) if _decides(name)]
+    saved = prepared / " ".join(chosen)
+    if not saved.exists():
+        assert dowse("index", documents).code == 0
+        for name in ("own", documents.name):
+            shutil.copytree(home / name, saved / name)
+    else:
+        for name in ("own", documents.name):  # files with their times, which the index knows
+            shutil.copytree(saved / name, home / name, dirs_exist_ok=True)
+        _set_root(home / "own/data/projects" / documents.name, documents)
+    return documents
+
+
+def _decides(variable: str) -> bool:
+    return variable.startswith("DOWSE_") and not variable.endswith("_DIR")
+
+
+def _set_root(project: Path, root: Path) -> None:
+    """Names the folder of a copied project, in both places that know it."""
+    (project / "project.toml").write_text(f'[project]\nroots = ["{root}"]\n', "utf-8")
+    with closing(sqlite3.connect(project / "index/index.db", isolation_level=None)) as database:
+        roots = json.dumps([str(root)])
+        database.execute("UPDATE meta SET value = ? WHERE name = 'roots'", [roots])
+
+
 @pytest.fixture
-def indexed(vault: Path, dowse: Dowse) -> Path:
+def indexed(vault: Path, prepared: Path, dowse: Dowse) -> Path:
     """The vault, indexed."""
-    assert dowse("index", vault).code == 0
-    return vault
+    return _index(vault, prepared, dowse)
 
 
 @pytest.fixture
@@ -123,11 +160,10 @@ def by_meaning(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: AR
 
 
 @pytest.fixture
-def notes(home: Path, by_meaning: None, dowse: Dowse) -> Path:  # noqa: ARG001  as above
+def notes(home: Path, by_meaning: None, prepared: Path, dowse: Dowse) -> Path:  # noqa: ARG001  as above
     """The notes, indexed with vectors."""
     for name, text in NOTES.items():
         path = home / "notes" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-    assert dowse("index", home / "notes").code == 0
-    return home / "notes"
+    return _index(home / "notes", prepared, dowse)

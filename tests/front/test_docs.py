@@ -9,7 +9,7 @@ import pytest
 
 from dowse.front.cli.app import TOPICS, cli
 from dowse.front.cli.reference import pages, root_context
-from dowse.settings import known_settings
+from dowse.settings.schema import known_settings
 
 _DOCS = Path(__file__).parents[2] / "docs"
 

@@ -27,15 +27,15 @@ from dowse.front.mcp.server import build_server
 from dowse.front.socket.server import Frames, LineServer
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
-from dowse.library import Asking
+from dowse.library.dowse import Asking
 from dowse.parameters import Parameter
+from dowse.projects.workspace import Workspace
 from dowse.request import OPTIONS, Call, SearchRequest, filters_of, option, options_of
 from dowse.retrieve import Filters
 from dowse.service import Service
-from dowse.settings import known_settings
+from dowse.settings.schema import known_settings
 from dowse.testing import HashEmbedder
 from dowse.types import Response
-from dowse.workspace import Workspace
 from mcp_client import text_of, with_client
 
 _QUERY = "restore the database of the station barometer"
@@ -49,7 +49,8 @@ Asked = Mapping[str, Any]
 class Outcome:
     """What a door gave: the results, or the words of a refusal."""
 
-    hits: list[tuple[str, int, float]] | None = None
+    hits: list[tuple[str, int, float, str, str]] | None = None
+    poor: bool = False
     answer: str | None = None
     refused: str = ""
 
@@ -59,16 +60,26 @@ class Outcome:
         if "error" in told:
             return cls(refused=f"{told['error']} {told['hint']}")
         hits = [
-            (one["document"], one["first_line"], round(one["score"], 4)) for one in told["hits"]
+            (
+                one["document"],
+                one["first_line"],
+                round(one["score"], 4),
+                one["match"],
+                one.get("reason", ""),
+            )
+            for one in told["hits"]
         ]
         answer = told.get("answer")
-        return cls(hits, answer["text"] if answer else None)
+        return cls(hits, told["no_good_match"], answer["text"] if answer else None)
 
     @classmethod
     def of_response(cls, found: Response) -> Outcome:
         """The outcome of a call in Python."""
-        hits = [(hit.document, hit.first_line, round(hit.score, 4)) for hit in found.hits]
-        return cls(hits, found.answer.text if found.answer else None)
+        hits = [
+            (hit.document, hit.first_line, round(hit.score, 4), hit.match, hit.reason)
+            for hit in found.hits
+        ]
+        return cls(hits, found.no_good_match, found.answer.text if found.answer else None)
 
 
 class Doors:

@@ -12,9 +12,9 @@ from command_line import Dowse
 from dowse import Dowse as Opened
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
+from dowse.projects.workspace import Workspace
 from dowse.read import collect
 from dowse.service import Service
-from dowse.workspace import Workspace
 
 _PAGES = {
     2: "The mast is oiled.",

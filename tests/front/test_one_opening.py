@@ -20,10 +20,10 @@ from dowse.front.mcp.server import build_server
 from dowse.front.socket.server import LineServer
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
+from dowse.projects.workspace import Workspace
 from dowse.service import Service
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.testing import HashEmbedder
-from dowse.workspace import Workspace
 from mcp_client import with_client
 
 _QUERY = "restore the database"

@@ -12,7 +12,7 @@ import pytest
 
 from dowse.front.mcp.tools.table import TOOLS
 from dowse.front.web.openapi import description
-from dowse.settings import known_settings
+from dowse.settings.schema import known_settings
 
 _ROOT = Path(__file__).parents[2]
 _PAGES = [

@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 from command_line import Dowse
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
+from dowse.projects.workspace import Workspace
 from dowse.service import Service
-from dowse.workspace import Workspace
 
 
 def test_the_life_of_a_project(vault: Path, dowse: Dowse) -> None:

@@ -19,8 +19,8 @@ from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.server import build_server
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
+from dowse.projects.workspace import Workspace
 from dowse.service import Service
-from dowse.workspace import Workspace
 from mcp_client import with_client
 
 _OUTSIDE = "lighthouse-keeper"  # only in the file outside

@@ -193,6 +193,20 @@ def test_a_preset_holds_for_one_search(dowse: Dowse) -> None:
     assert dowse("search", "--preset", "nonsense", "x").code == 2
 
 
+def test_a_preset_says_which_settings_the_index_was_not_built_with(dowse: Dowse) -> None:
+    line = ["search", "--preset", "seed-b", "restore", "--json"]
+    (notice,) = dowse(*line).json["notices"]
+    assert notice.startswith("The preset seed-b changes only the search: the index was built with")
+    for name in ("chunk.context", "chunk.strategy", "keyword.stemming", "keyword.title"):
+        assert f" {name}" in notice
+    assert "chunk.fixed_size" not in notice
+    assert dowse("search", "--preset", "general", "restore", "--json").json["notices"] == []
+    commands = notice.partition("To use all of it: ")[2].split(", then ")
+    for command in commands:
+        assert dowse(*command.split()[1:]).code == 0
+    assert dowse(*line).json["notices"] == []
+
+
 def test_any_setting_of_a_search_can_be_set(dowse: Dowse) -> None:
     assert len(_documents(dowse, "--set", "search.top_n=1", "database")) == 1
     line = ["--set", "graph.enabled=true", "--set", "recency.bias = 0", "database"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Dowse
-from dowse.library import Dowse as Library
+from dowse.library.dowse import Dowse as Library
 
 _TOKEN = "ghp_" + "a1B2" * 9
 _KEY = "-----BEGIN " + "PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG\n-----END " + "PRIVATE KEY-----"
@@ -72,6 +72,24 @@ def test_the_count_is_in_the_report(home: Path, deploy: Path, dowse: Dowse) -> N
     assert dowse("index", deploy, "--json").json["secrets"] == 0
     with Library(deploy, home=home / "library") as library:
         assert library.index().secrets == 4
+
+
+def test_status_says_how_many_secrets_the_index_is_without(deploy: Path, dowse: Dowse) -> None:
+    def count() -> int:
+        return int(dowse("status", "-p", "deploy", "--json").json["counts"]["secrets"])
+
+    assert dowse("index", deploy).code == 0
+    (deploy / "other.md").write_text(f"# Other\n\nAlso {_TOKEN}.\n", "utf-8")
+    assert dowse("index", deploy).code == 0
+    assert count() == 5
+    assert "5 left out (read.redact)" in dowse("status", "-p", "deploy").out
+    (deploy / "note.md").write_text("# Deploying\n\nWithout a token.\n", "utf-8")
+    assert dowse("index", deploy).code == 0
+    assert count() == 1
+    (deploy / "other.md").unlink()
+    assert dowse("index", deploy).code == 0
+    assert count() == 0
+    assert "read.redact" not in dowse("status", "-p", "deploy").out
 
 
 def test_other_patterns_are_another_index(deploy: Path, dowse: Dowse) -> None:

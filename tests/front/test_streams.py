@@ -99,8 +99,10 @@ def test_wide_characters_are_folded_by_what_they_take(vault: Path, dowse: Dowse)
 
 
 def test_a_reader_that_goes_away_is_no_error(vault: Path, dowse: Dowse) -> None:
-    for number in range(400):
-        (vault / f"{'long-name-' * 20}{number}.md").write_text("# A\n", "utf-8")
+    deep = vault.joinpath(*["long-name-" * 20] * 10)  # a pipe holds 64 kB
+    deep.mkdir(parents=True)
+    for number in range(40):
+        (deep / f"{number}.md").write_text("# A\n", "utf-8")
     assert dowse("index", vault).code == 0
     for line in (["ls"], ["ls", "--json"], ["ls", "--long"]):
         child = subprocess.Popen([DOWSE, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -14,10 +14,10 @@ from dowse import Dowse as Opened
 from dowse.errors import DowseError
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
-from dowse.run_note import Run, noted, unfinished_run
+from dowse.projects.run_note import UnfinishedRun, noted, unfinished_run
+from dowse.projects.workspace import Workspace
 from dowse.service import Service
 from dowse.types import Event, silent
-from dowse.workspace import Workspace
 
 
 class _Stopped(DowseError):
@@ -87,7 +87,7 @@ def test_the_note_of_a_killed_process_is_of_no_running_one(tmp_path: Path) -> No
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         child.wait()
     (tmp_path / "run.json").write_text(f'{{"process": {child.pid}, "done": 30, "total": 90}}')
-    assert unfinished_run(tmp_path) == Run(30, 90, is_running=False)
+    assert unfinished_run(tmp_path) == UnfinishedRun(30, 90, is_running=False)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"process": "x", "done": 1, "total": 2}'])
@@ -101,5 +101,5 @@ def test_a_run_of_few_files_is_not_noted(tmp_path: Path) -> None:
         announce(Event("store", 3, 19))
         assert not list(tmp_path.iterdir())
         announce(Event("store", 3, 20))
-        assert unfinished_run(tmp_path) == Run(3, 20, is_running=True)
+        assert unfinished_run(tmp_path) == UnfinishedRun(3, 20, is_running=True)
     assert not list(tmp_path.iterdir())

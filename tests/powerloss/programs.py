@@ -13,8 +13,8 @@ from pathlib import Path
 from dowse.engine import Engine
 from dowse.flow import batches
 from dowse.locations import Locations
+from dowse.projects.workspace import Workspace
 from dowse.transfer import import_project
-from dowse.workspace import Workspace
 from powerloss.promises import ABSENT, begin, done
 from vaults import open_engine
 

@@ -8,11 +8,10 @@ it a disk of any size.
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
-import importlib
 import json
 import os
-import pkgutil
 import select
 import signal
 import subprocess
@@ -25,8 +24,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from forked import load
+
 _LIMIT = 60.0  # seconds; a command that takes longer hangs
-_TRACED = ("/store/embedded/", "/transfer/", "/files.py", "/projects.py", "/flow/indexing.py")
+_TRACED = ("/store/embedded/", "/transfer/", "/files.py", "/projects/", "/flow/indexing.py")
 """The parts of dowse in which a process can be killed at a chosen line: those that write."""
 
 
@@ -101,7 +102,8 @@ def fork_server(
 
 
 def _serve() -> None:
-    _load()
+    load()
+    gc.freeze()  # what is never collected is never copied into a child
     for line in sys.stdin:
         request = json.loads(line)
         if "shell" in request:
@@ -110,15 +112,6 @@ def _serve() -> None:
         else:
             ended = _fork(**request)
         print(json.dumps(ended.__dict__), flush=True)
-
-
-def _load() -> None:
-    """Loads what the commands need."""
-    import dowse  # noqa: PLC0415  not in the test's own process
-
-    for module in pkgutil.walk_packages(dowse.__path__, "dowse."):
-        if not module.name.startswith(("dowse.integrations", "dowse.front.mcp", "dowse.front.web")):
-            importlib.import_module(module.name)
 
 
 def _fork(line: Sequence[str], here: str, die_at: int | None, after: float | None) -> Ended:
@@ -208,9 +201,9 @@ class _Counter:
 
 
 def _content(name: str) -> str:
+    from dowse.projects.workspace import Workspace  # noqa: PLC0415
     from dowse.testing import HashEmbedder  # noqa: PLC0415  as above
     from dowse.wiring import Given  # noqa: PLC0415
-    from dowse.workspace import Workspace  # noqa: PLC0415
     from index_content import content  # noqa: PLC0415
 
     workspace = Workspace(given=Given(HashEmbedder()))

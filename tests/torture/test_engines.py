@@ -17,7 +17,8 @@ import pytest
 import engines
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
 from dowse.errors import EngineFailed
-from dowse.store.remote.milvus import MilvusRows, MilvusTuning
+from dowse.store.remote.milvus import MilvusRows
+from dowse.store.remote.milvus_schema import MilvusTuning
 from dowse.store.remote.store import RemoteStore
 from dowse.types import IndexedDocument
 

@@ -18,12 +18,12 @@ import pytest
 from dowse.embed import EmbedOptions
 from dowse.errors import DowseError, UsageError
 from dowse.locations import Locations
-from dowse.projects import Project
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Workspace
 from dowse.testing import HashEmbedder
 from dowse.transfer import export_project, import_project
 from dowse.transfer.carrying import MAY_SET
 from dowse.wiring import Given
-from dowse.workspace import Workspace
 
 CORPUS = Path(__file__).with_name("corpus") / "import"
 """Files that broke an import once, and some seeds."""

@@ -18,10 +18,10 @@ from dowse.bounds import complaint
 from dowse.errors import DowseError
 from dowse.front.cli.main import run
 from dowse.locations import Locations
-from dowse.projects import Project, update_toml
-from dowse.settings import SECTIONS, known_settings
-from dowse.trust import read_local
-from dowse.workspace import Workspace
+from dowse.projects.registry import Project, update_toml
+from dowse.projects.workspace import Workspace
+from dowse.settings.schema import SECTIONS, known_settings
+from dowse.settings.trust import read_local
 
 _CORPUS = sorted((Path(__file__).parent / "corpus" / "settings").iterdir())
 _NAMES = sorted(known_settings())

@@ -60,7 +60,7 @@ class Home:
         self.folder = folder
         self.vault = folder / "vault"
         self._server = server
-        self._saved: dict[str, Path] = {}
+        self._fresh: dict[Scenario, str] = {}
 
     def prepare(self, scenario: Scenario) -> None:
         """Makes the home as it is before the command, the first time for real."""
@@ -90,6 +90,14 @@ class Home:
     def content(self, name: str) -> str:
         """Everything that an index holds."""
         return self._server.content(name, self.folder)
+
+    def fresh_content(self, scenario: Scenario) -> str:
+        """What an index holds that is built now, over the documents of a scenario."""
+        if scenario not in self._fresh:  # no command changes the documents, as is checked
+            assert self.run("index {vault} -p fresh").code == 0
+            self._fresh[scenario] = self.content("fresh")
+            assert self.run("project remove fresh --yes").code == 0
+        return self._fresh[scenario]
 
     def leftovers(self) -> list[str]:
         """The files of commands that are no longer running."""
@@ -160,10 +168,7 @@ def _check_finished(home: Home, scenario: Scenario, name: str) -> None:
     for project in home.projects():
         if "vault" in str(home.run(f"status --json -p {project}").json["roots"]):
             assert home.run(f"index -p {project}").code == 0
-            fresh = f"fresh-{project}"
-            assert home.run(f"index {{vault}} -p {fresh}").code == 0
-            assert home.content(project) == home.content(fresh)
-            assert home.run(f"project remove {fresh} --yes").code == 0
+            assert home.content(project) == home.fresh_content(scenario)
     home.run("doctor --repair")  # removes what killed imports and removals left
     findings = home.run("doctor --json").json["findings"]
     assert not [one for one in findings if "weights" not in json.dumps(one)]

@@ -15,8 +15,8 @@ import pytest
 
 from dowse.engine import Engine
 from dowse.errors import DowseError, NotFound
+from dowse.projects.workspace import Workspace
 from dowse.transfer import export_project
-from dowse.workspace import Workspace
 from index_content import content
 from powerloss import programs
 from powerloss.folders import VERSIONS, digests, make_versions

@@ -7,7 +7,7 @@ import pytest
 
 from dowse.bounds import complaint, consent, limits
 from dowse.errors import BadSettings
-from dowse.settings import SECTIONS, Layer, Setting, combine, known_settings
+from dowse.settings.schema import SECTIONS, Layer, Setting, combine, known_settings
 
 _SETTINGS = list(known_settings().values())
 _BY_NAME = pytest.mark.parametrize("setting", _SETTINGS, ids=lambda one: one.name)

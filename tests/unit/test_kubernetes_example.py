@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from dowse.front.cli.app import cli
-from dowse.settings import combine, from_environment
+from dowse.settings.schema import combine, from_environment
 
 _FILE = Path(__file__).parents[2] / "examples" / "kubernetes" / "dowse.yaml"
 _PARTS: list[dict[str, Any]] = list(yaml.safe_load_all(_FILE.read_text("utf-8")))

@@ -19,11 +19,11 @@ import pytest
 import dowse
 from dowse import Dowse, DowseError
 from dowse.errors import BadSettings, NotFound, UsageError
-from dowse.library import Opening
+from dowse.library.dowse import Opening
+from dowse.projects.workspace import Workspace
 from dowse.testing import HashEmbedder, MemoryStore, OverlapReranker
 from dowse.types import Event, Response
 from dowse.wiring import Given
-from dowse.workspace import Workspace
 
 NOTES = {
     "guides/restore.md": (
@@ -83,7 +83,7 @@ def test_importing_the_package_loads_nothing() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     loaded = set(done.stdout.split())
-    assert not {"numpy", "msgspec", "tantivy", "dowse.engine", "dowse.library"} & loaded
+    assert not {"numpy", "msgspec", "tantivy", "dowse.engine", "dowse.library.dowse"} & loaded
 
 
 def test_a_name_that_the_package_lacks_is_refused() -> None:

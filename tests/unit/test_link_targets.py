@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from documents import link
-from dowse.link_targets import choose, names_of, names_of_target
+from dowse.links.targets import choose, names_of, names_of_target
 from dowse.types import LinkKind
 
 _CASES: list[tuple[str, LinkKind, str, str, dict[str, tuple[str, ...]], str | None]] = [

@@ -11,7 +11,7 @@ import pytest
 from dowse.errors import Refused, UsageError
 from dowse.locations import Locations
 from dowse.outputs import check_output, output_file, write_output
-from dowse.workspace import Workspace
+from dowse.projects.workspace import Workspace
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from dowse import Dowse
-from dowse.library import Asking, Opening
+from dowse.library.dowse import Asking, Opening
 from dowse.locations import Locations
+from dowse.projects.workspace import Workspace
 from dowse.testing import HashEmbedder
 from dowse.transfer import export_project
-from dowse.workspace import Workspace
 
 _DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -41,7 +41,8 @@ from dowse.errors import (
 )
 from dowse.locations import Locations
 from dowse.ports import Embedder
-from dowse.settings import Settings, known_settings
+from dowse.projects.workspace import Workspace
+from dowse.settings.schema import Settings, known_settings
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.store.memory import MemoryStore
 from dowse.testing import HashEmbedder, NoEmbedder
@@ -53,7 +54,6 @@ from dowse.transfer.staging import abandoned, clear_abandoned
 from dowse.transfer.unpack import fill
 from dowse.types import Event, Response, silent
 from dowse.wiring import Given
-from dowse.workspace import Workspace
 from index_content import content
 from vaults import note, write_vault
 
@@ -423,6 +423,7 @@ def test_how_documents_were_cut_is_carried_over_and_nothing_else(
     for name, value in {
         "chunk.strategy": "fixed",
         "chunk.fixed_size": "300",
+        "chunk.context": "none",
         "keyword.stemming": "false",
         "search.top_n": "1",
         "embed.endpoint_url": "http://127.0.0.1:9/",
@@ -432,9 +433,11 @@ def test_how_documents_were_cut_is_carried_over_and_nothing_else(
         engine.index(rebuild=True)
     export_project(ours, project, tmp_path / "x")
     theirs.change_setting("keyword.language", "german", None)
-    done = import_project(theirs, tmp_path / "x").project
-    settings = theirs.settings(done).settings
+    imported = import_project(theirs, tmp_path / "x")
+    assert imported.counts.embedded == imported.counts.chunks
+    settings = theirs.settings(imported.project).settings
     assert (settings.chunk.strategy, settings.chunk.fixed_size) == ("fixed", 300)
+    assert settings.chunk.context == "none"
     assert (settings.keyword.stemming, settings.keyword.language) == (False, "english")
     assert settings.search.top_n == 5
     assert settings.embed.endpoint_url == ""
@@ -651,6 +654,16 @@ def forge(
 
 def test_a_forged_file_that_is_honest_is_fine(theirs: Workspace, sample: Path) -> None:
     assert import_project(theirs, forge(sample)).notices == ()
+
+
+def test_vectors_that_were_made_with_another_context_are_left_out(
+    theirs: Workspace, sample: Path
+) -> None:
+    theirs.change_setting("chunk.context", "none", None)
+    older = forge(sample, manifest=lambda head: head["stamp"]["chunk"].pop("context"))
+    done = import_project(theirs, older)
+    assert "made with chunk.context = title, your settings say none" in done.notices[0]
+    assert done.counts.embedded == 0
 
 
 def test_a_file_that_is_cut_short_changes_nothing(theirs: Workspace, sample: Path) -> None:

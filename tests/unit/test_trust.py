@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from dowse.errors import BadSettings
-from dowse.settings import combine
-from dowse.trust import Trust, read_local
+from dowse.settings.schema import combine
+from dowse.settings.trust import Trust, read_local
 
 
 @pytest.fixture

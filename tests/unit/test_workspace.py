@@ -8,7 +8,7 @@ import pytest
 from dowse.errors import BadSettings, Locked, NotFound, Refused, UsageError
 from dowse.flow import IndexReport
 from dowse.locations import Locations, locations
-from dowse.workspace import Workspace
+from dowse.projects.workspace import Workspace
 
 
 @pytest.fixture(autouse=True)

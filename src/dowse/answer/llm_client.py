@@ -7,10 +7,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from dowse.answer.options import AnswerOptions
-from dowse.endpoints import Endpoint, EndpointClient, Wait, encodable
+from dowse.network.endpoints import Endpoint, EndpointClient, Wait, encodable
 
 if TYPE_CHECKING:
-    from dowse.network import Reply
+    from dowse.network.http import HttpReply
 
 _MOST = 4 << 20  # bytes of an answer; a long one has some ten thousand
 _SHOWN = 200  # characters of a refusal that an error repeats
@@ -45,7 +45,7 @@ class EndpointWriter:
         }
         return self._read(self._ask(body))
 
-    def _ask(self, body: dict[str, Any]) -> Reply:
+    def _ask(self, body: dict[str, Any]) -> HttpReply:
         reply = self._client.reply(body, most=_MOST, waiting=True)
         if reply.status == 400 and "temperature" in reply.text:
             # Some models take no other temperature than their own.
@@ -54,7 +54,7 @@ class EndpointWriter:
         self._client.check(reply)
         return reply
 
-    def _read(self, reply: Reply) -> str:
+    def _read(self, reply: HttpReply) -> str:
         try:
             choice = reply.json()["choices"][0]
             message = choice["message"]

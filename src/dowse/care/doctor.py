@@ -21,11 +21,11 @@ from dowse.errors import DowseError
 from dowse.locations import Locations, short_path
 from dowse.masking import hide_secrets
 from dowse.privacy import open_to_others, secure
-from dowse.projects import Project
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Workspace
 from dowse.text.amounts import counted, size
 from dowse.transfer.staging import abandoned, clear_abandoned
 from dowse.types import Announce, Finding, silent
-from dowse.workspace import Workspace
 
 _OLDEST_SQLITE = (3, 35, 0)  # RETURNING
 _LITTLE_SPACE = 500_000_000  # bytes

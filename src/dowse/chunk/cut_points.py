@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from dowse.chunk.optimal_cut import Place
+from dowse.chunk.optimal_cut import CutPoint
 from dowse.text.sentences import is_finished, sentence_ends
 from dowse.types import Block
 
@@ -27,7 +27,7 @@ _LONGEST_CLOSING = 8  # characters after a stop that are looked at
 _SKIN_TONES = range(0x1F3FB, 0x1F400)
 _JOINER = "\u200d"
 
-Rule = Callable[[str, int, int, int], Iterator[Place]]
+Rule = Callable[[str, int, int, int], Iterator[CutPoint]]
 """Finds places between two offsets, where pieces may have at most so many characters."""
 
 
@@ -36,7 +36,7 @@ def price_between(text: str, offset: int) -> int:
     return _AFTER_BLANK_LINE if text.endswith("\n\n", max(0, offset - 2), offset) else _BLOCK
 
 
-def places_inside(text: str, block: Block, maximum: int) -> Iterator[Place]:
+def places_inside(text: str, block: Block, maximum: int) -> Iterator[CutPoint]:
     """Places to cut a block at; between two of them there are never more than `maximum` characters.
 
     Prose is offered for cutting where it is long, a fence or a table only where it must be cut.
@@ -47,7 +47,7 @@ def places_inside(text: str, block: Block, maximum: int) -> Iterator[Place]:
         if visible - start > maximum:
             yield from _within(text, start, end, maximum, (_lines, _words, _anywhere))
         elif end - start > maximum:  # only with the blank lines after it
-            yield Place(visible, _LINE)
+            yield CutPoint(visible, _LINE)
             yield from _anywhere(text, visible, end, maximum)
     elif end - start > maximum // 2:
         yield from _within(text, start, end, maximum, (_prose, _words, _anywhere))
@@ -55,13 +55,13 @@ def places_inside(text: str, block: Block, maximum: int) -> Iterator[Place]:
 
 def _within(
     text: str, start: int, end: int, maximum: int, rules: tuple[Rule, ...]
-) -> Iterator[Place]:
+) -> Iterator[CutPoint]:
     """The places that the first rule finds, and worse ones where these leave much between them.
 
     Much is half of the maximum, so that what stands in front of a long line can stay with it.
     """
     edge = start
-    for place in chain(rules[0](text, start, end, maximum), [Place(end, 0)]):
+    for place in chain(rules[0](text, start, end, maximum), [CutPoint(end, 0)]):
         if place.offset - edge > maximum // 2 and len(rules) > 1:
             yield from _within(text, edge, place.offset, maximum, rules[1:])
         if edge < place.offset < end:
@@ -69,16 +69,16 @@ def _within(
         edge = place.offset
 
 
-def _lines(text: str, start: int, end: int, _maximum: int) -> Iterator[Place]:
+def _lines(text: str, start: int, end: int, _maximum: int) -> Iterator[CutPoint]:
     for match in _LINES.finditer(text, start, end):
-        yield Place(match.end(), _LINE)
+        yield CutPoint(match.end(), _LINE)
 
 
-def _prose(text: str, start: int, end: int, _maximum: int) -> Iterator[Place]:
+def _prose(text: str, start: int, end: int, _maximum: int) -> Iterator[CutPoint]:
     edge = start
     for feeds in _LINES.finditer(text, start, end):
         yield from _sentences(text, edge, feeds.start())
-        yield Place(feeds.end(), _price_of_line(text, edge, feeds))
+        yield CutPoint(feeds.end(), _price_of_line(text, edge, feeds))
         edge = feeds.end()
     yield from _sentences(text, edge, end)
 
@@ -90,23 +90,23 @@ def _price_of_line(text: str, start: int, feeds: re.Match[str]) -> int:
     return _LINE_AND_SENTENCE if is_finished(said) else _LINE
 
 
-def _sentences(text: str, start: int, end: int) -> Iterator[Place]:
+def _sentences(text: str, start: int, end: int) -> Iterator[CutPoint]:
     """Places between the sentences of one line."""
     for stop in sentence_ends(text, start, end):
         blanks = _BLANKS.match(text, stop, end)
         if blanks and blanks.end() < end:
-            yield Place(blanks.end(), _SENTENCE)
+            yield CutPoint(blanks.end(), _SENTENCE)
 
 
-def _words(text: str, start: int, end: int, _maximum: int) -> Iterator[Place]:
+def _words(text: str, start: int, end: int, _maximum: int) -> Iterator[CutPoint]:
     for match in _WORDS.finditer(text, start, end):
-        yield Place(match.end(), _WORD)
+        yield CutPoint(match.end(), _WORD)
 
 
-def _anywhere(text: str, start: int, end: int, maximum: int) -> Iterator[Place]:
+def _anywhere(text: str, start: int, end: int, maximum: int) -> Iterator[CutPoint]:
     step = max(1, maximum // 32)
     for offset in range(start + step, end, step):
-        yield Place(before_joined(text, offset, offset - step + 1), _ANYWHERE)
+        yield CutPoint(before_joined(text, offset, offset - step + 1), _ANYWHERE)
 
 
 def before_joined(text: str, offset: int, earliest: int) -> int:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from dowse.chunk.builder import PartMaker, visible_stretch
 from dowse.chunk.cut_points import AFTER_HEADING, places_inside, price_between
-from dowse.chunk.optimal_cut import Place, around_goal, at_least, cheapest_pieces, thinned
+from dowse.chunk.optimal_cut import CutPoint, around_goal, at_least, cheapest_pieces, thinned
 from dowse.chunk.options import ChunkOptions
-from dowse.chunk.outline import Opening, openings
+from dowse.chunk.outline import OutlinedBlock, openings
 from dowse.chunk.overlap import overlap_start
 from dowse.deadline import Deadline
 from dowse.types import Block, Chunk, ChunkedDocument, Document, Section
@@ -75,9 +75,9 @@ class _HeaderCutter:
         pricing = at_least(options.section_min, options.section_max)
         return cheapest_pieces(thinned(places, end, pricing.maximum), end, pricing)
 
-    def _under_headings(self, start: int, end: int) -> Iterator[list[Opening]]:
+    def _under_headings(self, start: int, end: int) -> Iterator[list[OutlinedBlock]]:
         """The blocks in groups, each from one heading to the next."""
-        group: list[Opening] = []
+        group: list[OutlinedBlock] = []
         for opening in self._between(start, end):
             if opening.rank and group:
                 yield group
@@ -85,7 +85,7 @@ class _HeaderCutter:
             group.append(opening)
         yield group
 
-    def _places_of_group(self, group: list[Opening]) -> Iterator[Place]:
+    def _places_of_group(self, group: list[OutlinedBlock]) -> Iterator[CutPoint]:
         """Only the heading, where all that stands under it fits into one section."""
         places = self._places(group, self._options.section_max, _FOR_SECTIONS)
         fits = group[-1].block.end - group[0].block.start <= self._options.section_max
@@ -113,7 +113,7 @@ class _HeaderCutter:
         pricing = around_goal(options.chunk_goal, options.chunk_min, options.chunk_max)
         return cheapest_pieces(thinned(places, section.end, pricing.maximum), section.end, pricing)
 
-    def _between(self, start: int, end: int) -> Iterator[Opening]:
+    def _between(self, start: int, end: int) -> Iterator[OutlinedBlock]:
         """The blocks of a stretch, those at its ends cut off there."""
         number = max(0, bisect_right(self._offsets, start) - 1)
         while number < len(self._openings) and self._offsets[number] < end:
@@ -125,15 +125,17 @@ class _HeaderCutter:
             yield opening
             number += 1
 
-    def _places(self, group: Iterable[Opening], maximum: int, prices: _Prices) -> Iterator[Place]:
+    def _places(
+        self, group: Iterable[OutlinedBlock], maximum: int, prices: _Prices
+    ) -> Iterator[CutPoint]:
         for opening in group:
             self._deadline.check()
             block, level = opening.block, opening.level
-            yield Place(block.start, self._price(opening, prices), level)
+            yield CutPoint(block.start, self._price(opening, prices), level)
             for inside in places_inside(self._text, block, maximum):
-                yield Place(inside.offset, inside.price + prices.elsewhere, level)
+                yield CutPoint(inside.offset, inside.price + prices.elsewhere, level)
 
-    def _price(self, opening: Opening, prices: _Prices) -> int:
+    def _price(self, opening: OutlinedBlock, prices: _Prices) -> int:
         if opening.follows_heading:
             return AFTER_HEADING
         if opening.rank:

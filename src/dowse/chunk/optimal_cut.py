@@ -16,7 +16,7 @@ from typing import NamedTuple
 _LOWEST = 99  # the level of the end, where nothing follows
 
 
-class Place(NamedTuple):
+class CutPoint(NamedTuple):
     """A place where text may be cut."""
 
     offset: int
@@ -55,7 +55,9 @@ def at_least(minimum: int, maximum: int) -> Pricing:
     return Pricing(sizes, minimum)
 
 
-def cheapest_pieces(places: Sequence[Place], end: int, pricing: Pricing) -> list[tuple[int, int]]:
+def cheapest_pieces(
+    places: Sequence[CutPoint], end: int, pricing: Pricing
+) -> list[tuple[int, int]]:
     """Start and end of the pieces, which together run from the first place to `end`.
 
     No two neighbouring places, and not the last one and the end, may lie further apart than the
@@ -92,13 +94,13 @@ def _way_back(offsets: Sequence[int], came_from: Sequence[int]) -> list[tuple[in
     return pieces[::-1]
 
 
-def thinned(places: Iterable[Place], end: int, maximum: int) -> list[Place]:
+def thinned(places: Iterable[CutPoint], end: int, maximum: int) -> list[CutPoint]:
     """Of places that lie close together, the cheapest; no piece gets too long by that.
 
     Pieces much smaller than what is wanted are never chosen, and trying them all takes long.
     """
     grain = max(1, maximum // 32)
-    following = chain(places, [Place(end, 0)])
+    following = chain(places, [CutPoint(end, 0)])
     kept = list(islice(following, 1))
     for place, after in pairwise(following):
         last = kept[-1]

@@ -10,7 +10,7 @@ from dowse.types import Block, Document
 _BELOW_ALL_HEADINGS = 7
 
 
-class Opening(NamedTuple):
+class OutlinedBlock(NamedTuple):
     """A block, and where it stands among the headings."""
 
     block: Block
@@ -19,12 +19,12 @@ class Opening(NamedTuple):
     follows_heading: bool  # the block before is a heading to which this one belongs
 
 
-def openings(document: Document) -> list[Opening]:
+def openings(document: Document) -> list[OutlinedBlock]:
     """The blocks in order; one of plain text where a document has none."""
     blocks = document.blocks or (Block("text", document.body, len(document.text)),)
     ranks = _ranks(document)
     starts = [heading.start for heading in document.headings]
-    found: list[Opening] = []
+    found: list[OutlinedBlock] = []
     level, after_heading = _BELOW_ALL_HEADINGS, False
     for block in blocks:
         rank = 0
@@ -33,7 +33,7 @@ def openings(document: Document) -> list[Opening]:
             above, level = level, document.headings[number].level
             rank = ranks[level]
             follows = after_heading and level > above
-        found.append(Opening(block, level, rank, follows))
+        found.append(OutlinedBlock(block, level, rank, follows))
         after_heading = block.kind == "heading"
     return found
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from dowse.flow import Recipe
 from dowse.retrieve import STRATEGIES
-from dowse.settings import Settings
+from dowse.settings.schema import Settings
 
-Changes = Mapping[str, Any]
+SettingValues = Mapping[str, Any]
 """Settings by their full names."""
 
 _MEANING = (
@@ -34,7 +34,7 @@ _BOOSTS = (
 )
 
 
-def ways_to_fuse(settings: Recipe) -> Iterator[Changes]:
+def ways_to_fuse(settings: Recipe) -> Iterator[SettingValues]:
     """What to change for every way of fusing, first nothing."""
     yield {}
     for meaning, normalise, share in product(_MEANING, _NORMALISE, _GATHER):
@@ -57,7 +57,7 @@ def _weights(meaning: float) -> dict[str, float]:
     }
 
 
-def other_boosts(settings: Settings) -> Iterator[Changes]:
+def other_boosts(settings: Settings) -> Iterator[SettingValues]:
     """What to change for every other weighing of a document's fields."""
     for boosts in _BOOSTS:
         names = (f"keyword.{name}" for name in _BOOSTED)
@@ -65,12 +65,12 @@ def other_boosts(settings: Settings) -> Iterator[Changes]:
             yield changed
 
 
-def with_boosts(settings: Settings, changes: Changes) -> Settings:
+def with_boosts(settings: Settings, changes: SettingValues) -> Settings:
     """The settings with such changes."""
     boosts = {name.partition(".")[2]: value for name, value in changes.items()}
     return replace(settings, keyword=replace(settings.keyword, **boosts))
 
 
-def _changed(settings: Recipe, wanted: Changes) -> Changes:
+def _changed(settings: Recipe, wanted: SettingValues) -> SettingValues:
     """What of the wanted settings is not so yet."""
     return {name: value for name, value in wanted.items() if settings.value(name) != value}

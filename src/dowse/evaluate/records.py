@@ -95,4 +95,5 @@ class Run:
     seconds: Mapping[str, float] = field(default_factory=dict)  # by query id; none for a file
     confidence: Mapping[str, float] = field(default_factory=dict)  # of the best, found or rejected
     notices: tuple[str, ...] = ()  # what searching could not do for most queries
+    marked: frozenset[str] = frozenset()  # queries whose results are marked as no good match
     min_confidence: float | None = None  # the threshold as set, -1 the fitted one; None for a file

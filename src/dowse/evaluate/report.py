@@ -36,7 +36,7 @@ class UnanswerableReport:
     """What happened to queries that have no answer."""
 
     queries: Annotated[int, "How many."]
-    rejected: Annotated[float, "Share that nothing was found for, as it should be."]
+    rejected: Annotated[float, "Share with no result or no good match, as it should be."]
     min_confidence: Annotated[
         float | None, "The threshold as set, -1 for the fitted one; null for a run file."
     ]
@@ -50,6 +50,7 @@ class RunReport:
     name: Annotated[str, "Of the run."]
     queries: Annotated[int, "Queries with judgments."]
     empty: Annotated[int, "Of these, how many nothing was found for."]
+    marked: Annotated[int, "Of these, how many have results that are marked as no good match."]
     measures: Annotated[Measures | None, "Their average; null when there are none."]
     types: Annotated[tuple[TypeReport, ...], "By type, in the order of the collection."]
     latency: Annotated[Latency | None, "Of a search with the user's settings; null for a file."]
@@ -65,6 +66,7 @@ def report(collection: Collection, run: Run) -> RunReport:
         name=run.name,
         queries=len(answerable),
         empty=sum(not run.found.get(query.id) for query in answerable),
+        marked=sum(query.id in run.marked for query in answerable),
         measures=mean(measured.values()),
         types=_by_type(answerable, measured),
         latency=latency(run),
@@ -112,9 +114,10 @@ def _unanswerable(queries: Sequence[JudgedQuery], run: Run) -> UnanswerableRepor
     if not queries:
         return None
     known = [run.confidence[query.id] for query in queries if query.id in run.confidence]
+    rejected = [one for one in queries if one.id in run.marked or not run.found.get(one.id)]
     return UnanswerableReport(
         queries=len(queries),
-        rejected=sum(not run.found.get(query.id) for query in queries) / len(queries),
+        rejected=len(rejected) / len(queries),
         min_confidence=run.min_confidence,
         confidence=math.fsum(known) / len(known) if known else None,
     )

@@ -17,10 +17,12 @@ import numpy as np
 from dowse.engine import Engine
 from dowse.errors import Locked, NotFound, UsageError
 from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
+from dowse.flow import Recipe
 from dowse.refine.cuts import ThresholdOptions
 from dowse.request import NO_FILTERS
 from dowse.retrieve import Filters
-from dowse.settings import change_recipe
+from dowse.search_state import SearchOptions
+from dowse.settings.schema import change_recipe
 from dowse.types import Announce, Event, silent
 
 _CHUNKS_PER_DOCUMENT = 3  # results to ask for, so that their documents fill a ranking
@@ -57,6 +59,7 @@ def search_run(
     found: dict[str, tuple[Ranked, ...]] = {}
     seconds: dict[str, float] = {}
     confidence: dict[str, float] = {}
+    marked: set[str] = set()
     notices: Counter[str] = Counter()
     engine.search("warm up", changes=usual)  # what is loaded on first use is nobody's latency
     for done, query in enumerate(queries):
@@ -67,6 +70,7 @@ def search_run(
         seconds[query.id] = time.perf_counter() - began
         best = response.hits or response.nearest
         confidence[query.id] = best[0].score if best else 0.0
+        marked |= {query.id} if response.no_good_match else set()
         notices.update(set(response.notices))
         ranking = engine.rank(query.text, filters=demanded, changes=deep)[:depth]
         found[query.id] = tuple(Ranked(names.get(name, name), score) for name, score in ranking)
@@ -75,7 +79,8 @@ def search_run(
             "Another process has changed the index while it was measured.", "Measure once more."
         )
     least = change_recipe(engine.settings, usual).of(ThresholdOptions).min_confidence
-    return Run(name, found, seconds, confidence, _general(notices, len(queries)), least)
+    general = _general(notices, len(queries))
+    return Run(name, found, seconds, confidence, general, frozenset(marked), least)
 
 
 def check_ids(queries: Iterable[str]) -> None:
@@ -144,9 +149,11 @@ def check_run(collection: Collection, run: Run) -> tuple[str, ...]:
 
 
 def _deep(changes: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    if "search.top_n" in changes:
+        return dict(changes)
     chunks = _CHUNKS_PER_DOCUMENT * depth
-    usual = "search.top_n" in changes
-    return {**({} if usual else {"search.top_n": chunks, "search.top_k": chunks}), **changes}
+    candidates = change_recipe(Recipe(), changes).of(SearchOptions).top_k  # maybe of a preset
+    return {**changes, "search.top_n": chunks, "search.top_k": candidates or chunks}
 
 
 def _generation(engine: Engine) -> int:

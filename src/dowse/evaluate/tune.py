@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 from dowse.engine import Engine
 from dowse.errors import UsageError
 from dowse.evaluate.compare import SEED, Difference, compare
-from dowse.evaluate.grid import Changes, other_boosts, ways_to_fuse, with_boosts
+from dowse.evaluate.grid import SettingValues, other_boosts, ways_to_fuse, with_boosts
 from dowse.evaluate.held_out_copy import hidden_copy
 from dowse.evaluate.measures import measure
 from dowse.evaluate.records import JudgedQuery, OwnQuery
 from dowse.evaluate.self_queries import FEW
 from dowse.flow import Recipe, Retrieved
+from dowse.projects.workspace import Workspace
 from dowse.request import NO_FILTERS
 from dowse.retrieve import Filters
-from dowse.settings import change_recipe
+from dowse.settings.schema import change_recipe
 from dowse.types import Announce, Event, silent
-from dowse.workspace import Workspace
 
 FOLDS = 5
 """Into how many parts the queries are cut."""
@@ -40,7 +40,7 @@ _DEPTH = 10  # documents that count
 _AS_GOOD = 0.002  # nDCG@10 that is not worth a change, let alone a rebuilt index
 # Twice as many results as count, as several may be of one document; a tree of files that was just
 # copied is all new, so that recency would say nothing.
-_SEARCH: Changes = {"search.top_n": 2 * _DEPTH, "recency.bias": 0.0}
+_SEARCH: SettingValues = {"search.top_n": 2 * _DEPTH, "recency.bias": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,10 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class BoostTrial:
     """What the strategies find for every question while the fields of a document weigh so."""
 
-    boosts: Changes  # what of the keyword settings differs from the present ones
+    boosts: SettingValues  # what of the keyword settings differs from the present ones
     found: tuple[Retrieved, ...]  # in the order of the questions
 
     @property
@@ -78,7 +78,7 @@ class Tuning:
     questions: int
     tried: int  # how many settings
     gain: Difference  # in nDCG@10 on queries that were not chosen on; first: the present settings
-    best: Changes  # what to change, chosen on all queries; empty when the present settings are
+    best: SettingValues  # what to change, chosen on all queries; empty: the present ones win
     agreeing: int  # of the five parts, how many chose just the same
 
     @property
@@ -121,7 +121,7 @@ def gather_evidence(
     *,
     boosts: bool = False,
     announce: Announce = silent,
-) -> Iterator[Evidence]:
+) -> Iterator[BoostTrial]:
     """What is found with the present weights of fields, and with `boosts` also with others.
 
     What `hidden` queries were drawn from is not found. Raises `UsageError` when the questions are
@@ -130,17 +130,17 @@ def gather_evidence(
     _check(questions)
     if hidden:
         with hidden_copy(workspace, engine, hidden, announce=announce) as copy:
-            yield Evidence({}, _find(copy.engine, questions, announce))
+            yield BoostTrial({}, _find(copy.engine, questions, announce))
     else:
-        yield Evidence({}, _find(engine, questions, announce))
+        yield BoostTrial({}, _find(engine, questions, announce))
     for changes in other_boosts(engine.settings) if boosts else ():
         settings = with_boosts(engine.settings, changes)
         with hidden_copy(workspace, engine, hidden, settings, announce) as copy:
-            yield Evidence(changes, _find(copy.engine, questions, announce))
+            yield BoostTrial(changes, _find(copy.engine, questions, announce))
 
 
 def tune(
-    evidence: Sequence[Evidence],
+    evidence: Sequence[BoostTrial],
     questions: Sequence[Question],
     settings: Recipe,
     announce: Announce = silent,
@@ -178,7 +178,7 @@ def _check(questions: Sequence[Question]) -> None:
 
 
 def _chosen(
-    tried: Sequence[Changes], scores: NDArray[np.float64], questions: Sequence[Question]
+    tried: Sequence[SettingValues], scores: NDArray[np.float64], questions: Sequence[Question]
 ) -> Tuning:
     """Chooses on each four fifths, scores on the fifth, and in the end chooses on everything."""
     part = _parts(questions)
@@ -235,7 +235,7 @@ def _find(
     return tuple(found)
 
 
-def _scores(evidence: Evidence, questions: Sequence[Question], recipe: Recipe) -> list[float]:
+def _scores(evidence: BoostTrial, questions: Sequence[Question], recipe: Recipe) -> list[float]:
     """nDCG@10 of every question."""
     scores = []
     for question, found in zip(questions, evidence.found, strict=True):

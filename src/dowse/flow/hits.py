@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 
 from dowse.flow.freshness import is_stale
+from dowse.flow.verdict import Words, query_words, verdict
 from dowse.present import excerpt, range_around, ranges, text_of
 from dowse.present.ranges import Range
 from dowse.search_state import Candidate, SearchState
@@ -15,22 +16,29 @@ from dowse.text.headings import heading_path
 from dowse.types import Edge, FileState, Hit, OtherPassage
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What all hits of a search need."""
+
+    edges: Sequence[Edge]  # of their documents
+    files: Callable[[], Mapping[str, FileState]]
+    rarity: Mapping[str, float]  # of the query's terms
+    words: Words  # of the query
+
+
 def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit, ...]:
     """The hits that stand for these candidates."""
     documents = {candidate.stored.document.id for candidate in candidates}
-    edges = search.reading.links.of(documents) if documents else []
-    files = cache(search.reading.catalogue.files)  # needed only when a file's time has changed
-    rarity = term_rarity(search)
-    return tuple(_hit(search, candidate, edges, files, rarity) for candidate in candidates)
+    known = _Known(
+        search.reading.links.of(documents) if documents else [],
+        cache(search.reading.catalogue.files),  # needed only when a file's time has changed
+        search.rarity("body", search.query.terms),
+        query_words(search),
+    )
+    return tuple(_hit(search, candidate, known) for candidate in candidates)
 
 
-def _hit(
-    search: SearchState,
-    candidate: Candidate,
-    edges: Sequence[Edge],
-    files: Callable[[], Mapping[str, FileState]],
-    rarity: Mapping[str, float],
-) -> Hit:
+def _hit(search: SearchState, candidate: Candidate, known: _Known) -> Hit:
     chunk, document = candidate.stored.chunk, candidate.stored.document
     first_line, last_line, text = _shown(candidate)
     above, passage, passage_line = chunk.header_path, candidate.stored.text, chunk.first_line
@@ -38,8 +46,9 @@ def _hit(
         above, passage_line = heading.path, heading.line
         passage = passage[heading.start - chunk.start :]
     terms, terms_of = search.query.terms, search.parts.analyzer.query_terms
-    found = excerpt(passage, terms, terms_of, rarity)
-    links_out, links_in = _links(document.id, edges)
+    found = excerpt(passage, terms, terms_of, known.rarity)
+    links_out, links_in = _links(document.id, known.edges)
+    match, reason = verdict(search, candidate, known.words)
     return Hit(
         id=candidate.section.id if candidate.section else chunk.id,
         section=chunk.section,
@@ -56,17 +65,12 @@ def _hit(
         tags=document.fields.tags,
         links_out=links_out,
         links_in=links_in,
-        stale=is_stale(search.parts.roots, document, files),
+        stale=is_stale(search.parts.roots, document, known.files),
         trace=candidate.trace,
         more=_more(candidate, first_line, last_line),
+        match=match,
+        reason=reason,
     )
-
-
-def term_rarity(search: SearchState) -> dict[str, float]:
-    """How rare each term of the query is in the index."""
-    keyword, terms = search.reading.keyword, search.query.terms
-    often = keyword.frequencies("body", terms) if terms else {}
-    return {term: math.log(1 + keyword.size / max(1, count)) for term, count in often.items()}
 
 
 def _shown(candidate: Candidate) -> tuple[int, int, str]:

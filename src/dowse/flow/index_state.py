@@ -27,6 +27,8 @@ from dowse.types import (
     Vector,
 )
 
+_MANY = 20  # changed files: to embed fewer takes about a second
+
 
 class ReadFile(NamedTuple):
     """A file whose text is not the one that the index has."""
@@ -80,6 +82,14 @@ class IndexState:
     changed: int = 0
     removed: int = 0
     secrets: int = 0
+
+    @property
+    def words_first(self) -> bool:
+        """Whether all files are stored before any is embedded, so that words find them at once.
+
+        A few changed files come whole. Shards cannot wait: none of them knows what others did.
+        """
+        return self.shard is None and len(self.changes.pending) >= _MANY
 
     def progress(self, part: float = 0.0) -> None:
         """Announces how many files are done, with a part of the batch."""

@@ -10,7 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
 from dowse.integrations.metadata import metadata_of
-from dowse.library import Dowse
+from dowse.library.dowse import Dowse
 
 
 class DowseRetriever(BaseRetriever):

@@ -9,7 +9,7 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from dowse.integrations.metadata import metadata_of
-from dowse.library import Dowse
+from dowse.library.dowse import Dowse
 from dowse.types import Hit
 
 # What a model reads of a passage in addition to its text; the rest is for programs.

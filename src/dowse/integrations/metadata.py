@@ -24,6 +24,8 @@ def metadata_of(hit: Hit, project: str, path: str) -> dict[str, Any]:
         "section": hit.section,
         "tags": list(hit.tags),
         "modified": iso(hit.modified),
+        "match": hit.match,
+        "reason": hit.reason,
         "score": hit.score,
         "stale": hit.stale,
         "more": [f"{one.first_line}-{one.last_line}" for one in hit.more],

@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from dowse.text.amounts import counted
 from dowse.text.scripts import HAN, HANGUL, KANA, WIDE_SIGNS
 from dowse.text.shorten import shorten
 from dowse.types import Hit, Response
+
+_T = TypeVar("_T")
 
 _RUN = re.compile(
     rf"""
@@ -51,6 +54,7 @@ _ONE_IN = 16  # words of an English text is one of these, at least
 _IN_ENGLISH, _IN_ASCII, _IN_OTHERS = 7.0, 4.0, 3.0
 _UNUSED = 0.02  # share of a budget that may be left while more would fit
 _TRIES, _STEPS = 12, 3  # to find the room, and how many of them are guesses
+_LEFT, _SHARE_LEFT = 40, 0.05  # that a cut at a sentence may leave: characters, share of the room
 _LEAST = 12  # tokens; less of a text than this says nothing
 
 
@@ -99,10 +103,10 @@ def _fitted(text: str, room: int) -> str | None:
     size = _length_within(text, room)
     if size == len(text):
         return text if room >= 0 else None
-    cut = shorten(text, size)
+    cut = shorten(text, size, _LEFT, _SHARE_LEFT)
     while cut and count_tokens(cut) > room:
         size = min(size - 1, len(cut) - 1)
-        cut = shorten(text, size)
+        cut = shorten(text, size, _LEFT, _SHARE_LEFT)
     return cut if cut and count_tokens(cut) >= min(_LEAST, room) else None
 
 
@@ -125,23 +129,33 @@ def tokens_of_texts(response: Response) -> int:
 def within_budget(
     response: Response, max_tokens: int, tokens: Callable[[Response], int]
 ) -> Response:
-    """The response with as much of its results as a budget takes; `tokens` counts what it takes.
-
-    What is printed takes more or less than its parts: notices are added, documents are linked once,
-    and signs are escaped. So the room for the parts is searched for.
-    """
+    """The response with as much of its results as a budget takes; `tokens` counts what it takes."""
     if tokens(response) <= max_tokens:
         return response
     bare = tokens(replace(response, hits=()))
     around = [
         tokens(replace(response, hits=(replace(hit, text=""),))) - bare for hit in response.hits
     ]
-    fitted = _cut(response, 0, around, max_tokens)
-    low, high, room = 0, 2 * max_tokens, max_tokens - bare
+    return fill(
+        lambda room: _cut(response, room, around, max_tokens),
+        tokens,
+        max_tokens,
+        max_tokens - bare,
+    )
+
+
+def fill(make: Callable[[int], _T], tokens: Callable[[_T], int], max_tokens: int, room: int) -> _T:
+    """The largest that `make` gives for a room and that keeps to a budget.
+
+    What is printed takes more or less than its parts: notices are added, documents are linked once,
+    and signs are escaped. So the room for the parts is searched for, from `room` on.
+    """
+    fitted = make(0)
+    low, high = 0, 2 * max_tokens
     for tries in range(_TRIES):
         if high - low <= 1 + _UNUSED * max_tokens:
             break
-        tried = _cut(response, room, around, max_tokens)
+        tried = make(room)
         spent = tokens(tried)
         if spent <= max_tokens:
             fitted, low = tried, room

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dowse.types import Hit, Response, also_at, header_line, place_of
+from dowse.types.display import NO_GOOD_MATCH
 
 _SPECIAL = re.compile(r"([\\`*\[\]<>#|~&]|(?<!\w)_|_(?!\w))")
 _BACKTICKS = re.compile(r"`+")
@@ -34,6 +35,8 @@ def with_projects(response: Response) -> Response:
 def _blocks(response: Response) -> Iterator[str]:
     yield f"# Results for: {_inline(response.query)}"
     yield from (f"> {_inline(notice)}" for notice in response.notices)
+    if response.no_good_match:
+        yield NO_GOOD_MATCH
     yield from _hits(response.hits, response.offset)
     # A budget may have left no room for what was found.
     if not response.hits and not response.counts.get("top_n"):
@@ -61,7 +64,7 @@ def _particulars(hit: Hit) -> Iterator[str]:
     if hit.headings:
         yield header_line(tuple(map(_inline, hit.headings)))
     yield _code(place_of(hit.document, hit.page, f"{hit.first_line}-{hit.last_line}"))
-    yield f"score {hit.score:.3f}"
+    yield f"{hit.match} match" + (f" ({hit.reason})" if hit.reason else "")
     if hit.more:
         yield also_at(hit)
     if hit.stale:

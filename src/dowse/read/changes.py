@@ -31,7 +31,7 @@ _PASSING = re.compile(
 )
 
 
-class Changes:
+class EventFilter:
     """Sifts events: what cannot concern a source is dropped, what changes the rules widens."""
 
     def __init__(self, roots: Sequence[Root], options: ReadOptions) -> None:

@@ -20,7 +20,7 @@ NOT_UTF8 = "Its name is not valid UTF-8; rename it."
 _SPECIAL = "It is not a regular file but a pipe, a socket or a device."
 
 
-class Found:
+class SourceCollector:
     """Collects the sources of one root and what of it is left out."""
 
     def __init__(self, root: Root, options: ReadOptions) -> None:

@@ -82,6 +82,20 @@ class Gate:
 
     def reaches(self, path: str, *, is_folder: bool) -> bool:
         """Whether a path below the root, which need not exist any more, is looked at."""
+        chosen = self._choice(path, is_folder=is_folder)
+        if chosen is None or is_folder:
+            return chosen is not None
+        name = path.rpartition("/")[2]
+        return self.kind(name) is not None and self.includes(
+            path, name, is_folder=False, outer=chosen
+        )
+
+    def shows(self, path: str) -> bool:
+        """Whether a file that is no source, such as a picture, is neither hidden nor ignored."""
+        return self._choice(path, is_folder=False) is not None
+
+    def _choice(self, path: str, *, is_folder: bool) -> bool | None:
+        """What the include patterns say about the folder of a path; None when it is hidden."""
         ignores, chosen = self.outermost, self.includes_all
         *above, last = path.split("/")
         base = ""
@@ -89,17 +103,13 @@ class Gate:
             for name in above:
                 ignores = self._rules(base, ignores)
                 if self._hides(base, name, ignores, is_folder=True):
-                    return False
+                    return None
                 base += f"{name}/"
                 chosen = self.includes(base[:-1], name, is_folder=True, outer=chosen)
             ignores = self._rules(base, ignores)
         except Unreadable:
-            return False
-        if self._hides(base, last, ignores, is_folder=is_folder):
-            return False
-        return is_folder or (
-            self.kind(last) is not None and self.includes(path, last, is_folder=False, outer=chosen)
-        )
+            return None
+        return None if self._hides(base, last, ignores, is_folder=is_folder) else chosen
 
     def _rules(self, base: str, outer: Ignores) -> Ignores:
         if base not in self._entered:

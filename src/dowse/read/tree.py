@@ -9,7 +9,7 @@ import unicodedata
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dowse.read.collect import NOT_UTF8, Found
+from dowse.read.collect import NOT_UTF8, SourceCollector
 from dowse.read.formats import ENDINGS, why_not_read
 from dowse.read.ignore import MARKS, Ignores
 from dowse.read.options import ReadOptions
@@ -47,7 +47,7 @@ class Tree:
 
     def __init__(self, root: Root, options: ReadOptions, reserved: frozenset[str]) -> None:
         self.root = root
-        self.found = Found(root, options)
+        self.found = SourceCollector(root, options)
         self.linked: set[str] = set()
         self._follows = options.follow_symlinks
         self._reserved = reserved  # folder names that would read like another root's ids

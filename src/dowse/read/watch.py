@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from dowse.errors import DowseError
-from dowse.read.changes import Changes
+from dowse.read.changes import EventFilter
 from dowse.read.options import ReadOptions
 from dowse.read.roots import Root
 from dowse.types import Announce, Event, silent
@@ -74,7 +74,7 @@ class _Watch:
     def _listen(self, states: dict[Root, _State]) -> None:
         """Hands over changes until a root comes, goes or is replaced."""
         folders = [root for root, state in states.items() if _is_folder(state)]
-        changes = Changes(folders, self._options)
+        changes = EventFilter(folders, self._options)
         begun = False
         for events in self._batches([root.path for root in folders]):
             now = {root: state for root in self._roots if (state := _state(root))}

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 from dowse.caretaker import Freshness, Status
 from dowse.engine import Engine
 from dowse.flow import IndexReport, ListedDocument
-from dowse.projects import Project
-from dowse.references import Passage
+from dowse.links.references import Passage
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Workspace
 from dowse.text.dates import iso
 from dowse.types import Counts, Finding, LeftOut
-from dowse.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.all_projects import AllProjects
 from dowse.engine import Engine
 from dowse.flow import ChunkOutcome, Explanation, StrategyRank
+from dowse.projects.all_projects import AllProjects
 from dowse.text.dates import iso
-from dowse.types import Answer, Hit, OtherPassage, Place, Response, Sentence, Step
+from dowse.types import Answer, Hit, Match, OtherPassage, Place, Response, Sentence, Step
 
 Searched = Engine | AllProjects
 """What was searched: one project, or all of them."""
@@ -21,7 +21,9 @@ class HitShape:
     """A result of `dowse search`."""
 
     rank: Annotated[int, "From 1."]
-    score: Annotated[float, "0 to 1."]
+    match: Annotated[Match, "How well it fits the query."]
+    reason: Annotated[str, "Why, in plain words."]
+    score: Annotated[float, "The confidence behind `match`, 0 to 1."]
     id: Annotated[str, "Of the best chunk, or section; `dowse get` takes its first digits too."]
     section: Annotated[str, "Id of its section."]
     document: Annotated[str, "Id of the document."]
@@ -87,6 +89,7 @@ class ResponseShape:
 
     project: Annotated[str, "Name of the project; `all` when all were searched."]
     query: Annotated[str, "As it was asked."]
+    no_good_match: Annotated[bool, "Even the best of the hits hardly fits the query."]
     hits: Annotated[tuple[HitShape, ...], "Best first."]
     offset: Annotated[int, "How many results before `hits` were passed over."]
     total: Annotated[
@@ -94,7 +97,7 @@ class ResponseShape:
         "Documents (or passages) that match, as far as the search looked; with a larger `n` or"
         " `offset` it looks further.",
     ]
-    answer: Annotated[AnswerShape | None, "Of `dowse answer`, when the results hold one."]
+    answer: Annotated[AnswerShape | None, "Of `dowse answer`, when there is a good match."]
     nearest: Annotated[
         tuple[HitShape, ...], "When nothing was found: the best below the threshold, as `hits`."
     ]

@@ -19,8 +19,8 @@ class ThresholdOptions:
     min_confidence: Annotated[
         float,
         Meta(ge=-1, le=1),
-        "Drop results with a confidence below this (0–1). -1: return nothing if even the best"
-        " result is below the cut-off that was fitted for the model.",
+        "Drop results with a confidence below this (0–1). -1: drop none, and say so where there is"
+        " no good match.",
     ] = -1.0
 
     def __post_init__(self) -> None:
@@ -35,25 +35,18 @@ class ThresholdOptions:
 
 def drop_unsure(search: SearchState) -> None:
     """Leaves out what dowse is not sure enough of."""
-    least = _least_confidence(search)
-    unsure = [place for place, one in enumerate(search.candidates) if one.score < least]
-    if search.of(ThresholdOptions).min_confidence < 0 and 0 not in unsure:
-        # The cut-off of the calibration is for the answer as a whole: dropping single results
-        # behind a good one cost nine points of recall on the shipped corpus.
-        return
-    scores = [candidate.score for candidate in search.candidates]
-    reasons = {place: f"confidence {scores[place]:.4f} is below {least:g}" for place in unsure}
+    least = search.of(ThresholdOptions).min_confidence
+    reasons = {
+        place: f"confidence {one.score:.4f} is below {least:g}"
+        for place, one in enumerate(search.candidates)
+        if one.score < least
+    }
     search.drop("threshold", reasons)
 
 
 def has_threshold(search: SearchState) -> bool:
     """Whether there is a confidence below which results are dropped."""
-    return _least_confidence(search) > 0
-
-
-def _least_confidence(search: SearchState) -> float:
-    wanted = search.of(ThresholdOptions).min_confidence
-    return search.proposed_least if wanted < 0 else wanted
+    return search.of(ThresholdOptions).min_confidence > 0
 
 
 def keep_first(search: SearchState) -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from dowse.types import ConditionKind
 
-PieceKind = Literal[
+QueryPieceKind = Literal[
     "word",
     "phrase",
     "code",
@@ -91,10 +91,10 @@ _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class QueryPiece:
     """A part of a query that means one thing."""
 
-    kind: PieceKind
+    kind: QueryPieceKind
     text: str  # without signs: what to search for, or the value of the field
     written: str  # as it is in the query
     negated: bool = False
@@ -102,7 +102,7 @@ class Piece:
     name: str = ""  # before the colon, of a property, a scope, or what a parenthesis belongs to
 
 
-def lex(query: str) -> list[Piece]:
+def lex(query: str) -> list[QueryPiece]:
     """The pieces of a query, in their order; never raises."""
     return list(_Lexer(clean(query)).pieces())
 
@@ -120,7 +120,7 @@ class _Lexer:
         self._structured = _STRUCTURED.search(text) is not None
         self._depth = 0  # parentheses that are open
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[QueryPiece]:
         at = 0
         while at < len(self._text):
             if self._text[at].isspace():
@@ -130,30 +130,30 @@ class _Lexer:
             at += len(piece.written)
             yield piece
 
-    def _sign(self, at: int) -> Piece | None:
+    def _sign(self, at: int) -> QueryPiece | None:
         """A parenthesis, an operator, a field in brackets or a regular expression."""
         if self._depth and self._text[at] == ")":
             self._depth -= 1
-            return Piece("close", "", ")")
+            return QueryPiece("close", "", ")")
         if not self._begins_a_token(at):
             return None
         if found := _BRACKETED.match(self._text, at):
-            return Piece("property", found[4] or "", found[0], bool(found[1]), name=found[3])
+            return QueryPiece("property", found[4] or "", found[0], bool(found[1]), name=found[3])
         if (found := _REGEX.match(self._text, at)) and _OF_A_REGEX.search(found[1]):
-            return Piece("regex", found[1], found[0], found[0].startswith("-"))
+            return QueryPiece("regex", found[1], found[0], found[0].startswith("-"))
         return self._structure(at) if self._structured else None
 
-    def _structure(self, at: int) -> Piece | None:
+    def _structure(self, at: int) -> QueryPiece | None:
         if found := _OPERATOR.match(self._text, at):
-            kind: PieceKind = found[1].lower()  # type: ignore[assignment]  # it takes no other
-            return Piece(kind, found[1], found[1])
+            kind: QueryPieceKind = found[1].lower()  # type: ignore[assignment]  # it takes no other
+            return QueryPiece(kind, found[1], found[1])
         sign, name, opening = self._head(at)
         if self._text[opening : opening + 1] != "(" or self._depth >= _MOST_DEEP:
             return None
         self._depth += 1
-        return Piece("open", "", self._text[at : opening + 1], bool(sign), name=name.lower())
+        return QueryPiece("open", "", self._text[at : opening + 1], bool(sign), name=name.lower())
 
-    def _quoted(self, at: int) -> Piece | None:
+    def _quoted(self, at: int) -> QueryPiece | None:
         sign, name, opening = self._head(at)
         end = self._closing(opening)
         if end is None:
@@ -161,11 +161,11 @@ class _Lexer:
         inside = " ".join(self._text[opening + 1 : end].split())
         written = self._text[at : end + 1]
         if not inside:
-            return Piece("word", self._text[at:opening], written)
+            return QueryPiece("word", self._text[at:opening], written)
         if name:
             return _named(name, inside, written, negated=bool(sign))
-        kind: PieceKind = "code" if self._text[opening] == "`" else "phrase"
-        return Piece(kind, inside, written, bool(sign))
+        kind: QueryPieceKind = "code" if self._text[opening] == "`" else "phrase"
+        return QueryPiece(kind, inside, written, bool(sign))
 
     def _head(self, at: int) -> tuple[str, str, int]:
         """The minus and the name before a colon that are here, if any, and where they end."""
@@ -199,7 +199,7 @@ class _Lexer:
             return None
         return found
 
-    def _unquoted(self, at: int) -> Piece:
+    def _unquoted(self, at: int) -> QueryPiece:
         run = self._text[at : self._end_of_run(at)]
         if not self._begins_a_token(at):
             return _plain(run)
@@ -226,23 +226,23 @@ class _Lexer:
         return last
 
 
-def _named(name: str, value: str, written: str, *, negated: bool) -> Piece:
+def _named(name: str, value: str, written: str, *, negated: bool) -> QueryPiece:
     """The piece that a name before a colon makes."""
     known = name.lower()
     if known in FIELDS:
-        return Piece("field", value, written, negated, FIELDS[known])
-    kind: PieceKind = "scope" if known in SCOPES else "property"
-    return Piece(kind, value, written, negated, name=known if kind == "scope" else name)
+        return QueryPiece("field", value, written, negated, FIELDS[known])
+    kind: QueryPieceKind = "scope" if known in SCOPES else "property"
+    return QueryPiece(kind, value, written, negated, name=known if kind == "scope" else name)
 
 
-def _plain(run: str) -> Piece:
+def _plain(run: str) -> QueryPiece:
     prefix = _PREFIX.fullmatch(run)
     if prefix and sum(map(str.isalnum, prefix[1])) >= 2:
-        return Piece("prefix", prefix[1], run)
-    return Piece("word", "" if not run.strip("*") else run, run)
+        return QueryPiece("prefix", prefix[1], run)
+    return QueryPiece("word", "" if not run.strip("*") else run, run)
 
 
-def _excluded(run: str) -> Piece:
+def _excluded(run: str) -> QueryPiece:
     return replace(_plain(run[1:]), written=run, negated=True)
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dowse.ports import Analyzer
-from dowse.retrieve.lexing import FIELDS, SCOPES, Piece
+from dowse.retrieve.lexing import FIELDS, SCOPES, QueryPiece
 from dowse.retrieve.properties import property_condition
-from dowse.retrieve.syntax import Group, Node, is_shouted_not
+from dowse.retrieve.syntax import Node, QueryGroup, is_shouted_not
 from dowse.text.relative_dates import moment_of
 from dowse.types import Condition, ConditionKind, Fields
 
@@ -55,7 +55,7 @@ class Interpreter:
 
     def meanings(self, node: Node) -> Iterator[Meaning]:
         """What a piece or a group contributes."""
-        if isinstance(node, Piece):
+        if isinstance(node, QueryPiece):
             yield self._meaning(node)
         elif node.name and not self._is_known(node.name):
             yield Meaning(unknown=node.name)
@@ -72,12 +72,14 @@ class Interpreter:
         """What parts contribute that no operator joins."""
         for place, part in enumerate(parts):
             yield from self.meanings(part)
-            if isinstance(part, Piece) and part.text == "NOT" and place + 1 < len(parts):
+            if isinstance(part, QueryPiece) and part.text == "NOT" and place + 1 < len(parts):
                 after = parts[place + 1]
-                if isinstance(after, Piece) and is_shouted_not(replace(part, kind="not"), after):
+                if isinstance(after, QueryPiece) and is_shouted_not(
+                    replace(part, kind="not"), after
+                ):
                     yield Meaning(notice=_shouted(after))
 
-    def _group(self, group: Group) -> Iterator[Meaning]:
+    def _group(self, group: QueryGroup) -> Iterator[Meaning]:
         inside = [one for part in group.parts for one in self._inside(part)]
         wanted = not group.negated and group.name in {"", *SCOPES}
         text = " ".join(one.text for one in inside if one.text) if wanted else ""
@@ -90,7 +92,7 @@ class Interpreter:
 
     def _inside(self, node: Node) -> Iterator[Meaning]:
         """What the pieces in a group contribute, apart from their conditions."""
-        if isinstance(node, Group):
+        if isinstance(node, QueryGroup):
             for part in () if node.negated else node.parts:
                 yield from self._inside(part)
         else:
@@ -100,7 +102,7 @@ class Interpreter:
 
     def _condition(self, node: Node, field: str = "") -> Condition | None:
         """What a piece or a group demands, where an operator demands it."""
-        if isinstance(node, Piece):
+        if isinstance(node, QueryPiece):
             return self._demand(node, field)
         field = field if node.name in {"", *SCOPES} else node.name
         found = (self._condition(part, field) for part in node.parts)
@@ -116,7 +118,7 @@ class Interpreter:
             return replace(parts[0], negated=parts[0].negated != node.negated)
         return Condition(kind, negated=node.negated, written=node.written, parts=parts)
 
-    def _demand(self, piece: Piece, field: str) -> Condition | None:
+    def _demand(self, piece: QueryPiece, field: str) -> Condition | None:
         if field and piece.kind in {"word", "phrase", "prefix", "code"}:
             named = replace(piece, name=field)
             if field in FIELDS:
@@ -128,7 +130,7 @@ class Interpreter:
         meaning = self._meaning(piece)
         return meaning.condition or (self._phrase(piece) if meaning.text else None)
 
-    def _phrase(self, piece: Piece) -> Condition | None:
+    def _phrase(self, piece: QueryPiece) -> Condition | None:
         terms = stream(piece.text, self._analyzer)
         if not terms:
             return None
@@ -136,7 +138,7 @@ class Interpreter:
 
     # ── Pieces ───────────────────────────────────────────────────────────────
 
-    def _meaning(self, piece: Piece) -> Meaning:
+    def _meaning(self, piece: QueryPiece) -> Meaning:
         if piece.field:
             return self._field(piece, piece.field)
         if piece.kind in {"property", "regex", "scope"}:
@@ -150,7 +152,7 @@ class Interpreter:
             return Meaning(piece.text, prefix=_word(piece.text))
         return Meaning(piece.text)
 
-    def _exclusion(self, piece: Piece) -> Meaning:
+    def _exclusion(self, piece: QueryPiece) -> Meaning:
         condition = self._phrase(piece)
         if condition is None:
             return Meaning(
@@ -158,7 +160,7 @@ class Interpreter:
             )
         return Meaning(condition=condition, notice=self._leaves_out_otherwise(piece))
 
-    def _leaves_out_otherwise(self, piece: Piece) -> str:
+    def _leaves_out_otherwise(self, piece: QueryPiece) -> str:
         if piece.kind == "prefix":
             return f'{piece.written} leaves out only "{piece.text}": a star does not widen a minus.'
         if not all(map(self._analyzer.query_terms, piece.text.split())):
@@ -167,7 +169,7 @@ class Interpreter:
             )
         return ""
 
-    def _scope(self, piece: Piece) -> Meaning:
+    def _scope(self, piece: QueryPiece) -> Meaning:
         """`line:word`: the word must be there, not only in the title or a heading above."""
         kind, phrase = SCOPES[piece.name], self._phrase(replace(piece, negated=False))
         if phrase is None:
@@ -176,7 +178,7 @@ class Interpreter:
         made = Condition(kind, negated=piece.negated, written=piece.written, parts=parts)
         return Meaning("" if piece.negated else piece.text, made)
 
-    def _property(self, piece: Piece) -> Meaning:
+    def _property(self, piece: QueryPiece) -> Meaning:
         bracketed = piece.written.lstrip("-").startswith("[")
         name, value = piece.name, piece.text if bracketed else piece.text.rstrip(",;")
         is_tag = bracketed and name.casefold() in {"tag", "tags"} and value
@@ -193,7 +195,7 @@ class Interpreter:
             return replace(self._exclusion(_as_word(piece)), unknown=unknown)
         return Meaning(piece.written, unknown=unknown)
 
-    def _field(self, piece: Piece, kind: ConditionKind) -> Meaning:
+    def _field(self, piece: QueryPiece, kind: ConditionKind) -> Meaning:
         value = _value(piece, kind)
         if not value:
             return Meaning(piece.written)
@@ -228,14 +230,14 @@ def stream(phrase: str, analyzer: Analyzer) -> tuple[str, ...]:
     return tuple(fullest[place] for place in sorted(fullest))
 
 
-def _shouted(after: Piece) -> str:
+def _shouted(after: QueryPiece) -> str:
     return (
         f"NOT {after.text} was searched for as words, since {after.text} is in capitals;"
         f" leave a word out with -{after.text.lower()}."
     )
 
 
-def _regex(piece: Piece) -> Meaning:
+def _regex(piece: QueryPiece) -> Meaning:
     words = " ".join(word for word in _REGEX_SIGNS.sub(" ", piece.text).split() if len(word) > 2)
     return Meaning(
         words,
@@ -244,7 +246,7 @@ def _regex(piece: Piece) -> Meaning:
     )
 
 
-def _as_word(piece: Piece) -> Piece:
+def _as_word(piece: QueryPiece) -> QueryPiece:
     return replace(piece, kind="word", text=piece.written.removeprefix("-"), name="")
 
 
@@ -254,7 +256,7 @@ def _word(text: str) -> str:
     return text[inside[0] : inside[-1] + 1] if inside else ""
 
 
-def _value(piece: Piece, kind: ConditionKind) -> str:
+def _value(piece: QueryPiece, kind: ConditionKind) -> str:
     value = piece.text.rstrip(",;").strip(_QUOTES).strip("*").strip()
     if kind == "tag":
         return value.lstrip("#").strip("/")

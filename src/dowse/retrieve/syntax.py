@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dowse.retrieve.lexing import Piece
+from dowse.retrieve.lexing import QueryPiece
 
 _INFIX = frozenset({"or", "and"})
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class QueryGroup:
     """Pieces that belong together."""
 
     parts: tuple[Node, ...]
@@ -25,22 +25,22 @@ class Group:
     written: str = ""
 
 
-Node = Piece | Group
+Node = QueryPiece | QueryGroup
 """A piece, or several that belong together."""
 
 
-def arrange(pieces: Sequence[Piece]) -> Group:
+def arrange(pieces: Sequence[QueryPiece]) -> QueryGroup:
     """The pieces as operators and parentheses join them; what makes no sense is a word."""
     return _Arranger(_without_lone_operators(pieces)).group()
 
 
-def is_shouted_not(before: Piece, after: Piece) -> bool:
+def is_shouted_not(before: QueryPiece, after: QueryPiece) -> bool:
     """Whether a NOT belongs to what follows it, as in NOT NULL or 404 NOT FOUND."""
     return before.kind == "not" and after.kind == "word" and after.text.isupper()
 
 
-def _without_lone_operators(pieces: Sequence[Piece]) -> list[Piece]:
-    kept: list[Piece] = []
+def _without_lone_operators(pieces: Sequence[QueryPiece]) -> list[QueryPiece]:
+    kept: list[QueryPiece] = []
     for place, piece in enumerate(pieces):
         after = pieces[place + 1] if place + 1 < len(pieces) else None
         joins = _joins(piece, kept[-1] if kept else None, after)
@@ -48,7 +48,7 @@ def _without_lone_operators(pieces: Sequence[Piece]) -> list[Piece]:
     return kept
 
 
-def _joins(piece: Piece, before: Piece | None, after: Piece | None) -> bool:
+def _joins(piece: QueryPiece, before: QueryPiece | None, after: QueryPiece | None) -> bool:
     if piece.kind not in {"or", "and", "not"}:
         return True
     if after is None or after.kind in _INFIX | {"close"} or is_shouted_not(piece, after):
@@ -59,11 +59,11 @@ def _joins(piece: Piece, before: Piece | None, after: Piece | None) -> bool:
 
 
 class _Arranger:
-    def __init__(self, pieces: Sequence[Piece]) -> None:
+    def __init__(self, pieces: Sequence[QueryPiece]) -> None:
         self._pieces = pieces
         self._at = 0
 
-    def group(self, opening: Piece | None = None) -> Group:
+    def group(self, opening: QueryPiece | None = None) -> QueryGroup:
         """The group that begins here; it ends with its parenthesis, or with the query."""
         clauses: list[list[Node]] = [[]]
         demanded = negated = False
@@ -86,18 +86,18 @@ class _Arranger:
         return self._made(clauses, demanded, opening, start)
 
     def _made(
-        self, clauses: list[list[Node]], demanded: bool, opening: Piece | None, start: int
-    ) -> Group:
+        self, clauses: list[list[Node]], demanded: bool, opening: QueryPiece | None, start: int
+    ) -> QueryGroup:
         written = " ".join(piece.written for piece in self._pieces[start : self._at])
         written = (opening.written if opening else "") + written
         written = written.replace("( ", "(").replace(" )", ")")
         negated, name = (opening.negated, opening.name) if opening else (False, "")
         if len(clauses) == 1:
-            return Group(tuple(clauses[0]), False, demanded, negated, name, written)
-        parts = tuple(Group(tuple(clause), demanded=True) for clause in clauses)
-        return Group(parts, True, True, negated, name, written)
+            return QueryGroup(tuple(clauses[0]), False, demanded, negated, name, written)
+        parts = tuple(QueryGroup(tuple(clause), demanded=True) for clause in clauses)
+        return QueryGroup(parts, True, True, negated, name, written)
 
-    def _next(self) -> Piece | None:
+    def _next(self) -> QueryPiece | None:
         if self._at >= len(self._pieces):
             return None
         self._at += 1

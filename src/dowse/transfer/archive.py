@@ -22,7 +22,7 @@ from dowse.transfer.records import (
     MANIFEST,
     VERSION,
     WORDS,
-    Claim,
+    FormatClaim,
     ImportedChunk,
     ImportedDocument,
     Manifest,
@@ -199,7 +199,7 @@ def _read_manifest(path: Path, file: zipfile.ZipFile) -> Manifest:
     with _damage(path):
         data = file.read(MANIFEST)
     try:
-        claim = msgspec.json.decode(data, type=Claim)
+        claim = msgspec.json.decode(data, type=FormatClaim)
     except _UNREADABLE as error:
         raise _foreign(path, f"its {MANIFEST} cannot be read") from error
     if claim.format != FORMAT:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dowse.embed import known_models
 from dowse.errors import Damaged
-from dowse.settings import known_settings
+from dowse.settings.schema import known_settings
 from dowse.stamp import takes_vectors
 from dowse.transfer.records import Manifest
 from dowse.types import Stamp
@@ -31,6 +31,7 @@ MAY_SET: Mapping[str, str] = {
     "chunk.overlap": _CHUNKS,
     "chunk.fixed_size": _CHUNKS,
     "chunk.fixed_overlap": _CHUNKS,
+    "chunk.context": _CHUNKS,
     "keyword.language": _TERMS,
     "keyword.stemming": _TERMS,
     "keyword.stopwords": _TERMS,

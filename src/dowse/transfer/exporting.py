@@ -9,11 +9,11 @@ from dowse.embed import EmbedOptions, known_models
 from dowse.embed.models.known import full_name
 from dowse.errors import NotFound
 from dowse.outputs import check_output, output_file
-from dowse.projects import Project
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Workspace
 from dowse.stamp import takes_vectors
 from dowse.transfer.pack import About, pack
 from dowse.types import Announce, Stamp, silent
-from dowse.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def export_project(
                 project.name,
                 tuple(root.name for root in project.named_roots),
                 _embed(stamp, settings.embed),
-                settings.vocabulary.size,
+                settings.learned_words,
             )
             manifest = pack(reading, stamp, about, target, announce)
     finally:

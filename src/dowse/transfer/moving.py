@@ -16,8 +16,9 @@ from dowse.chunk import chunk
 from dowse.errors import Damaged, NotFound, UsageError
 from dowse.parse import parse
 from dowse.ports import Analyzer, Reading, Store, Writing
-from dowse.projects import Project
-from dowse.settings import Settings
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Workspace
+from dowse.settings.schema import Settings
 from dowse.store_options import StoreOptions
 from dowse.types import (
     Announce,
@@ -31,7 +32,6 @@ from dowse.types import (
     text_key,
 )
 from dowse.wiring import INDEXES, open_store
-from dowse.workspace import Workspace
 
 HERE = "here"
 """The name of the store in the project's folder, as a place to move to."""
@@ -154,13 +154,13 @@ def _document(reading: Reading, name: str, state: FileState, settings: Settings)
 
 
 def _finish(reading: Reading, writing: Writing, settings: Settings) -> None:
-    words = reading.vocabulary.most_frequent(settings.vocabulary.size)
+    words = reading.vocabulary.most_frequent(settings.learned_words)
     missing = writing.text_vectors.missing([text_key(word) for word in words])
     if missing:
         writing.remember(reading.text_vectors.known(missing))
     writing.note_roots(reading.catalogue.roots())
     writing.set_communities(reading.links.communities())
-    writing.tidy(settings.vocabulary.size)
+    writing.tidy(settings.learned_words)
 
 
 def _compare(one: Reading, other: Reading, announce: Announce) -> float:

@@ -32,7 +32,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class FormatClaim:
     """What a manifest says of itself first, in every version."""
 
     format: str = ""

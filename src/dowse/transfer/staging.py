@@ -19,7 +19,7 @@ from dowse.errors import Locked
 from dowse.files import PRIVATE_FILE, make_private_folder, remove_folder
 from dowse.locations import Locations
 from dowse.privacy import secure
-from dowse.projects import TRASH
+from dowse.projects.registry import TRASH
 from dowse.transfer.exchange import put_back
 
 _PREFIX = "import-"

@@ -4,13 +4,15 @@ Offsets count characters of `Document.text`; lines and ranks count from 1;
 times are seconds since 1970 (UTC).
 """
 
-from dowse.types.display import also_at, place_of
+from dowse.types.confidence import ModelFit
+from dowse.types.display import also_at, fit_of, place_of
 from dowse.types.documents import (
     Block,
     BlockKind,
     Chunk,
     ChunkedDocument,
     CodeBlock,
+    Context,
     Document,
     Fields,
     Heading,
@@ -24,6 +26,7 @@ from dowse.types.documents import (
     SourceText,
     embedding_text,
     header_line,
+    titled_path,
 )
 from dowse.types.events import Announce, Event, silent
 from dowse.types.index import (
@@ -41,6 +44,7 @@ from dowse.types.index import (
     Stamp,
     StoredChunk,
     StoredDocument,
+    context_of,
     modified,
 )
 from dowse.types.search import (
@@ -49,6 +53,7 @@ from dowse.types.search import (
     ConditionKind,
     Hit,
     Keys,
+    Match,
     OtherPassage,
     Place,
     Query,
@@ -72,6 +77,7 @@ __all__ = [
     "CodeBlock",
     "Condition",
     "ConditionKind",
+    "Context",
     "Counts",
     "Debt",
     "Document",
@@ -89,8 +95,10 @@ __all__ = [
     "LeftOut",
     "Link",
     "LinkKind",
+    "Match",
     "Matrix",
     "Model",
+    "ModelFit",
     "Name",
     "NameKind",
     "OtherPassage",
@@ -111,11 +119,14 @@ __all__ = [
     "Trace",
     "Vector",
     "also_at",
+    "context_of",
     "embedding_text",
+    "fit_of",
     "header_line",
     "modified",
     "place_of",
     "short_id",
     "silent",
     "text_key",
+    "titled_path",
 ]

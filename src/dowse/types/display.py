@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from dowse.types.search import Hit, Response
 
 _MOST_NAMED = 5  # places of one document
+
+NO_GOOD_MATCH = "No good match. Nearest:"
+"""What is above results of which even the best hardly fits."""
+
 _PAGE = re.compile(r"Page (\d{1,9})")  # the heading that a converted page is under
 _MARKED = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 
@@ -31,9 +35,15 @@ def place_of(document: str, page: int | None, lines: str) -> str:
 
 
 def hit_line(hit: Hit) -> str:
-    """A hit on one line: score, place and headings, and where else its document matches."""
-    told = f"{hit.score:.2f}  {_printable(hit.place)}  {_printable(_name(hit))}"
-    return f"{told}  ({also_at(hit)})" if hit.more else told
+    """A hit on one line: how well it fits, its place and headings, and where else it matches."""
+    told = f"{hit.match}  {_printable(hit.place)}  {_printable(_name(hit))}"
+    remarks = "; ".join(filter(None, (hit.reason, also_at(hit))))
+    return f"{told}  ({remarks})" if remarks else told
+
+
+def fit_of(hit: Hit) -> str:
+    """How well a hit fits its query, with the reason: `likely, 2 of 3 words found`."""
+    return ", ".join(filter(None, (hit.match, hit.reason)))
 
 
 def also_at(hit: Hit) -> str:
@@ -50,7 +60,8 @@ def also_at(hit: Hit) -> str:
 
 def response_lines(response: Response) -> str:
     """A response as text: one line for each hit."""
-    title = f"<Response to {response.query!r}: {counted(len(response.hits), 'hit')}>"
+    poor = ", no good match" if response.no_good_match else ""
+    title = f"<Response to {response.query!r}: {counted(len(response.hits), 'hit')}{poor}>"
     return "\n".join([title, *(f"  {hit_line(hit)}" for hit in response.hits)])
 
 
@@ -61,13 +72,15 @@ def response_html(response: Response) -> str:
 
 def _html(response: Response) -> Iterator[str]:
     yield f"<p>{counted(len(response.hits), 'hit')} for <b>{html.escape(response.query)}</b></p>"
+    if response.no_good_match:
+        yield f"<p><i>{NO_GOOD_MATCH}</i></p>"
     if response.answer:
         yield f"<blockquote>{html.escape(response.answer.text)}</blockquote>"
     yield "<ol>"
     for hit in response.hits:
         place = html.escape(hit.place)
         snippet = _MARKED.sub(r"<mark>\1</mark>", html.escape(hit.snippet))
-        yield f"<li><b>{html.escape(_name(hit))}</b> <code>{place}</code> {hit.score:.2f}"
+        yield f"<li><b>{html.escape(_name(hit))}</b> <code>{place}</code> {fit_of(hit)}"
         yield f"<br>{snippet}{f'<br><i>{also_at(hit)}</i>' if hit.more else ''}</li>"
     yield "</ol>"
     yield from (f"<p><i>{html.escape(notice)}</i></p>" for notice in response.notices)

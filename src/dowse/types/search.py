@@ -40,6 +40,10 @@ ConditionKind = Literal[
 """What a condition looks at; `any`, `all` and `line` are made of other conditions."""
 
 
+Match = Literal["strong", "likely", "weak"]
+"""How well a result fits its query, in a word; the same scale in every mode."""
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """What must hold of a chunk, or must not, for any strategy to find it.
@@ -151,6 +155,8 @@ class Hit:
     stale: bool  # the file has changed since it was indexed
     trace: Trace
     more: tuple[OtherPassage, ...] = ()  # other places of the document that match, best first
+    match: Match = "weak"  # how well it fits the query
+    reason: str = ""  # why, in plain words: "exact title", "only 1 of 3 words found"
     project: str = ""  # that it is from, when all projects were searched
 
     def __repr__(self) -> str:
@@ -206,6 +212,7 @@ class Response:
     nearest: tuple[Hit, ...] = ()  # when nothing was found: the best below the threshold
     removed: Mapping[str, int] = field(default_factory=dict)  # then, by condition: what it kept out
     answer: Answer | None = None  # when one was asked for and the results hold one
+    no_good_match: bool = False  # even the best of the hits hardly fits the query
     total: int = 0  # results that match, as far as the search looked: for more it looks further
     offset: int = 0  # how many results before `hits` were passed over
 

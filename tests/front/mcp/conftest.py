@@ -12,8 +12,8 @@ from mcp_types import CallToolResult
 
 from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.server import build_server
+from dowse.projects.workspace import Workspace
 from dowse.service import Service
-from dowse.workspace import Workspace
 from mcp_client import ERAS, Ask, with_client
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_origin, get_type_hints
 
 import pytest
 from mcp import Client
@@ -17,7 +17,7 @@ from dowse.front.mcp.tools import outputs
 from dowse.front.mcp.tools.table import ALIASES
 from dowse.present import count_tokens
 from dowse.records.links import NeighbourShape
-from dowse.records.project import PassageShape, ProjectShape
+from dowse.records.project import DocumentShape, PassageShape, ProjectShape
 from dowse.records.search import HitShape
 from dowse.service import Service
 from mcp_client import Ask, text_of, with_client
@@ -48,6 +48,8 @@ def test_all_tools_are_listed_in_little_space(server: Server[Any]) -> None:
         "search_with_hypothesis",
         "get_document",
         "related_documents",
+        "browse",
+        "recent",
         "project_info",
     ]
     assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) < _MOST_BYTES
@@ -163,6 +165,32 @@ def test_several_documents_are_read_at_once_by_any_reference(ask: Ask) -> None:
     assert "nothing of the kind" in found["notices"][0]
 
 
+@pytest.mark.parametrize(
+    ("written", "place"),
+    [
+        ("[[restore#Steps]]", ("guides/restore.md", 12)),
+        ("guides/restore.md#steps", ("guides/restore.md", 12)),
+        ("/guides/restore/#steps", ("guides/restore.md", 12)),
+        ("Stations", ("reference/stations.md", 1)),
+    ],
+)
+def test_a_link_can_be_followed_as_documents_write_it(
+    ask: Ask, written: str, place: tuple[str, int]
+) -> None:
+    passage = ask("get_document", references=[written]).structured_content["passages"][0]
+    assert (passage["document"], passage["first_line"]) == place
+    related = ask("related_documents", reference=written).structured_content
+    assert related["document"] == place[0]
+
+
+def test_documents_are_read_by_a_pattern(ask: Ask) -> None:
+    found = ask("get_document", references=["guides/*.md", "*/DAY.*"]).structured_content
+    read = [one["document"] for one in found["passages"]]
+    assert read == ["guides/copy.md", "guides/restore.md", "journal/day.txt"]
+    none = ask("get_document", references=["nowhere/*.md"])
+    assert "There is no document 'nowhere/*.md'" in text_of(none)
+
+
 def test_a_passage_can_be_asked_for_as_a_result_names_it(ask: Ask) -> None:
     found = ask("query_documents", query="lighthouse", top_n=1)
     hit = found.structured_content["hits"][0]
@@ -189,36 +217,64 @@ def test_the_project_says_what_it_holds_and_what_is_missing(ask: Ask) -> None:
     assert info["status"]["up_to_date"]
 
 
-@pytest.mark.parametrize("budget", [100, 150, 300, 1000])
+def _sent(found: CallToolResult) -> tuple[int, int]:
+    """The tokens of the two forms of a reply, as they are sent."""
+    structured = json.dumps(found.structured_content, ensure_ascii=False, separators=(",", ":"))
+    links = [one for one in found.content if isinstance(one, ResourceLink)]
+    linked = " ".join(f"{one.uri} {one.name} {one.title}" for one in links)
+    return count_tokens(structured), count_tokens(text_of(found)) + count_tokens(linked)
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
         ("query_documents", {"query": "barometer restore database", "top_n": 20}),
+        ("query_documents", {"query": "barometer restore database", "compact": True}),
         ("query_documents", {"query": "barometer", "top_n": 20, "min_confidence": 1.0}),
         ("get_document", {"references": ["long.md", "restore", "stations"]}),
     ],
 )
-def test_replies_keep_to_their_budget(
-    ask: Ask, tool: str, arguments: dict[str, Any], budget: int
+def test_replies_keep_to_their_budget(ask: Ask, tool: str, arguments: dict[str, Any]) -> None:
+    for budget in (100, 150, 300, 1000):
+        found = ask(tool, **arguments, max_tokens=budget)
+        if found.is_error:
+            assert "max_tokens" in text_of(found)
+        else:
+            assert max(_sent(found)) <= budget
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("query_documents", {"query": "barometer", "passages": True}),
+        ("query_documents", {"query": "barometer", "passages": True, "compact": True}),
+        ("get_document", {"references": ["long.md"]}),
+    ],
+)
+def test_a_budget_is_used_where_there_is_enough_to_say(
+    ask: Ask, tool: str, arguments: dict[str, Any]
 ) -> None:
-    found = ask(tool, **arguments, max_tokens=budget)
-    structured = json.dumps(found.structured_content, ensure_ascii=False)
-    if found.is_error:
-        assert "max_tokens" in text_of(found)
-    else:
-        assert count_tokens(text_of(found)) <= budget
-        assert count_tokens(structured) <= budget
+    for budget in (400, 550, 700) if "compact" in arguments else (400, 600, 1000):
+        sent = _sent(ask(tool, **arguments, max_tokens=budget))
+        assert 0.9 * budget <= min(sent) <= max(sent) <= budget, budget
 
 
-@pytest.mark.parametrize("budget", [600, 1000])
-def test_what_does_not_fit_leaves_little_of_the_budget(ask: Ask, budget: int) -> None:
-    found = ask("query_documents", query="barometer", passages=True, n=20, max_tokens=budget)
-    assert "fit into" in found.structured_content["notices"][0]
-    structured = json.dumps(found.structured_content, ensure_ascii=False)
-    assert 0.9 * budget <= count_tokens(structured) <= budget
-    links = [one for one in found.content if isinstance(one, ResourceLink)]
-    linked = " ".join(f"{one.uri} {one.title}" for one in links)
-    assert 0.9 * budget <= count_tokens(text_of(found)) + count_tokens(linked) <= budget
+def test_results_that_do_not_fit_are_named_by_their_places(ask: Ask) -> None:
+    found = ask("query_documents", query="barometer", passages=True, n=20, max_tokens=600)
+    notice = found.structured_content["notices"][0]
+    assert "fit into" in notice
+    following = notice.partition("Next: ")[2].rstrip(".").split(", ")
+    passage = ask("get_document", references=following[:1]).structured_content["passages"][0]
+    assert "The barometer of part" in passage["text"]
+
+
+def test_a_compact_result_is_one_line_with_title_and_place(ask: Ask) -> None:
+    found = ask("query_documents", query="calibrated rain gauge", compact=True)
+    hit = found.structured_content["hits"][0]
+    line = "The rain gauge was calibrated with a bottle of water."
+    place = {"document": "journal/day.txt", "line": 3, "title": "day"}
+    assert hit == {**place, "text": line, "match": hit["match"]}
+    assert f"- `journal/day.txt:3` {hit['match']}: `day` `{line}`" in text_of(found)
 
 
 def test_a_search_returns_documents_and_says_where_else_they_match(ask: Ask) -> None:
@@ -252,10 +308,10 @@ def test_a_cut_document_says_how_to_go_on(ask: Ask) -> None:
         ("query_documents", {"querry": "x"}, "Did you mean query? Known: query, project, n,"),
         ("query_documents", {}, "query is missing."),
         ("query_documents", {"query": "  "}, "query is empty."),
-        ("query_documents", {"query": "x", "top_n": "5"}, "must be a whole number"),
+        ("query_documents", {"query": "x", "top_n": "five"}, "must be a whole number"),
         ("query_documents", {"query": "x", "top_n": 0}, "from 1 to 10,000"),
         ("query_documents", {"query": "x", "top_n": True}, "must be a whole number"),
-        ("query_documents", {"query": "x", "tag": "a"}, 'texts, as ["a", "b"]'),
+        ("query_documents", {"query": "x", "tag": {"a": 1}}, 'texts, as ["a", "b"]'),
         ("query_documents", {"query": "x", "tag": [""]}, "tag names nothing"),
         ("query_documents", {"query": "x", "mode": "magic"}, "hybrid, semantic, keyword, code"),
         ("query_documents", {"query": "x", "after": "soon"}, "2024-06-30"),
@@ -279,6 +335,28 @@ def test_a_wrong_call_learns_how_to_become_a_right_one(
     assert said in text_of(failed)
 
 
+@pytest.mark.parametrize(
+    ("loose", "exact"),
+    [
+        ({"n": "2", "tag": "database"}, {"n": 2, "tag": ["database"]}),
+        ({"tag": '["database"]', "passages": "true"}, {"tag": ["database"], "passages": True}),
+        ({"after": 2025, "min_confidence": "0.1"}, {"after": "2025", "min_confidence": 0.1}),
+    ],
+)
+def test_values_of_a_similar_type_are_accepted(
+    ask: Ask, loose: dict[str, Any], exact: dict[str, Any]
+) -> None:
+    found = ask("query_documents", query="restore the database", **loose)
+    assert not found.is_error
+    expected = ask("query_documents", query="restore the database", **exact)
+    assert found.structured_content["hits"] == expected.structured_content["hits"]
+
+
+def test_one_reference_may_be_a_text_instead_of_a_list(ask: Ask) -> None:
+    found = ask("get_document", references="restore:10-11", max_tokens="400").structured_content
+    assert [one["first_line"] for one in found["passages"]] == [10]
+
+
 def test_null_means_that_nothing_was_said(ask: Ask) -> None:
     assert not ask("query_documents", query="database", tag=None, top_n=None).is_error
 
@@ -298,6 +376,7 @@ def test_nothing_found_is_no_error(ask: Ask) -> None:
         (outputs.PASSAGE, PassageShape),
         (outputs.NEIGHBOUR, NeighbourShape),
         (outputs.PROJECT, ProjectShape),
+        (outputs.LISTED, DocumentShape),
     ],
 )
 def test_what_is_promised_is_what_the_records_hold(fields: dict[str, Any], record: type) -> None:
@@ -306,5 +385,5 @@ def test_what_is_promised_is_what_the_records_hold(fields: dict[str, Any], recor
     for name, schema in fields.items():
         inner = names[schema.get("items", schema)["type"]]
         promised = {f"tuple[{inner}, ...]"} if "items" in schema else {inner, f"{inner} | None"}
-        hint = hints[name]
+        hint = str if get_origin(hints[name]) is Literal else hints[name]
         assert (hint.__name__ if isinstance(hint, type) else str(hint)) in promised

@@ -8,8 +8,8 @@ from starlette.testclient import TestClient
 
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
+from dowse.projects.workspace import Workspace
 from dowse.service import Service
-from dowse.workspace import Workspace
 
 HERE = "http://127.0.0.1:7333"
 

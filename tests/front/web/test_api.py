@@ -16,8 +16,8 @@ from dowse.front.web.api import ROUTES
 from dowse.front.web.parameters import searching
 from dowse.front.web.security import Door, Limits
 from dowse.front.web.server import application
-from dowse.presets import PRESETS
 from dowse.service import Service
+from dowse.settings.presets import PRESETS
 from dowse.wanted import GivenUp, check_wanted
 
 API = "/api/v1"

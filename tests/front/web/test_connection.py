@@ -16,8 +16,8 @@ from dowse.front.mcp.http import McpEndpoint
 from dowse.front.web.connection import Connection
 from dowse.front.web.security import Door, Limits
 from dowse.front.web.server import Server, application, bind
+from dowse.projects.workspace import Workspace
 from dowse.service import Service
-from dowse.workspace import Workspace
 
 _PATIENCE = 10.0
 _BRIEF = 0.15  # seconds that clients are given here

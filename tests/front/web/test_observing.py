@@ -18,7 +18,7 @@ from command_line import Dowse
 from dowse.front.cli.logs import start_logging
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
-from dowse.metrics import Counts, Metrics, Times
+from dowse.metrics import Metrics, Numbers, Times
 from dowse.service import Service
 
 HERE = "http://127.0.0.1:7333"
@@ -117,7 +117,7 @@ def test_index_runs_are_counted(client: TestClient, service: Service) -> None:
 
 
 def test_figures_are_written_as_prometheus_reads_them() -> None:
-    counts = Counts("a_total", "All.", ("what",))
+    counts = Numbers("a_total", "All.", ("what",))
     counts.add('odd "name"\\\n')
     assert list(counts.lines()) == [
         "# HELP a_total All.",

@@ -93,7 +93,7 @@ def asking(service: Service) -> ASGIClient:
 
 @_DESCRIBED.parametrize()
 @settings(
-    max_examples=12,
+    max_examples=8,
     deadline=None,
     derandomize=True,
     database=None,

@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 from dowse.errors import UsageError
 from dowse.front.web.security import PAGE_POLICY, Door, Limits, is_local
 from dowse.front.web.server import application, door_for
+from dowse.projects.workspace import Workspace
 from dowse.service import Service
-from dowse.workspace import Workspace
 
 HERE = "http://127.0.0.1:7333"
 STATUS = "/api/v1/projects"

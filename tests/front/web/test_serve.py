@@ -23,9 +23,9 @@ from dowse.front.socket import client, server
 from dowse.front.socket.client import is_for_server, socket_path
 from dowse.front.socket.server import LineServer
 from dowse.locations import locations
+from dowse.projects.workspace import Workspace
 from dowse.service import Service
 from dowse.wiring import Given
-from dowse.workspace import Workspace
 
 _PATIENCE = 60.0
 

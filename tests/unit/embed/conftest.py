@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.embed.models.known import KNOWN_MODELS, WHEELS, Recipe, Wheel
+from dowse.embed.models.known import KNOWN_MODELS, WHEELS, ModelRecipe, Wheel
 from tiny_model import HIDDEN, Published, make_model, make_wheel
 
 
@@ -18,7 +18,7 @@ def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Published:
     digest = hashlib.sha256((model / "model.safetensors").read_bytes()).hexdigest()
     known = Wheel("dowse-tiny-model", "0.1.0", wheel.stat().st_size, digest, "me/tiny")
     monkeypatch.setitem(WHEELS, "tiny", known)
-    monkeypatch.setitem(KNOWN_MODELS, "tiny", Recipe("tiny", "mean", 64, HIDDEN))
+    monkeypatch.setitem(KNOWN_MODELS, "tiny", ModelRecipe("tiny", "mean", 64, HIDDEN))
     return Published("tiny", model, wheel, digest)
 
 

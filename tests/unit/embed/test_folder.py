@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dowse.embed.models.folder import is_wanted, missing_files, read_recipe
-from dowse.embed.models.known import KNOWN_MODELS, Recipe, full_name
+from dowse.embed.models.known import KNOWN_MODELS, ModelRecipe, full_name
 from dowse.errors import EmbedError
 from tiny_model import HIDDEN, POSITIONS, make_model
 
@@ -25,7 +25,7 @@ def write(path: Path, content: Any) -> None:
 
 
 def test_an_unknown_model_is_read_from_its_files(folder: Path) -> None:
-    assert read_recipe(folder, "me/tiny") == Recipe("me/tiny", "mean", 64, HIDDEN)
+    assert read_recipe(folder, "me/tiny") == ModelRecipe("me/tiny", "mean", 64, HIDDEN)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from dowse.flow import Recipe
 from dowse.fuse.gather import GatherOptions
 from dowse.refine.cuts import ThresholdOptions
 from dowse.retrieve.graph import GraphOptions
-from dowse.settings import Settings, change_recipe
+from dowse.settings.schema import Settings, change_recipe
 
 
 def _changes(recipe: Recipe, *, by_meaning: bool = True) -> dict[str, object]:

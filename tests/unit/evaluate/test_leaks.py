@@ -13,9 +13,9 @@ from dowse.evaluate.records import OwnQuery
 from dowse.evaluate.redact import joined
 from dowse.evaluate.self_queries import own_queries
 from dowse.locations import Locations
+from dowse.projects.workspace import Workspace
 from dowse.testing import HashEmbedder
 from dowse.wiring import Given
-from dowse.workspace import Workspace
 
 _CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus" / "docs"
 _LONG = "The keeper climbs the stairs every evening and writes down what was burnt."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dowse.evaluate import NAMES, Collection, JudgedQuery, Ranked, Run, compare_runs, report
@@ -54,6 +56,13 @@ def test_unanswerable_queries_are_reported_apart() -> None:
     assert got is not None
     assert (got.queries, got.rejected) == (2, 0.5)
     assert got.confidence == pytest.approx(0.3)
+
+
+def test_results_that_are_marked_as_no_match_count_as_rejected() -> None:
+    got = report(_COLLECTION, replace(_RUN, marked=frozenset({"2", "4"})))
+    assert got.unanswerable is not None
+    assert got.unanswerable.rejected == 1
+    assert (got.marked, got.empty) == (1, 1)
 
 
 def test_a_run_file_has_neither_latency_nor_confidence() -> None:

@@ -19,9 +19,9 @@ from dowse.evaluate.redact import hide
 from dowse.evaluate.self_queries import headings_of, own_collection, own_queries, told_counts
 from dowse.locations import Locations
 from dowse.parse import parse
+from dowse.projects.workspace import Workspace
 from dowse.testing import HashEmbedder
 from dowse.wiring import Given
-from dowse.workspace import Workspace
 
 _LONG = "The keeper climbs the stairs every evening and writes down what the lamp has burnt."
 

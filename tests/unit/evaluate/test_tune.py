@@ -15,7 +15,7 @@ from dowse.evaluate import tune as tune_module
 from dowse.evaluate.records import JudgedQuery
 from dowse.evaluate.self_queries import own_queries
 from dowse.evaluate.tune import (
-    Evidence,
+    BoostTrial,
     Question,
     Tuning,
     gather_evidence,
@@ -25,10 +25,10 @@ from dowse.evaluate.tune import (
 )
 from dowse.flow import Recipe, Retrieved
 from dowse.locations import Locations
-from dowse.settings import Settings, change_recipe
+from dowse.projects.workspace import Workspace
+from dowse.settings.schema import Settings, change_recipe
 from dowse.testing import HashEmbedder
 from dowse.wiring import Given
-from dowse.workspace import Workspace
 from vaults import open_engine, write_vault
 
 _QUERIES = ("antenna battery drift", "how do I restore a backup?", "decode_17 frame", "note 12")
@@ -112,7 +112,7 @@ def _tuned(rank: Callable[[int, Recipe], int], count: int = 60, documents: int =
         for n in range(count)
     ]
     rules = [_Rule(right[n], lambda recipe, n=n: rank(n, recipe)) for n in range(count)]  # type: ignore[misc]
-    evidence = Evidence({}, tuple(cast("Retrieved", rule) for rule in rules))
+    evidence = BoostTrial({}, tuple(cast("Retrieved", rule) for rule in rules))
     return tune([evidence], questions, Settings())
 
 

@@ -153,6 +153,32 @@ def test_nonsense_gets_a_low_score(engine: Engine) -> None:
         assert sense > 0.3
 
 
+def test_nonsense_is_marked_and_still_shows_what_is_nearest(engine: Engine) -> None:
+    poor = engine.search("qwertz asdfgh yxcvbn")
+    assert poor.no_good_match
+    assert {(hit.match, hit.reason) for hit in poor.hits} == {
+        ("weak", "close in meaning, no word in common")
+    }
+    asked = engine.search("qwertz asdfgh yxcvbn", changes={"threshold.min_confidence": 0.0})
+    assert [hit.id for hit in asked.hits] == [hit.id for hit in poor.hits]
+    assert engine.answer("qwertz asdfgh yxcvbn").answer is None
+    assert not asked.no_good_match  # the user's own least confidence decides instead
+
+
+def test_every_mode_says_how_well_a_result_fits_in_the_same_words(engine: Engine) -> None:
+    for mode in ("hybrid", "semantic", "keyword"):
+        found = engine.search("Restoring a backup", changes={"search.mode": mode})
+        assert (found.hits[0].match, found.hits[0].reason) == ("strong", "exact title")
+        words = engine.search("compare checksum archive manifest", changes={"search.mode": mode})
+        assert words.hits[0].match != "weak"
+        assert words.hits[0].reason == "all 4 words found"
+        assert not words.no_good_match
+    listed = engine.search("path:notes")
+    assert {(hit.match, hit.reason) for hit in listed.hits} == {("strong", "meets the filters")}
+    heading = engine.search("rotating secrets").hits[0]
+    assert (heading.match, heading.reason) == ("strong", "exact heading")
+
+
 def test_the_confidence_says_where_it_comes_from(engine: Engine) -> None:
     assert "fitted" in engine.search("backup").calibration
     assert "sigmoid" in engine.search("backup", changes={"calibrate.method": "sigmoid"}).calibration

@@ -13,7 +13,7 @@ from dowse.deadline import Deadline, TookTooLong
 from dowse.errors import BadSettings
 from dowse.parse import parse
 from dowse.read import ReadOptions
-from dowse.settings import Settings
+from dowse.settings.schema import Settings
 from vaults import open_engine
 
 PARAGRAPHS = "# Heading\n\nSome text with a [[link]] and a #tag.\n\n" * 50

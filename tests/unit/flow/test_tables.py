@@ -17,9 +17,9 @@ import pytest
 
 import dowse
 from dowse.flow import SEARCH_FLOW, Recipe
-from dowse.presets import PRESETS, preset_values
 from dowse.retrieve import MODES, STRATEGIES, Mode, strategies
-from dowse.settings import known_settings
+from dowse.settings.presets import PRESETS, preset_values
+from dowse.settings.schema import known_settings
 
 _SOURCE = Path(dowse.__file__).parent
 _TESTS = Path(__file__).parents[2]
@@ -100,9 +100,9 @@ from dowse.front.mcp.tools.table import tools
 from dowse.front.web.openapi import description
 from dowse.front.web.records import SwitchesShape
 from dowse.front.cli.draw.trace import draw_trace
-from dowse.presets import preset_values
+from dowse.settings.presets import preset_values
 from dowse.testing import HashEmbedder
-from dowse.workspace import Chosen
+from dowse.projects.workspace import Chosen
 from dowse import Dowse
 from vaults import open_engine
 

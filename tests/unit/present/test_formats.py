@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dowse.present import as_markdown
@@ -15,16 +16,25 @@ def _response(*hits: Hit, query: str = "tokens", notices: tuple[str, ...] = ()) 
 
 
 def test_each_result_has_its_place_and_its_text(make_hit: MakeHit) -> None:
-    hit = make_hit("Some *text*.\n", score=0.87654, title="Auth", header_path=("Auth", "Keys"))
+    hit = replace(
+        make_hit("Some *text*.\n", title="Auth", header_path=("Auth", "Keys")),
+        match="likely",
+        reason="2 of 3 words found",
+    )
     assert as_markdown(_response(hit)) == (
         "# Results for: tokens\n\n"
-        "## 1. Auth · Keys · `notes.md:3-7` · score 0.877\n\n"
+        "## 1. Auth · Keys · `notes.md:3-7` · likely match (2 of 3 words found)\n\n"
         "```markdown\nSome *text*.\n```\n"
     )
 
 
+def test_no_good_match_is_said_before_the_results(make_hit: MakeHit) -> None:
+    shown = as_markdown(replace(_response(make_hit("text")), no_good_match=True))
+    assert "\n\nNo good match. Nearest:\n\n## 1. " in shown
+
+
 def test_a_changed_file_is_named(make_hit: MakeHit) -> None:
-    assert "score 0.500 · changed since it was indexed" in as_markdown(
+    assert "weak match · changed since it was indexed" in as_markdown(
         _response(make_hit("text", stale=True))
     )
 
@@ -44,7 +54,7 @@ def test_titles_paths_and_queries_cannot_become_markup(make_hit: MakeHit) -> Non
     headings = [line for line in lines if re.match("#+ ", line)]
     assert headings == [
         r"# Results for: q \# fake",
-        r"## 1. \# \[x\](y) \#\# 9. \*Fake\* · \<b\>a > b · `` a`b.md:3-7 `` · score 0.500",
+        r"## 1. \# \[x\](y) \#\# 9. \*Fake\* · \<b\>a > b · `` a`b.md:3-7 `` · weak match",
     ]
     assert r"> n \# fake" in lines
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dowse.errors import DowseError
-from dowse.read.changes import FLOOD, MASS, Changes
+from dowse.read.changes import FLOOD, MASS, EventFilter
 from dowse.read.options import ReadOptions
 from dowse.read.roots import Root
 from dowse.read.watch import watch
@@ -168,7 +168,7 @@ def test_very_many_changes_concern_the_whole_root(plant: Plant, start: Start) ->
 
 def test_just_enough_changes_for_a_walk_over_the_root(plant: Plant) -> None:
     folder = plant("a.md")
-    changes = Changes([Root(folder)], ReadOptions())
+    changes = EventFilter([Root(folder)], ReadOptions())
     events = [f"{folder}/{number}.md" for number in range(MASS + 1)]
     assert changes.sift(events) == {folder}
     assert len(changes.sift(events[1:])) == MASS
@@ -176,7 +176,7 @@ def test_just_enough_changes_for_a_walk_over_the_root(plant: Plant) -> None:
 
 def test_a_flood_of_events_concerns_all_roots(plant: Plant) -> None:
     folder = plant("a.md")
-    changes = Changes([Root(folder)], ReadOptions())
+    changes = EventFilter([Root(folder)], ReadOptions())
     ignored = [f"{folder}/node_modules/{number}.md" for number in range(FLOOD)]
     assert changes.sift(ignored) == set()
     assert changes.sift([*ignored, f"{folder}/node_modules/x.md"]) == {folder}

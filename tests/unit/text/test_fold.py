@@ -4,8 +4,8 @@ import unicodedata
 
 from dowse.analyze import KeywordOptions, TextAnalyzer
 from dowse.chunk import ChunkOptions, chunk
+from dowse.links.references import find_passage
 from dowse.parse import parse
-from dowse.references import find_passage
 from dowse.store.memory import MemoryStore
 from dowse.types import Batch, FileState, IndexedDocument
 

@@ -24,8 +24,12 @@ _HIT = Hit(
     links_in=(),
     stale=False,
     trace=Trace((), ()),
+    match="strong",
+    reason="exact title",
 )
-_RESPONSE = Response("stop it", (_HIT, replace(_HIT, id="b", score=0.5)), {}, 0, {}, ())
+_RESPONSE = Response(
+    "stop it", (_HIT, replace(_HIT, id="b", match="weak", reason="")), {}, 0, {}, ()
+)
 
 
 def test_a_response_is_a_collection_of_hits() -> None:
@@ -38,22 +42,29 @@ def test_a_response_is_a_collection_of_hits() -> None:
 def test_a_console_shows_one_line_for_each_hit() -> None:
     assert repr(_RESPONSE).splitlines() == [
         "<Response to 'stop it': 2 hits>",
-        "  0.93  guides/restore.md:5  Restore › Steps",
-        "  0.50  guides/restore.md:5  Restore › Steps",
+        "  strong  guides/restore.md:5  Restore › Steps  (exact title)",
+        "  weak  guides/restore.md:5  Restore › Steps",
     ]
-    assert repr(_HIT) == "<Hit 0.93  guides/restore.md:5  Restore › Steps>"
+    assert repr(_HIT) == "<Hit strong  guides/restore.md:5  Restore › Steps  (exact title)>"
+
+
+def test_no_good_match_is_said_above_the_hits() -> None:
+    poor = replace(_RESPONSE, no_good_match=True)
+    assert repr(poor).startswith("<Response to 'stop it': 2 hits, no good match>")
+    shown = poor._repr_html_()
+    assert shown.index("No good match. Nearest:") < shown.index("<li>")
 
 
 def test_a_title_cannot_command_the_terminal() -> None:
     shown = repr(replace(_HIT, title="\x1b[2J\u202egood", header_path=(), document="a\nb.md"))
-    assert shown == "<Hit 0.93  a\\nb.md:5  \\x1b[2J\\u202egood>"
+    assert shown == "<Hit strong  a\\nb.md:5  \\x1b[2J\\u202egood  (exact title)>"
 
 
 def test_a_notebook_shows_passages_with_marked_words() -> None:
     shown = _RESPONSE._repr_html_()
     assert shown.count("<li>") == 2
     assert "Stop the <mark>writer</mark>." in shown
-    assert "<code>guides/restore.md:5</code> 0.93" in shown
+    assert "<code>guides/restore.md:5</code> strong, exact title" in shown
 
 
 def test_text_of_documents_is_never_markup_in_a_notebook() -> None:

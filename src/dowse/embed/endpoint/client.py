@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dowse.embed.options import EmbedOptions
-from dowse.endpoints import Endpoint, EndpointClient, Wait, encodable
 from dowse.errors import EndpointFailed
+from dowse.network.endpoints import Endpoint, EndpointClient, Wait, encodable
 from dowse.types import Matrix
 
 if TYPE_CHECKING:
-    from dowse.network import Reply
+    from dowse.network.http import HttpReply
 
 _PER_TEXT = 1_600_000  # bytes: the longest vectors that the settings allow, as JSON
 _BESIDE = 1 << 20  # bytes around the vectors
@@ -47,7 +47,7 @@ class EmbeddingClient:
         """An error that names the endpoint and says what it did."""
         return self._client.failed(what, hint)
 
-    def _read(self, reply: Reply, count: int) -> Matrix:
+    def _read(self, reply: HttpReply, count: int) -> Matrix:
         try:
             rows = sorted(reply.json()["data"], key=_place)
             places = [_place(row) for row in rows]

@@ -15,10 +15,10 @@ from dowse.decoding import UNREADABLE, read_small
 from dowse.embed.endpoint.client import EmbeddingClient
 from dowse.embed.options import EmbedOptions
 from dowse.embed.parallel import run_parallel
-from dowse.endpoints import Wait
 from dowse.errors import Locked
 from dowse.files import update_file
 from dowse.masking import hide_secrets
+from dowse.network.endpoints import Wait
 from dowse.types import EmbeddedBatch, Matrix, Model, Vector
 
 _QUESTION = "How long are your vectors?"  # any text would do

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dowse.decoding import UNREADABLE, read_small, why_unreadable
-from dowse.embed.models.known import KNOWN_MODELS, Recipe
+from dowse.embed.models.known import KNOWN_MODELS, ModelRecipe
 from dowse.embed.onnx.architecture import read_architecture, read_json
 from dowse.embed.onnx.encoder import Pooling
 from dowse.errors import EmbedError
@@ -39,7 +39,7 @@ def missing_files(folder: Path) -> list[str]:
     return [name for name in REQUIRED if not (folder / name).is_file()]
 
 
-def read_recipe(folder: Path, name: str) -> Recipe:
+def read_recipe(folder: Path, name: str) -> ModelRecipe:
     """How to use the model in a folder: from the table of known ones, else from its own files."""
     architecture = read_architecture(folder)
     known = KNOWN_MODELS.get(name)
@@ -48,7 +48,7 @@ def read_recipe(folder: Path, name: str) -> Recipe:
     query_prefix, passage_prefix = _prefixes(
         _optional(folder / "config_sentence_transformers.json")
     )
-    return Recipe(
+    return ModelRecipe(
         name=name,
         pooling=_pooling(folder),
         max_tokens=min(_max_tokens(folder), architecture.positions),

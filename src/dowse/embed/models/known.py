@@ -9,7 +9,7 @@ from dowse.embed.options import DEFAULT_MODEL
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class ModelRecipe:
     """How a model is used; its vectors are always brought to unit length."""
 
     name: str  # as the user writes it
@@ -61,20 +61,26 @@ _FOR_SEARCHING = "Represent this sentence for searching relevant passages: "
 _E5 = ("query: ", "passage: ")
 
 _RECIPES = (
-    Recipe(DEFAULT_MODEL, "mean", 256, 384, int8_is_as_good=True, latin_only=True),
-    Recipe(MINILM, "mean", 256, 384, int8_is_as_good=True, latin_only=True),
-    Recipe("sentence-transformers/all-MiniLM-L12-v2", "mean", 128, 384, latin_only=True),
-    Recipe("sentence-transformers/multi-qa-MiniLM-L6-cos-v1", "mean", 512, 384, latin_only=True),
-    Recipe("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", "mean", 128, 384),
-    Recipe("BAAI/bge-small-en-v1.5", "cls", 512, 384, _FOR_SEARCHING, latin_only=True),
-    Recipe("BAAI/bge-base-en-v1.5", "cls", 512, 768, _FOR_SEARCHING, latin_only=True),
-    Recipe("BAAI/bge-small-zh-v1.5", "cls", 512, 512, "为这个句子生成表示以用于检索相关文章："),
-    Recipe("intfloat/e5-small-v2", "mean", 512, 384, *_E5, latin_only=True),
-    Recipe("intfloat/e5-base-v2", "mean", 512, 768, *_E5, latin_only=True),
-    Recipe("intfloat/multilingual-e5-small", "mean", 512, 384, *_E5),
-    Recipe("intfloat/multilingual-e5-base", "mean", 512, 768, *_E5),
-    Recipe("thenlper/gte-small", "mean", 512, 384, latin_only=True),
-    Recipe("Snowflake/snowflake-arctic-embed-s", "cls", 512, 384, _FOR_SEARCHING, latin_only=True),
+    ModelRecipe(DEFAULT_MODEL, "mean", 256, 384, int8_is_as_good=True, latin_only=True),
+    ModelRecipe(MINILM, "mean", 256, 384, int8_is_as_good=True, latin_only=True),
+    ModelRecipe("sentence-transformers/all-MiniLM-L12-v2", "mean", 128, 384, latin_only=True),
+    ModelRecipe(
+        "sentence-transformers/multi-qa-MiniLM-L6-cos-v1", "mean", 512, 384, latin_only=True
+    ),
+    ModelRecipe("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", "mean", 128, 384),
+    ModelRecipe("BAAI/bge-small-en-v1.5", "cls", 512, 384, _FOR_SEARCHING, latin_only=True),
+    ModelRecipe("BAAI/bge-base-en-v1.5", "cls", 512, 768, _FOR_SEARCHING, latin_only=True),
+    ModelRecipe(
+        "BAAI/bge-small-zh-v1.5", "cls", 512, 512, "为这个句子生成表示以用于检索相关文章："
+    ),
+    ModelRecipe("intfloat/e5-small-v2", "mean", 512, 384, *_E5, latin_only=True),
+    ModelRecipe("intfloat/e5-base-v2", "mean", 512, 768, *_E5, latin_only=True),
+    ModelRecipe("intfloat/multilingual-e5-small", "mean", 512, 384, *_E5),
+    ModelRecipe("intfloat/multilingual-e5-base", "mean", 512, 768, *_E5),
+    ModelRecipe("thenlper/gte-small", "mean", 512, 384, latin_only=True),
+    ModelRecipe(
+        "Snowflake/snowflake-arctic-embed-s", "cls", 512, 384, _FOR_SEARCHING, latin_only=True
+    ),
 )
 
 KNOWN_MODELS = {recipe.name: recipe for recipe in _RECIPES}

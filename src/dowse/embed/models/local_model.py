@@ -10,7 +10,7 @@ from typing import Protocol
 from dowse.embed.models import weights_missing
 from dowse.embed.models.fetch import fetch_model
 from dowse.embed.models.folder import TOKENIZER, read_recipe
-from dowse.embed.models.known import KNOWN_MODELS, WHEELS, Recipe, full_name
+from dowse.embed.models.known import KNOWN_MODELS, WHEELS, ModelRecipe, full_name
 from dowse.embed.models.model_cache import ModelCache, check_name
 from dowse.embed.onnx.graph_cache import load_graph
 from dowse.errors import EmbedError
@@ -21,7 +21,7 @@ from dowse.types import Announce
 class Identity:
     """Which weights a model has, and how they are used."""
 
-    recipe: Recipe
+    recipe: ModelRecipe
     weights: str  # sha256 of model.safetensors
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dowse.endpoints import encodable
 from dowse.errors import EmbedError
+from dowse.network.endpoints import encodable
 
 # Real text has 1 to 10 characters per token. What is beyond this many could only be reached
 # through runs of blanks or words that the model does not know, and reading it all takes seconds.

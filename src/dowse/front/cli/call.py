@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from dowse.all_projects import AllProjects
     from dowse.engine import Engine
     from dowse.front.cli.draw.progress import ProgressDrawer
-    from dowse.projects import Project
+    from dowse.projects.all_projects import AllProjects
+    from dowse.projects.registry import Project
+    from dowse.projects.workspace import Chosen, Workspace
     from dowse.types import Announce, Event
     from dowse.wiring import Given
-    from dowse.workspace import Chosen, Workspace
 
 
 def _silent(event: Event) -> None:
@@ -49,7 +49,7 @@ class Call:
     @cached_property
     def workspace(self) -> Workspace:
         """The user's projects and settings."""
-        from dowse.workspace import Workspace  # noqa: PLC0415  --help does not need it
+        from dowse.projects.workspace import Workspace  # noqa: PLC0415  --help does not need it
 
         return Workspace(given=self.given)
 
@@ -92,27 +92,32 @@ class Call:
         return self.workspace.open_with(project, chosen, announce, fetch=fetch)
 
     @contextmanager
-    def open_to_search(self, announce: Announce = _silent) -> Iterator[Engine | AllProjects]:
+    def open_to_search(
+        self, announce: Announce = _silent, overrides: Mapping[str, Any] | None = None
+    ) -> Iterator[Engine | AllProjects]:
         """Opens what a search is about: a project, or all of them where none is meant."""
         if not self.workspace.means_all(self.project, self.here):
-            with self.open(announce=announce) as engine:
+            with self.open(overrides, announce) as engine:
                 yield engine
             return
-        from dowse.all_projects import AllProjects  # noqa: PLC0415  most calls mean one
+        from dowse.projects.all_projects import AllProjects  # noqa: PLC0415  most calls mean one
 
         projects = self.workspace.projects
         with ExitStack() as opened:
             yield AllProjects(
                 projects.all(),
-                lambda one: opened.enter_context(self.open_project(one, announce)),
+                lambda one: opened.enter_context(self.open_project(one, announce, overrides)),
                 projects.broken(),
             )
 
     def open_project(
-        self, project: Project, announce: Announce = _silent
+        self,
+        project: Project,
+        announce: Announce = _silent,
+        overrides: Mapping[str, Any] | None = None,
     ) -> AbstractContextManager[Engine]:
         """Opens one project."""
-        chosen = self.workspace.settings(project)
+        chosen = self.workspace.settings(project, overrides)
         self.say_withheld(project, chosen)
         return self.workspace.open_with(project, chosen, announce)
 

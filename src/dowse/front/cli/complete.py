@@ -25,14 +25,14 @@ def document_ids(context: click.Context, _: click.Parameter, incomplete: str) ->
 
 def setting_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Names of all settings."""
-    from dowse.settings import known_settings  # noqa: PLC0415  --help does not need it
+    from dowse.settings.schema import known_settings  # noqa: PLC0415  --help does not need it
 
     return [name for name in known_settings() if name.startswith(incomplete)]
 
 
 def setting_values(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Values of the setting that is named before, where there are only a few."""
-    from dowse.settings import known_settings  # noqa: PLC0415  as above
+    from dowse.settings.schema import known_settings  # noqa: PLC0415  as above
 
     setting = known_settings().get(str(context.params.get("name", "")))
     kind: Any = setting.type if setting else None

@@ -24,6 +24,9 @@ LISTS = frozenset({"text", "grep"})
 CARRY_NOTICES = frozenset({"json", "md"})
 """The forms that include notices, so that stderr need not show them."""
 
+SAY_MATCH = frozenset({"text", "json", "md"})
+"""The forms that say themselves when there is no good match."""
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
@@ -63,7 +66,7 @@ class Form:
         if self.name == "md":
             return count_tokens(as_markdown(response))
         drawn = draw_response(response, None, full=self.full, explain=self.explain)
-        return count_tokens("\n".join(line.plain for line in drawn))
+        return count_tokens("".join(f"{line.plain}\n" for line in drawn))
 
 
 def _grep_lines(response: Response, engine: Searched, here: Path) -> Iterator[str]:

@@ -17,7 +17,7 @@ from dowse.bounds import ALWAYS, consent, limits
 from dowse.front.cli.app import TOPICS, cli
 from dowse.front.cli.call import Command, global_options
 from dowse.front.cli.commands.config import as_toml
-from dowse.settings import SECTIONS, Setting, known_settings
+from dowse.settings.schema import SECTIONS, Setting, known_settings
 
 _EXPLAINED = re.compile(r"^(\S.*?\S)\s{2,}(\S.*)$")
 _GENERATED = "<!-- Written by `make docs` from the code: change the code, not this page. -->"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dowse.errors import UsageError
 from dowse.front.mcp.invisible import may_hide, visible, visible_line
-from dowse.front.mcp.replies import Link
+from dowse.front.mcp.replies import ResourceLink
 from dowse.front.mcp.tools.outputs import Json
 from dowse.front.mcp.uris import uri_of
 
@@ -42,9 +42,9 @@ def addressed(told: Json, project: str) -> Json:
     return told | {"document": visible_line(document), "uri": uri_of(project, document)}
 
 
-def link_to(project: str, document: str, title: str) -> Link:
+def link_to(project: str, document: str, title: str) -> ResourceLink:
     """A link to a document."""
-    return Link(uri_of(project, document), visible_line(document), title)
+    return ResourceLink(uri_of(project, document), visible_line(document), title)
 
 
 def callable_name(project: str, document: str) -> str:

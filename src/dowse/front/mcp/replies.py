@@ -20,7 +20,7 @@ _BACKTICKS = re.compile(r"`+")
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ResourceLink:
     """A document that a reply points at."""
 
     uri: str
@@ -34,22 +34,17 @@ class Reply:
 
     structured: dict[str, Any]
     text: str
-    links: tuple[Link, ...] = field(default=())
-
-    @property
-    def tokens(self) -> int:
-        """What a model takes for it at most: clients show it one of the two."""
-        return max(tokens_of_structure(self.structured), tokens_of_text(self.text, self.links))
+    links: tuple[ResourceLink, ...] = field(default=())
 
 
 def tokens_of_structure(structured: Json) -> int:
     """What a model takes for the structure of a reply."""
-    return count_tokens(json.dumps(structured, ensure_ascii=False))
+    return count_tokens(json.dumps(structured, ensure_ascii=False, separators=(",", ":")))
 
 
-def tokens_of_text(text: str, links: Iterable[Link]) -> int:
+def tokens_of_text(text: str, links: Iterable[ResourceLink]) -> int:
     """What a model takes for the text of a reply and its links."""
-    linked = " ".join(f"{link.uri} {link.title}" for link in links)
+    linked = " ".join(f"{link.uri} {link.name} {link.title}" for link in links)
     return count_tokens(text) + count_tokens(linked)
 
 

@@ -16,7 +16,7 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import Route as HttpRoute
 
 from dowse import __version__
-from dowse.all_projects import AllProjects
+from dowse.editors import editor_address, obsidian_address
 from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.flow.why import why
@@ -28,6 +28,7 @@ from dowse.front.web.parameters import (
     DOCUMENT,
     DOCUMENTS,
     FIELDS,
+    PICTURE,
     PROJECT,
     RELATED,
     VALUES,
@@ -35,11 +36,13 @@ from dowse.front.web.parameters import (
     from_json,
     searching,
 )
+from dowse.front.web.pictures import picture
 from dowse.front.web.records import (
     DocumentPageShape,
     HealthShape,
     JobShape,
     PageProjectsShape,
+    PictureShape,
     ServerStatusShape,
     SwitchesShape,
 )
@@ -49,7 +52,7 @@ from dowse.present import within_texts
 from dowse.records.links import GraphShape, RelatedShape
 from dowse.records.listing import CountedListShape, DocumentListShape, FieldListShape
 from dowse.records.project import ProjectShape, StatusShape
-from dowse.records.search import ExplanationShape, ResponseShape
+from dowse.records.search import ExplanationShape, ResponseShape, Searched
 from dowse.request import SearchRequest
 from dowse.service import Service
 from dowse.types import Response, Trace
@@ -76,6 +79,16 @@ class Shared:
         """The engine of the project that a request means; its index is opened once."""
         engine = self.service.engine(asked.get("project"))
         with engine.hold():
+            yield engine
+
+    @contextmanager
+    def searched(self, asked: Arguments) -> Iterator[Searched]:
+        """What a request searches: the engine of a project, or all projects."""
+        every = self.service.all_projects(asked.get("project"))
+        if every is not None:
+            yield every
+            return
+        with self.engine(asked) as engine:
             yield engine
 
 
@@ -107,9 +120,6 @@ class Route:
 
 
 def _search(shared: Shared, asked: Arguments) -> ResponseShape:
-    searched = shared.service.all_projects(asked.get("project"))
-    if searched is not None:
-        return _found_in_all(asked, searched)
     return _found(shared, asked, _searched)
 
 
@@ -117,30 +127,21 @@ def _answer(shared: Shared, asked: Arguments) -> ResponseShape:
     return _found(shared, asked, _answered)
 
 
-def _searched(engine: Engine, request: SearchRequest) -> Response:
+def _searched(engine: Searched, request: SearchRequest) -> Response:
     return engine.search(
         request.query, filters=request.filters, changes=request.changes, offset=request.offset
     )
 
 
-def _answered(engine: Engine, request: SearchRequest) -> Response:
+def _answered(engine: Searched, request: SearchRequest) -> Response:
     return engine.answer(request.query, filters=request.filters, changes=request.changes)
 
 
-def _found_in_all(asked: Arguments, searched: AllProjects) -> ResponseShape:
-    request = SearchRequest.made_of(asked)
-    found = searched.search(
-        request.query, filters=request.filters, changes=request.changes, offset=request.offset
-    )
-    found = within_texts(found, request.max_tokens)
-    return ResponseShape.of(found if asked["explain"] else _untraced(found), searched)
-
-
 def _found(
-    shared: Shared, asked: Arguments, call: Callable[[Engine, SearchRequest], Response]
+    shared: Shared, asked: Arguments, call: Callable[[Searched, SearchRequest], Response]
 ) -> ResponseShape:
     request = SearchRequest.made_of(asked)
-    with shared.engine(asked) as engine:
+    with shared.searched(asked) as engine:
         found = call(engine, request)
         shared.service.metrics.searched(engine.project.name, found.seconds)
         found = within_texts(found, request.max_tokens)
@@ -171,10 +172,11 @@ def _document(shared: Shared, asked: Arguments) -> DocumentPageShape:
     with shared.engine(asked) as engine:
         meant = engine.get(asked["reference"])
         shown = engine.get(meant.document) if asked["whole"] else meant
+        path = engine.path_of(meant.document)
         return DocumentPageShape(
             project=engine.project.name,
             document=meant.document,
-            path=str(engine.path_of(meant.document)),
+            path=str(path),
             title=meant.title,
             first_line=meant.first_line,
             last_line=meant.last_line,
@@ -183,7 +185,14 @@ def _document(shared: Shared, asked: Arguments) -> DocumentPageShape:
             html=_rendered(engine, shown.document, shown.text, shown.first_line)
             if asked["format"] == "html"
             else None,
+            editor=editor_address(path, engine.settings.open.editor),
+            obsidian=obsidian_address(path),
         )
+
+
+def _picture(shared: Shared, asked: Arguments) -> PictureShape:
+    with shared.engine(asked) as engine:
+        return picture(engine, asked["reference"], asked["name"])
 
 
 def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
@@ -286,6 +295,7 @@ ROUTES: tuple[Route, ...] = (
         "A document, or lines of it.",
         _document,
     ),
+    Route("GET", "/picture", PICTURE, PictureShape, "A picture that a document shows.", _picture),
     Route(
         "GET",
         "/documents",

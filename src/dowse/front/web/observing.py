@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dowse.errors import DowseError
 from dowse.front.web.answers import ERROR
 from dowse.metrics import Labels, Metrics
-from dowse.projects import Project
+from dowse.projects.registry import Project
 from dowse.service import Service
 
 _log = logging.getLogger("dowse.requests")

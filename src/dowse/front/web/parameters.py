@@ -53,6 +53,11 @@ DOCUMENT = (
         default=False,
     ),
 )
+PICTURE = (
+    PROJECT,
+    REFERENCE,
+    Parameter("name", "The picture, as the document writes its path.", required=True, longest=1000),
+)
 _PART = (
     Parameter("limit", "How many at most.", "integer", low=1, high=10_000, default=100),
     Parameter(

@@ -9,15 +9,16 @@ from typing import Annotated, Any, Literal, Self, get_args, get_origin
 import msgspec
 
 from dowse.engine import Engine
-from dowse.presets import PRESETS, preset_values
-from dowse.projects import Project
+from dowse.flow.stage_words import STAGE_WORDS
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Chosen
 from dowse.records.project import IndexShape, ProjectShape, StatusShape
 from dowse.request import filters_of, settable
 from dowse.retrieve import MODES, STRATEGIES
 from dowse.service import Job
-from dowse.settings import Setting, known_settings
+from dowse.settings.presets import PRESETS, preset_values
+from dowse.settings.schema import Setting, known_settings
 from dowse.types import Event
-from dowse.workspace import Chosen
 
 SwitchType = Literal["boolean", "integer", "number", "string", "choice"]
 """How a setting can be shown: a switch, a number, a text, a list to choose from."""
@@ -111,6 +112,21 @@ class DocumentPageShape:
         str | None,
         "The same, rendered and sanitised; blocks carry `data-first-line` and `data-last-line`.",
     ]
+    editor: Annotated[
+        str, "Address that opens the file in the user's editor, with `{line}`; empty: it has none."
+    ]
+    obsidian: Annotated[str, "Address that opens the file in Obsidian; empty: it is in no vault."]
+
+
+@dataclass(frozen=True, slots=True)
+class PictureShape:
+    """A picture that a document shows."""
+
+    project: Annotated[str, "Name of the project."]
+    document: Annotated[str, "Id of the document."]
+    name: Annotated[str, "As the document writes its path."]
+    type: Annotated[str, "Its media type, such as `image/png`."]
+    data: Annotated[bytes, "The file, in base64."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +188,8 @@ class SwitchesShape:
     modes: Annotated[tuple[ModeShape, ...], "The modes of search; the first is the default."]
     filters: Annotated[tuple[FilterShape, ...], "The filters of a search."]
     strategies: Annotated[tuple[str, ...], "The names of all strategies, in their order."]
+    stage_words: Annotated[Mapping[str, str], "What each stage does, in plain words."]
+    strategy_words: Annotated[Mapping[str, str], "How each strategy ranks, in plain words."]
 
     @classmethod
     def of(cls, engine: Engine, chosen: Chosen) -> SwitchesShape:
@@ -188,6 +206,8 @@ class SwitchesShape:
                 for one in filters_of("search")
             ),
             tuple(one.name for one in STRATEGIES),
+            STAGE_WORDS,
+            {one.name: one.meaning for one in STRATEGIES},
         )
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import nh3
 from markdown_it import MarkdownIt
@@ -19,7 +19,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from dowse.front.web.weight import is_too_heavy
-from dowse.parse.destinations import read_destination
+from dowse.parse.destinations import is_media, read_destination
 from dowse.parse.frontmatter import read_frontmatter
 from dowse.text.callouts import CALLOUT, callout_name
 from dowse.text.markup import BLOCK_ID
@@ -42,6 +42,8 @@ _ATTRIBUTES = {
     "td": {"colspan", "rowspan", "align"},
     "th": {"colspan", "rowspan", "align"},
 }
+_IMG = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
+_GIVEN = re.compile(r"""\b(src|alt)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
 _TASK = re.compile(r"\[([ xX])\]\s")
 _NO_CONTENT = {"script", "style", "iframe", "object", "template", "noscript", "svg", "math"}
 
@@ -223,8 +225,15 @@ class _Renderer(RendererHTML):
         return _opening(*destination, env) if destination else f'<a href="{html.escape(address)}">'
 
     def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        """A picture: what it shows, in words, since nothing is fetched from elsewhere."""
-        return _picture(tokens[idx].content or str(tokens[idx].attrGet("src") or ""))
+        """A picture: what it shows, in words, and where it is when that is in the folder."""
+        source = str(tokens[idx].attrGet("src") or "")
+        return _picture(tokens[idx].content or source, source)
+
+    def html_inline(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        """HTML as it is written, with its pictures."""
+        return _IMG.sub(_of_html, tokens[idx].content)
+
+    html_block = html_inline
 
     def wikilink(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         """A link between double brackets."""
@@ -232,7 +241,7 @@ class _Renderer(RendererHTML):
         if leads_away(link):
             return f'<a href="{html.escape(link.target)}">{html.escape(link.shown)}</a>'
         if link.kind == "embed" and link.target not in env["targets"]:
-            return _picture(link.shown)
+            return _picture(link.shown, quote(link.target))
         if link.target and env["targets"].get(link.target) is None:
             return f'<span data-dangling="">{html.escape(link.shown)}</span>'
         return f"{_opening(link.target, link.anchor, env)}{html.escape(link.shown)}</a>"
@@ -249,8 +258,25 @@ def _opening(target: str, anchor: str, env: Any) -> str:
     return f'<a href="{html.escape(address)}" data-document="{html.escape(document)}"{place}>'
 
 
-def _picture(shown: str) -> str:
-    return f'<span data-image="">{html.escape(shown)}</span>'
+def _picture(shown: str, source: str) -> str:
+    return f'<span data-image="{html.escape(_local(source))}">{html.escape(shown)}</span>'
+
+
+def _of_html(match: re.Match[str]) -> str:
+    """A picture that is written as HTML."""
+    given = {one[1].lower(): one[2] or one[3] or one[4] or "" for one in _GIVEN.finditer(match[0])}
+    source = html.unescape(given.get("src", ""))
+    return _picture(html.unescape(given.get("alt", "")) or source, source)
+
+
+def _local(source: str) -> str:
+    """The path of a picture in the folder, as written; empty for one that is elsewhere."""
+    try:
+        address = urlsplit(source)
+    except ValueError:  # brackets that are no address
+        return ""
+    path = "" if address.scheme or address.netloc else unquote(address.path)
+    return path if is_media(path) else ""
 
 
 def _number(token: Token, env: Any) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from dowse.errors import DowseError
 from dowse.flow import IndexReport
 from dowse.front.web.records import ErrorShape, WatchShape
-from dowse.projects import Project
+from dowse.projects.registry import Project
 from dowse.service import Service
 from dowse.types import Event
 

@@ -23,7 +23,7 @@ from dowse.store.remote.documents import (
     record,
     settled_state,
 )
-from dowse.store.remote.rows import Collection, In, Key, Row, Rows
+from dowse.store.remote.rows import In, Key, Row, RowCollection, Rows
 from dowse.store.remote.shared import count_rows
 from dowse.store.remote.tokens import chunk_key
 from dowse.store.remote.view import View
@@ -34,7 +34,7 @@ _AT_ONCE = 200  # rows of chunks that are written in one call
 _FEW = 1000  # keys that are removed in one call
 
 
-class Step(msgspec.Struct, frozen=True):
+class DocumentStep(msgspec.Struct, frozen=True):
     """What happens to one document."""
 
     id: str
@@ -61,15 +61,15 @@ class Intent(msgspec.Struct, frozen=True):
 
     name: str  # of the counts of words that it leaves
     epoch: str
-    steps: tuple[Step, ...]
+    steps: tuple[DocumentStep, ...]
 
 
-def zero_vector(chunks: Collection) -> Vector:
+def zero_vector(chunks: RowCollection) -> Vector:
     """What stands for the vector of a chunk that has none."""
     return np.zeros(chunks.dimensions, np.float32)
 
 
-class Change:
+class BatchWriter:
     """One batch, for the writer of one part."""
 
     def __init__(self, view: View, part: str, name: str) -> None:
@@ -149,7 +149,7 @@ def spread_vectors(view: View, vectors: Mapping[bytes, Vector], *, waiting: bool
             _put(view.rows, view.chunks, changed)
 
 
-def write_intent(rows: Rows, records: Collection, part: str, intent: Intent) -> str:
+def write_intent(rows: Rows, records: RowCollection, part: str, intent: Intent) -> str:
     """Notes a batch that is about to be written; returns the name of the note."""
     key = f"intent/{part or 'whole'}/{intent.name}"
     parts = parts_of(encode(intent))
@@ -161,7 +161,7 @@ def write_intent(rows: Rows, records: Collection, part: str, intent: Intent) -> 
     return key
 
 
-def clear_intent(rows: Rows, records: Collection, key: str) -> None:
+def clear_intent(rows: Rows, records: RowCollection, key: str) -> None:
     """Removes the note of a batch, its first part first."""
     total = rows.get(records, [f"{key}/0"], ["document"])
     count = int(total[f"{key}/0"]["document"]) if total else 1
@@ -169,7 +169,7 @@ def clear_intent(rows: Rows, records: Collection, key: str) -> None:
         rows.remove(records, [f"{key}/{place}"])
 
 
-def read_intents(rows: Rows, records: Collection, part: str) -> dict[str, Intent | None]:
+def read_intents(rows: Rows, records: RowCollection, part: str) -> dict[str, Intent | None]:
     """The batches that were never finished, by name; None for one that was never begun.
 
     The writer of a part sees its own, the writer of the whole index sees all.
@@ -240,7 +240,7 @@ def _counts(
 
 
 def _bodies(
-    view: View, epoch: str, steps: Sequence[Step], skipped: Some[str]
+    view: View, epoch: str, steps: Sequence[DocumentStep], skipped: Some[str]
 ) -> dict[tuple[str, int], IndexedDocument]:
     """The versions of some documents that are still there; no new ones of those skipped."""
     wanted = {
@@ -272,10 +272,10 @@ def words_of(indexed: IndexedDocument, analyzer: Analyzer) -> Counter[str]:
     return Counter(analyzer.vocabulary(document.text[document.body :]))
 
 
-def _step_of(rows: DocumentRows) -> Step:
+def _step_of(rows: DocumentRows) -> DocumentStep:
     old, new = rows.old, rows.entry
     kept = old if old and old.version != new.version else None
-    return Step(
+    return DocumentStep(
         new.id,
         new.key,
         kept.version if kept else 0,
@@ -287,15 +287,15 @@ def _step_of(rows: DocumentRows) -> Step:
     )
 
 
-def _removal_of(entry: Entry) -> Step:
-    return Step(entry.id, entry.key, entry.version, entry.chunks, entry.parts, 0, 0, 0)
+def _removal_of(entry: Entry) -> DocumentStep:
+    return DocumentStep(entry.id, entry.key, entry.version, entry.chunks, entry.parts, 0, 0, 0)
 
 
-def _put(rows: Rows, collection: Collection, some: Sequence[Row]) -> None:
+def _put(rows: Rows, collection: RowCollection, some: Sequence[Row]) -> None:
     for start in range(0, len(some), _AT_ONCE):
         rows.put(collection, some[start : start + _AT_ONCE])
 
 
-def _remove(rows: Rows, collection: Collection, keys: Sequence[str] | Sequence[int]) -> None:
+def _remove(rows: Rows, collection: RowCollection, keys: Sequence[str] | Sequence[int]) -> None:
     for start in range(0, len(keys), _FEW):
         rows.remove(collection, keys[start : start + _FEW])

@@ -9,8 +9,7 @@ from itertools import chain
 
 import msgspec
 
-from dowse.link_targets import Name as LinkName
-from dowse.link_targets import names_of, names_of_target
+from dowse.links.targets import LinkName, names_of, names_of_target
 from dowse.ports import Analyzer
 from dowse.store.remote.coding import decode, encode, parts_of
 from dowse.store.remote.rows import TEXT, TOKENS, Row

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dowse.store.remote.documents import record
-from dowse.store.remote.rows import Collection, In, Row, Rows
+from dowse.store.remote.rows import In, Row, RowCollection, Rows
 from dowse.store.remote.schema import chunks
 from dowse.store.vectors import model_of
 from dowse.types import Stamp
@@ -53,12 +53,12 @@ class Head:
         paid = self.paid.get(debt, {})
         return any(one.get(debt, 0) > paid.get(part, 0) for part, one in self.progress.items())
 
-    def chunks(self, name: str) -> Collection:
+    def chunks(self, name: str) -> RowCollection:
         """The collection of the chunks of this epoch."""
         return chunks(name, self.epoch, self.model[1])
 
 
-def read_head(rows: Rows, records: Collection) -> Head:
+def read_head(rows: Rows, records: RowCollection) -> Head:
     """The state of an index; that of a new one where there is none."""
     if not rows.exists(records.name):
         return Head()

@@ -22,7 +22,7 @@ from dowse.errors import DowseError, Locked
 from dowse.process import command_name
 from dowse.store.remote.coding import decode, encode
 from dowse.store.remote.documents import record
-from dowse.store.remote.rows import Collection, In, Row, Rows
+from dowse.store.remote.rows import In, Row, RowCollection, Rows
 
 KIND = "writer"
 LEASE = 20.0
@@ -86,7 +86,7 @@ def excludes(one: str, other: str) -> bool:
 
 
 @contextmanager
-def claimed(rows: Rows, records: Collection, part: str, wait: float) -> Iterator[None]:
+def claimed(rows: Rows, records: RowCollection, part: str, wait: float) -> Iterator[None]:
     """Holds the claim to a part of an index; raises `Locked` when it is not free in time."""
     now = time.time()
     claim = Claim(
@@ -113,7 +113,7 @@ def claimed(rows: Rows, records: Collection, part: str, wait: float) -> Iterator
         rows.remove(records, [claim.key])
 
 
-def holders(rows: Rows, records: Collection) -> list[Claim]:
+def holders(rows: Rows, records: RowCollection) -> list[Claim]:
     """Those who write now; claims of writers that are gone are removed."""
     found = [decode(row["data"], Claim) for row in rows.scan(records, In("kind", [KIND]), ["data"])]
     now = time.time()
@@ -123,7 +123,7 @@ def holders(rows: Rows, records: Collection) -> list[Claim]:
     return sorted((one for one in found if one not in void), key=lambda one: one.order)
 
 
-def _try(rows: Rows, records: Collection, claim: Claim) -> Claim | None:
+def _try(rows: Rows, records: RowCollection, claim: Claim) -> Claim | None:
     """Leaves a claim; when another one is in the way, takes it back and returns that one."""
     others = [one for one in holders(rows, records) if excludes(one.part, claim.part)]
     if others:
@@ -138,7 +138,7 @@ def _try(rows: Rows, records: Collection, claim: Claim) -> Claim | None:
     return None
 
 
-def _renew(rows: Rows, records: Collection, claim: Claim, ended: threading.Event) -> None:
+def _renew(rows: Rows, records: RowCollection, claim: Claim, ended: threading.Event) -> None:
     while not ended.wait(_RENEWED):
         try:
             rows.put(records, [msgspec.structs.replace(claim, renewed=time.time()).row])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dowse.link_targets import Name, choose, names_of_target
+from dowse.links.targets import LinkName, choose, names_of_target
 from dowse.store.remote.documents import Entry, read_entry
 from dowse.store.remote.rows import AllOf, HasAny
 from dowse.store.remote.tokens import OVERFLOW, token
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 200  # names that are looked up in one call
 
-Bearers = dict[str, list[Name]]
+Bearers = dict[str, list[LinkName]]
 """The documents that have a name, by name."""
 
 

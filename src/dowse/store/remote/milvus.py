@@ -2,67 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its core writes to the terminal as well
 
-from pymilvus import DataType, MilvusClient, MilvusException
+from pymilvus import MilvusClient, MilvusException
 
 from dowse.store.remote.failures import engine_errors
+from dowse.store.remote.milvus_format import expression, payloads, plain_row, plain_value
+from dowse.store.remote.milvus_schema import NO_VECTOR, MilvusTuning, indexes_of, schema_of
 from dowse.store.remote.rows import (
     MOST_HITS,
-    TOKENS,
-    AllOf,
-    Between,
-    Collection,
-    FieldKind,
-    HasAny,
     In,
     Key,
-    Not,
     Row,
+    RowCollection,
     Sparse,
     Where,
 )
 from dowse.types import Vector
 
-_TEXT = 65_535  # bytes of a text: the most that Milvus takes
 _PAGE = 1000
 _PATIENCE = 5.0  # seconds for an engine to come up
 _PAUSE = 0.25  # seconds between two attempts to reach it
-_PAYLOAD = 4_000_000  # bytes of one answer: many servers refuse more
-_TYPES: Mapping[FieldKind, DataType] = {
-    "text": DataType.VARCHAR,
-    "number": DataType.INT64,
-    "time": DataType.DOUBLE,
-    "dense": DataType.FLOAT_VECTOR,
-    "sparse": DataType.SPARSE_FLOAT_VECTOR,
-}
-_NO_VECTOR = "nothing"  # the vector that a collection without vectors must have
 
 logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)  # it logs what it raises as well
-
-
-@dataclass(frozen=True, slots=True)
-class MilvusTuning:
-    """How an index is built and asked, as Milvus calls it."""
-
-    index: str = "AUTOINDEX"
-    build: Mapping[str, Any] = field(default_factory=dict)
-    search: Mapping[str, Any] = field(default_factory=dict)
-    shards: int = 1
-    replicas: int = 1
-    consistency: str = "Strong"  # of searches; writers always read what was written
 
 
 class MilvusRows:
@@ -146,50 +116,25 @@ class MilvusRows:
             self._client.load_collection(name, replica_number=self._tuning.replicas, **self._how)
         self._made.add(name)
 
-    def make(self, collection: Collection) -> None:
+    def make(self, collection: RowCollection) -> None:
         """Makes a collection unless there is one of its name."""
         if self.exists(collection.name):
             return
         with engine_errors(self.place, "make a collection"):
             self._client.create_collection(
                 collection.name,
-                schema=self._schema(collection),
+                schema=schema_of(collection),
                 num_shards=self._tuning.shards,
                 consistency_level="Strong",
                 **self._how,
             )
-            for name, index in self._indexes(collection):
+            scalars = self.negates_tokens  # a server
+            for name, index in indexes_of(collection, self._tuning, scalars=scalars):
                 params = self._client.prepare_index_params()
                 params.add_index(name, **index)
                 # To wait for the index of an empty collection only costs time.
                 self._client.create_index(collection.name, params, sync=False, **self._how)
         self._load(collection.name)
-
-    def _schema(self, collection: Collection) -> Any:
-        schema = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
-        for name, kind in collection.fields.items():
-            if kind == "tokens":
-                schema.add_field(
-                    name, DataType.ARRAY, element_type=DataType.INT64, max_capacity=TOKENS
-                )
-            else:
-                schema.add_field(name, _TYPES[kind], **_limits(name, kind, collection))
-        if not collection.of_kind("dense", "sparse"):
-            schema.add_field(_NO_VECTOR, DataType.FLOAT_VECTOR, dim=2)
-        return schema
-
-    def _indexes(self, collection: Collection) -> Iterator[tuple[str, dict[str, Any]]]:
-        tuning = self._tuning
-        for name in collection.of_kind("dense"):
-            build = {"params": dict(tuning.build)} if tuning.build else {}
-            yield name, {"index_type": tuning.index, "metric_type": "IP", **build}
-        for name in collection.of_kind("sparse"):
-            yield name, {"index_type": "SPARSE_INVERTED_INDEX", "metric_type": "IP"}
-        if not collection.of_kind("dense", "sparse"):
-            yield _NO_VECTOR, {"index_type": "FLAT", "metric_type": "IP"}
-        if self.negates_tokens:  # a server: Milvus Lite has no indexes of scalars
-            for name in [*collection.of_kind("tokens"), *_looked_up(collection)]:
-                yield name, {"index_type": "INVERTED"}
 
     def drop(self, name: str) -> None:
         """Removes a collection with its rows, if there is one."""
@@ -204,29 +149,29 @@ class MilvusRows:
             found = self._client.list_collections(**self._how)
         return [name for name in found if name.startswith(prefix)]
 
-    def put(self, collection: Collection, rows: Sequence[Row]) -> None:
+    def put(self, collection: RowCollection, rows: Sequence[Row]) -> None:
         """Writes rows; one whose key is known is replaced."""
         if not rows:
             return
-        extra = {} if collection.of_kind("dense", "sparse") else {_NO_VECTOR: [0.0, 0.0]}
-        prepared = [_plain(row) | extra for row in rows]
+        extra = {} if collection.of_kind("dense", "sparse") else {NO_VECTOR: [0.0, 0.0]}
+        prepared = [plain_row(row) | extra for row in rows]
         with engine_errors(self.place, "take rows"):
-            for some in _payloads(prepared):
+            for some in payloads(prepared):
                 self._client.upsert(collection.name, some, **self._how)
 
-    def remove(self, collection: Collection, keys: Sequence[Key]) -> None:
+    def remove(self, collection: RowCollection, keys: Sequence[Key]) -> None:
         """Removes the rows of these keys, as far as there are any."""
         if keys:
             with engine_errors(self.place, "remove rows"):
                 self._client.delete(collection.name, ids=list(keys), **self._how)
 
-    def remove_where(self, collection: Collection, where: Where) -> None:
+    def remove_where(self, collection: RowCollection, where: Where) -> None:
         """Removes rows by a condition."""
         with engine_errors(self.place, "remove rows"):
             self._client.delete(collection.name, filter=expression(where), **self._how)
 
     def get(
-        self, collection: Collection, keys: Sequence[Key], fields: Sequence[str]
+        self, collection: RowCollection, keys: Sequence[Key], fields: Sequence[str]
     ) -> dict[Key, Row]:
         """The rows of these keys, with some fields, as far as there are any."""
         if not keys:
@@ -242,7 +187,7 @@ class MilvusRows:
             )
         return {row["key"]: dict(row) for row in found}
 
-    def scan(self, collection: Collection, where: Where, fields: Sequence[str]) -> Iterator[Row]:
+    def scan(self, collection: RowCollection, where: Where, fields: Sequence[str]) -> Iterator[Row]:
         """All rows that a condition covers: in one call when there are few, otherwise in pages."""
         with engine_errors(self.place, "be read"):
             first = self._client.query(
@@ -272,7 +217,7 @@ class MilvusRows:
                 return
             yield from (dict(row) for row in page)
 
-    def count(self, collection: Collection, where: Where) -> int:
+    def count(self, collection: RowCollection, where: Where) -> int:
         """How many rows a condition covers."""
         with engine_errors(self.place, "count rows"):
             found = self._client.query(
@@ -286,7 +231,7 @@ class MilvusRows:
 
     def nearest(
         self,
-        collection: Collection,
+        collection: RowCollection,
         field: str,
         query: Vector | Sparse,
         limit: int,
@@ -300,7 +245,7 @@ class MilvusRows:
         with engine_errors(self.place, "search"):
             (found,) = self._client.search(
                 collection.name,
-                data=[_plain_value(query)],
+                data=[plain_value(query)],
                 anns_field=field,
                 limit=limit,
                 filter=expression(where),
@@ -328,80 +273,3 @@ class MilvusRows:
     @property
     def _how(self) -> dict[str, Any]:
         return {"timeout": self._timeout}
-
-
-def _limits(name: str, kind: FieldKind, collection: Collection) -> dict[str, Any]:
-    found: dict[str, Any] = {"is_primary": True} if name == "key" else {}
-    if kind == "text":
-        found["max_length"] = _TEXT if name == "data" else 512
-    if kind == "dense":
-        found["dim"] = collection.dimensions
-    return found
-
-
-def _looked_up(collection: Collection) -> list[str]:
-    """The fields, apart from vectors and tokens, that filters ask for."""
-    return [
-        name
-        for name in collection.of_kind("text", "number", "time")
-        if name not in {"key", "data", "version"}
-    ]
-
-
-class _Whole(str):
-    """A text that the client does not look at letter by letter.
-
-    For each row it checks every letter of a text as if the text were a list of texts, which takes
-    longer than all else. The server checks the length.
-    """
-
-    __slots__ = ()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-
-def _plain(row: Row) -> Row:
-    """A row as the client takes it."""
-    return {name: _plain_value(value) for name, value in row.items()}
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, str):
-        return _Whole(value)
-    return value.tolist() if isinstance(value, np.ndarray) else value
-
-
-def _payloads(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """Rows in calls that no server refuses for their size."""
-    some: list[Row] = []
-    size = 0
-    for row in rows:
-        own = len(row.get("data", "")) + 9 * len(row.get("tokens", ())) + 2000
-        own += 4 * len(row.get("dense", ())) + 8 * len(row.get("body", ()))
-        if some and size + own > _PAYLOAD:
-            yield some
-            some, size = [], 0
-        some.append(row)
-        size += own
-    if some:
-        yield some
-
-
-def expression(where: Where) -> str:
-    """A condition as Milvus writes it; nothing for every row."""
-    if isinstance(where, In):
-        return f"{where.field} in {json.dumps(list(where.values), ensure_ascii=False)}"
-    if isinstance(where, Between):
-        least = [] if where.least is None else [f"{where.field} >= {where.least!r}"]
-        below = [] if where.below is None else [f"{where.field} < {where.below!r}"]
-        return " and ".join([*least, *below])
-    if isinstance(where, HasAny):
-        if len(where.tokens) == 1:
-            return f"array_contains(tokens, {where.tokens[0]})"
-        return f"array_contains_any(tokens, {list(where.tokens)})"
-    if isinstance(where, Not):
-        return f"not ({expression(where.condition)})"
-    word = " and " if isinstance(where, AllOf) else " or "
-    parts = [part for one in where.conditions if (part := expression(one))]
-    return word.join(f"({part})" for part in parts) if len(parts) > 1 else "".join(parts)

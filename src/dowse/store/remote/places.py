@@ -146,7 +146,8 @@ def open_rows(options: StoreOptions) -> Rows:
     address, token = options.address, _token(options)
     try:
         if address.kind == "milvus":
-            from dowse.store.remote.milvus import MilvusRows, MilvusTuning  # noqa: PLC0415
+            from dowse.store.remote.milvus import MilvusRows  # noqa: PLC0415
+            from dowse.store.remote.milvus_schema import MilvusTuning  # noqa: PLC0415
 
             return MilvusRows(
                 address.http,

@@ -18,12 +18,12 @@ from dowse.store.remote.rows import (
     AllOf,
     AnyOf,
     Between,
-    Collection,
     HasAny,
     In,
     Key,
     Not,
     Row,
+    RowCollection,
     Sparse,
     Where,
 )
@@ -96,7 +96,7 @@ class QdrantRows:
             self._made.add(name)
         return True
 
-    def make(self, collection: Collection) -> None:
+    def make(self, collection: RowCollection) -> None:
         """Makes a collection unless there is one of its name."""
         if self.exists(collection.name):
             return
@@ -141,7 +141,7 @@ class QdrantRows:
             found = self._client.get_collections().collections
         return [one.name for one in found if one.name.startswith(prefix)]
 
-    def put(self, collection: Collection, rows: Sequence[Row]) -> None:
+    def put(self, collection: RowCollection, rows: Sequence[Row]) -> None:
         """Writes rows; one whose key is known is replaced."""
         vectors = {*collection.of_kind("dense"), *collection.of_kind("sparse")}
         with self._asking("take rows"):
@@ -149,21 +149,21 @@ class QdrantRows:
                 points = [_point(row, vectors) for row in rows[start : start + _AT_ONCE]]
                 self._client.upsert(collection.name, points, wait=True)
 
-    def remove(self, collection: Collection, keys: Sequence[Key]) -> None:
+    def remove(self, collection: RowCollection, keys: Sequence[Key]) -> None:
         """Removes the rows of these keys, as far as there are any."""
         if keys:
             ids = models.PointIdsList(points=[_id(key) for key in keys])
             with self._asking("remove rows"):
                 self._client.delete(collection.name, ids, wait=True)
 
-    def remove_where(self, collection: Collection, where: Where) -> None:
+    def remove_where(self, collection: RowCollection, where: Where) -> None:
         """Removes rows by a condition."""
         chosen = models.FilterSelector(filter=filter_of(where))
         with self._asking("remove rows"):
             self._client.delete(collection.name, chosen, wait=True)
 
     def get(
-        self, collection: Collection, keys: Sequence[Key], fields: Sequence[str]
+        self, collection: RowCollection, keys: Sequence[Key], fields: Sequence[str]
     ) -> dict[Key, Row]:
         """The rows of these keys, with some fields, as far as there are any."""
         if not keys:
@@ -178,7 +178,7 @@ class QdrantRows:
             )
         return {row["key"]: row for row in map(_row, found)}
 
-    def scan(self, collection: Collection, where: Where, fields: Sequence[str]) -> Iterator[Row]:
+    def scan(self, collection: RowCollection, where: Where, fields: Sequence[str]) -> Iterator[Row]:
         """All rows that a condition covers, page by page in the order of their ids."""
         payload, vectors = _asked(collection, fields)
         place: Any = None
@@ -196,7 +196,7 @@ class QdrantRows:
             if place is None:
                 return
 
-    def count(self, collection: Collection, where: Where) -> int:
+    def count(self, collection: RowCollection, where: Where) -> int:
         """How many rows a condition covers."""
         with self._asking("count rows"):
             found = self._client.count(collection.name, count_filter=filter_of(where), exact=True)
@@ -204,7 +204,7 @@ class QdrantRows:
 
     def nearest(
         self,
-        collection: Collection,
+        collection: RowCollection,
         field: str,
         query: Vector | Sparse,
         limit: int,
@@ -308,7 +308,7 @@ def _vector(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def _asked(collection: Collection, fields: Sequence[str]) -> tuple[list[str], list[str]]:
+def _asked(collection: RowCollection, fields: Sequence[str]) -> tuple[list[str], list[str]]:
     vectors = [name for name in fields if collection.fields[name] in {"dense", "sparse"}]
     return ["key", *(name for name in fields if name not in vectors)], vectors
 
@@ -331,7 +331,7 @@ def _quantization(kind: str) -> Any:
     return None
 
 
-def _payload_indexes(collection: Collection) -> Iterator[tuple[str, models.PayloadSchemaType]]:
+def _payload_indexes(collection: RowCollection) -> Iterator[tuple[str, models.PayloadSchemaType]]:
     kinds = {
         "text": models.PayloadSchemaType.KEYWORD,
         "number": models.PayloadSchemaType.INTEGER,

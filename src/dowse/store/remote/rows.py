@@ -34,7 +34,7 @@ MOST_HITS = 16_384
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class RowCollection:
     """A collection of rows that all have the same fields."""
 
     name: str
@@ -118,7 +118,7 @@ class Rows(Protocol):
         """Whether there is a collection of this name."""
         ...
 
-    def make(self, collection: Collection) -> None:
+    def make(self, collection: RowCollection) -> None:
         """Makes a collection unless there is one of its name."""
         ...
 
@@ -130,35 +130,35 @@ class Rows(Protocol):
         """The collections whose names begin so."""
         ...
 
-    def put(self, collection: Collection, rows: Sequence[Row]) -> None:
+    def put(self, collection: RowCollection, rows: Sequence[Row]) -> None:
         """Writes rows; one whose key is known is replaced."""
         ...
 
-    def remove(self, collection: Collection, keys: Sequence[Key]) -> None:
+    def remove(self, collection: RowCollection, keys: Sequence[Key]) -> None:
         """Removes the rows of these keys, as far as there are any."""
         ...
 
-    def remove_where(self, collection: Collection, where: Where) -> None:
+    def remove_where(self, collection: RowCollection, where: Where) -> None:
         """Removes rows by a condition."""
         ...
 
     def get(
-        self, collection: Collection, keys: Sequence[Key], fields: Sequence[str]
+        self, collection: RowCollection, keys: Sequence[Key], fields: Sequence[str]
     ) -> dict[Key, Row]:
         """The rows of these keys, with some fields, as far as there are any."""
         ...
 
-    def scan(self, collection: Collection, where: Where, fields: Sequence[str]) -> Iterator[Row]:
+    def scan(self, collection: RowCollection, where: Where, fields: Sequence[str]) -> Iterator[Row]:
         """All rows that a condition covers, in any order, fetched in pages."""
         ...
 
-    def count(self, collection: Collection, where: Where) -> int:
+    def count(self, collection: RowCollection, where: Where) -> int:
         """How many rows a condition covers."""
         ...
 
     def nearest(
         self,
-        collection: Collection,
+        collection: RowCollection,
         field: str,
         query: Vector | Sparse,
         limit: int,

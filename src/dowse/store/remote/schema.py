@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
-from dowse.store.remote.rows import Collection, FieldKind
+from dowse.store.remote.rows import FieldKind, RowCollection
 
-RecordKind = Literal["meta", "entry", "body", "words", "vector", "intent", "writer"]
-"""What a record is: state of the index, a document's entry, a part of its body, counts of words,
-the vector of a text, a batch under way, or who writes."""
-
+# Kinds of records: meta (state of the index), entry (a document), body (a part of its text), words
+# (counts of them), vector (of a text), intent (a batch under way), writer (who writes).
 _RECORD: Mapping[str, FieldKind] = {
     "key": "text",
     "kind": "text",  # with the epoch, where the record belongs to one
@@ -40,12 +37,12 @@ CHUNK_SCALARS = ("key", "document", "version", "data")
 """What is read of a chunk that was found."""
 
 
-def records(name: str) -> Collection:
+def records(name: str) -> RowCollection:
     """The collection of all records of an index."""
-    return Collection(f"{name}_records", _RECORD)
+    return RowCollection(f"{name}_records", _RECORD)
 
 
-def chunks(name: str, epoch: str, dimensions: int) -> Collection:
+def chunks(name: str, epoch: str, dimensions: int) -> RowCollection:
     """The collection of the chunks of an epoch."""
     # Engines take no vectors of one dimension; an index without a model has none at all.
-    return Collection(f"{name}_chunks_{epoch}", _CHUNK, max(2, dimensions))
+    return RowCollection(f"{name}_chunks_{epoch}", _CHUNK, max(2, dimensions))

@@ -10,17 +10,17 @@ from typing import Any
 
 from dowse.store.remote.coding import decode_any, encode, joined, parts_of
 from dowse.store.remote.documents import record
-from dowse.store.remote.rows import Collection, HasAny, In, Row, Rows
+from dowse.store.remote.rows import HasAny, In, Row, RowCollection, Rows
 from dowse.store.remote.tokens import OVERFLOW, token
 
 AGE = 5.0
 """Seconds for which counts of terms may be older than the newest batch of another process."""
 
 
-class Shared:
+class SharedCounts:
     """Counts of chunks, terms and words, shared by all readings of a store; safe from threads."""
 
-    def __init__(self, records: Collection, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, records: RowCollection, clock: Callable[[], float] = time.monotonic) -> None:
         self.records = records
         self._clock = clock
         self._lock = threading.RLock()
@@ -34,17 +34,17 @@ class Shared:
         with self._lock:
             self._of, self._counts, self._words = ("", -1), {}, None
 
-    def size(self, rows: Rows, chunks: Collection, generation: int) -> int:
+    def size(self, rows: Rows, chunks: RowCollection, generation: int) -> int:
         """How many chunks there are."""
         return self._count(rows, chunks, generation, 0)
 
     def frequencies(
-        self, rows: Rows, chunks: Collection, generation: int, field: str, terms: Sequence[str]
+        self, rows: Rows, chunks: RowCollection, generation: int, field: str, terms: Sequence[str]
     ) -> dict[str, int]:
         """In how many chunks each term occurs."""
         return {term: self._count(rows, chunks, generation, token(field, term)) for term in terms}
 
-    def _count(self, rows: Rows, chunks: Collection, generation: int, what: int) -> int:
+    def _count(self, rows: Rows, chunks: RowCollection, generation: int, what: int) -> int:
         with self._lock:
             self._renew(chunks.name, generation)
             known = self._counts.get(what)
@@ -69,7 +69,7 @@ class Shared:
             return self._words[1]
 
 
-def read_words(rows: Rows, records: Collection, epoch: str) -> Counter[str]:
+def read_words(rows: Rows, records: RowCollection, epoch: str) -> Counter[str]:
     """The words of all documents, from the counts that each batch has left.
 
     Counts that were added up name those that they are made of, so that a crash between adding up
@@ -81,7 +81,7 @@ def read_words(rows: Rows, records: Collection, epoch: str) -> Counter[str]:
     return Counter({word: often for word, often in words.items() if often > 0})
 
 
-def read_counts(rows: Rows, records: Collection, epoch: str) -> dict[str, dict[str, Any]]:
+def read_counts(rows: Rows, records: RowCollection, epoch: str) -> dict[str, dict[str, Any]]:
     """The counts that are not part of others, by name; half written ones are left out."""
     parts: dict[str, dict[int, str]] = {}
     totals: dict[str, int] = {}

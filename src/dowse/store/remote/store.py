@@ -17,7 +17,7 @@ from dowse.store.remote.repairing import findings, sweep
 from dowse.store.remote.rows import Rows
 from dowse.store.remote.schema import records
 from dowse.store.remote.searching import RemoteKeywords, RemoteVectors, Selection
-from dowse.store.remote.shared import Shared
+from dowse.store.remote.shared import SharedCounts
 from dowse.store.remote.view import View
 from dowse.store.remote.vocabulary import RemoteTextVectors, RemoteVocabulary
 from dowse.store.remote.writing import RemoteWriting
@@ -42,7 +42,7 @@ class RemoteStore:
         self._naming = name if callable(name) else lambda: name
         self.name = self._naming()
         self.analyzer = analyzer
-        self.shared = Shared(records(self.name))
+        self.shared = SharedCounts(records(self.name))
         self._open_rows = open_rows
         self._opened: Rows | None = None
         self._note = note  # writes into the project's folder where its index is
@@ -130,7 +130,7 @@ class RemoteStore:
         """Another process may have named the index since this store was made."""
         name = self._naming()
         if name != self.name:
-            self.name, self.shared = name, Shared(records(name))
+            self.name, self.shared = name, SharedCounts(records(name))
 
     def _head(self) -> Head:
         head = read_head(self.rows, self.shared.records)

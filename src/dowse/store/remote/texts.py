@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from dowse.store.remote.documents import record
-from dowse.store.remote.rows import Collection, Row, Rows
+from dowse.store.remote.rows import Row, RowCollection, Rows
 from dowse.store.vectors import decode_vector, encode_vector
 from dowse.types import Vector
 
@@ -31,7 +31,7 @@ def vector_rows(model: str, dimensions: int, vectors: Mapping[bytes, Vector]) ->
 
 
 def read_vectors(
-    rows: Rows, records: Collection, model: str, keys: Sequence[bytes]
+    rows: Rows, records: RowCollection, model: str, keys: Sequence[bytes]
 ) -> dict[bytes, Vector]:
     """The vectors of some text keys, as far as there are any."""
     wanted = list(dict.fromkeys(keys))

@@ -16,12 +16,12 @@ from dowse.ports import Analyzer
 from dowse.store.remote.coding import decode, joined
 from dowse.store.remote.documents import Entry, FoundChunk, body_keys, entry_key, read_entry
 from dowse.store.remote.head import Head
-from dowse.store.remote.rows import Collection, In, Row, Rows
+from dowse.store.remote.rows import In, Row, RowCollection, Rows
 from dowse.store.remote.tokens import document_key
 from dowse.types import ChunkKey, IndexedDocument, Link, StoredChunk
 
 if TYPE_CHECKING:
-    from dowse.store.remote.shared import Shared
+    from dowse.store.remote.shared import SharedCounts
 
 _AT_ONCE = 500  # rows that are asked for by key in one call
 _DOUBTS = 4  # searches that are made again for one document
@@ -32,7 +32,7 @@ class View:
     """The documents of an index, as far as they were met."""
 
     def __init__(
-        self, rows: Rows, name: str, head: Head, analyzer: Analyzer, shared: Shared
+        self, rows: Rows, name: str, head: Head, analyzer: Analyzer, shared: SharedCounts
     ) -> None:
         self.rows, self.name, self.head = rows, name, head
         self.analyzer, self.shared = analyzer, shared
@@ -48,12 +48,12 @@ class View:
         return not self.head.epoch
 
     @property
-    def chunks(self) -> Collection:
+    def chunks(self) -> RowCollection:
         """The collection of the chunks."""
         return self.head.chunks(self.name)
 
     @property
-    def records(self) -> Collection:
+    def records(self) -> RowCollection:
         """The collection of the records."""
         return self.shared.records
 

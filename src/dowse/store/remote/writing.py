@@ -12,7 +12,7 @@ import msgspec
 from dowse.ports import Catalogue, Links, TextVectors, Vocabulary
 from dowse.store.remote.catalogue import RemoteCatalogue, Viewing
 from dowse.store.remote.change import (
-    Change,
+    BatchWriter,
     clear_intent,
     finish,
     read_intents,
@@ -103,7 +103,7 @@ class RemoteWriting:
             self._remember(vector_rows(model, dimensions, vectors))
             missing = [k for one in put for k in one.text_keys() if k not in vectors]
             known = read_vectors(self._rows, self._records, model, missing)
-            change = Change(self._view, self._part, uuid.uuid4().hex)
+            change = BatchWriter(self._view, self._part, uuid.uuid4().hex)
             change.replace(put, gone, self._average(put), {**known, **vectors})
             change.touch(batch.touched)
             spread_vectors(self._view, vectors, waiting=True)

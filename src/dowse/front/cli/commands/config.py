@@ -17,9 +17,9 @@ from dowse.front.cli.draw.text import folded, line
 from dowse.front.cli.lazy import Group
 from dowse.locations import short_path
 from dowse.masking import hide_in_value
-from dowse.projects import Project
-from dowse.settings import find_setting, known_settings
-from dowse.workspace import Chosen
+from dowse.projects.registry import Project
+from dowse.projects.workspace import Chosen
+from dowse.settings.schema import find_setting, known_settings
 
 _EXAMPLES = """\
 \b

@@ -12,13 +12,13 @@ from dowse.errors import UsageError
 from dowse.evaluate import open_bench, read_collection, sample
 from dowse.evaluate.held_out_copy import open_own_bench
 from dowse.evaluate.self_queries import PER_KIND, own_collection, own_queries, told_counts
-from dowse.evaluate.session import Wanted, evaluate
+from dowse.evaluate.session import EvalRequest, evaluate
 from dowse.evaluate.shapes import EvalShape
 from dowse.files import real_path
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.complete import setting_names
 from dowse.front.cli.draw.eval import draw_eval
-from dowse.presets import PRESETS
+from dowse.settings.presets import PRESETS
 from dowse.types import Announce
 
 _EXAMPLES = """\
@@ -120,7 +120,7 @@ def command(
     documents, asked of a copy of the index that does not hold them. A document that says a query
     only because it links to the answer does not count.
     """
-    wanted = Wanted(runs, save, assignments, preset, compare, switch, force)
+    wanted = EvalRequest(runs, save, assignments, preset, compare, switch, force)
     wanted.check()
     if own and (set_ or runs or queries):
         raise UsageError(
@@ -138,7 +138,7 @@ def command(
 
 
 def _evaluate_set(
-    call: Call, path: Path | None, queries: int | None, wanted: Wanted, announce: Announce
+    call: Call, path: Path | None, queries: int | None, wanted: EvalRequest, announce: Announce
 ) -> EvalShape:
     if path is None:
         raise UsageError("There is nothing to measure.", "Name a SET, or use --self.")
@@ -149,7 +149,7 @@ def _evaluate_set(
     return evaluate(call.workspace, collection, wanted, opened, announce)
 
 
-def _evaluate_own(call: Call, wanted: Wanted, per_kind: int, announce: Announce) -> EvalShape:
+def _evaluate_own(call: Call, wanted: EvalRequest, per_kind: int, announce: Announce) -> EvalShape:
     with call.open(announce=announce) as engine:
         with engine.read() as reading:
             drawn = own_queries(reading, per_kind)

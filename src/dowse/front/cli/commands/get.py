@@ -10,8 +10,8 @@ from rich.text import Text
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.complete import document_ids
 from dowse.front.cli.draw.text import line, safe
+from dowse.links.references import Passage
 from dowse.records.project import PassageShape, PassagesShape
-from dowse.references import Passage
 
 _EXAMPLES = """\
 \b

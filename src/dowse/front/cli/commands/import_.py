@@ -12,11 +12,11 @@ import click
 from dowse.files import real_path
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.text import folded, line
+from dowse.projects.workspace import Workspace
 from dowse.records.project import ProjectShape
 from dowse.text.amounts import counted
 from dowse.transfer import Imported, import_project
 from dowse.types import Counts
-from dowse.workspace import Workspace
 
 _EXAMPLES = """\
 \b

@@ -16,7 +16,7 @@ from dowse.front.cli.draw.text import folded, line, table
 from dowse.front.cli.lazy import Group
 from dowse.locations import short_path
 from dowse.records.project import ProjectShape, ProjectsShape
-from dowse.trust import LocalFile
+from dowse.settings.trust import LocalFile
 
 _EXAMPLES = """\
 \b

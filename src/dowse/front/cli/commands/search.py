@@ -8,11 +8,12 @@ from dowse.errors import UsageError
 from dowse.front.cli.asking import takes_query
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.nothing_found import say_nothing_found
-from dowse.front.cli.formats import CARRY_NOTICES, FORMATS, LISTS, Form
+from dowse.front.cli.formats import CARRY_NOTICES, FORMATS, LISTS, SAY_MATCH, Form
 from dowse.front.cli.last_results import remember
 from dowse.present import within_budget
 from dowse.records.search import ResponseShape
 from dowse.request import SearchRequest
+from dowse.types.display import NO_GOOD_MATCH
 
 _NOTHING_FOUND = 1
 
@@ -46,7 +47,9 @@ Examples:
 )
 @click.option("--full", is_flag=True, help="Show whole passages in text, not only snippets.")
 @click.option("--explain", is_flag=True, help="Show how each result got its rank.")
-@click.option("--fail-on-empty", is_flag=True, help="Exit with 1 when nothing is found.")
+@click.option(
+    "--fail-on-empty", is_flag=True, help="Exit with 1 when nothing, or no good match, is found."
+)
 @click.option(
     "--no-server",
     is_flag=True,
@@ -66,7 +69,8 @@ def command(
     """Find the passages that answer a query.
 
     The query is a question, some words or a name from code; quotes around it are not needed. Each
-    result shows its score (0 to 99), its place and an id that `dowse get` takes.
+    result says how well it fits (strong, likely or weak) and why, its place and an id that `dowse
+    get` takes. When even the best hardly fits, the list begins with "No good match".
 
     In the query, "words in quotes" must follow each other, -word must not be there, restor* stands
     for all words that begin so, and tag:x, title:x, path:x, file:x, author:x and category:x must
@@ -92,6 +96,8 @@ def command(
         printed.show(call, shown, engine)
         if name in LISTS:
             remember(call.workspace.locations, engine.project.name, found)
+    if found.no_good_match and name not in SAY_MATCH:
+        call.remark(NO_GOOD_MATCH)
     if not found.hits and name != "md":
         say_nothing_found(call, found, in_full=name == "text")
     if name not in CARRY_NOTICES:
@@ -100,4 +106,4 @@ def command(
         from dowse.front.cli.draw.report import stage_times  # noqa: PLC0415  most calls do not ask
 
         call.remark(stage_times(found.seconds))
-    return _NOTHING_FOUND if fail_on_empty and not found.hits else 0
+    return _NOTHING_FOUND if fail_on_empty and (found.no_good_match or not found.hits) else 0

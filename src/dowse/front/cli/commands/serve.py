@@ -109,6 +109,7 @@ def command(  # noqa: PLR0917  click passes them by name
     one JSON document when it is ready. With -p, the page, the API and MCP show that project alone.
     """
     from dowse.front.cli.sent_line import run_line  # noqa: PLC0415  --help does not need it
+    from dowse.front.mcp.calls import run_tool  # noqa: PLC0415  as above
     from dowse.front.mcp.http import McpEndpoint  # noqa: PLC0415  as above
     from dowse.front.socket.server import LineServer  # noqa: PLC0415  as above
     from dowse.front.web.server import Server, application, bind, door_for  # noqa: PLC0415  as above
@@ -121,7 +122,7 @@ def command(  # noqa: PLR0917  click passes them by name
     service = Service(call.workspace, start, only=call.project)
     mcp = McpEndpoint(service, compat=compat)
     server = Server(application(service, door, watch=not no_watch, mcp=mcp))
-    with bind(host, port) as listening, LineServer(service, run_line) as lines:
+    with bind(host, port) as listening, LineServer(service, run_line, run_tool) as lines:
         bound = listening.getsockname()[1]
         _tell(call, ServeShape(_address(host, bound), "" if token else door.token, lines.path))
         if door.token and not token and not call.json:

@@ -58,6 +58,8 @@ def draw_status(status: Status, width: int | None) -> Iterator[Text]:
         ("Groups", f"{number(counts.communities)} of documents that link to each other"),
         ("State", _state(status)),
     ]
+    if counts.secrets:
+        rows.append(("Secrets", f"{number(counts.secrets)} left out (read.redact)"))
     rows += [("Run", (status.run, "yellow"))] if status.run else []
     yield from pairs(rows, width)
 

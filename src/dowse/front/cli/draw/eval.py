@@ -69,7 +69,10 @@ def _draw_remainder(shape: EvalShape, width: int | None) -> Iterator[Text]:
         if run.latency:
             p50, p95 = duration(run.latency.p50), duration(run.latency.p95)
             said.append(f"Latency {p50} (p50), {p95} (p95).")
-        said.append(f"Empty answers: {number(run.empty)} of {number(run.queries)}.")
+        of_all = f"of {number(run.queries)}"
+        said.append(f"Empty answers: {number(run.empty)} {of_all}.")
+        if run.marked:
+            said.append(f"Marked as no good match: {number(run.marked)} {of_all}.")
         if run.unanswerable:
             said.append(f"Without an answer: {run.unanswerable.rejected:.0%} rejected")
             said += _threshold(run.unanswerable.min_confidence)

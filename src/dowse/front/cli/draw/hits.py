@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.text import Text
 
 from dowse.front.cli.draw.text import folded, line, marked
 from dowse.front.cli.draw.trace import draw_account, draw_trace
-from dowse.types import Hit, Response, also_at, header_line, place_of
+from dowse.types import Hit, Match, Response, also_at, header_line, place_of
+from dowse.types.display import NO_GOOD_MATCH
 
 _INDENT = 4
 _ID_DIGITS = 8
-_BAR = 5  # cells
+_BARS: Mapping[Match, int] = {"strong": 3, "likely": 2, "weak": 1}  # cells that are full
+_WORD = max(map(len, _BARS))
 _SNIPPET_LINES = 2  # so that five results fit on a small terminal
 
 
 def draw_response(
     response: Response, width: int | None, *, full: bool = False, explain: bool = False
 ) -> Iterator[Text]:
-    """What was found, and with `explain` how."""
-    yield from draw_hits(response.hits, width, full=full, explain=explain, offset=response.offset)
+    """What was found, and with `explain` how; dim where there is no good match."""
+    offset = response.offset
+    drawn = draw_hits(response.hits, width, full=full, explain=explain, offset=offset)
+    if response.no_good_match:
+        yield from folded(line((NO_GOOD_MATCH, "bold")), width)
+        drawn = map(_dimmed, drawn)
+    yield from drawn
     if explain:
         yield from draw_account(response, width)
 
@@ -37,7 +44,7 @@ def draw_hits(
     for rank, hit in enumerate(hits, start=offset + 1):
         if rank > offset + 1:
             yield Text()
-        yield from _draw_hit(rank, hit, width, full=full)
+        yield from _draw_hit(rank, hit, width, full=full, figure=explain)
         yield from _draw_text(hit, width) if full else _draw_snippet(hit, width)
         if hit.more:
             yield from folded(line((also_at(hit), "dim")), width, _INDENT)
@@ -52,13 +59,22 @@ def draw_titles(numbered: Iterable[tuple[int, Hit]], width: int | None) -> Itera
         yield from _draw_place(hit, f"{hit.line}", width)
 
 
-def _draw_hit(rank: int, hit: Hit, width: int | None, *, full: bool) -> Iterator[Text]:
-    score = min(99, round(hit.score * 100))
-    bar = ("", "") if width is None else _bar(score)
-    named = ((f"{score:02d}", "bold"), "  ", (hit.title, "bold"), _stale(hit))
+def _draw_hit(
+    rank: int, hit: Hit, width: int | None, *, full: bool, figure: bool
+) -> Iterator[Text]:
+    bar = ("", "") if width is None else _bar(hit.match)
+    word = (f"{hit.match:<{_WORD}}" if width is not None else hit.match, "bold")
+    remarks = (f"{hit.score:.2f}" if figure else "", hit.reason)
+    told = "".join(f"  {remark}" for remark in remarks if remark)
+    named = (word, "  ", (hit.title, "bold"), _stale(hit), (told, "dim"))
     yield from folded(line(f"{rank:>2}  ", bar, *named), width)
     lines = f"{hit.first_line}-{hit.last_line}" if full else f"{hit.line}"
     yield from _draw_place(hit, lines, width)
+
+
+def _dimmed(text: Text) -> Text:
+    text.stylize("dim")
+    return text
 
 
 def _stale(hit: Hit) -> tuple[str, str]:
@@ -103,6 +119,6 @@ def _at_most(count: int, lines: list[Text], width: int) -> list[Text]:
     return lines[:count]
 
 
-def _bar(score: int) -> tuple[str, str]:
-    full = round(score / 100 * _BAR)
-    return "▰" * full + "▱" * (_BAR - full) + " ", "green"
+def _bar(match: Match) -> tuple[str, str]:
+    full = _BARS[match]
+    return "▰" * full + "▱" * (len(_BARS) - full) + " ", "green"

@@ -14,7 +14,7 @@ from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.replies import Reply, pick
 from dowse.front.mcp.tools.outputs import PROJECT, Json
 from dowse.parameters import Arguments
-from dowse.projects import Project
+from dowse.projects.registry import Project
 from dowse.records.project import ProjectShape, StatusShape
 from dowse.service import Job
 
@@ -22,7 +22,7 @@ _STATUS = ("indexed", "up_to_date", "freshness", "counts")
 
 
 @dataclass(frozen=True, slots=True)
-class JobShape:
+class JobProgressShape:
     """An indexing run in the background."""
 
     running: bool
@@ -33,7 +33,7 @@ class JobShape:
     error: str | None  # why it failed
 
     @classmethod
-    def of(cls, job: Job) -> JobShape:
+    def of(cls, job: Job) -> JobProgressShape:
         """The shape of a run."""
         event = job.event
         return cls(
@@ -86,7 +86,11 @@ def _state(projects: VisibleProjects, engine: Engine) -> dict[str, Any]:
         notices += filter(None, [projects.failure(project.name)])  # before it is tried once more
         job = projects.service.index(project)
         notices.append("The folder has changed; the index is being updated in the background.")
-    told = {"job": pick(JobShape.of(job), JobShape.__slots__)} if job is not None else {}
+    told = (
+        {"job": pick(JobProgressShape.of(job), JobProgressShape.__slots__)}
+        if job is not None
+        else {}
+    )
     return {
         "project": project.name,
         "model": str((shape.stamp or {}).get("model", "none")),

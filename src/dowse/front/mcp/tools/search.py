@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
 from dowse.front.mcp.invisible import visible_line
 from dowse.front.mcp.projects import VisibleProjects
-from dowse.front.mcp.quote import addressed, link_to, quoted
+from dowse.front.mcp.quote import addressed, callable_name, link_to, quoted
 from dowse.front.mcp.replies import (
     QUOTED,
-    Link,
     Reply,
+    ResourceLink,
     pick,
     tokens_of_structure,
     tokens_of_text,
 )
+from dowse.front.mcp.tools.compact import compact_structured, compact_text, compacted
 from dowse.front.mcp.tools.outputs import HIT, Json
 from dowse.parameters import Arguments
-from dowse.present import as_markdown, with_projects, within_budget
-from dowse.projects import ALL
+from dowse.present import as_markdown, count_tokens, with_projects, within_budget
+from dowse.projects.registry import ALL
 from dowse.records.search import HitShape, Searched
 from dowse.request import SearchRequest
 from dowse.types import Hit, Response
 
 MAX_TOKENS = 4000
 """How long a reply may be when the call does not say."""
+
+_TOP_N = "search.top_n"
+_MANY = 50  # results, where as many are wanted as fit
 
 
 def query_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
@@ -41,13 +45,24 @@ def search_with_hypothesis(projects: VisibleProjects, arguments: Arguments) -> R
 
 
 def _search(projects: VisibleProjects, arguments: Arguments) -> Reply:
-    asked = SearchRequest.made_of(arguments)
+    asked = SearchRequest.made_of(arguments, _as_many_as_fit(arguments))
     with projects.searched(arguments.get("project")) as engine:
         found = engine.search(asked.query, filters=asked.filters, changes=asked.changes)
         projects.service.metrics.searched(engine.project.name, found.seconds)
         told = projects.progress(engine.project.name) or _freshness(projects, found, engine)
         seen = _visible(replace(found, notices=(*found.notices, *filter(None, [told]))), engine)
-        return _within(seen, asked.max_tokens or MAX_TOKENS, engine)
+        budget = asked.max_tokens or MAX_TOKENS
+        if arguments.get("compact"):
+            return _within(compacted(seen), budget, engine, _COMPACT)
+        return _within(seen, budget, engine, _FULL)
+
+
+def _as_many_as_fit(arguments: Arguments) -> dict[str, int]:
+    """How many results there are where the call does not say: a budget means all that fit."""
+    if "n" in arguments or any(one.startswith(_TOP_N) for one in arguments.get("set", ())):
+        return {}
+    fits = "max_tokens" in arguments or arguments.get("compact")
+    return {_TOP_N: _MANY} if fits else {}
 
 
 def _freshness(projects: VisibleProjects, found: Response, engine: Searched) -> str:
@@ -68,24 +83,67 @@ def _is_here(engine: Engine, document: str) -> bool:
         return False
 
 
-def _within(response: Response, budget: int, engine: Searched) -> Reply:
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How results are written."""
+
+    structured: Callable[[Response, Searched], Json]
+    text: Callable[[Response], str]
+    links: Callable[[Response, Searched], tuple[ResourceLink, ...]]
+
+
+def _within(response: Response, budget: int, engine: Searched, form: _Form) -> Reply:
     """The reply, each of its two forms with as much as the budget takes."""
     structured = _fitted(
-        response, budget, lambda one: tokens_of_structure(_structured(one, engine))
+        response, budget, lambda one: tokens_of_structure(form.structured(one, engine)), engine
     )
-    text = _fitted(response, budget, lambda one: tokens_of_text(_text(one), _links(one, engine)))
-    return Reply(_structured(structured, engine), _text(text), _links(text, engine))
+    text = _fitted(
+        response,
+        budget,
+        lambda one: tokens_of_text(form.text(one), form.links(one, engine)),
+        engine,
+    )
+    return Reply(form.structured(structured, engine), form.text(text), form.links(text, engine))
 
 
-def _fitted(response: Response, budget: int, tokens: Callable[[Response], int]) -> Response:
+def _fitted(
+    whole: Response, budget: int, tokens: Callable[[Response], int], engine: Searched
+) -> Response:
     """The response with as much of the results, or of what was nearest, as the budget takes."""
-    response = within_budget(response, budget, tokens)
+    response = _with_next(whole, within_budget(whole, budget, tokens), budget, tokens, engine)
     told = (*response.notices, f"What came near was cut to fit into {budget} tokens.")
     while response.nearest and tokens(response) > budget:
         response = replace(response, nearest=response.nearest[:-1], notices=told)
     if tokens(response) > budget:
         raise UsageError(f"Nothing fits into {budget} tokens.", "Give more with max_tokens.")
     return response
+
+
+def _with_next(
+    whole: Response,
+    fitted: Response,
+    budget: int,
+    tokens: Callable[[Response], int],
+    engine: Searched,
+) -> Response:
+    """The response with the places of results that were left out, as far as the budget goes."""
+    places = [_place(hit, engine) for hit in whole.hits[len(fitted.hits) :]]
+    room, named = budget - tokens(fitted), 0
+    while named < len(places) and room > 0:
+        room -= count_tokens(f", {places[named]}")
+        named += 1
+    while named:
+        said = f"{fitted.notices[-1]} Next: {', '.join(places[:named])}."
+        longer = replace(fitted, notices=(*fitted.notices[:-1], said))
+        if tokens(longer) <= budget:
+            return longer
+        named -= 1
+    return fitted
+
+
+def _place(hit: Hit, engine: Searched) -> str:
+    name = callable_name(engine.of(hit.project).project.name, hit.document)
+    return f"{name}:{hit.first_line}-{hit.last_line}"
 
 
 def _visible(response: Response, engine: Searched) -> Response:
@@ -117,6 +175,7 @@ def _structured(response: Response, engine: Searched) -> Json:
         "project": engine.project.name,
         "about": QUOTED,
         "query": response.query,
+        "no_good_match": response.no_good_match,
         "hits": _hits(response.hits, engine),
         "notices": list(response.notices),
         "statistics": {"counts": _changes(response.counts), "merged": response.merged},
@@ -158,6 +217,8 @@ def _hits(hits: tuple[Hit, ...], engine: Searched) -> list[Json]:
 def _extras(shape: HitShape) -> Json:
     """What is said of a hit only where there is something to say."""
     extras: Json = {
+        "reason": shape.reason,
+        "score": shape.score,
         "more": [f"{one.first_line}-{one.last_line}" for one in shape.more],
         "tags": list(shape.tags),
         "stale": shape.stale,
@@ -166,8 +227,12 @@ def _extras(shape: HitShape) -> Json:
     return {name: value for name, value in extras.items() if value}
 
 
-def _links(response: Response, engine: Searched) -> tuple[Link, ...]:
+def _links(response: Response, engine: Searched) -> tuple[ResourceLink, ...]:
     titles = {
         (engine.of(hit.project).project.name, hit.document): hit.title for hit in response.hits
     }
     return tuple(link_to(*place, title) for place, title in titles.items())
+
+
+_FULL = _Form(_structured, _text, _links)
+_COMPACT = _Form(compact_structured, compact_text, lambda _, __: ())

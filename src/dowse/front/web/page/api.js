@@ -12,7 +12,13 @@ export class ApiError extends Error {
 }
 
 let askForToken = async () => null;
+let heard = () => {};
 let token = "";
+
+/** Says who is told, after every call, whether the server has answered. */
+export function onHeard(listener) {
+  heard = listener;
+}
 
 /** Takes over the token that was kept, or that a link brought along; it does not stay in the address. */
 export function start() {
@@ -65,8 +71,10 @@ async function call(path, parameters, { method = "GET", signal } = {}) {
     response = await fetch(address(path, parameters), { method, headers, signal, cache: "no-store" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
+    heard(false);
     throw new ApiError("The server does not answer.", "Start it with: dowse serve");
   }
+  heard(true);
   if (response.status === 401) {
     // While this one was on its way, another may have brought the right one.
     const given = token === sent ? await askForToken(Boolean(sent)) : token;
@@ -92,6 +100,8 @@ function asked(state) {
   return parameters;
 }
 
+/** Whether the server is there; it asks for no token. */
+export const ping = () => call("healthz", {});
 export const projects = () => call("projects", {});
 export const status = (project) => call("status", { project });
 export const settings = (project) => call("settings", { project });
@@ -100,6 +110,10 @@ export const answer = (state, signal) => call("answer", asked(state), { signal }
 export const graph = (project) => call("graph", { project });
 export const related = (project, reference) => call("related", { project, reference });
 export const startIndexing = (project) => call("index", { project }, { method: "POST" });
+export const documents = (project, sort, limit) => call("documents", { project, sort, limit });
+export const values = (project, filter) => call("values", { project, filter, limit: 1000 });
+export const fields = (project) => call("fields", { project });
+export const picture = (project, reference, name) => call("picture", { project, reference, name });
 
 /** A document whole, its text rendered by the server as `html`. */
 export const documentOf = (project, reference, signal) =>

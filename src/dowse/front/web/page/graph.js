@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { byId, counted, el, narrow, show } from "./dom.js";
 import { Picture } from "./canvas.js";
-import { change, state } from "./state.js";
+import { ALL, change, state } from "./state.js";
 import { isDark } from "./theme.js";
 
 const LISTED = 12;
@@ -13,12 +13,13 @@ let picture = null;
 let nodes = [];
 let names = new Map(); // communities, the largest first: number → { place, title, ids }
 let marked = ""; // the document that has a ring
-let focused = null; // the community that stands out
+let focused = null; // the community that is highlighted
 
 /** Shows the graph of the project; asks for it when it is not there yet. */
 export async function open() {
   const host = byId("graph-picture");
   if (drawnFor === state.project && picture) return picture.draw();
+  if (state.project === ALL) return show(host, el("p", { class: "notice", id: "graph-of-one" }, "The graph shows one project. Choose one above."));
   show(host, el("p", { class: "soft waiting" }, "Reading the links …"));
   const project = state.project;
   try {
@@ -88,7 +89,7 @@ function colour(community) {
 }
 
 function frame(host, links) {
-  const canvas = el("canvas", { id: "graph-canvas", class: "graph-canvas", role: "application", tabindex: "0", "aria-label": `Graph of ${counted(nodes.length, "document")} and ${counted(links.length, "link")}. Arrow keys move, plus and minus zoom. Documents can be found by the field beside it.` });
+  const canvas = el("canvas", { id: "graph-canvas", class: "graph-canvas", role: "application", tabindex: "0", "aria-label": `Graph of ${counted(nodes.length, "document")} and ${counted(links.length, "link")}. Arrow keys move, plus and minus zoom. The field next to it finds documents.` });
   const field = el("input", { id: "graph-find", type: "search", placeholder: "Find in the graph", "aria-label": "Find in the graph", on: { input: find, keydown: enter } });
   show(
     host,

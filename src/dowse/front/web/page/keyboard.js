@@ -4,13 +4,14 @@ import { byId } from "./dom.js";
 import * as filters from "./filters.js";
 import * as reader from "./reader.js";
 import * as results from "./results.js";
-import { change, state } from "./state.js";
+import { change, CLOSED, state } from "./state.js";
 import * as theme from "./theme.js";
 
 /** Listens to keys on the whole page; `acts` are what the page does for them: `stages`, `answer` and `go(view)`. */
 export function start(acts) {
   byId("query").addEventListener("keydown", inQuery);
   document.addEventListener("keydown", (event) => anywhere(event, acts));
+  if (/mac/i.test(navigator.platform)) for (const one of document.querySelectorAll(".jump")) one.textContent = "⌘ K";
   byId("help-open").addEventListener("click", () => byId("help").showModal());
 }
 
@@ -31,17 +32,24 @@ function toQuery(acts) {
   byId("query").select();
 }
 
-/** Goes to the document that is selected. */
+/** Goes to the document that is selected, otherwise to the first. */
 function read() {
-  const hit = results.current();
-  if (!hit) return;
-  change({ open: hit.document, line: hit.first_line }, { step: true });
+  results.select(Math.max(results.place(), 0), { read: true });
   requestAnimationFrame(reader.focus);
 }
 
 const typing = (target) => target.matches?.("input:not([type=checkbox]), select, textarea, [contenteditable]");
 
+const isJump = (event) => (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k";
+
+function jump(event, acts) {
+  event.preventDefault(); // the browser has this key for its own search
+  document.querySelector("dialog[open]:not(#token)")?.close();
+  toQuery(acts);
+}
+
 function anywhere(event, acts) {
+  if (isJump(event) && !byId("token").open) return void jump(event, acts);
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
   if (document.querySelector("dialog[open]")) return; // a dialog closes itself
   if (event.key === "Escape") return void escape(event, acts);
@@ -80,8 +88,8 @@ function escape(event, acts) {
   const query = byId("query");
   if (filters.toggle(false)) return;
   if (document.activeElement !== query && byId("reader").contains(document.activeElement) && state.view === "search") query.focus({ preventScroll: true });
-  else if (state.open && (state.view === "graph" || getComputedStyle(byId("reader")).position === "fixed")) change({ open: "", line: 0 });
+  else if (state.open && (state.view === "graph" || getComputedStyle(byId("reader")).position === "fixed")) change(CLOSED);
   else if (state.view === "graph") acts.go("search");
   else if (document.activeElement !== query) query.focus();
-  else if (state.query || state.filters.length) change({ query: "", filters: [], open: "", line: 0 });
+  else if (state.query || state.filters.length) change({ query: "", filters: [], ...CLOSED });
 }

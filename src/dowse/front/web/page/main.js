@@ -2,18 +2,28 @@
 
 import * as answer from "./answer.js";
 import * as api from "./api.js";
+import * as catalogue from "./catalogue.js";
+import * as connection from "./connection.js";
 import { announce, byId, counted, debounced, el, narrow, show } from "./dom.js";
 import * as filters from "./filters.js";
 import * as graph from "./graph.js";
 import * as keyboard from "./keyboard.js";
+import * as layout from "./layout.js";
+import { isAsked, layOut } from "./layout.js";
+import * as nothing from "./nothing.js";
+import * as projects from "./projects.js";
 import * as reader from "./reader.js";
+import * as recent from "./recent.js";
 import * as results from "./results.js";
 import * as stages from "./stages.js";
-import { change, onChange, readAddress, state } from "./state.js";
+import * as begin from "./start.js";
+import { ALL, change, CLOSED, onChange, placed, readAddress, state } from "./state.js";
 import * as status from "./status.js";
 import * as theme from "./theme.js";
+import * as token from "./token.js";
 
 const PAUSE = 90; // milliseconds after the last key
+const SETTLED = 1500; // milliseconds after which a query is one that was meant
 const MOST = 100; // results on one page
 
 let latest = new AbortController();
@@ -25,7 +35,8 @@ async function search() {
   latest.abort();
   const mine = (latest = new AbortController());
   const key = JSON.stringify([state.project, state.query, state.filters, state.mode, state.count]);
-  if (!state.query.trim()) return void clear();
+  if (projects.isUnknown()) return void projects.sayUnknown();
+  if (!isAsked()) return void clear();
   results.age();
   answer.age();
   byId("working").hidden = false;
@@ -45,51 +56,49 @@ async function search() {
 }
 
 const searchSoon = debounced(search, PAUSE);
+const noteSoon = debounced((query) => query === state.query && recent.note(query), SETTLED);
 
 function clear() {
   response = null;
   answer.clear();
   results.clear();
   show(byId("notices"));
-  show(byId("empty"), examples());
+  begin.draw();
   filters.draw();
   byId("working").hidden = true;
+  if (!openedByHand) change(CLOSED);
   layOut();
-}
-
-function examples() {
-  const words = ['"in this order"', "-without", "begin*", "tag:name", "path:folder"];
-  return el("div", { class: "examples" }, el("div", { class: "chips" }, words.map((one) => el("code", { class: "chip" }, one))), el("p", {}, el("kbd", {}, "↓"), " ", el("kbd", {}, "↑"), " choose   ", el("kbd", {}, "Enter"), " read   ", el("kbd", {}, "?"), " all keys"));
 }
 
 function drawFound() {
-  results.draw(response, hitOfOpen()?.id ?? results.current()?.id ?? "");
-  show(byId("notices"), response.notices.map((notice) => el("p", { class: "notice" }, notice)));
+  const good = nothing.isGood(response);
+  const hit = hitOfOpen();
+  const keep = openedByHand ? (hit?.id ?? "") : results.kept();
+  if (hit) openedByHand = false; // it is a result like others
+  results.draw(response, keep, { good: good || Boolean(hit && keep) });
+  if (!good && !openedByHand && !results.current()) change(CLOSED);
+  show(byId("notices"), response.notices.map((notice) => el("p", { class: "notice" }, notice)), nothing.above(response));
   const wasMore = document.activeElement?.id === "more";
-  show(byId("empty"), response.hits.length ? more() : nothing());
+  show(byId("empty"), more());
   if (wasMore) (byId("more") ?? byId("query")).focus({ preventScroll: true });
   filters.draw(response.hits);
-  announce(response.hits.length ? `${counted(response.hits.length, "result")}. First: ${response.hits[0].title}` : "Nothing found.");
+  announce(good ? `${counted(response.hits.length, "result")}. First: ${response.hits[0].title}` : byId("no-match").textContent);
   layOut();
-  if (response.hits.length && answer.isQuestion(state.query)) answerIt();
+  if (good && answer.isQuestion(state.query) && state.project !== ALL) answerIt();
   else answer.clear();
+  if (good) noteSoon(state.query);
   if (openedByHand && state.tab === "why") reader.open(null, response);
 }
 
 function more() {
-  if (response.hits.length < state.count || state.count >= MOST) return null;
+  const left = response.total === undefined ? response.hits.length >= state.count : response.total > response.hits.length;
+  if (!response.hits.length || !left || state.count >= MOST) return null;
   return el("button", { type: "button", class: "quiet more", id: "more", on: { click: () => change({ count: Math.min(2 * state.count, MOST) }) } }, "More results");
 }
 
 /** Answers the question from the results; `wanted` by hand, for a query that does not look like one. */
 function answerIt({ wanted = false } = {}) {
-  if (response?.hits.length) answer.ask(state, (place) => results.select(place, { read: narrow() }), { wanted });
-}
-
-function nothing() {
-  const reasons = results.keptOut(response.removed);
-  const near = response.nearest.length ? "The results above are nearest, but below the threshold." : "Try other words, fewer filters, or look into the stages.";
-  return [reasons.map((one) => el("p", { class: "notice" }, one)), el("p", { class: "nearest-title" }, near)];
+  if (response?.hits.length && state.project !== ALL) answer.ask(state, (place) => results.select(place, { read: narrow() }), { wanted });
 }
 
 function failed(error) {
@@ -103,7 +112,7 @@ function failed(error) {
 
 /** The result that the open document belongs to, if it is one. */
 function hitOfOpen() {
-  const own = response?.hits.filter((hit) => hit.document === state.open) ?? [];
+  const own = response?.hits.filter((hit) => hit.document === state.open && hit.project === (state.of || hit.project)) ?? [];
   return own.find((hit) => hit.first_line === state.line) ?? (state.line ? null : own[0]) ?? null;
 }
 
@@ -111,32 +120,14 @@ function chosen(hit, { read, drawn }) {
   if (!read && narrow()) return; // on a phone a document covers the results: only a tap opens it
   if (drawn && openedByHand && state.open) return;
   openedByHand = false;
-  if (!change({ open: hit.document, line: hit.first_line }, { step: read })) reader.open(hit, response);
-}
-
-/** Which columns there are room and reason for. */
-function layOut() {
-  const graphed = state.view === "graph";
-  const start = !graphed && !state.query.trim() && !state.open && byId("stages").hidden;
-  document.body.classList.toggle("start", start);
-  byId("search-view").hidden = graphed;
-  byId("graph-view").hidden = !graphed;
-  const columns = byId("columns");
-  columns.classList.toggle("with-stages", !byId("stages").hidden);
-  columns.classList.toggle("alone", !state.open);
-  const host = graphed ? byId("graph-view") : columns;
-  if (byId("reader").parentElement !== host) host.append(byId("reader"));
-  for (const name of ["search", "graph"]) {
-    if (state.view === name) byId(`view-${name}`).setAttribute("aria-current", "page");
-    else byId(`view-${name}`).removeAttribute("aria-current");
-  }
-  document.title = state.query ? `${state.query} – dowse` : "dowse";
+  if (read) recent.note(state.query);
+  if (!change(placed(hit), { step: read })) reader.open(hit, response);
 }
 
 /** Goes to the graph, or back to the results with the selected one next to them. */
 function go(view) {
   if (view === state.view) return;
-  change(view === "graph" ? { view, open: "", line: 0 } : { view }, { step: true });
+  change(view === "graph" ? { view, ...CLOSED } : { view }, { step: true });
   const hit = results.current();
   if (view === "search" && !state.open && hit) chosen(hit, { read: false, drawn: true });
 }
@@ -151,16 +142,18 @@ function toggleStages() {
 
 async function changeProject() {
   usual = { key: "", response: null };
+  projects.draw();
   graph.forget();
+  if (projects.isUnknown()) return;
   status.refresh();
   if (state.view === "graph") graph.open();
-  await stages
-    .load()
-    .then((told) => {
-      filters.setModes(told.modes);
-      filters.setFilters(told.filters);
-    })
-    .catch(failed);
+  try {
+    const told = await stages.load(catalogue.searched()[0]);
+    filters.setModes(told.modes);
+    filters.setFilters(told.filters);
+  } catch (error) {
+    failed(error);
+  }
 }
 
 function changed(names) {
@@ -169,66 +162,23 @@ function changed(names) {
   if (names.has("project")) changeProject();
   if (names.has("changes")) stages.draw();
   if (any("filters", "mode")) filters.draw(response?.hits);
-  if (any("query")) searchSoon();
-  else if (any("project", "filters", "mode", "count", "changes")) search();
   if (any("open", "line", "tab", "project")) {
     const hit = hitOfOpen();
-    openedByHand = Boolean(state.open) && !hit && !response?.nearest.some((one) => one.document === state.open);
+    const fromAddress = names.has("open") && names.has("query"); // nothing else changes both
+    openedByHand = Boolean(state.open) && (fromAddress || !hit) && !response?.nearest.some((one) => one.document === state.open);
     reader.open(hit, response);
     graph.mark(state.open || (results.current()?.document ?? ""));
   }
+  if (any("query")) searchSoon();
+  else if (any("project", "filters", "mode", "count", "changes")) search();
   if (names.has("view") && state.view === "graph") graph.open();
   layOut();
 }
 
-function askForToken(wasWrong) {
-  const dialog = byId("token");
-  byId("token-wrong").hidden = !wasWrong;
-  if (!dialog.open) {
-    dialog.returnValue = ""; // of the last time: Escape leaves it as it was
-    byId("token-value").value = "";
-    dialog.showModal();
-  }
-  return new Promise((resolve) => {
-    dialog.addEventListener("close", () => resolve(dialog.returnValue === "given" ? byId("token-value").value.trim() : null), { once: true });
-  });
-}
-
-async function begin() {
-  theme.start();
-  filters.start();
-  status.start();
-  reader.start();
-  keyboard.start({ stages: toggleStages, go, answer: () => answerIt({ wanted: true }) });
-  results.onAnswer(() => answerIt({ wanted: true }));
-  api.onTokenNeeded(askForToken);
-  api.start();
-  theme.onTheme(graph.redraw);
-  status.onIndexed(() => {
-    usual = { key: "", response: null };
-    graph.forget();
-    if (state.view === "graph") graph.open();
-    search();
-  });
-  results.onChoose(chosen);
-  byId("stages-toggle").addEventListener("click", toggleStages);
-  byId("home").addEventListener("click", () => {
-    change({ query: "", filters: [], mode: "", count: 10, open: "", line: 0, view: "search" });
-    byId("query").focus();
-  });
-  for (const view of ["search", "graph"]) byId(`view-${view}`).addEventListener("click", () => go(view));
-  byId("search").addEventListener("submit", (event) => event.preventDefault());
-  byId("query").addEventListener("input", () => {
-    openedByHand = false;
-    change({ query: byId("query").value, count: 10 });
-  });
-  window.addEventListener("popstate", readAddress);
-  clear();
-  readAddress();
-  openedByHand = Boolean(state.open);
-  onChange(changed);
+/** Asks for everything again, as when the page is opened or the server is back. */
+async function load() {
   try {
-    state.project = await status.loadProjects();
+    await projects.load();
   } catch (error) {
     return failed(error);
   }
@@ -236,4 +186,42 @@ async function begin() {
   return undefined;
 }
 
-begin();
+function indexed() {
+  usual = { key: "", response: null };
+  catalogue.forget();
+  graph.forget();
+  if (state.view === "graph") graph.open();
+  search();
+}
+
+function wire() {
+  keyboard.start({ stages: toggleStages, go, answer: () => answerIt({ wanted: true }) });
+  results.onAnswer(() => answerIt({ wanted: true }));
+  api.onTokenNeeded(token.ask);
+  theme.onTheme(graph.redraw);
+  status.onIndexed(indexed);
+  results.onChoose(chosen);
+  byId("stages-toggle").addEventListener("click", toggleStages);
+  byId("home").addEventListener("click", () => {
+    change({ query: "", filters: [], mode: "", count: 10, ...CLOSED, view: "search" });
+    byId("query").focus();
+  });
+  for (const view of ["search", "graph"]) byId(`view-${view}`).addEventListener("click", () => go(view));
+  byId("search").addEventListener("submit", (event) => event.preventDefault());
+  byId("query").addEventListener("input", () => {
+    openedByHand = false;
+    results.typed(state.query, byId("query").value);
+    change({ query: byId("query").value, count: 10 });
+  });
+  window.addEventListener("popstate", readAddress);
+  connection.start((away) => (away ? status.sayAway() : load()));
+}
+
+for (const room of [theme, filters, status, projects, reader, layout]) room.start();
+wire();
+api.start();
+readAddress();
+openedByHand = Boolean(state.open);
+layOut();
+onChange(changed);
+load();

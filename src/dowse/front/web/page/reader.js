@@ -1,9 +1,12 @@
 // The document next to the results: its text with the hit marked, why it is here, and what belongs to it.
 
+import { actions } from "./actions.js";
 import * as api from "./api.js";
 import { byId, el, markedWords, narrow, show } from "./dom.js";
+import * as pictures from "./pictures.js";
+import { drawRelated } from "./related.js";
 import { adopt } from "./safe.js";
-import { addFilter, change, state } from "./state.js";
+import { addFilter, change, CLOSED, home, state } from "./state.js";
 import { drawWhy } from "./why.js";
 
 const TABS = { document: "Document", why: "Why here?", related: "Related" };
@@ -31,12 +34,12 @@ export async function open(found, answer) {
   asking.abort();
   asking = new AbortController();
   wantsFocus ||= within && !onTab;
-  const same = shown.reference === state.open && shown.project === state.project;
+  const same = shown.reference === state.open && shown.project === home();
   if (!same && !shown.reference) show(reader, el("p", { class: "soft waiting" }, "Opening …"));
   loading = !same;
   try {
-    const passage = same ? shown.passage : await api.documentOf(state.project, state.open, asking.signal);
-    shown = { project: state.project, reference: state.open, passage };
+    const passage = same ? shown.passage : await api.documentOf(home(), state.open, asking.signal);
+    shown = { project: home(), reference: state.open, passage };
     loading = false;
     drawWhole(reader, passage);
     if (onTab) byId(`tab-${state.tab}`).focus({ preventScroll: true });
@@ -50,7 +53,7 @@ export async function open(found, answer) {
 }
 
 function closing() {
-  return el("button", { type: "button", class: "quiet close", "aria-label": "Close the document", on: { click: () => change({ open: "", line: 0 }) } }, narrow() ? "‹ Results" : "×");
+  return el("button", { type: "button", class: "quiet close", "aria-label": "Close the document", on: { click: () => change(CLOSED) } }, narrow() ? "‹ Results" : "×");
 }
 
 function drawWhole(reader, passage) {
@@ -64,6 +67,7 @@ function drawWhole(reader, passage) {
     tags.length
       ? el("div", { class: "chips" }, tags.map((name) => el("button", { type: "button", class: "chip facet", "aria-label": `Only tag ${name}`, on: { click: () => addFilter("tag", name) } }, `#${name}`)))
       : null,
+    actions(passage, hit, state.line),
     tabs,
     body,
   );
@@ -98,7 +102,7 @@ export function start() {
 
 function drawTab(body, passage) {
   if (state.tab === "why") drawWhy(body, hit, response);
-  else if (state.tab === "related") drawRelated(body);
+  else if (state.tab === "related") drawRelated(body, openReference);
   else drawText(body, passage);
 }
 
@@ -107,6 +111,9 @@ function drawText(body, passage) {
     ? el("article", { class: "prose" }, adopt(passage.html, follow))
     : el("pre", { class: "plain" }, passage.text);
   show(body, text);
+  pictures.load(text, home(), passage.document);
+  // What scrolls sideways must be reachable with keys.
+  for (const wide of text.querySelectorAll("pre, table")) if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
   const first = hit ? markHit(text) : lineOf(text, state.line);
   scrollTo(body, first);
 }
@@ -170,31 +177,6 @@ function markWords(block, words) {
     }
     if (pieces.length) node.replaceWith(...pieces, node.data.slice(from));
   }
-}
-
-async function drawRelated(body) {
-  show(body, el("p", { class: "soft" }, "Looking …"));
-  const of = state.open;
-  let found;
-  try {
-    found = await api.related(state.project, of);
-  } catch (error) {
-    show(body, el("p", { class: "notice bad", role: "alert" }, `${error.message} ${error.hint ?? ""}`));
-    return;
-  }
-  if (of !== state.open || state.tab !== "related") return;
-  const groups = [["It links to", found.links_to], ["Linked from", found.linked_from], ["In its community", found.community], ["Similar in meaning", found.similar]];
-  const filled = groups.filter(([, documents]) => documents.length);
-  show(body, filled.map(([title, documents]) => [el("h3", {}, title), el("ul", { class: "related" }, documents.map(neighbour))]), dangling(found.dangling), filled.length ? null : el("p", { class: "soft" }, "Nothing links here, and nothing is like it."));
-}
-
-function neighbour(one) {
-  const act = { click: () => openReference(one.document) };
-  return el("li", {}, el("button", { type: "button", class: "related-link", on: act }, el("span", {}, one.title), el("span", { class: "soft" }, one.document, typeof one.score === "number" ? ` · ${one.score.toFixed(2)}` : "")));
-}
-
-function dangling(names) {
-  return names.length ? [el("h3", {}, "Links that lead nowhere yet"), el("p", { class: "soft" }, names.join(", "))] : null;
 }
 
 /** Moves into the document, to read it with the keyboard. */

@@ -1,10 +1,12 @@
-// The list of results: what was found, where it stands, and what has changed since the last settings.
+// The list of results: what was found, where it is, and what has changed since the last settings.
 
-import { byId, counted, el, marked, narrow, show, spoken, still, svg } from "./dom.js";
+import { byId, counted, el, marked, narrow, show, still, svg } from "./dom.js";
+import { ALL, state } from "./state.js";
 import { fill, inOrder } from "./strategies.js";
 
 let hits = [];
 let selected = -1;
+let held = ""; // how the user has selected a result: by "key", by "pointer", or not at all
 let chosen = () => {};
 let answered = () => {};
 let usual = null; // ids of the results under the settings that hold, by place
@@ -22,29 +24,43 @@ export function onAnswer(act) {
 /** The result that is selected now. */
 export const current = () => hits[selected] ?? null;
 
+/** Its place in the list, from 0; -1 when none is selected. */
+export const place = () => selected;
+
 /** Remembers the order that changed settings are compared with; null forgets it. */
 export function compareWith(response) {
   usual = response && new Map(response.hits.map((hit, place) => [hit.id, place]));
 }
 
-/** Draws a response, and selects the result that was selected before, else the first. */
-export function draw(response, keep = "") {
+/** The id of the result that stays selected when the list is drawn again; empty: the first one is. */
+export const kept = () => (held ? (current()?.id ?? "") : "");
+
+/** Notes that the query changes. What an arrow key has selected stays selected as long as words are added or taken away. */
+export function typed(before, after) {
+  const isSame = before.trim() && after.trim() && (after.startsWith(before.trim()) || before.startsWith(after.trim()));
+  if (held !== "key" || !isSame) held = "";
+}
+
+/** Draws a response and selects the result `keep`, otherwise the first; none when they are not `good`. */
+export function draw(response, keep = "", { good = true } = {}) {
   hits = response.hits.length ? response.hits : response.nearest;
   const list = byId("results");
   const before = still() ? new Map() : positions(list);
   show(list, hits.map(card));
   list.classList.remove("old");
+  list.classList.toggle("weak", response.no_good_match || !response.hits.length);
   list.hidden = !hits.length;
   slide(list, before);
-  const kept = hits.findIndex((hit) => hit.id === keep);
+  const place = hits.findIndex((hit) => hit.id === keep);
+  if (place < 0) held = "";
   byId("query").setAttribute("aria-expanded", String(hits.length > 0));
   show(byId("summary"), summary(response), effect(response));
-  select(hits.length ? Math.max(kept, 0) : -1, { drawn: true });
+  select(hits.length && good ? Math.max(place, 0) : place, { drawn: true });
 }
 
 /** Empties the list. */
 export function clear() {
-  [hits, selected] = [[], -1];
+  [hits, selected, held] = [[], -1, ""];
   show(byId("results"));
   byId("results").hidden = true;
   byId("query").setAttribute("aria-expanded", "false");
@@ -56,7 +72,8 @@ export function clear() {
 export const age = () => byId("results").classList.add("old");
 
 /** Selects a result by its place; `read` opens it for reading, `drawn` says that nobody chose it. */
-export function select(place, { read = false, drawn = false } = {}) {
+export function select(place, { read = false, drawn = false, by = "pointer" } = {}) {
+  if (!drawn) held = by;
   selected = place < 0 ? -1 : Math.min(place, hits.length - 1);
   const cards = [...byId("results").children];
   cards.forEach((one, at) => one.setAttribute("aria-selected", String(at === selected)));
@@ -72,39 +89,53 @@ export function select(place, { read = false, drawn = false } = {}) {
 
 /** Selects the next result, or with -1 the previous. */
 export function move(by) {
-  if (hits.length) select(Math.min(Math.max(selected + by, 0), hits.length - 1));
+  if (hits.length) select(Math.min(Math.max(selected + by, 0), hits.length - 1), { by: "key" });
 }
 
 function card(hit, place) {
-  const headings = hit.header_path[0] === hit.title ? hit.header_path.slice(1) : hit.header_path;
   const act = { click: () => select(place, { read: narrow() }), dblclick: () => select(place, { read: true }) };
   return el(
     "li",
     { id: `hit-${hit.id}`, class: "hit", role: "option", "aria-selected": "false", "data-id": hit.id, on: act },
-    el("div", { class: "hit-top" }, el("span", { class: "hit-title" }, hit.title), moved(hit, place), el("span", { class: "hit-score" }, mini(hit), el("span", { class: "hit-number" }, hit.score.toFixed(2)))),
-    el("div", { class: "hit-path" }, `${hit.document}:${hit.line}`, headings.map((one) => [" › ", el("b", {}, one)])),
+    el("div", { class: "hit-top" }, title(hit), moved(hit, place), strength(hit)),
+    el("div", { class: "hit-path", title: hit.path }, whereabouts(hit)),
     el("p", { class: "hit-snippet" }, marked(hit.snippet)),
-    hit.more.length ? el("div", { class: "hit-more" }, `${hit.more.length} more here: lines ${hit.more.slice(0, 5).map(lines).join(", ")}${hit.more.length > 5 ? ", …" : ""}`) : null,
     hit.tags.length ? el("div", { class: "hit-tags" }, hit.tags.map((tag) => `#${tag}`).join("  ")) : null,
     hit.stale ? el("div", { class: "stale" }, "The file has changed since it was indexed.") : null,
   );
 }
 
-/** The lines of another place of the document. */
-const lines = (place) => `${place.first_line}–${place.last_line}`;
+/** The title of the document, and the heading that the match is below. */
+function title(hit) {
+  const heading = hit.header_path.at(-1);
+  const below = heading && heading !== hit.title ? [el("span", { class: "soft" }, " › "), el("span", { class: "hit-heading" }, heading)] : null;
+  return el("span", { class: "hit-line" }, el("span", { class: "hit-title" }, hit.title), below);
+}
 
-/** A small bar: how much each strategy gave to the score. */
-function mini(hit) {
-  const total = hit.places.reduce((sum, place) => sum + Math.max(place.contribution, 0), 0);
-  if (!total) return null;
+/** Project where there are several, folder, line, other places, and the reason. */
+function whereabouts(hit) {
+  const folder = hit.document.split("/").slice(0, -1).join("/") || hit.document;
+  const others = hit.more.length ? el("span", { class: "hit-more" }, `${hit.more.length} more here`) : null;
+  const parts = [state.project === ALL ? el("span", { class: "hit-project" }, hit.project) : null, el("span", { class: "hit-folder" }, folder), `line ${hit.line}`, others, hit.reason || null];
+  return parts.filter(Boolean).flatMap((part, at) => (at ? [" · ", part] : [part]));
+}
+
+/** The strength of a match: a bar whose length is the score, 1 being all of it, in the colours of the strategies. */
+function strength(hit) {
+  const given = inOrder(hit.places).map((place) => [place.strategy, Math.max(place.contribution, 0)]);
+  const total = given.reduce((sum, [, one]) => sum + one, 0);
+  const score = Math.min(Math.max(hit.score, 0), 1);
+  const shares = total ? given.map(([name, one]) => [name, one / total]) : [["", 1]];
   let from = 0;
-  const parts = inOrder(hit.places).map((place) => {
-    const wide = (Math.max(place.contribution, 0) / total) * 100;
-    from += wide;
-    return svg("rect", { x: from - wide, y: 0, width: wide, height: 10, class: fill(place.strategy) });
+  const parts = shares.map(([name, share]) => {
+    const part = svg("rect", { x: from, y: 0, width: share * score * 100, height: 10, class: fill(name) });
+    from += share * score * 100;
+    return part;
   });
-  const told = hit.places.map((place) => `${place.strategy} ${Math.round((place.contribution / total) * 100)}%`).join(", ");
-  return svg("svg", { class: "mini", viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": told }, svg("title", {}, told), parts);
+  const told = total ? shares.map(([name, share]) => `${name} ${Math.round(share * 100)}%`).join(", ") : "";
+  const label = [`Strength ${score.toFixed(2)} of 1`, told].filter(Boolean).join(": ");
+  const bar = svg("svg", { class: "mini", viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": label }, svg("title", {}, label), svg("rect", { width: 100, height: 10, class: "track" }), parts);
+  return el("span", { class: "hit-score" }, hit.match ? el("span", { class: `hit-match ${hit.match}` }, hit.match) : null, bar, el("span", { class: "hit-number" }, hit.score.toFixed(2)));
 }
 
 function moved(hit, place) {
@@ -118,11 +149,16 @@ function moved(hit, place) {
 
 function summary(response) {
   const seconds = Object.values(response.seconds).reduce((sum, one) => sum + one, 0);
-  const count = response.hits.length ? counted(response.hits.length, "result") : "Nothing found";
-  const parts = [el("span", {}, `${count} in ${Math.max(1, Math.round(seconds * 1000))} ms`)];
-  if (response.hits.length) parts.push(el("button", { type: "button", class: "inline", id: "answer-ask", on: { click: () => answered() } }, "Answer from these"));
-  if (response.merged) parts.push(el("span", {}, `${response.merged} stand for others that mean the same`));
+  const parts = [el("span", { id: "found-count" }, `${amount(response)} in ${Math.max(1, Math.round(seconds * 1000))} ms`)];
+  if (response.hits.length && state.project !== ALL && !response.no_good_match) parts.push(el("button", { type: "button", class: "inline", id: "answer-ask", on: { click: () => answered() } }, "Answer from these"));
+  if (response.merged) parts.push(el("span", {}, `${response.merged} replace others with the same meaning`));
   return parts;
+}
+
+/** How many are shown, and of how many: `10 of 42 results`. */
+function amount({ hits: shown, total }) {
+  if (!shown.length) return "Nothing found";
+  return total > shown.length ? `${shown.length} of ${counted(total, "result")}` : counted(shown.length, "result");
 }
 
 /** What changed settings did to the order. */
@@ -136,16 +172,11 @@ function effect(response) {
   return el("span", { class: "effect", id: "effect" }, told ? `Effect of your changes: ${told}` : "Your changes leave the order as it is");
 }
 
-/** Which conditions kept results out, when nothing was found. */
-export function keptOut(removed) {
-  return Object.entries(removed).map(([condition, count]) => `${spoken(condition)} keeps out ${counted(count, "passage")}.`);
-}
-
 function positions(list) {
   return new Map([...list.children].map((one) => [one.dataset.id, one.getBoundingClientRect().top]));
 }
 
-/** Lets results glide from where they stood to where they stand. */
+/** Lets results glide from where they were to where they are. */
 function slide(list, before) {
   for (const one of list.children) {
     const was = before.get(one.dataset.id);

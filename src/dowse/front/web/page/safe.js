@@ -2,7 +2,7 @@
 // forbids scripts; this is the third wall, and it lets through only what it knows.
 
 import { el } from "./dom.js";
-import { state } from "./state.js";
+import { home } from "./state.js";
 
 const TAGS = new Set(
   ("a abbr b blockquote br caption code dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i ins kbd" +
@@ -40,7 +40,7 @@ function link(copy, node, opens) {
   const href = node.getAttribute("href") ?? "";
   const { document: reference, anchor } = node.dataset;
   if (reference || anchor) {
-    copy.setAttribute("href", reference ? `?${new URLSearchParams({ project: state.project, document: reference })}` : "#");
+    copy.setAttribute("href", reference ? `?${new URLSearchParams({ project: home(), document: reference })}` : "#");
     copy.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();

@@ -4,6 +4,7 @@ import * as api from "./api.js";
 import { byId, counted, debounced, el, show, spoken } from "./dom.js";
 import { change, state } from "./state.js";
 import * as strategies from "./strategies.js";
+import * as words from "./words.js";
 
 const NOT_HERE = new Set(["search.mode", "search.top_n"]); // these have their own place on the page
 
@@ -11,20 +12,21 @@ let known = [];
 let presets = {};
 let loading = Promise.resolve();
 
-/** Asks for the settings of the project. */
-export function load() {
-  loading = ask();
+/** Asks for the settings of a project. */
+export function load(project) {
+  loading = ask(project);
   return loading;
 }
 
 /** Settles once the settings have come, or could not be had. */
 export const ready = () => loading.catch(() => null);
 
-async function ask() {
-  const told = await api.settings(state.project);
+async function ask(project) {
+  const told = await api.settings(project);
   known = told.settings.filter((one) => !NOT_HERE.has(one.name));
   presets = told.presets;
   strategies.set(told.strategies);
+  words.set(told);
   draw();
   return told;
 }

@@ -1,10 +1,22 @@
 // What the page shows, kept in its address so that it can be shared and gone back to.
 
 function fresh() {
-  return { project: "", query: "", filters: [], mode: "", count: 10, changes: {}, open: "", line: 0, tab: "document", view: "search" };
+  return { project: "", query: "", filters: [], mode: "", count: 10, changes: {}, open: "", of: "", line: 0, tab: "document", view: "search" };
 }
 
 export const state = fresh();
+
+/** The name that means all projects. */
+export const ALL = "all";
+
+/** The project of the open document: the one that is searched, unless all of them are. */
+export const home = () => state.of || state.project;
+
+/** What the state says once a result is open. */
+export const placed = (hit) => ({ open: hit.document, line: hit.first_line, of: state.project === ALL ? hit.project : "" });
+
+/** What the state says once no document is open. */
+export const CLOSED = { open: "", of: "", line: 0 };
 
 const listeners = [];
 
@@ -13,7 +25,7 @@ export function onChange(listener) {
   listeners.push(listener);
 }
 
-/** Changes what is shown; with `step`, going back leads to what was shown before. Tells whether anything changed. */
+/** Changes what is shown; with `step`, going back leads to what was shown before. Returns whether anything changed. */
 export function change(changes, { step = false } = {}) {
   const names = Object.keys(changes).filter((name) => JSON.stringify(state[name]) !== JSON.stringify(changes[name]));
   if (!names.length) return false;
@@ -50,6 +62,7 @@ function written() {
   for (const { kind, value } of state.filters) parts.append("filter", `${kind}:${value}`);
   for (const [name, value] of Object.entries(state.changes)) parts.append("set", `${name}=${value}`);
   if (state.open) parts.set("open", state.line ? `${state.open}:${state.line}` : state.open);
+  if (state.open && state.of) parts.set("in", state.of);
   if (state.tab !== "document") parts.set("tab", state.tab);
   if (state.view !== "search") parts.set("view", state.view);
   const text = parts.toString();
@@ -58,7 +71,7 @@ function written() {
 
 /** Takes over what the address says. */
 export function readAddress() {
-  // A link to a document says it before the sign, what the page keeps stands behind it.
+  // A link to a document says it before the sign; what the page keeps is after it.
   const parts = new URLSearchParams(location.hash.slice(1) || location.search);
   const read = fresh();
   read.query = parts.get("q") ?? "";
@@ -69,6 +82,7 @@ export function readAddress() {
   read.view = parts.get("view") === "graph" ? "graph" : "search";
   const place = /^(.+?)(?::(\d+))?$/.exec(parts.get("open") ?? parts.get("document") ?? "");
   if (place) [read.open, read.line] = [place[1], Number(place[2] ?? 0)];
+  if (read.open) read.of = parts.get("in") ?? "";
   for (const text of parts.getAll("filter")) {
     const [kind, ...rest] = text.split(":");
     if (kind && rest.length) read.filters.push({ kind, value: rest.join(":") });

@@ -1,8 +1,10 @@
 // The project, how fresh its index is, and how far indexing has come.
 
 import * as api from "./api.js";
+import * as catalogue from "./catalogue.js";
+import * as connection from "./connection.js";
 import { announce, byId, counted, el, show, spoken } from "./dom.js";
-import { change, state } from "./state.js";
+import { ALL, state } from "./state.js";
 
 const SLOW = 20_000;
 const QUICK = 700;
@@ -18,19 +20,8 @@ export function onIndexed(act) {
   finished = act;
 }
 
-/** Fills the choice of projects; gives the project that is meant. */
-export async function loadProjects() {
-  const { projects, current } = await api.projects();
-  const names = projects.map((one) => one.name);
-  const meant = names.includes(state.project) ? state.project : (current ?? names[0] ?? "");
-  show(byId("project"), names.map((name) => el("option", { value: name, selected: name === meant }, name)));
-  byId("project").disabled = names.length < 2;
-  return meant;
-}
-
-/** Prepares the choice and the dialog. */
+/** Prepares the dialog. */
 export function start() {
-  byId("project").addEventListener("change", () => change({ project: byId("project").value, open: "", line: 0, filters: [] }));
   byId("status").addEventListener("click", () => {
     drawDialog();
     byId("index").showModal();
@@ -38,20 +29,50 @@ export function start() {
   document.addEventListener("visibilitychange", () => document.hidden || refresh());
 }
 
-/** Asks how things stand, and again after a while. */
+/** Says that the server is away; whatever was known may not be true any more. */
+export function sayAway() {
+  clearTimeout(timer);
+  told = null;
+  point("bad", "The server does not answer");
+  announce("The server does not answer.");
+  if (byId("index").open) drawDialog();
+}
+
+/** Asks how the index is, and again after a while. */
 export async function refresh() {
   clearTimeout(timer);
   const project = state.project;
   try {
-    const answer = await api.status(project);
+    const answer = project === ALL ? await ofAll() : await api.status(project);
     if (project !== state.project) return;
     told = answer;
     draw();
   } catch (error) {
+    if (connection.isAway()) return; // the connection looks for it, and begins again
     told = null;
     point("bad", error.message);
   }
   if (!document.hidden) timer = setTimeout(refresh, running() ? QUICK : SLOW);
+}
+
+/** The sum of what all projects say; one that cannot be opened is named. */
+async function ofAll() {
+  const names = catalogue.searched();
+  const answers = await Promise.all(names.map((name) => api.status(name).catch((error) => ({ project: name, failed: error }))));
+  const good = answers.filter((one) => !one.failed);
+  if (!good.length && answers[0]) throw answers[0].failed;
+  const sum = (of) => good.reduce((total, one) => total + of(one), 0);
+  return {
+    project: ALL,
+    indexed: good.some((one) => one.indexed),
+    roots: names,
+    bytes: sum((one) => one.bytes),
+    counts: Object.fromEntries(["documents", "chunks", "links", "embedded"].map((name) => [name, sum((one) => one.counts[name])])),
+    freshness: Object.fromEntries(["new", "changed", "deleted"].map((name) => [name, sum((one) => one.freshness[name])])),
+    notices: answers.flatMap((one) => (one.failed ? [`${one.project}: ${one.failed.message} ${one.failed.hint}`] : one.notices.map((notice) => `${one.project}: ${notice}`))),
+    job: good.map((one) => one.job).find((job) => job?.state === "running") ?? null,
+    watch: { watching: good.every((one) => one.watch.watching), error: good.map((one) => one.watch.error).find(Boolean) ?? null },
+  };
 }
 
 /** The run that is under way, if one is. */
@@ -96,7 +117,7 @@ function drawDialog() {
   const focused = dialog.contains(document.activeElement) ? document.activeElement.id : "";
   show(
     dialog,
-    el("h2", { id: "index-title" }, `Index of ${told.project}`),
+    el("h2", { id: "index-title" }, told.project === ALL ? "Index of all projects" : `Index of ${told.project}`),
     el("table", {}, el("tbody", {}, rows().map(([name, value]) => el("tr", {}, el("th", { scope: "row", class: "soft" }, name), el("td", {}, value))))),
     told.notices.map((notice) => el("p", { class: "notice" }, notice)),
     error ? el("p", { class: "notice bad" }, `${error.error} ${error.hint}`) : null,
@@ -110,7 +131,7 @@ function rows() {
   const { counts, freshness } = told;
   const behind = [[freshness.new, "new"], [freshness.changed, "changed"], [freshness.deleted, "deleted"]].filter(([number]) => number);
   return [
-    ["Folders", told.roots.join(", ")],
+    [told.project === ALL ? "Projects" : "Folders", told.roots.join(", ")],
     ["Holds", `${counted(counts.documents, "document")}, ${counted(counts.chunks, "passage")}, ${counted(counts.links, "link")}`],
     ["With vectors", `${counts.embedded.toLocaleString("en")} of ${counted(counts.chunks, "passage")}`],
     ["Size", `${(told.bytes / 1e6).toFixed(1)} MB`],
@@ -129,7 +150,7 @@ function bar(job) {
 async function begin() {
   byId("index-start").disabled = true;
   try {
-    await api.startIndexing(state.project);
+    await Promise.all(catalogue.searched().map((project) => api.startIndexing(project)));
   } catch (error) {
     byId("index").append(el("p", { class: "notice bad", role: "alert" }, `${error.message} ${error.hint ?? ""}`));
     return;

@@ -1,9 +1,10 @@
 // "Why here?": what each strategy gave, what each stage did, and how many were left, as pictures.
 
 import * as api from "./api.js";
-import { el, show, spoken } from "./dom.js";
-import { contributionsFigure, funnelFigure, stepsFigure } from "./figures.js";
-import { state } from "./state.js";
+import { counted, el, show } from "./dom.js";
+import { contributionsFigure, funnelFigure, short, stepsFigure } from "./figures.js";
+import { home, state } from "./state.js";
+import { ofStage, ofStrategy } from "./words.js";
 
 let asking = new AbortController();
 
@@ -15,13 +16,13 @@ export async function drawWhy(body, hit, response) {
     return;
   }
   if (hit && response) {
-    show(body, el("p", { class: "verdict" }, `Result ${hit.rank}, with a score of ${hit.score.toFixed(2)}.`), pictures(body, hit), search(body, response));
+    show(body, verdict(hit), pictures(body, hit), search(body, response));
     return;
   }
   asking = new AbortController();
   show(body, el("p", { class: "soft" }, "Looking …"));
   try {
-    const told = await api.explain(state, state.open, asking.signal);
+    const told = await api.explain({ ...state, project: home() }, state.open, asking.signal);
     const best = told.chunks[0];
     show(body, el("p", { class: "verdict" }, told.why), best ? pictures(body, best) : null, best ? standing(best, told.top_k) : null);
   } catch (error) {
@@ -29,33 +30,57 @@ export async function drawWhy(body, hit, response) {
   }
 }
 
+/** The place, the strength and the reason, in a sentence. */
+function verdict(hit) {
+  const match = hit.match ? `a ${hit.match} match` : "a match";
+  return el("p", { class: "verdict" }, `Result ${hit.rank}: ${match} of ${hit.score.toFixed(2)}${hit.reason ? `, ${hit.reason}` : ""}.`);
+}
+
 function pictures(body, traced) {
   const wide = width(body);
+  const moved = traced.steps.filter((one) => one.dropped || changes(one));
+  const idle = traced.steps.filter((one) => !moved.includes(one));
   return [
     traced.places.length
-      ? figure("What each strategy gave", contributionsFigure(traced.places, wide), ["Strategy", "Rank", "Raw score", "Gave"], traced.places.map((one) => [one.strategy, one.rank ?? "–", one.score.toFixed(3), one.contribution.toFixed(4)]))
+      ? figure("How it was found", contributionsFigure(traced.places, wide), ["How", "Strategy", "Rank", "Raw score", "Gave"], traced.places.map((one) => [ofStrategy(one.strategy), one.strategy, one.rank ?? "–", one.score.toFixed(3), one.contribution.toFixed(4)]))
       : null,
-    traced.steps.length
-      ? figure("What each stage did to the score", stepsFigure(traced.steps, wide), ["Stage", "Before", "After", ""], traced.steps.map((one) => [spoken(one.stage), one.before.toFixed(4), one.after.toFixed(4), one.dropped]))
+    moved.length
+      ? figure("What changed its score", stepsFigure(moved, wide), ["What it does", "Stage", "Before", "After", ""], traced.steps.map((one) => [ofStage(one.stage), one.stage, one.before.toFixed(4), one.after.toFixed(4), one.dropped]))
       : traced.places.length
         ? el("p", { class: "soft" }, "No stage changed its score.")
         : null,
+    folded(idle.map((one) => one.stage), (count) => `${counted(count, "stage")} left its score as it was`),
   ];
+}
+
+/** Whether a step changes what is shown of a score. */
+const changes = ({ before, after }) => short(before) !== short(after);
+
+/** Stages that changed nothing, folded into one line. */
+function folded(stages, said) {
+  if (!stages.length) return null;
+  return el("details", { class: "folded" }, el("summary", {}, said(stages.length)), el("ul", {}, stages.map((one) => el("li", {}, ofStage(one), el("span", { class: "soft" }, ` (${one})`)))));
 }
 
 function search(body, response) {
   // Stages before the first candidates only look at the query.
   const all = Object.entries(response.counts);
-  const rows = all.slice(Math.max(all.findIndex(([, left]) => left > 0), 0)).filter(([stage]) => stage in response.seconds);
+  const first = Math.max(all.findIndex(([, left]) => left > 0), 0);
+  const rows = all.slice(first).filter(([stage]) => stage in response.seconds);
   if (!rows.length) return null;
+  const telling = rows.filter(([, left], at) => at === 0 || left !== rows[at - 1][1]);
+  const idle = rows.filter((row) => !telling.includes(row)).map(([stage]) => stage);
   const time = (stage) => (response.seconds[stage] === undefined ? "" : `${(response.seconds[stage] * 1000).toFixed(1)} ms`);
-  return figure("Candidates left after each stage", funnelFigure(rows, response.seconds, width(body)), ["Stage", "Left", "Time"], rows.map(([stage, left]) => [spoken(stage), left, time(stage)]));
+  return [
+    figure("Candidates left in this search", funnelFigure(telling, response.seconds, width(body)), ["What it does", "Stage", "Left", "Time"], rows.map(([stage, left]) => [ofStage(stage), stage, left, time(stage)])),
+    folded(idle, (count) => `${counted(count, "stage")} dropped no candidate`),
+  ];
 }
 
 function standing(chunk, candidates) {
   if (!chunk.standing.length) return null;
-  const rows = chunk.standing.map((one) => [one.strategy, one.rank, one.score.toFixed(3)]);
-  return el("figure", { class: "figure" }, el("figcaption", {}, `Its rank among all passages; each strategy returns its first ${candidates}`), table(["Strategy", "Rank", "Raw score"], rows));
+  const rows = chunk.standing.map((one) => [ofStrategy(one.strategy), one.rank, one.score.toFixed(3)]);
+  return el("figure", { class: "figure" }, el("figcaption", {}, `Its rank among all passages; each strategy returns its first ${candidates}`), table(["How", "Rank", "Raw score"], rows));
 }
 
 function figure(title, picture, head, rows) {
@@ -63,7 +88,7 @@ function figure(title, picture, head, rows) {
 }
 
 function table(head, rows) {
-  return el("table", {}, el("thead", {}, el("tr", {}, head.map((one) => el("th", { scope: "col" }, one)))), el("tbody", {}, rows.map((row) => el("tr", {}, row.map((one) => el("td", {}, String(one)))))));
+  return el("table", {}, el("thead", {}, el("tr", {}, head.map((one) => (one ? el("th", { scope: "col" }, one) : el("td", {}))))), el("tbody", {}, rows.map((row) => el("tr", {}, row.map((one) => el("td", {}, String(one)))))));
 }
 
 const width = (body) => Math.max(260, Math.min(660, body.clientWidth - 40));

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from dowse.link_targets import names_of, names_of_target
+from dowse.links.targets import names_of, names_of_target
 from dowse.ports import Analyzer
 from dowse.store.embedded.sqlite.facets import facets_of
 from dowse.store.embedded.sqlite.links import resolve_links
@@ -40,7 +40,7 @@ _Spelling = tuple[str, str, str]
 """A name, its kind, and how it is spelled out."""
 
 
-class Change:
+class TableWriter:
     """Changes the tables document by document; `finish` does what is cheaper done at once."""
 
     def __init__(self, connection: sqlite3.Connection, analyzer: Analyzer, generation: int) -> None:

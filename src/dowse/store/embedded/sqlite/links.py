@@ -6,8 +6,8 @@ import json
 import sqlite3
 from collections.abc import Collection
 
-from dowse.link_targets import Name, choose, names_of_target
-from dowse.store.embedded.sqlite.records import EDGE_ORDER, EDGES, edge
+from dowse.links.targets import LinkName, choose, names_of_target
+from dowse.store.embedded.sqlite.records import EDGE_ORDER, EDGES, EdgeRow, edge
 from dowse.store.embedded.sqlite.statements import Statements
 from dowse.types import Edge, Link
 
@@ -20,23 +20,24 @@ class SqliteLinks:
 
     def all(self) -> list[Edge]:
         """All links, by source and line."""
-        return [edge(row) for row in self._sql.rows(f"{EDGES} {EDGE_ORDER}")]
+        return self._sql.made(edge, EdgeRow, f"{EDGES} {EDGE_ORDER}")
 
     def of(self, document_ids: Collection[str]) -> list[Edge]:
         """The links that begin or end at any of these documents, by source and line."""
-        rows = self._sql.rows(
+        return self._sql.made(
+            edge,
+            EdgeRow,
             "WITH wanted AS (SELECT key FROM documents WHERE id IN"
             f" (SELECT value FROM json_each(?))) {EDGES} WHERE l.key IN"
             " (SELECT key FROM links WHERE source IN wanted"
             f" UNION SELECT key FROM links WHERE leads IN wanted) {EDGE_ORDER}",
             json.dumps(list(document_ids)),
         )
-        return [edge(row) for row in rows]
 
     def communities(self) -> dict[str, int]:
         """The community of each document that has one, by id."""
         query = "SELECT d.id, c.community FROM communities c JOIN documents d ON d.key = c.document"
-        return dict(self._sql.rows(query))
+        return dict(self._sql.rows(tuple[str, int], query))
 
 
 def resolve_links(
@@ -61,14 +62,14 @@ def resolve_links(
     )
 
 
-def _bearers(connection: sqlite3.Connection, names: set[str]) -> dict[str, list[Name]]:
+def _bearers(connection: sqlite3.Connection, names: set[str]) -> dict[str, list[LinkName]]:
     """The documents that bear some names, by name."""
-    found: dict[str, list[Name]] = {}
+    found: dict[str, list[LinkName]] = {}
     for name, *rest in connection.execute(
         "SELECT n.name, d.id, n.kind, n.spelled FROM names n JOIN documents d"
         " ON d.key = n.document WHERE n.name IN (SELECT value FROM json_each(?))",
         (json.dumps(sorted(names)),),
     ):
         document, kind, spelled = rest
-        found.setdefault(name, []).append(Name(document, name, kind, spelled))
+        found.setdefault(name, []).append(LinkName(document, name, kind, spelled))
     return found

@@ -14,7 +14,7 @@ from dowse.ports import Analyzer, Catalogue, Links, TextVectors, Vocabulary
 from dowse.store.embedded.failures import database_errors
 from dowse.store.embedded.replicas import Replicas
 from dowse.store.embedded.sqlite.catalogue import SqliteCatalogue
-from dowse.store.embedded.sqlite.change import Change
+from dowse.store.embedded.sqlite.change import TableWriter
 from dowse.store.embedded.sqlite.database import upgrade
 from dowse.store.embedded.sqlite.links import SqliteLinks
 from dowse.store.embedded.sqlite.roots import ROOTS
@@ -115,9 +115,10 @@ class SqliteWriting:
     def _forget_vectors(self, vocabulary: int) -> None:
         with database_errors(self._database):
             self._list_used_texts(vocabulary)
-            idle, busy = self._sql.row(
+            ((idle, busy),) = self._sql.rows(
+                tuple[int, int],
                 "SELECT count(*) FILTER (WHERE u.text_key IS NULL), count(u.text_key)"
-                " FROM embeddings e LEFT JOIN used u ON u.text_key = e.text_key"
+                " FROM embeddings e LEFT JOIN used u ON u.text_key = e.text_key",
             )
             if idle > busy:
                 with self._change():
@@ -144,7 +145,7 @@ class SqliteWriting:
             self._set_meta("owed", text)
 
     @contextmanager
-    def _change(self) -> Iterator[Change]:
+    def _change(self) -> Iterator[TableWriter]:
         """A transaction that makes the next generation; the replicas follow once it is kept."""
         with database_errors(self._database):
             try:
@@ -158,7 +159,7 @@ class SqliteWriting:
                 raise
             self._replicas.catch_up(Truth(self._connection), repair=True)
 
-    def _begin(self) -> Change:
+    def _begin(self) -> TableWriter:
         self._connection.execute("BEGIN IMMEDIATE")
         before = self.catalogue.generation
         self._connection.execute("DELETE FROM journal WHERE generation <= ?", (before,))
@@ -166,7 +167,7 @@ class SqliteWriting:
         self._set_meta("journal_from_id", self._sql.meta("generation_id") or "")
         self._set_meta("generation", str(before + 1))
         self._set_meta("generation_id", uuid.uuid4().hex)
-        return Change(self._connection, self._analyzer, before + 1)
+        return TableWriter(self._connection, self._analyzer, before + 1)
 
     def _set_meta(self, name: str, value: str) -> None:
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))

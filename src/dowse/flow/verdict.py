@@ -1,0 +1,62 @@
+"""How well a candidate fits its query, and why, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dowse.fuse.match import match_of
+from dowse.present.reason import WordsFound, count_words, words_of
+from dowse.refine.cuts import ThresholdOptions
+from dowse.search_state import Candidate, SearchState
+from dowse.types import Match
+
+_FIRST = 5  # results that are looked at: whether there is a match must not depend on their number
+
+Words = Sequence[frozenset[str]]
+"""The words of a query, each as the terms of which one is enough."""
+
+
+def query_words(search: SearchState) -> Words:
+    """The words of the query that a person would look for."""
+    return words_of(search.query, search.parts.analyzer.query_terms)
+
+
+def has_no_good_match(search: SearchState) -> bool:
+    """Whether even the best results hardly fit: all are far, and none has all words of the query.
+
+    A confidence that the user demands takes the place of this.
+    """
+    if not search.far or search.of(ThresholdOptions).min_confidence >= 0:
+        return False
+    words, first = query_words(search), search.candidates[:_FIRST]
+    return bool(first) and not any(
+        one.stored.key in search.named or _words_in(search, one, words).complete for one in first
+    )
+
+
+def verdict(search: SearchState, candidate: Candidate, words: Words) -> tuple[Match, str]:
+    """The word for a candidate, and the reason."""
+    if not search.has_words or _is_listed(candidate):
+        return "strong", "meets the filters"
+    found = _words_in(search, candidate, words)
+    match = match_of(search, candidate, complete=found.complete)
+    name = search.named.get(candidate.stored.key)
+    if name is not None:
+        return match, f"exact {name.kind}"
+    return match, "close in meaning" if search.hypothesis else str(found)
+
+
+def _is_listed(candidate: Candidate) -> bool:
+    """Whether only the conditions of the query have found it."""
+    return bool(candidate.places) and all(one.strategy == "listing" for one in candidate.places)
+
+
+def _words_in(search: SearchState, candidate: Candidate, words: Words) -> WordsFound:
+    """The words in what the result is made of: its document's fields, headings and passages."""
+    passages = [one.stored for one in (candidate, *candidate.others)]
+    texts = [
+        *candidate.stored.document.fields.texts().values(),
+        *(heading for one in passages for heading in one.chunk.header_path),
+        *(one.text for one in passages),
+    ]
+    return count_words(words, texts, search.parts.analyzer.query_terms)

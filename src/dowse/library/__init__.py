@@ -1,0 +1,1 @@
+"""dowse for Python programs: `from dowse import Dowse, AsyncDowse, AllDowse`."""

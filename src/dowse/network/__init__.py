@@ -1,0 +1,1 @@
+"""How other machines are contacted, and how long and large their answers may be."""

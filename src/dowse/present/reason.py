@@ -1,0 +1,62 @@
+"""Why a passage was found, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from dowse.text.matching import Wanted
+from dowse.text.scripts import is_unspaced
+from dowse.types import Query
+
+TermsOf = Callable[[str], Collection[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class WordsFound:
+    """How many words of a query a passage has."""
+
+    found: int
+    total: int  # words that say something; of several spellings of one word, one
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of them are there."""
+        return self.found == self.total > 0
+
+    def __str__(self) -> str:
+        if not self.total:
+            return ""
+        if not self.found:
+            return "close in meaning, no word in common"
+        if self.total == 1:
+            return "word found"
+        if self.complete:
+            return "both words found" if self.total == 2 else f"all {self.total} words found"
+        only = "only " if 2 * self.found < self.total else ""
+        return f"{only}{self.found} of {self.total} words found"
+
+
+def words_of(query: Query, terms_of: TermsOf) -> list[frozenset[str]]:
+    """The words of a query, each as the terms of which one is enough to find it."""
+    searched, words = frozenset(query.terms), dict.fromkeys(map(frozenset, query.alternatives))
+    swapped = frozenset(term for group in query.alternatives for term in group)
+    for word in query.text.split():
+        terms = searched.intersection(terms_of(word)) - swapped
+        if any(map(is_unspaced, word)):  # no blanks between its words: each term is one
+            words |= dict.fromkeys(frozenset([term]) for term in sorted(terms))
+        elif terms:
+            # Of `auth-server` the whole counts: "server" alone is something else.
+            words[frozenset([max(terms, key=lambda term: (len(term), term))])] = None
+    return list(words)
+
+
+def count_words(
+    words: Sequence[frozenset[str]], texts: Iterable[str], terms_of: TermsOf
+) -> WordsFound:
+    """How many of the words some texts have between them."""
+    wanted = Wanted(frozenset[str]().union(*words))
+    found: set[str] = set()
+    for text in texts:
+        found |= wanted.among(terms_of(text))
+    return WordsFound(sum(not word.isdisjoint(found) for word in words), len(words))

@@ -1,0 +1,1 @@
+"""Which projects there are, which one a call means, and what is known of each."""

@@ -1,0 +1,57 @@
+"""Why a passage was found, in plain words."""
+
+from __future__ import annotations
+
+import pytest
+
+from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.present.reason import count_words, words_of
+from dowse.types import Query
+
+_TERMS = TextAnalyzer(KeywordOptions()).query_terms
+
+
+def _query(text: str, *alternatives: tuple[str, ...]) -> Query:
+    terms = dict.fromkeys([*_TERMS(text), *(term for group in alternatives for term in group)])
+    return Query(text, text, tuple(terms), (), alternatives=alternatives)
+
+
+def _reason(query: Query, *texts: str) -> str:
+    return str(count_words(words_of(query, _TERMS), texts, _TERMS))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Restore the database backup.", "all 3 words found"),
+        ("The backups of a database.", "2 of 3 words found"),
+        ("Databases.", "only 1 of 3 words found"),
+        ("Bread and cheese.", "close in meaning, no word in common"),
+    ],
+)
+def test_words_are_counted_as_people_count_them(text: str, reason: str) -> None:
+    assert _reason(_query("how do I restore the database backup"), text) == reason
+
+
+def test_few_words_read_as_a_sentence() -> None:
+    assert _reason(_query("backup"), "Backups.") == "word found"
+    assert _reason(_query("night backup"), "Backups", "at night") == "both words found"
+    assert _reason(_query("the"), "the") == ""
+
+
+def test_a_name_from_code_is_one_word() -> None:
+    query = _query("get_station_by_id masts")
+    assert _reason(query, "get_station_by_id") == "1 of 2 words found"
+    assert _reason(query, "a station with an id") == "close in meaning, no word in common"
+
+
+def test_one_of_several_spellings_is_enough() -> None:
+    query = _query("database", ("backup", "backupset"))
+    assert _reason(query, "the database of a backup") == "both words found"
+
+
+def test_each_word_of_a_text_without_blanks_counts() -> None:
+    words = words_of(_query("数据库备份"), _TERMS)
+    assert len(words) > 1
+    assert count_words(words, ["数据库备份"], _TERMS).complete
+    assert 0 < count_words(words, ["数据库"], _TERMS).found < len(words)
