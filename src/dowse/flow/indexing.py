@@ -152,7 +152,7 @@ def run_indexing(
     flow = [stage for stage in INDEX_FLOW if not (shard and stage.of_all)]
     for each_batch, rows in groupby(flow, key=lambda row: row.each_batch):
         stages = tuple(rows)
-        for batch in batches(work.changes) if each_batch else (FileBatch(),):
+        for batch in batches(work) if each_batch else (FileBatch(),):
             work.batch = batch
             _run(stages, work, clock)
     return IndexReport(
