@@ -82,7 +82,8 @@ class VisibleProjects:
         """What a search means: the engine of a project, or all projects."""
         found = self.service.all_projects(name) if self._pinned is None else None
         if found is not None:
-            yield found
+            with found.hold():
+                yield found
             return
         with self.engine(name) as engine:
             yield engine
