@@ -34,8 +34,8 @@ def with_answer(
         try:
             return replace(response, answer=_write(search, response, options, writer))
         except EndpointFailed as error:
-            told = f"Answered with the documents' own sentences. {error}"
-            response = replace(response, notices=(*response.notices, told))
+            notice = f"Answered with the documents' own sentences. {error}"
+            response = replace(response, notices=(*response.notices, notice))
     answer = extract_answer(
         _read(search, response),
         search.query.terms,

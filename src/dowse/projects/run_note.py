@@ -28,7 +28,7 @@ class UnfinishedRun:
     total: int
     is_running: bool  # False: it was stopped, or failed
 
-    def told(self, project: str) -> str:
+    def sentence(self, project: str) -> str:
         """It, in a sentence; `project` as a shell takes it."""
         so_far = f"{self.done:,} of {self.total:,} files"
         if self.is_running:
@@ -52,8 +52,12 @@ def noted(folder: Path, announce: Announce) -> Iterator[Announce]:
 def unfinished_run(folder: Path) -> UnfinishedRun | None:
     """The run that is noted in a project's folder; None when the last one was complete."""
     try:
-        told = json.loads(read_small(folder / _FILE))
-        process, done, total = int(told["process"]), int(told["done"]), int(told["total"])
+        record = json.loads(read_small(folder / _FILE))
+        process, done, total = (
+            int(record["process"]),
+            int(record["done"]),
+            int(record["total"]),
+        )
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return None
     return UnfinishedRun(done, total, _is_alive(process))
@@ -82,9 +86,9 @@ class _Note:
 
     def _write(self, process: int) -> None:
         done, total = self._last or (0, 0)
-        told = {"process": process, "done": done, "total": total}
+        record = {"process": process, "done": done, "total": total}
         with suppress(OSError):
-            replace_file(self.file, json.dumps(told).encode())
+            replace_file(self.file, json.dumps(record).encode())
 
 
 def _is_alive(process: int) -> bool:

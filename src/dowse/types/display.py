@@ -23,9 +23,9 @@ _MARKED = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 def hit_line(hit: Hit) -> str:
     """A hit on one line: how well it fits, its place and headings, and where else it matches."""
     place = f"{hit.document}:{hit.line}"
-    told = f"{hit.match}  {_printable(place)}  {_printable(_name(hit))}"
+    summary = f"{hit.match}  {_printable(place)}  {_printable(_name(hit))}"
     remarks = "; ".join(filter(None, (hit.reason, also_at(hit))))
-    return f"{told}  ({remarks})" if remarks else told
+    return f"{summary}  ({remarks})" if remarks else summary
 
 
 def fit_of(hit: Hit) -> str:
