@@ -22,6 +22,7 @@ from dowse.types import (
     Condition,
     Keys,
     Matrix,
+    ModelFit,
     Name,
     Place,
     Query,
@@ -125,6 +126,7 @@ class SearchParts:
     words: Callable[[Reading], tuple[Sequence[str], Matrix]]  # the vocabulary and its vectors
     roots: Sequence[Root]
     now: float  # seconds since 1970
+    fit: ModelFit | None = None  # of the embedder, when it was fitted on the user's own documents
 
 
 @dataclass(slots=True)
@@ -151,8 +153,9 @@ class SearchState:
     fused: bool = False
     merged: int = 0
     calibration: str = ""  # what the scores are, in a few words
-    good_from: float = 0.0  # confidence below which the best is no good match; 0: none was fitted
-    no_good_match: bool = False  # even the best result hardly fits the query
+    fitted: bool = False  # whether the scores are fitted confidences
+    far: bool = False  # whether nothing found is near the query
+    no_good_match: bool = False  # far, and no result has all words of the query
     notices: list[str] = field(default_factory=list)
     _among: Keys | None = None
     _stored: dict[ChunkKey, StoredChunk] = field(default_factory=dict)

@@ -118,7 +118,7 @@ def extract_answer(
     # Of two that are as good, the shorter begins with what was asked for.
     scored.sort(key=lambda pair: (-pair[0], len(pair[1].text), pair[1].place))
     picked = sorted(_pick(scored, options), key=lambda one: one.place)
-    return _answer([Sentence(one.text, one.hit) for one in picked]) if picked else None
+    return answer_of([Sentence(one.text, one.hit) for one in picked])
 
 
 def _touching(passages: Sequence[Read], wanted: Wanted, terms_of: TermsOf) -> list[_Candidate]:
@@ -255,7 +255,10 @@ def _repeats(one: _Candidate, other: _Candidate) -> bool:
     return alike or not set(one.sentences).isdisjoint(other.sentences)
 
 
-def _answer(chosen: Sequence[Sentence]) -> Answer:
+def answer_of(chosen: Sequence[Sentence]) -> Answer | None:
+    """The answer that some sentences make; None of no sentence."""
+    if not chosen:
+        return None
     return Answer(
         text=" ".join(f"{sentence.text} [{sentence.hit}]" for sentence in chosen),
         sentences=tuple(chosen),

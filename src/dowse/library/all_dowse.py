@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from typing import Self, Unpack
+from typing import Self, TypedDict, Unpack
 
 from dowse.library.dowse import Asking, asked_of, locations_of
 from dowse.ports import Embedder, Reranker
@@ -13,6 +13,14 @@ from dowse.projects.all_projects import AllProjects
 from dowse.projects.workspace import Workspace
 from dowse.types import Response
 from dowse.wiring import Given
+
+
+class OpeningAll(TypedDict, total=False):
+    """What can be said when all projects are opened; `Opening` explains each."""
+
+    home: str | os.PathLike[str] | None
+    embedder: Embedder | None
+    reranker: Reranker | None
 
 
 class AllDowse:
@@ -40,6 +48,12 @@ class AllDowse:
         found = self._all.search(
             asked.query, filters=asked.filters, changes=asked.changes, offset=asked.offset
         )
+        return within_texts(found, asked.max_tokens)
+
+    def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
+        """The same, with what the passages say to the question in `Response.answer`."""
+        asked = asked_of("answer", query, asking)
+        found = self._all.answer(asked.query, filters=asked.filters, changes=asked.changes)
         return within_texts(found, asked.max_tokens)
 
     def close(self) -> None:

@@ -34,6 +34,7 @@ TOPICS = {
     "Serve": {
         "serve": "Serve the web page, the JSON API and MCP from one warm process.",
         "mcp": "Serve agents over the Model Context Protocol.",
+        "skill": "Teach an agent when and how to use dowse.",
     },
     "Index": {
         "index": "Create or update the index of a folder.",

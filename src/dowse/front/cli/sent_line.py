@@ -15,7 +15,7 @@ from dowse.errors import DowseError
 from dowse.front.cli.app import cli
 from dowse.front.cli.call import Call
 from dowse.front.cli.screen import OutputClosed, Screen
-from dowse.front.socket.server import Frames
+from dowse.front.socket.client import Frames
 from dowse.projects.registry import Project
 from dowse.service import Service
 from dowse.types import Announce, silent
@@ -122,16 +122,19 @@ class SharedCall(Call):
         fetch: bool = False,
     ) -> AbstractContextManager[Engine]:
         """The engine of the project that the line is about, as it is open already."""
-        if overrides or fetch:
+        if fetch:
             raise DowseError("This line needs an engine of its own.")
-        return self.open_project(self.select())
+        return self.open_project(self.select(), overrides=overrides)
 
     def open_project(
         self,
         project: Project,
         announce: Announce = silent,  # noqa: ARG002  as above
+        overrides: Mapping[str, Any] | None = None,
     ) -> AbstractContextManager[Engine]:
         """The engine of one project, as it is open already."""
+        if overrides:
+            raise DowseError("This line needs an engine of its own.")
         engine, chosen = self._service.open(project)
         self.say_withheld(project, chosen)
         return nullcontext(engine)

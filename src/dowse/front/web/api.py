@@ -49,11 +49,10 @@ from dowse.front.web.records import (
 from dowse.front.web.watching import Watchers
 from dowse.parameters import Arguments, Malformed, Parameter
 from dowse.present import within_texts
-from dowse.projects.all_projects import AllProjects
 from dowse.records.links import GraphShape, RelatedShape
 from dowse.records.listing import CountedListShape, DocumentListShape, FieldListShape
 from dowse.records.project import ProjectShape, StatusShape
-from dowse.records.search import ExplanationShape, ResponseShape
+from dowse.records.search import ExplanationShape, ResponseShape, Searched
 from dowse.request import SearchRequest
 from dowse.service import Service
 from dowse.types import Response, Trace
@@ -80,6 +79,16 @@ class Shared:
         """The engine of the project that a request means; its index is opened once."""
         engine = self.service.engine(asked.get("project"))
         with engine.hold():
+            yield engine
+
+    @contextmanager
+    def searched(self, asked: Arguments) -> Iterator[Searched]:
+        """What a request searches: the engine of a project, or all projects."""
+        every = self.service.all_projects(asked.get("project"))
+        if every is not None:
+            yield every
+            return
+        with self.engine(asked) as engine:
             yield engine
 
 
@@ -111,9 +120,6 @@ class Route:
 
 
 def _search(shared: Shared, asked: Arguments) -> ResponseShape:
-    searched = shared.service.all_projects(asked.get("project"))
-    if searched is not None:
-        return _found_in_all(asked, searched)
     return _found(shared, asked, _searched)
 
 
@@ -121,30 +127,21 @@ def _answer(shared: Shared, asked: Arguments) -> ResponseShape:
     return _found(shared, asked, _answered)
 
 
-def _searched(engine: Engine, request: SearchRequest) -> Response:
+def _searched(engine: Searched, request: SearchRequest) -> Response:
     return engine.search(
         request.query, filters=request.filters, changes=request.changes, offset=request.offset
     )
 
 
-def _answered(engine: Engine, request: SearchRequest) -> Response:
+def _answered(engine: Searched, request: SearchRequest) -> Response:
     return engine.answer(request.query, filters=request.filters, changes=request.changes)
 
 
-def _found_in_all(asked: Arguments, searched: AllProjects) -> ResponseShape:
-    request = SearchRequest.made_of(asked)
-    found = searched.search(
-        request.query, filters=request.filters, changes=request.changes, offset=request.offset
-    )
-    found = within_texts(found, request.max_tokens)
-    return ResponseShape.of(found if asked["explain"] else _untraced(found), searched)
-
-
 def _found(
-    shared: Shared, asked: Arguments, call: Callable[[Engine, SearchRequest], Response]
+    shared: Shared, asked: Arguments, call: Callable[[Searched, SearchRequest], Response]
 ) -> ResponseShape:
     request = SearchRequest.made_of(asked)
-    with shared.engine(asked) as engine:
+    with shared.searched(asked) as engine:
         found = call(engine, request)
         shared.service.metrics.searched(engine.project.name, found.seconds)
         found = within_texts(found, request.max_tokens)

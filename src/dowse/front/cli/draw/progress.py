@@ -98,6 +98,7 @@ class ProgressDrawer:
                 total=event.total,
                 completed=event.done,
                 unit=event.unit,
+                before=event.done,
             )
         bar.update(self._task, completed=event.done, total=event.total)
 

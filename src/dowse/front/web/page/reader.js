@@ -112,6 +112,8 @@ function drawText(body, passage) {
     : el("pre", { class: "plain" }, passage.text);
   show(body, text);
   pictures.load(text, home(), passage.document);
+  // What scrolls sideways must be reachable with keys.
+  for (const wide of text.querySelectorAll("pre, table")) if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
   const first = hit ? markHit(text) : lineOf(text, state.line);
   scrollTo(body, first);
 }
