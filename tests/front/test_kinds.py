@@ -16,8 +16,17 @@ from dowse.projects.workspace import Workspace
 from dowse.read import collect
 from dowse.service import Service
 
-_PAGES = {2: "The mast is oiled.", 12: "The anemometer turns.", 14: "The anemometer rests."}
-_FILLER = " ".join(f"filler{number}" for number in range(80))
+_PAGES = {
+    2: "The mast is oiled.",
+    12: "The anemometer turns.",
+    13: "The gauge is dry.",
+    14: "The anemometer rests.",
+}
+
+
+def _page(number: int, text: str) -> str:
+    rest = " ".join(f"word{number}x{place}" for place in range(80))
+    return f"## Page {number}\n\n{text} {rest}"
 
 
 @pytest.fixture
@@ -27,7 +36,7 @@ def papers(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def convert(data: bytes, kind: str, _: float) -> str:
         if kind != "pdf":
             return data.decode("utf-8")
-        return "\n\n".join(f"## Page {n}\n\n{text} {_FILLER}" for n, text in _PAGES.items())
+        return "\n\n".join(_page(number, text) for number, text in _PAGES.items())
 
     # The package has a function of the same name.
     monkeypatch.setattr(sys.modules["dowse.read.load"], "convert", convert)

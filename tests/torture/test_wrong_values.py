@@ -149,7 +149,8 @@ def test_a_wrong_value_is_damage_that_doctor_finds_and_a_rebuild_repairs(
 def test_the_rebuild_that_doctor_names_repairs_a_wrong_value(
     workspace: Workspace, column: str
 ) -> None:
-    _harm(_restore(workspace), *column.split("."), "'twelve'")
+    table, _, name = column.partition(".")
+    _harm(_restore(workspace), table, name, "'twelve'")
     assert {type(one) for one in _complaints(workspace).values()} <= {Damaged, StampMismatch}
     with workspace.open(workspace.projects.get("notes")) as engine:
         assert {finding.repair for finding in engine.check()} == {"dowse index --rebuild"}

@@ -51,9 +51,15 @@ def _is_listed(candidate: Candidate) -> bool:
     return bool(candidate.places) and all(one.strategy == "listing" for one in candidate.places)
 
 
+def _is_under(one: Candidate, best: Candidate) -> bool:
+    """Whether it was dropped because its document has a better passage."""
+    return one.document == best.document and one.steps[-1].stage == "documents"
+
+
 def _words_in(search: SearchState, candidate: Candidate, words: Words) -> WordsFound:
     """The words in what the result is made of: its document's fields, headings and passages."""
-    passages = [one.stored for one in (candidate, *candidate.others)]
+    others = [one for one in search.dropped if _is_under(one, candidate)]
+    passages = [one.stored for one in (candidate, *others)]
     texts = [
         *candidate.stored.document.fields.texts().values(),
         *(heading for one in passages for heading in one.chunk.header_path),

@@ -63,7 +63,7 @@ def test_refusals_use_the_words_of_the_request(client: TestClient) -> None:
         return str(answer.json()["error"])
 
     assert refused(q="x", limit=0) == "limit cannot be 0."
-    assert refused(q="x", top_n="many") == 'top_n cannot be "many".'
+    assert refused(q="x", top_n="many") == "top_n cannot be 'many'."
     assert refused(query="x", n=0) == "n cannot be 0."
     assert refused(q=" ") == "The q is empty."
 

@@ -53,9 +53,9 @@ def fill_from_hub(name: str, folder: Path, announce: Announce) -> None:
 
 def _counting(allowance: Allowance) -> Any:
     """A progress bar of the library that draws nothing, and counts what arrives."""
-    from huggingface_hub.utils import tqdm  # noqa: PLC0415  (slow to import)
+    from huggingface_hub.utils.tqdm import tqdm  # noqa: PLC0415  (slow to import)
 
-    class Counting(tqdm):  # type: ignore[misc]  # the library ships no types
+    class Counting(tqdm):
         def update(self, n: float | None = 1) -> None:
             allowance.take(int(n or 0))
 

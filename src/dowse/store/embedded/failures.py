@@ -14,7 +14,8 @@ from dowse.errors import Damaged, DowseError, Locked
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LITTLE = 1_000_000  # bytes that are too few to write a segment into
-_UNDECODABLE = (*UNREADABLE[1:], TypeError)  # an OSError is about a file, not about its content
+# An OSError is about a file, not about its content.
+_UNDECODABLE: tuple[type[Exception], ...] = (*UNREADABLE[1:], TypeError)
 _NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 
 

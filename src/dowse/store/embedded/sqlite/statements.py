@@ -73,9 +73,9 @@ class Statements:
         return np.sort(np.fromiter((row[0] for row in rows), np.int64, len(rows)))
 
     def made(
-        self, make: Callable[[_T], _R], shape: type[_T], query: str, *values: object, hold: int = 50
+        self, make: Callable[[_T], _R], shape: Any, query: str, *values: object, hold: int = 50
     ) -> list[_R]:
-        """What is made of each row, of which only a few are held at a time."""
+        """What is made of each row, which has the shape that `make` takes; few are held at once."""
         made: list[_R] = []
         with database_errors(self._database), self._one_at_a_time, content_errors():
             cursor = self._connection.execute(query, values)

@@ -26,10 +26,6 @@ VectorRow = tuple[ChunkKey, bytes]
 """A chunk and its vector as it is kept."""
 
 
-_KeywordColumns = tuple[int, int, str, int, int, str | None]
-"""A chunk, its document, its headings, its start and end, and its code."""
-
-
 class Truth:
     """The database as the replicas see it."""
 
@@ -101,7 +97,9 @@ class Truth:
         )
         document, text, fields = -1, "", Fields()
         for row in rows:
-            ((key, owner, path, start, end, code),) = checked(_KeywordColumns, [row])
+            ((key, owner, path, start, end, code),) = checked(
+                tuple[int, int, str, int, int, str | None], [row]
+            )
             if owner != document:  # once a document, however many chunks it has
                 document, (text, fields) = owner, self._document(owner)
             with content_errors():
