@@ -28,10 +28,11 @@ from starlette.types import ASGIApp
 
 from dowse.errors import DowseError, UsageError
 from dowse.front.web.answers import answer, from_bug, from_failure, from_http, from_nobody
-from dowse.front.web.api import ROOT, ROUTES, Shared, http_routes
+from dowse.front.web.api import ROOT, ROUTES, http_routes
 from dowse.front.web.connection import Connection
 from dowse.front.web.cors import checked_origins
 from dowse.front.web.described import described
+from dowse.front.web.handlers import Shared
 from dowse.front.web.observing import Observed, figures
 from dowse.front.web.openapi import description
 from dowse.front.web.security import Door, Guard, is_local
