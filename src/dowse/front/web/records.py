@@ -218,5 +218,5 @@ def _choices(setting: Setting) -> tuple[str, ...]:
 
 
 def _type(setting: Setting) -> SwitchType:
-    told = msgspec.json.schema(setting.type).get("type")
-    return told if told in {"boolean", "integer", "number"} else "string"
+    kind = msgspec.json.schema(setting.type).get("type")
+    return kind if kind in {"boolean", "integer", "number"} else "string"

@@ -151,7 +151,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """A server that ends in peace when it is told to: the second signal ends it at once."""
+    """A server that ends its work at the first signal, and at once at the second."""
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(
@@ -161,7 +161,7 @@ class Server(uvicorn.Server):
                 ws="none",
                 lifespan="on",
                 log_config=None,
-                log_level="error",  # what clients do wrong is told to them
+                log_level="error",  # what clients do wrong is in the answer to them
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
