@@ -126,7 +126,7 @@ class Indexer:
         announce: Announce = silent,
         settings_hold: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Updates the index as the folder changes, until told to stop or the settings change."""
+        """Updates the index as the folder changes, until `stop` is set or the settings change."""
 
         def follow(paths: Iterable[Path]) -> None:
             if not settings_hold():

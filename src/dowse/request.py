@@ -147,7 +147,7 @@ OPTIONS: tuple[Parameter, ...] = (
         calls=("search", "answer"),
     ),
 )
-"""Everything that a search, an answer or an explanation can be told, in the order of the help."""
+"""Every parameter of a search, an answer or an explanation, in the order of the help."""
 
 
 def options_of(call: Call) -> tuple[Parameter, ...]:

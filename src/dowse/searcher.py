@@ -124,7 +124,7 @@ class Searcher:
         changes: Mapping[str, Any] = NOTHING,
         here: Path | None = None,
     ) -> Explanation:
-        """Why a document stands where it does in the results, or is not there."""
+        """Why a document has its rank in the results, or is not in them."""
         with self._searching(query, filters, changes) as search:
             document = self._passage(search.reading, reference, here).document
             run_search(search)
@@ -174,7 +174,7 @@ class Searcher:
             )
             search = start_search(query, recipe, state_parts, filters.conditions(state_parts.now))
             if run := unfinished_run(index.project.folder):
-                search.notices.append(run.told(index.project.typed))
+                search.notices.append(run.sentence(index.project.typed))
                 trust_as_far_as_embedded(search)
             search.notices += self._notices_of_preset(changes)
             if parts.embedder and not has_vectors:

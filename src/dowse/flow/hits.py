@@ -27,7 +27,7 @@ class _Known:
 
 
 def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit, ...]:
-    """The hits that stand for these candidates."""
+    """The hits for these candidates."""
     documents = {candidate.stored.document.id for candidate in candidates}
     known = _Known(
         search.reading.links.of(documents) if documents else [],
