@@ -88,7 +88,7 @@ WAYS = [
     *_each("gather", "gather.share", (0.0, 0.25, 0.75, 1.0), "share {}"),
     Way("readable", "off", {"readable.enabled": False}),
     Way("classify", "on", {"classify.enabled": True}),
-    Way("expand", "on", {"expand.enabled": True}),
+    Way("expand", "on", {"expand.enabled": True}, {"vocabulary.size": 10_000}),
     Way("code", "on", {"code.enabled": True}),
     Way("graph", "on, weight 0.1", {"graph.enabled": True, "fuse.graph": 0.1}),
     Way("graph", "on, weight 0.5", {"graph.enabled": True}),
@@ -157,7 +157,7 @@ def _opened(collection: Collection, way: Way) -> Iterator[Bench]:
     usual = evaluation_folder(workspace, documents, {})
     if way.aged:
         here = _aged(documents, usual.with_suffix(".aged"))
-    # Words of the vocabulary have no headings; leaving them out gives the others their own index.
+    # A setting that changes nothing gives texts without headings an index of their own.
     settings = way.index if way.headings else {**way.index, "vocabulary.size": 0}
     if way.headings:
         _copy_index(usual, evaluation_folder(workspace, here, settings))
@@ -179,8 +179,8 @@ def _heading_paths(shown: bool) -> Iterator[None]:
         yield
         return
     with (
-        mock.patch("dowse.types.documents.embedding_text", lambda _, text: text),
-        mock.patch("dowse.store.embedded.sqlite.text_vectors.embedding_text", lambda _, text: text),
+        mock.patch("dowse.types.documents.embedding_text", lambda _title, _path, text: text),
+        mock.patch("dowse.types.index.embedding_text", lambda _title, _path, text: text),
     ):
         yield
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Self
 
 from dowse.caretaker import Caretaker
@@ -30,6 +29,7 @@ class Engine:
         self.fields = searcher.fields
         self.related, self.links, self.graph = searcher.related, searcher.links, searcher.graph
         self.index, self.watch, self.reset = indexer.index, indexer.watch, indexer.reset
+        self.fit_confidence = indexer.fit_confidence
         self.status, self.built_with = caretaker.status, caretaker.built_with
         self.check, self.repair = caretaker.check, caretaker.repair
         self.writer, self.mismatches = caretaker.writer, caretaker.mismatches
@@ -46,12 +46,7 @@ class Engine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -100,6 +100,18 @@ def test_a_date_that_is_none_is_refused(dowse: Dowse) -> None:
     assert "yesterday, 7d or last week" in result.err
 
 
+def test_a_short_word_is_not_taken_for_a_longer_one(home: Path, dowse: Dowse) -> None:
+    (home / "films").mkdir()
+    for number in range(8):
+        (home / "films" / f"{number}.md").write_text(f"# {number}\n\nA film on vimeo.\n", "utf-8")
+    assert dowse("index", home / "films").code == 0
+    searched = dowse("search", "-p", "films", "vim", "--mode", "keyword", "--json").json
+    assert (searched["hits"], searched["notices"]) == ([], [])
+    fixed = dowse("search", "-p", "films", "vimoe", "--mode", "keyword", "--json").json
+    assert len(fixed["hits"]) == 5
+    assert fixed["notices"] == ['Nothing holds "vimoe"; searched for "vimeo" as well.']
+
+
 @pytest.mark.parametrize("option", ["--tag", "--author", "--path", "--category"])
 def test_a_filter_that_names_nothing_is_refused(dowse: Dowse, option: str) -> None:
     result = dowse("search", option, " ", "x")
@@ -179,6 +191,20 @@ def test_a_preset_holds_for_one_search(dowse: Dowse) -> None:
     assert convex["places"] != ranks["places"]
     assert _first(dowse, "restore database") == convex
     assert dowse("search", "--preset", "nonsense", "x").code == 2
+
+
+def test_a_preset_says_which_settings_the_index_was_not_built_with(dowse: Dowse) -> None:
+    line = ["search", "--preset", "seed-b", "restore", "--json"]
+    (notice,) = dowse(*line).json["notices"]
+    assert notice.startswith("The preset seed-b changes only the search: the index was built with")
+    for name in ("chunk.context", "chunk.strategy", "keyword.stemming", "keyword.title"):
+        assert f" {name}" in notice
+    assert "chunk.fixed_size" not in notice
+    assert dowse("search", "--preset", "general", "restore", "--json").json["notices"] == []
+    commands = notice.partition("To use all of it: ")[2].split(", then ")
+    for command in commands:
+        assert dowse(*command.split()[1:]).code == 0
+    assert dowse(*line).json["notices"] == []
 
 
 def test_any_setting_of_a_search_can_be_set(dowse: Dowse) -> None:

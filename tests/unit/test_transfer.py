@@ -363,13 +363,14 @@ def test_documents_that_are_elsewhere_stay_through_everything(
     import_project(theirs, sample)
     with opened(theirs) as engine:
         hit = engine.search("gateway radio").hits[0]
-        assert hit.stale
+        assert not hit.stale  # what was imported is all that is known
         assert engine.get(hit.document).text
         report = engine.index()
         assert (report.removed, report.complete) == (0, False)
         status = engine.status()
         assert status.counts.documents == 21
         assert (status.freshness.new, status.freshness.deleted) == (0, 0)
+        assert status.imported == status.roots
         assert not engine.path_of(hit.document).exists()
         with pytest.raises(Refused, match="nothing to build the index from"):
             engine.index(rebuild=True)
@@ -422,6 +423,7 @@ def test_how_documents_were_cut_is_carried_over_and_nothing_else(
     for name, value in {
         "chunk.strategy": "fixed",
         "chunk.fixed_size": "300",
+        "chunk.context": "none",
         "keyword.stemming": "false",
         "search.top_n": "1",
         "embed.endpoint_url": "http://127.0.0.1:9/",
@@ -431,9 +433,11 @@ def test_how_documents_were_cut_is_carried_over_and_nothing_else(
         engine.index(rebuild=True)
     export_project(ours, project, tmp_path / "x")
     theirs.change_setting("keyword.language", "german", None)
-    done = import_project(theirs, tmp_path / "x").project
-    settings = theirs.settings(done).settings
+    imported = import_project(theirs, tmp_path / "x")
+    assert imported.counts.embedded == imported.counts.chunks
+    settings = theirs.settings(imported.project).settings
     assert (settings.chunk.strategy, settings.chunk.fixed_size) == ("fixed", 300)
+    assert settings.chunk.context == "none"
     assert (settings.keyword.stemming, settings.keyword.language) == (False, "english")
     assert settings.search.top_n == 5
     assert settings.embed.endpoint_url == ""
@@ -650,6 +654,16 @@ def forge(
 
 def test_a_forged_file_that_is_honest_is_fine(theirs: Workspace, sample: Path) -> None:
     assert import_project(theirs, forge(sample)).notices == ()
+
+
+def test_vectors_that_were_made_with_another_context_are_left_out(
+    theirs: Workspace, sample: Path
+) -> None:
+    theirs.change_setting("chunk.context", "none", None)
+    older = forge(sample, manifest=lambda head: head["stamp"]["chunk"].pop("context"))
+    done = import_project(theirs, older)
+    assert "made with chunk.context = title, your settings say none" in done.notices[0]
+    assert done.counts.embedded == 0
 
 
 def test_a_file_that_is_cut_short_changes_nothing(theirs: Workspace, sample: Path) -> None:

@@ -16,7 +16,6 @@ from dowse.answer import (
     written_answer,
 )
 from dowse.errors import EmbedError, EndpointFailed
-from dowse.flow.hits import term_rarity
 from dowse.ports import Writer
 from dowse.refine.documents import lists_documents
 from dowse.search_state import SearchState
@@ -28,8 +27,12 @@ _PASSAGES = 12  # of one document
 def with_answer(
     search: SearchState, response: Response, options: AnswerOptions, writer: Writer | None
 ) -> Response:
-    """The response of a search that has been run, with what it says to the question."""
-    if not response.hits:
+    """The response of a search that has been run, with what it says to the question.
+
+    Where there is no good match, there is no answer: sentences that only share words with the
+    question read as if they were one.
+    """
+    if response.no_good_match or not response.hits:
         return response
     if writer is not None:
         response = with_written_answer(search.query.text, response, options, writer)
@@ -41,7 +44,7 @@ def with_answer(
         search.parts.analyzer.query_terms,
         _similarity(search),
         options,
-        rarity=term_rarity(search),
+        rarity=search.rarity("body", search.query.terms),
     )
     return replace(response, answer=answer)
 

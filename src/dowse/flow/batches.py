@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from dowse.chunk import chunk
 from dowse.deadline import Deadline, TookTooLong
@@ -77,7 +78,8 @@ def parse_files(state: IndexState) -> int:
             deadline = Deadline(state.read.file_seconds)
             document = parse(file.source.id, file.text.text, deadline)
             deadline.pause()
-            state.batch.documents.append(ParsedFile(file, document, deadline))
+            parsed = replace(document, secrets=file.text.secrets)
+            state.batch.documents.append(ParsedFile(file, parsed, deadline))
     return len(state.batch.texts)
 
 
@@ -98,7 +100,9 @@ def chunk_files(state: IndexState) -> int:
 
 
 def embed_chunks(state: IndexState) -> int:
-    """Makes the vectors that the index does not have yet."""
+    """Makes the vectors that the index does not have yet, unless words come first."""
+    if state.words_first:
+        return 0
     documents = [put.chunked for put in state.batch.put]
     texts = [one.embedding_text(part) for one in documents for part in one.chunks]
     state.batch.vectors = state.vectors.make(state.vectors.unknown(texts), state.progress)
@@ -126,7 +130,7 @@ def _or_left_out(state: IndexState, source: SourceFile) -> Iterator[None]:
     try:
         yield
     except Unreadable as error:
-        state.leave_out(source.id, error.reason)
+        state.leave_out(source.id, error.reason, lost=error.lost)
     except TookTooLong as error:
         state.leave_out(
             source.id,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from types import TracebackType
 from typing import Self, TypedDict, Unpack
 
 from dowse.library.dowse import Asking, asked_of, locations_of
@@ -64,10 +63,5 @@ class AllDowse:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -9,7 +9,6 @@ import os
 import threading
 from collections.abc import Callable, Coroutine
 from functools import partial, wraps
-from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from anyio import to_thread
@@ -62,12 +61,7 @@ class AsyncDowse:
         await to_thread.run_sync(self._opened)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._opened().close()  # not awaited: a task that was cancelled can await nothing
 
     def _opened(self) -> Dowse:
@@ -114,10 +108,5 @@ class AsyncAllDowse:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._all.close()  # not awaited: a task that was cancelled can await nothing

@@ -20,12 +20,12 @@ from dowse.files import (
     make_private_folder,
     move_folder,
     remove_folder,
-    replace_file,
     update_file,
 )
 from dowse.locations import Locations
 from dowse.ports import IndexPlaces
 from dowse.privacy import secure
+from dowse.projects.broken import advice, claimed_names, move_aside
 from dowse.read import Root
 from dowse.types import Finding
 
@@ -86,7 +86,8 @@ class Project:
         named: list[Root] = []
         for path in self.roots:
             taken = {root.name for root in named}
-            named.append(Root(path, _free(path.stem or "root", taken) if named else ""))
+            name = _free(path.stem or "root", taken) if named else ""
+            named.append(Root(path, name, self.is_elsewhere(path)))
         return named
 
 
@@ -233,9 +234,12 @@ class Projects:
                 f"Name them: dowse project restore {quote(name)} PATH",
             )
         file = folder / "project.toml"
-        if file.is_file() and (broken := file.read_bytes()):
-            replace_file(file.with_suffix(".toml.broken"), broken)
-            file.unlink()
+        try:
+            move_aside(file)
+        except OSError as error:
+            raise BadSettings(
+                f"{file} cannot be replaced: {error.strerror}.", advice(folder, known=True)
+            ) from error
         update_toml(file, _ROOTS, found)
         return self._load(name)
 
@@ -260,7 +264,14 @@ class Projects:
 
     def _names(self) -> set[str]:
         """All projects, also those whose file is lost: their index is still here."""
-        named = {file.parent.name for file in self._folder.glob("*/project.toml")}
+        try:
+            named = {name for name in claimed_names(self._folder) if _NAME.fullmatch(name)}
+        except OSError as error:
+            place = quote(str(self._folder))
+            raise BadSettings(
+                f"{self._folder} cannot be read: {error.strerror}.",
+                f"Move it away with: mv {place} {place}.broken",
+            ) from error
         return named | set(self.indexes.holding(self._folder))
 
     def _taken(self) -> set[str]:
@@ -289,7 +300,7 @@ class Projects:
         except UNREADABLE as error:
             raise BadSettings(
                 f"{file} cannot be read: {why_unreadable(error)}.",
-                _advice(name, known=bool(self.indexes.roots(folder))),
+                advice(folder, known=bool(self.indexes.roots(folder))),
             ) from error
         roots = tuple(Path(root) for root in table.roots)
         return Project(name, folder, roots, described=table.description)
@@ -343,15 +354,6 @@ def _parsed(written: str) -> TOMLDocument:
         return tomlkit.parse(written)
     except TOMLKitError as error:  # not all of them are a ValueError
         raise ValueError(str(error)) from error
-
-
-def _advice(name: str, *, known: bool) -> str:
-    if known:
-        return f"Write it again with: dowse project restore {quote(name)}"
-    return (
-        f"Write it again with: dowse project restore {quote(name)} PATH,"
-        f" or forget it with: dowse project remove {quote(name)}"
-    )
 
 
 def find_local_file(start: Path) -> Path | None:

@@ -32,7 +32,7 @@ def is_installed() -> bool:
 def convert(data: bytes, kind: str, seconds: float) -> str:
     """The Markdown for a file of this kind, or `Unreadable` with the reason why there is none."""
     if not is_installed():
-        raise Unreadable(INSTALL)
+        raise Unreadable(INSTALL, lost=False)
     return _worker.convert(data, kind, patience(len(data), seconds))
 
 
@@ -56,7 +56,7 @@ class _Worker:
             except _Ended:  # it had just ended for want of work
                 fine, text = self._ask(data, kind, seconds)
         if not fine:
-            raise Unreadable(text)
+            raise Unreadable(text, lost=text != INSTALL)
         return text
 
     def stop(self) -> int:

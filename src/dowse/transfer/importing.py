@@ -20,7 +20,7 @@ from dowse.transfer.exchange import put_in_place
 from dowse.transfer.records import Manifest
 from dowse.transfer.staging import staging
 from dowse.transfer.unpack import fill
-from dowse.types import Announce, Counts, Stamp, silent
+from dowse.types import Announce, Counts, Stamp, context_of, silent
 from dowse.versions import EMBEDDING_TEXT
 from dowse.wiring import Parts
 
@@ -146,6 +146,11 @@ def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]
         )
     if theirs.get("embedding_text") != EMBEDDING_TEXT:
         return wanted.whole | model, "Imported without vectors: an older dowse made them."
+    if context_of(theirs) != settings.chunk.context:
+        return wanted.whole | model, (
+            f"Imported without vectors: they were made with chunk.context = {context_of(theirs)},"
+            f" your settings say {settings.chunk.context}."
+        )
     return wanted.whole | model, ""
 
 

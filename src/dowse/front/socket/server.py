@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from dowse import __version__
@@ -81,12 +80,7 @@ class LineServer:
             target=self._server.serve_forever, args=(0.1,), name="dowse-lines", daemon=True
         ).start()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._server:
             self._server.end()
 

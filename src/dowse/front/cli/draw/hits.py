@@ -8,7 +8,7 @@ from rich.text import Text
 
 from dowse.front.cli.draw.text import folded, line, marked
 from dowse.front.cli.draw.trace import draw_account, draw_trace
-from dowse.types import Hit, Match, Response, also_at, header_line
+from dowse.types import Hit, Match, Response, also_at, header_line, place_of
 from dowse.types.display import NO_GOOD_MATCH
 
 _INDENT = 4
@@ -93,9 +93,10 @@ def _draw_text(hit: Hit, width: int | None) -> Iterator[Text]:
 
 def _draw_place(hit: Hit, lines: str, width: int | None) -> Iterator[Text]:
     """Where a hit is: on one line with the headings above it where they fit."""
-    place, digits = f":{lines}", hit.id[:_ID_DIGITS]
+    place = place_of("", hit.page, lines)
     # A path is never cut, whatever the width: people copy it.
-    where = line(" " * _INDENT, (hit.document, "cyan"), (place, "cyan"), "  ", (digits, "dim"))
+    named = (hit.document, "cyan"), (place, "cyan")
+    where = line(" " * _INDENT, *named, "  ", (hit.id[:_ID_DIGITS], "dim"))
     headings = line((header_line(hit.headings), "dim"))
     if headings and width is not None and where.cell_len + 2 + headings.cell_len <= width:
         yield where + Text("  ") + headings

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from rich.text import Text
@@ -65,10 +67,19 @@ def stage_times(seconds: Mapping[str, float]) -> str:
 def _draw_left_out(
     items: tuple[LeftOut, ...], width: int | None, *, verbose: bool
 ) -> Iterator[Text]:
-    whole = [item for item in items if item.whole]
+    yield from _draw_kinds([item for item in items if not item.lost], width)
+    whole = [item for item in items if item.whole and item.lost]
     parts = [item for item in items if not item.whole]
     yield from _draw_some(whole, "left out", width, verbose=verbose)
     yield from _draw_some(parts, "indexed in part", width, verbose=verbose)
+
+
+def _draw_kinds(items: list[LeftOut], width: int | None) -> Iterator[Text]:
+    """One line for each kind of file that is not read here."""
+    kinds = Counter((posixpath.splitext(item.id)[1].lower(), item.reason) for item in items)
+    for (ending, reason), count in sorted(kinds.items()):
+        what = counted(count, f"{ending} file" if ending else "file")
+        yield from folded(line((f"{what} left out: ", "yellow"), reason), width)
 
 
 def _draw_some(

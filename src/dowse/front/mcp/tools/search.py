@@ -222,6 +222,7 @@ def _extras(shape: HitShape) -> Json:
         "more": [f"{one.first_line}-{one.last_line}" for one in shape.more],
         "tags": list(shape.tags),
         "stale": shape.stale,
+        "page": shape.page,
     }
     return {name: value for name, value in extras.items() if value}
 
