@@ -30,7 +30,7 @@ from dowse.service import Service
 try:
     from dowse.projects.workspace import Workspace
 except ImportError:  # of older versions
-    from dowse.projects.workspace import Workspace  # type: ignore[import-not-found, no-redef]
+    from dowse.projects.workspace import Workspace
 
 VAULT = Path(__file__).parents[1] / "examples" / "vault"
 OTHER = {"leave.md": "# Leave\n\nA day of leave is asked for two weeks before it.\n"}

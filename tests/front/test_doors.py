@@ -24,7 +24,8 @@ from dowse.bounds import limits
 from dowse.front.cli.sent_line import run_line
 from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.server import build_server
-from dowse.front.socket.server import Frames, LineServer
+from dowse.front.socket.client import Frames
+from dowse.front.socket.server import LineServer
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
 from dowse.library.dowse import Asking

@@ -230,8 +230,9 @@ def test_a_call_with_progress_waits_for_the_first_index(
     said = threading.Event()
     seen: list[tuple[float, str | None]] = []
 
-    async def heard(done: float, _: float | None, message: str | None) -> None:
-        seen.append((done, message))
+    async def heard(progress: float, total: float | None, message: str | None) -> None:
+        assert total is None
+        seen.append((progress, message))
         if message == f"Indexing {new_project}: embed, 3 of 10 chunks" and len(seen) > 2:
             said.set()
 

@@ -76,7 +76,7 @@ def _put_toml(text: str, whole: Object, place: tuple[str, str]) -> str:
     document = tomlkit.parse(text)
     if key not in document:
         document[key] = tomlkit.table(is_super_table=True)
-    document[key][name] = whole[key][name]  # type: ignore[index]  # it is a table
+    document[key][name] = whole[key][name]
     return _checked(tomlkit.dumps(document), whole, _toml)
 
 
