@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 
 from command_line import Dowse
 from dowse import AllDowse, AsyncAllDowse
+from dowse.answer import EndpointWriter
 from dowse.front.cli.sent_line import run_line
 from dowse.front.mcp.http import McpEndpoint
 from dowse.front.mcp.projects import VisibleProjects
@@ -132,25 +133,25 @@ def test_every_door_answers_from_all_projects(
 
 
 def test_a_model_writes_one_answer_from_all_projects(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    service: Service, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Pen:
-        name = "pen"
-        shown: list[str] = []  # noqa: RUF012  one list for all projects
+    shown: list[str] = []
 
-        def write(self, _: str, material: str) -> str:
-            self.shown.append(material)
-            return "Pumps [1]."
+    def write(_: object, __: str, material: str) -> str:
+        shown.append(material)
+        return "Pumps [1]."
 
-    for project in service.projects():
-        monkeypatch.setattr(service.open(project)[0].parts, "writer", Pen())
+    monkeypatch.setenv("DOWSE_ANSWER_ENDPOINT_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("DOWSE_ANSWER_ENDPOINT_MODEL", "pen")
+    monkeypatch.setattr(EndpointWriter, "write", write)
     every = service.all_projects()
     assert every is not None
     answer = every.answer("turbine").answer
     assert answer is not None
     assert (answer.text, answer.written_by) == ("Pumps [1].", "pen")
-    assert len(Pen.shown) == 1
-    assert all(name in Pen.shown[0] for name in ("garden.md", "mast.md"))
+    assert len(shown) == 1
+    assert all(text in shown[0] for text in ("pumps water", "oiled in spring"))
+    assert dowse("answer", "turbine", "--json").json["answer"]["text"] == "Pumps [1]."
 
 
 def test_in_a_folder_of_a_project_all_must_be_said(several: Path, dowse: Dowse) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
+from mcp_types import CallToolResult
 
 from dowse.front.cli.sent_line import run_line
 from dowse.front.mcp.calls import SharedCalls, run_tool
@@ -37,22 +38,24 @@ def test_calls_are_answered_by_a_running_server(ask: Ask) -> None:
     projects = VisibleProjects(_refuse)
     shared = SharedCalls(projects, ask_tool, server_answers)
 
-    async def work(client: Client) -> None:
-        await client.list_tools()  # it would load everything where no server answers
-        for name, arguments in (
-            ("query_documents", {"query": "restore the database", "n": "2"}),
-            ("get_document", {"references": ["[[restore#Steps]]", "nothing"]}),
-            ("recent", {"since": "2023"}),
-        ):
-            there = await client.call_tool(name, arguments)
-            here = ask(name, **arguments)
-            assert there.structured_content == here.structured_content
-            assert there.content == here.content
-        wrong = await client.call_tool("query_documents", {"query": "x", "project": "other"})
-        assert wrong.is_error
-        assert "use one of: notes" in text_of(wrong)
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("query_documents", {"query": "restore the database", "n": "2"}),
+        ("get_document", {"references": ["[[restore#Steps]]", "nothing"]}),
+        ("recent", {"since": "2023"}),
+        ("query_documents", {"query": "x", "project": "other"}),
+    ]
 
-    with_client(build_server(projects, [], calls=shared), work)
+    async def work(client: Client) -> list[CallToolResult]:
+        await client.list_tools()  # it would load everything where no server answers
+        return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    there = with_client(build_server(projects, [], calls=shared), work)
+    for (name, arguments), told in zip(calls, there, strict=True):
+        here = ask(name, **arguments)
+        assert told.structured_content == here.structured_content
+        assert told.content == here.content
+        assert told.is_error == here.is_error
+    assert "use one of: notes" in text_of(there[-1])
 
 
 def test_without_a_server_the_process_does_it_itself(

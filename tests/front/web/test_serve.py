@@ -20,7 +20,7 @@ import pytest
 from command_line import DOWSE, Dowse, process
 from dowse.front.cli.sent_line import run_line
 from dowse.front.socket import client, server
-from dowse.front.socket.client import Frames, is_for_server, socket_path
+from dowse.front.socket.client import is_for_server, socket_path
 from dowse.front.socket.server import LineServer
 from dowse.locations import locations
 from dowse.projects.workspace import Workspace
@@ -150,7 +150,7 @@ def lines(
     """A server for lines, without the rest."""
     is_ours = server._is_ours
 
-    def noted(*arguments: Any) -> tuple[int | None, Frames]:
+    def noted(*arguments: Any) -> tuple[int | None, client.Frames]:
         code, frames = run_line(*arguments)
         seen.append(code is not None)
         return code, frames

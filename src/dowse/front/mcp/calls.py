@@ -44,10 +44,13 @@ class SharedCalls(Calls):
     ) -> None:
         super().__init__(projects)
         self._ask, self._answers = ask, answers
+        self._looked = False
 
     def warm(self) -> None:
-        """Loads everything in the background where no server answers."""
-        threading.Thread(target=self._warm, name="dowse-mcp-look", daemon=True).start()
+        """Loads everything in the background, once, where no server answers."""
+        if not self._looked:
+            self._looked = True
+            threading.Thread(target=self._warm, name="dowse-mcp-look", daemon=True).start()
 
     def _warm(self) -> None:
         if not self._answers():
