@@ -47,7 +47,9 @@ def search_with_hypothesis(projects: VisibleProjects, arguments: Arguments) -> R
 def _search(projects: VisibleProjects, arguments: Arguments) -> Reply:
     asked = SearchRequest.made_of(arguments, _as_many_as_fit(arguments))
     with projects.searched(arguments.get("project")) as engine:
-        found = engine.search(asked.query, filters=asked.filters, changes=asked.changes)
+        found = engine.search(
+            asked.query, filters=asked.filters, changes=asked.changes, offset=asked.offset
+        )
         projects.service.metrics.searched(engine.project.name, found.seconds)
         told = projects.progress(engine.project.name) or _freshness(projects, found, engine)
         seen = _visible(replace(found, notices=(*found.notices, *filter(None, [told]))), engine)
