@@ -58,7 +58,6 @@ _OF_A_QUERY = (
     *(
         replace(one, meaning=_MODES) if one.name == "mode" else one
         for one in options_of("search")[1:]
-        if one.name != "offset"
     ),
     _COMPACT,
 )
