@@ -86,7 +86,7 @@ WAYS = [
     *_each("gather", "gather.share", (0.0, 0.25, 0.75, 1.0), "share {}"),
     Way("readable", "off", {"readable.enabled": False}),
     Way("classify", "on", {"classify.enabled": True}),
-    Way("expand", "on", {"expand.enabled": True}),
+    Way("expand", "on", {"expand.enabled": True}, {"vocabulary.size": 10_000}),
     Way("code", "on", {"code.enabled": True}),
     Way("graph", "on, weight 0.1", {"graph.enabled": True, "fuse.graph": 0.1}),
     Way("graph", "on, weight 0.5", {"graph.enabled": True}),

@@ -320,7 +320,15 @@ def test_nothing_is_wider_than_80_columns() -> None:
     unanswerable = UnanswerableReport(1_000, 0.5, -1.0, 0.25)
     runs = tuple(
         RunReport(
-            f"run {n} " * 9, 12_345, 3, measures, types, Latency(0.9991, 59.9), unanswerable, ()
+            f"run {n} " * 9,
+            12_345,
+            3,
+            1_234,
+            measures,
+            types,
+            Latency(0.9991, 59.9),
+            unanswerable,
+            (),
         )
         for n in range(2)
     )

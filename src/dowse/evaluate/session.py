@@ -30,7 +30,7 @@ from dowse.flow import Recipe
 from dowse.outputs import check_output, write_output
 from dowse.projects.workspace import Workspace
 from dowse.settings.presets import PRESETS
-from dowse.settings.schema import assigned, change_recipe, is_of_a_search
+from dowse.settings.schema import MANY_WORDS, assigned, change_recipe, is_of_a_search
 from dowse.text.amounts import counted
 from dowse.types import Announce, Event
 
@@ -97,7 +97,9 @@ def evaluate(
         sides = [(text, _side(text, changes)) for text in wanted.compare]
         return _compared_sides(shape, collection, sides, open_bench, announce)
     of_searches = _of_searches(changes)
-    with open_bench(changes, announce) as bench:
+    # An ablation also tries the expansion of queries, which needs vectors of words.
+    of_words = {"vocabulary.size": MANY_WORDS} if wanted.ablate else {}
+    with open_bench({**of_words, **changes}, announce) as bench:
         shape = _seen(shape, bench)
         if wanted.ablate:
             recipe = change_recipe(bench.engine.settings, of_searches)

@@ -35,6 +35,9 @@ from dowse.search_state import MOST_RESULTS
 from dowse.settings.presets import PRESETS, preset_values
 from dowse.store_options import StoreOptions
 
+MANY_WORDS = 10_000
+"""How many words are embedded, where words are, unless `vocabulary.size` says otherwise."""
+
 _MODE, _PRESET = "search.mode", "search.preset"
 
 
@@ -50,6 +53,13 @@ class Settings(Recipe):
     answer: AnswerOptions = field(default_factory=AnswerOptions)
     store: StoreOptions = field(default_factory=StoreOptions)
     open: OpenOptions = field(default_factory=OpenOptions)
+
+    @property
+    def learned_words(self) -> int:
+        """How many words are embedded; only the expansion of queries reads them."""
+        if self.vocabulary.size >= 0:
+            return self.vocabulary.size
+        return MANY_WORDS if self.expand.enabled else 0
 
 
 @dataclass(frozen=True, slots=True)

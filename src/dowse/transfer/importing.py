@@ -10,7 +10,8 @@ from typing import Any
 
 from dowse.errors import BadSettings, Damaged, Refused, UsageError
 from dowse.files import replace_file
-from dowse.projects.registry import ELSEWHERE, Project, update_toml
+from dowse.projects.registry import ELSEWHERE, Project
+from dowse.projects.toml_file import update_toml
 from dowse.projects.workspace import Workspace
 from dowse.settings.schema import Settings
 from dowse.stamp import takes_vectors, wanted_stamp

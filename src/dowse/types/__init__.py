@@ -4,7 +4,8 @@ Offsets count characters of `Document.text`; lines and ranks count from 1;
 times are seconds since 1970 (UTC).
 """
 
-from dowse.types.display import also_at, fit_of
+from dowse.types.confidence import ModelFit
+from dowse.types.display import also_at, fit_of, place_of
 from dowse.types.documents import (
     Block,
     BlockKind,
@@ -97,6 +98,7 @@ __all__ = [
     "Match",
     "Matrix",
     "Model",
+    "ModelFit",
     "Name",
     "NameKind",
     "OtherPassage",
@@ -122,6 +124,7 @@ __all__ = [
     "fit_of",
     "header_line",
     "modified",
+    "place_of",
     "short_id",
     "silent",
     "text_key",

@@ -139,6 +139,7 @@ class Document:
     code_blocks: tuple[CodeBlock, ...] = ()
     links: tuple[Link, ...] = ()
     problems: tuple[LeftOut, ...] = ()  # parts that were ignored; the document is indexed
+    secrets: int = 0  # matches of read.redact that were replaced in its text
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,22 @@ def test_pictures_are_reported_in_words() -> None:
             '<p data-first-line="1" data-last-line="1"><span data-image="">a mast</span></p>\n'
         )
     assert "<img" not in _html('<img src="https://example.org/x.png">')
+    assert 'data-image=""' in _html('<img src="//example.org/x.png" alt="far">')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![a mast](../img/the%20mast.png)",
+        "![a mast](<../img/the mast.png>)",
+        "![[../img/the mast.png|a mast]]",
+        '<p><img alt="a mast" src="../img/the%20mast.png" onerror="alert(1)"></p>',
+    ],
+)
+def test_pictures_in_the_folder_are_named(text: str) -> None:
+    shown = _html(text)
+    assert '<span data-image="../img/the mast.png">a mast</span>' in shown
+    assert "onerror" not in shown
 
 
 def test_callouts_block_ids_and_tags_of_sites_are_shown_as_what_they_mean() -> None:

@@ -19,7 +19,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from dowse.front.web.weight import is_too_heavy
-from dowse.parse.destinations import read_destination
+from dowse.parse.destinations import is_media, read_destination
 from dowse.parse.frontmatter import read_frontmatter
 from dowse.text.callouts import CALLOUT, callout_name
 from dowse.text.markup import BLOCK_ID
@@ -75,9 +75,9 @@ def render(
     body = read_frontmatter(text).body if first_line == 1 else 0
     above = first_line - 1 + text.count("\n", 0, body)
     until = time.monotonic() + seconds
-    told = {"project": project, "targets": targets, "above": above, "until": until}
+    context = {"project": project, "targets": targets, "above": above, "until": until}
     try:
-        rendered = _markdown().render(text[body:], told)
+        rendered = _markdown().render(text[body:], context)
     except (_TooSlow, RecursionError):
         return _as_text(text[body:], above)
     return _as_text(text[body:], above) if is_too_heavy(rendered) else _cleaned(rendered)
@@ -271,8 +271,12 @@ def _of_html(match: re.Match[str]) -> str:
 
 def _local(source: str) -> str:
     """The path of a picture in the folder, as written; empty for one that is elsewhere."""
-    address = urlsplit(source)
-    return "" if address.scheme or address.netloc else unquote(address.path)
+    try:
+        address = urlsplit(source)
+    except ValueError:  # brackets that are no address
+        return ""
+    path = "" if address.scheme or address.netloc else unquote(address.path)
+    return path if is_media(path) else ""
 
 
 def _number(token: Token, env: Any) -> None:

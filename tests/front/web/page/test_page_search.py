@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import base64
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ from typing import Any
 import pytest
 
 from command_line import Dowse
+from dowse.service import Service
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
@@ -19,7 +22,8 @@ def test_results_appear_while_typing_with_matches_and_headings(site: Any) -> Non
     expect(first).to_contain_text("Restore a backup")
     expect(first.locator("mark").first).to_have_text(re.compile("restore", re.IGNORECASE))
     copy = page.locator(".hit", has_text="A copy")
-    expect(copy.locator(".hit-path b")).to_have_text("Restore a backup")
+    expect(copy.locator(".hit-line")).to_have_text("A copy › Restore a backup")
+    expect(copy.locator(".hit-folder")).to_have_text("guides")
     expect(page.locator("#announcer")).to_contain_text("result")
     assert "q=restore" in page.url
 
@@ -28,13 +32,27 @@ def test_a_document_is_one_card_that_says_where_else_it_matches(site: Any) -> No
     page = site.open("#q=barometer")
     card = page.locator(".hit", has_text="Long")
     expect(card).to_have_count(1)
-    expect(card.locator(".hit-more")).to_have_text(re.compile(r"^\d+ more here: lines \d+–\d+"))
+    expect(card.locator(".hit-more")).to_have_text(re.compile(r"^\d+ more here$"))
     card.click()
     other = page.locator(".reader-path button").first
     line = re.search(r"\d+", other.inner_text())
     assert line
     other.click()
     page.wait_for_url(re.compile(rf"open=long\.md(:|%3A){line[0]}\b"))
+
+
+def test_a_hit_in_a_pdf_names_its_page(
+    site: Any, notes: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "## Page 11\n\nThe mast.\n\n## Page 12\n\nThe theodolite turns.\n"
+    monkeypatch.setattr(sys.modules["dowse.read.load"], "convert", lambda *_: text)
+    (notes / "manual.pdf").write_bytes(b"%PDF")
+    assert dowse("index", notes).code == 0
+    page = site.open("#q=theodolite")
+    card = page.locator(".hit").first
+    expect(card).to_contain_text("manual.pdf · p. 12")
+    card.click()
+    expect(page.locator(".reader-path")).to_contain_text("manual.pdf · p. 12 ·")
 
 
 def test_each_pause_asks_once_and_late_answers_are_dropped(site: Any) -> None:
@@ -71,27 +89,41 @@ def test_what_belongs_to_a_document_is_listed(site: Any) -> None:
     expect(page.locator("#reader h2").first).to_have_text("Stations")
 
 
-def test_filters_are_chips(site: Any) -> None:
+def test_filters_are_chips_and_their_values_are_listed_with_counts(site: Any) -> None:
     page = site.open("#q=database")
     expect(page.locator(".hit")).not_to_have_count(0)
     page.click("#filter-add")
+    page.select_option("#filter-kind", "path")
+    expect(page.get_by_role("button", name="guides/, 2 documents")).to_be_visible()
+    page.select_option("#filter-kind", "where")
+    page.fill("#filter-value", "author=")
+    expect(page.locator(".chip.value")).to_have_text(["author=Ada Byron1", "author=Grace1"])
     page.select_option("#filter-kind", "category")
-    page.fill("#filter-value", "reference")
-    page.press("#filter-value", "Enter")
+    page.fill("#filter-value", "refer")
+    expect(page.locator(".chip.value")).to_have_count(1)
+    page.get_by_role("button", name="reference, 1 document").click()
     expect(page.locator(".chip.on")).to_have_text("category: reference")
-    expect(page.locator(".hit")).to_have_count(1)
     expect(page.locator(".hit-title")).to_have_text("Stations")
     page.click(".chip.on")
     expect(page.locator(".chip.on")).to_have_count(0)
     page.get_by_role("button", name="Only path guides/").click()
     expect(page.locator(".chip.on")).to_have_text("path: guides/")
     expect(page.locator(".hit-title", has_text="Stations")).to_have_count(0)
+    page.fill("#query", "")  # a filter alone lists what it lets pass
+    expect(page.locator(".hit-title")).to_have_count(2)
 
 
-def test_a_filter_that_keeps_everything_out_is_named(site: Any) -> None:
+def test_a_button_drops_the_condition_that_emptied_the_list(site: Any) -> None:
     page = site.open("#q=database&filter=tag:nobody-has-this")
-    expect(page.locator("#empty")).to_contain_text("tag nobody-has-this")
     expect(page.locator(".summary")).to_contain_text("Nothing found")
+    expect(page.locator(".dropping")).to_contain_text("tag: nobody-has-this keeps out")
+    page.get_by_role("button", name="Drop tag: nobody-has-this").click()
+    expect(page.locator(".chip.on")).to_have_count(0)
+    expect(page.locator(".hit")).not_to_have_count(0)
+    page.fill("#query", "database tag:nobody-has-this")
+    page.get_by_role("button", name="Drop tag:nobody-has-this").click()
+    expect(page.locator("#query")).to_have_value("database")
+    expect(page.locator(".hit")).not_to_have_count(0)
 
 
 def test_a_mistake_is_reported_with_what_to_do(site: Any) -> None:
@@ -114,7 +146,7 @@ def test_another_project_can_be_chosen(
     (home / "recipes" / "soup.md").write_text("# Soup\n\nLeek and potato.\n", "utf-8")
     assert dowse("index", home / "recipes").code == 0
     page = serving().open("#q=leek")
-    expect(page.locator("#project option")).to_have_count(2)
+    expect(page.locator("#project option")).to_have_text(["All projects", "notes", "recipes"])
     page.select_option("#project", "recipes")
     expect(page.locator(".hit-title").first).to_have_text("Soup")
     expect(page.locator("#status-text")).to_have_text("1 document")
@@ -140,6 +172,39 @@ def test_links_lead_to_their_project_in_a_new_tab_too(site: Any) -> None:
     assert address == "?project=notes&document=reference%2Fstations.md"
     other = site.open(address)
     expect(other.locator("#reader h2").first).to_have_text("Stations")
+
+
+_PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def test_pictures_in_the_folder_are_shown_and_documents_can_be_copied_and_opened(
+    serving: Callable[..., Any], service: Service, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOWSE_OPEN_EDITOR", "code")
+    (notes / ".obsidian").mkdir()
+    (notes / "mast.png").write_bytes(base64.b64decode(_PNG))
+    text = "# Mast\n\n## Drawing\n\nThe windsock: ![a mast](mast.png), ![far](http://a.invalid/b.png)\n"
+    (notes / "mast.md").write_text(text, "utf-8")
+    assert service.index(service.project()).ended.wait(20)
+    page = serving().open("#q=windsock", permissions=["clipboard-read", "clipboard-write"])
+    picture = page.get_by_role("img", name="a mast")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("(one) => one.decode().then(() => one.naturalWidth)") == 1
+    expect(page.locator(".prose img")).to_have_count(1)  # the other one is elsewhere
+    expect(page.locator(".prose")).to_contain_text("far")
+    page.click("#copy-path")
+    expect(page.locator("#copy-path")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == str(notes / "mast.md")
+    page.click("#copy-citation")
+    expect(page.locator("#announcer")).to_have_text(
+        re.compile(r"^Copied: Mast › Drawing \(mast\.md:\d-5\)$")
+    )
+    href = page.locator("#open-editor").get_attribute("href")
+    assert href == f"vscode://file{notes}/mast.md:5"
+    expect(page.locator("#open-obsidian")).to_have_attribute("href", re.compile("^obsidian:"))
 
 
 # ── Answers ──────────────────────────────────────────────────────────────────

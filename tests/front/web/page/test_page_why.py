@@ -14,10 +14,23 @@ def test_why_here_draws_strategies_and_stages(site: Any) -> None:
     pictures = page.locator("#reader-body svg.picture")
     expect(pictures).to_have_count(3)
     expect(pictures.nth(0)).to_have_attribute("aria-label", re.compile("semantic.*keyword"))
-    expect(pictures.nth(1)).to_have_attribute("aria-label", re.compile(r"Calibrate \d"))
-    expect(pictures.nth(2)).to_have_attribute("aria-label", re.compile(r"Retrieve \d+"))
+    expect(pictures.nth(0)).to_contain_text("By meaning")  # plain words come before the name
+    expect(pictures.nth(1)).to_have_attribute("aria-label", re.compile(r"calibrate \d"))
+    expect(pictures.nth(1)).to_contain_text("Turns the score into a confidence")
+    expect(pictures.nth(2)).to_have_attribute("aria-label", re.compile(r"retrieve \d+"))
     page.locator("#reader-body summary").first.click()
     expect(page.locator("#reader-body table").first).to_contain_text("keyword")
+
+
+def test_what_changed_nothing_is_folded(site: Any) -> None:
+    page = site.open("#q=restore the database&tab=why")
+    folded = page.locator("#reader-body .folded").last
+    expect(folded).to_contain_text("dropped no candidate")
+    expect(folded.locator("li", has_text="exact_dedup")).to_be_hidden()
+    funnel = page.locator("svg.picture").last
+    expect(funnel).not_to_have_attribute("aria-label", re.compile("exact_dedup"))
+    folded.locator("summary").click()
+    expect(folded.locator("li", has_text="Drops exact copies")).to_be_visible()
 
 
 def test_why_not_here_is_reported_for_a_document_that_was_not_found(site: Any) -> None:

@@ -19,7 +19,7 @@ export function actions(passage, hit, line) {
 export function citation(passage, hit) {
   const heading = hit?.header_path.at(-1);
   const title = heading && heading !== passage.title ? `${passage.title} › ${heading}` : passage.title;
-  return `${title} (${passage.document}${hit ? `:${hit.first_line}-${hit.last_line}` : ""})`;
+  return `${title} (${passage.document}${hit ? (hit.page ? ` p. ${hit.page}` : `:${hit.first_line}-${hit.last_line}`) : ""})`;
 }
 
 function copying(id, label, text) {
@@ -55,8 +55,14 @@ function copyTheOldWay(text) {
 }
 
 function editor(passage, line) {
-  if (!passage.editor) return null;
+  if (!passage.editor) return el("button", { type: "button", class: "quiet act", id: "open-editor", on: { click: nameEditor } }, "Open in editor");
   return el("a", { class: "quiet act", id: "open-editor", href: passage.editor.replace("{line}", String(line)) }, "Open in editor");
+}
+
+/** Says how to name an editor that a browser can open. */
+function nameEditor({ target }) {
+  if (byId("editor-hint")) return;
+  target.parentElement.after(el("p", { class: "notice", role: "status", id: "editor-hint" }, "No editor is known that a browser can open. Name one with: dowse config set open.editor code"));
 }
 
 function obsidian(passage) {

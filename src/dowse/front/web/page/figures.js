@@ -83,4 +83,5 @@ export function funnelFigure(rows, seconds, wide) {
   return sheet(wide, rows.length * ROW, `Candidates left: ${told}`, parts);
 }
 
-const short = (value) => (value !== 0 && value < 0.1 ? value.toFixed(3) : value.toFixed(2));
+/** A score as it is shown. */
+export const short = (value) => (value !== 0 && value < 0.1 ? value.toFixed(3) : value.toFixed(2));

@@ -4,7 +4,7 @@ import * as catalogue from "./catalogue.js";
 import { byId, counted, el, show } from "./dom.js";
 import { addFilter, change, removeFilter, state } from "./state.js";
 
-const SUGGESTED = 8;
+const SUGGESTED = 6;
 const LISTED = 40; // values of a filter that are shown at once
 const DATES = { after: ["today", "7d", "30d", "1y"], before: ["7d", "30d", "1y"] };
 

@@ -11,6 +11,7 @@ import * as theme from "./theme.js";
 export function start(acts) {
   byId("query").addEventListener("keydown", inQuery);
   document.addEventListener("keydown", (event) => anywhere(event, acts));
+  if (/mac/i.test(navigator.platform)) for (const one of document.querySelectorAll(".jump")) one.textContent = "⌘ K";
   byId("help-open").addEventListener("click", () => byId("help").showModal());
 }
 

@@ -210,7 +210,7 @@ function wire() {
   byId("search").addEventListener("submit", (event) => event.preventDefault());
   byId("query").addEventListener("input", () => {
     openedByHand = false;
-    results.typed();
+    results.typed(state.query, byId("query").value);
     change({ query: byId("query").value, count: 10 });
   });
   window.addEventListener("popstate", readAddress);

@@ -35,9 +35,10 @@ export function compareWith(response) {
 /** The id of the result that stays selected when the list is drawn again; empty: the first one is. */
 export const kept = () => (held ? (current()?.id ?? "") : "");
 
-/** Notes that the query changes. Only a selection that was made with the arrow keys outlives that. */
-export function typed() {
-  if (held === "pointer") held = "";
+/** Notes that the query changes. What an arrow key has selected stays selected as long as words are added or taken away. */
+export function typed(before, after) {
+  const isSame = before.trim() && after.trim() && (after.startsWith(before.trim()) || before.startsWith(after.trim()));
+  if (held !== "key" || !isSame) held = "";
 }
 
 /** Draws a response and selects the result `keep`, otherwise the first; none when they are not `good`. */
@@ -108,14 +109,14 @@ function card(hit, place) {
 function title(hit) {
   const heading = hit.header_path.at(-1);
   const below = heading && heading !== hit.title ? [el("span", { class: "soft" }, " › "), el("span", { class: "hit-heading" }, heading)] : null;
-  return el("span", { class: "hit-title" }, el("span", { class: "hit-name" }, hit.title), below);
+  return el("span", { class: "hit-line" }, el("span", { class: "hit-title" }, hit.title), below);
 }
 
 /** Project where there are several, folder, line, other places, and the reason. */
 function whereabouts(hit) {
   const folder = hit.document.split("/").slice(0, -1).join("/") || hit.document;
   const others = hit.more.length ? el("span", { class: "hit-more" }, `${hit.more.length} more here`) : null;
-  const parts = [state.project === ALL ? el("span", { class: "hit-project" }, hit.project) : null, el("span", { class: "hit-folder" }, folder), `line ${hit.line}`, others, hit.reason || null];
+  const parts = [state.project === ALL ? el("span", { class: "hit-project" }, hit.project) : null, el("span", { class: "hit-folder" }, folder), hit.page ? `p. ${hit.page}` : `line ${hit.line}`, others, hit.reason || null];
   return parts.filter(Boolean).flatMap((part, at) => (at ? [" · ", part] : [part]));
 }
 

@@ -56,7 +56,8 @@ function searched() {
 
 /** Questions about documents of the user: a title that is a question is asked as it is. */
 function questions(documents) {
-  const asked = documents.slice(0, 3).map(({ title }) => (/[?？؟]\s*$/u.test(title) ? title : `What is written about ${title}?`));
+  const short = documents.filter(({ title }) => /^\p{L}.{1,50}$/u.test(title));
+  const asked = short.slice(0, 3).map(({ title }) => (/[?？؟]\s*$/u.test(title) ? title : `What is written about ${title}?`));
   return asked.length ? section("Try a question", asked.map((query) => row(query, "", () => ask(query)))) : null;
 }
 

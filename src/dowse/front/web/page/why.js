@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { counted, el, show } from "./dom.js";
-import { contributionsFigure, funnelFigure, stepsFigure } from "./figures.js";
+import { contributionsFigure, funnelFigure, short, stepsFigure } from "./figures.js";
 import { home, state } from "./state.js";
 import { ofStage, ofStrategy } from "./words.js";
 
@@ -54,7 +54,7 @@ function pictures(body, traced) {
 }
 
 /** Whether a step changes what is shown of a score. */
-const changes = ({ before, after }) => Math.abs(after - before) >= 5e-4;
+const changes = ({ before, after }) => short(before) !== short(after);
 
 /** Stages that changed nothing, folded into one line. */
 function folded(stages, said) {
