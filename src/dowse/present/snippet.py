@@ -63,7 +63,8 @@ def excerpt(
     after = " …" if end < len(shown) else ""
     of_seen = shown is seen.text
     pieces = {seen.lines_at(mark.start) for mark in inside} if of_seen else {range(len(text) + 1)}
-    line = _line_with(inside, text, pieces, weights, terms_of)
+    words = {shown[mark.start : mark.end] for mark in inside}
+    line = _line_with(inside, words, text, pieces, weights, terms_of)
     drawn = before + _drawn(shown, start, end, inside) + after
     return Excerpt(drawn, line, seen.headings_above(line))
 
@@ -81,16 +82,17 @@ class _Weights:
 
 def _line_with(
     marks: list[Mark],
+    words: Collection[str],
     text: str,
     among: Collection[range],
     weights: _Weights,
     terms_of: TermsOf,
 ) -> int:
-    """The first of these lines that says most of the terms of some marks."""
+    """The first of these lines that says most of the terms of some marks, in the same words."""
     wanted = Wanted(_terms(marks))
     best, most = min((lines.start for lines in among), default=0), 0
     for number, line in enumerate(text.split("\n") if marks else ()):
-        if any(number in lines for lines in among):
+        if any(number in lines for lines in among) and any(word in line for word in words):
             said = weights.of(_terms(find_marks(line, wanted, terms_of)))
             if said > most:
                 best, most = number, said
