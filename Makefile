@@ -8,7 +8,7 @@ DEMO   := .demo
 # The demo keeps its projects to itself.
 IN_DEMO := DOWSE_CONFIG_DIR=$(DEMO)/config DOWSE_DATA_DIR=$(DEMO)/data
 
-.PHONY: demo scale-demo test check torture lock minilm docs screenshots eval audit audit-lock clean
+.PHONY: demo scale-demo node-clients test check torture lock minilm docs screenshots eval audit audit-lock clean
 
 demo: $(VENV)/installed
 	@$(IN_DEMO) $(BIN)/dowse index examples/vault -p demo
@@ -22,9 +22,15 @@ scale-demo: $(VENV)/developing
 test: $(VENV)/developing minilm
 	$(BIN)/pytest -n auto
 
-# The campaigns that try to break dowse, at full length: half an hour and more.
+# Clients of MCP that are not in Python; with them, `make test` tries them too.
+node-clients:
+	npm ci --prefix tests/front/mcp/node --no-audit --no-fund
+
+# The campaigns that try to break dowse, at full length. The longest begin first, and a worker takes
+# one test at a time, so that both end at about the same time.
 torture: $(VENV)/developing
-	$(BIN)/pytest tests/torture tests/crash tests/unit/test_restore.py --torture --timeout 1200 -n 2
+	$(BIN)/pytest tests/torture tests/crash tests/unit/test_restore.py --torture --timeout 1200 \
+	  -n 2 --dist load --maxschedchunk 1
 
 check: $(VENV)/developing
 	$(BIN)/ruff check .
@@ -65,13 +71,18 @@ screenshots: $(VENV)/developing
 	$(BIN)/python tools/screenshots.py
 
 # DATA is a folder with one judged collection per folder: docs/, queries.jsonl, qrels.tsv.
+# SETS names some of them, QUERIES asks so many of each: make eval DATA=FOLDER SETS=tldr,k8s-en
+EVAL  = $(if $(SETS),--sets $(SETS)) $(if $(QUERIES),--queries $(QUERIES))
+EXACT = $(if $(SETS),--sets $(SETS))
+
 eval: $(VENV)/developing
 	@test -n "$(DATA)" || { echo "Say where the collections are: make eval DATA=FOLDER"; exit 2; }
-	$(BIN)/python benchmarks/quality.py $(DATA)
-	$(BIN)/python benchmarks/fusion.py $(DATA)
-	$(BIN)/python benchmarks/defaults.py $(DATA)
-	$(BIN)/python benchmarks/confidence.py $(DATA)
-	$(BIN)/python benchmarks/exact.py $(DATA)
+	@mkdir -p build
+	$(BIN)/python benchmarks/fusion.py $(DATA) $(EVAL) --save build/chosen.json
+	$(BIN)/python benchmarks/quality.py $(DATA) $(EVAL) --chosen build/chosen.json
+	$(BIN)/python benchmarks/exact.py $(DATA) $(EXACT) --chosen build/chosen.json
+	$(BIN)/python benchmarks/confidence.py $(DATA) $(EVAL)
+	$(BIN)/python benchmarks/defaults.py $(DATA) $(EVAL)
 	$(BIN)/python benchmarks/answers.py
 
 # Known vulnerabilities, licences and a bill of materials of everything in the lock files.

@@ -4,8 +4,9 @@
 
 Every collection, and small vaults that are parts of it, is asked its own queries and queries
 without an answer: those of other collections, its own after their answers were taken out, and
-nonsense. Each collection is judged with a fit on the others. The last lines are the fits on all of
-them, which dowse ships. The corpus that ships with dowse is judged and has no part in any fit.
+nonsense. Each collection is judged with fits on the others: of the confidence, and of whether there
+is a good match at all. The last lines are the fits on all of them, which dowse ships. The corpus
+that ships with dowse is judged and has no part in any fit.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ MODES = ("hybrid", "keyword", "semantic")
 SIZES = (20, 60, 200)  # documents of small vaults
 FOREIGN, NONSENSE = 70, 120  # queries of each other collection; made-up queries
 FIRST = 5  # documents of each query that are fitted on
-LEAST = (0.01, 0.015, 0.02, 0.03)
+ODDS = (-2.5, -2.0, -1.5)  # logarithmic odds below which a query has no good match
+COMPLETE = ("exact", "all ", "both ", "word found")  # reasons that speak against that
 WEIGHTS = {"own": 2.0, "foreign": 1.0, "nonsense": 0.5, "removed": 0.5}  # of a kind of query
 RAW = {
     "calibrate.enabled": False,
@@ -43,6 +45,7 @@ RAW = {
     "search.top_n": 10,
     "search.top_k": 50,
 }
+SHIPPED = {"meaning": (24.3, -1.6, -3.4), "keyword": (13.8, 6.2, -1.45, -1.75)}
 KEYS = "asdfghjklqwertyuiopzxcvbnm"
 WORDS = [
     "apple",
@@ -79,8 +82,10 @@ class Asked:
 
     collection: str
     kind: str
-    evidence: Numbers  # fused score, lead, named, chunks, terms, 1
+    evidence: Numbers  # fused score, lead, first, named, chunks, terms, far, 1
     relevant: Numbers
+    near: Numbers  # best cosine (or share of words and terms, without vectors), chunks, 1
+    complete: bool  # one of the first results has the query as its name, or all its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,8 @@ def _small_vault(whole: Collection, size: int, folder: Path, rng: random.Random)
     for query in rng.sample(whole.answerable, len(whole.answerable)):
         if len(chosen) < 0.6 * size:
             chosen |= set(query.relevant) & set(every)
-    chosen |= set(rng.sample([one for one in every if one not in chosen], size - len(chosen)))
+    rest = [one for one in every if one not in chosen]
+    chosen |= set(rng.sample(rest, min(len(rest), max(0, size - len(chosen)))))
     for one in chosen:
         (folder / one).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source / one, folder / one)
@@ -149,7 +155,8 @@ def _ask(
     asked += [("foreign", replace(query, relevant={})) for query in foreign]
     asked += [("nonsense", JudgedQuery(text, text, "", {})) for text in _nonsense(rng)]
     asked += [("removed", query) for query in collection.answerable]
-    with open_bench(Workspace(), collection) as bench:
+    # No query is expanded here, and embedding words takes longer than embedding a small vault.
+    with open_bench(Workspace(), collection, {"vocabulary.size": 0}) as bench:
         return [_found(bench.engine, name, kind, query, mode) for kind, query in asked]
 
 
@@ -175,82 +182,114 @@ def _found(engine: Engine, name: str, kind: str, query: JudgedQuery, mode: str) 
     with engine.read() as reading:
         chunks = reading.keyword.size
     terms = len(set(engine.parts.analyzer.query_terms(query.text)))
-    evidence = _evidence(hits, math.log10(max(1, chunks)), min(8, terms) / 8)
+    size, length = math.log10(max(1, chunks)), min(8, terms) / 8
+    near = _near(hits, mode, size, length)
     relevant = np.array([float(judged.get(hit.document, 0) > 0) for hit in hits[:FIRST]])
-    return Asked(name, kind, evidence, relevant)
+    complete = any(hit.reason.startswith(COMPLETE) for hit in hits[:FIRST])
+    shipped = np.array(SHIPPED["keyword" if mode == "keyword" else "meaning"])
+    far = float(near @ shipped < 0)
+    return Asked(name, kind, _evidence(hits, size, length, far), relevant, near, complete)
+
+
+def _near(hits: Sequence[Hit], mode: str, size: float, length: float) -> Numbers:
+    """What decides whether anything is near the query."""
+    if mode == "keyword":
+        share = max((place.contribution for hit in hits for place in hit.trace.places), default=0.0)
+        return np.array([share, length, size, 1.0])
+    cosines = [
+        place.score for hit in hits for place in hit.trace.places if place.strategy == "semantic"
+    ]
+    return np.array([max(cosines, default=0.0), size, 1.0])
 
 
 def _fused(hit: Hit) -> float:
     return next(step.before for step in hit.trace.steps if step.stage == "calibrate")
 
 
-def _evidence(hits: Sequence[Hit], chunks: float, terms: float) -> Numbers:
+def _evidence(hits: Sequence[Hit], chunks: float, terms: float, far: float) -> Numbers:
     scores = [_fused(hit) for hit in hits]
     lead = scores[0] - scores[1] if len(scores) > 1 else 0.0
     rows = [
         (
             score,
             0.0 if place else lead,
+            float(not place),
             float(any(step.stage == "exact" for step in hit.trace.steps)),
             chunks,
             terms,
+            far,
             1.0,
         )
         for place, (hit, score) in enumerate(zip(hits, scores, strict=True))
     ]
-    return np.array(rows[:FIRST]).reshape(-1, 6)
+    return np.array(rows[:FIRST]).reshape(-1, 8)
 
 
 def fit(asked: Sequence[Asked]) -> Numbers:
-    """Logistic regression with a trace of ridge, by Newton's method; kinds have fixed weights."""
+    """The confidence: whether a result is relevant; kinds have fixed weights."""
+    return _logistic(
+        np.concatenate([one.evidence for one in asked]),
+        np.concatenate([one.relevant for one in asked]),
+        np.repeat(_weights(asked), [len(one.relevant) for one in asked]),
+    )
+
+
+def fit_nearness(asked: Sequence[Asked]) -> Numbers:
+    """Whether a query has a good match: good answers against foreign queries and nonsense."""
+    known = [one for one in asked if one.kind in {"foreign", "nonsense"} or one.relevant.any()]
+    good = np.array([float(one.kind == "own") for one in known])
+    return _logistic(np.array([one.near for one in known]), good, _weights(known))
+
+
+def _weights(asked: Sequence[Asked]) -> Numbers:
     groups: dict[tuple[str, str], int] = {}
     for one in asked:
         groups[one.collection, one.kind] = groups.get((one.collection, one.kind), 0) + 1
-    evidence = np.concatenate([one.evidence for one in asked])
-    relevant = np.concatenate([one.relevant for one in asked])
-    counts = np.concatenate(
-        [
-            np.full(len(one.relevant), 1000 * WEIGHTS[one.kind] / groups[one.collection, one.kind])
-            for one in asked
-        ]
-    )
+    return np.array([1000 * WEIGHTS[o.kind] / groups[o.collection, o.kind] for o in asked])
+
+
+def _logistic(evidence: Numbers, right: Numbers, counts: Numbers) -> Numbers:
+    """Logistic regression with a trace of ridge, by Newton's method."""
     weights = np.zeros(evidence.shape[1])
     for _ in range(60):
         sure = _sure(evidence, weights)
         slope = (evidence * (counts * sure * (1 - sure))[:, None]).T @ evidence
-        step = evidence.T @ (counts * (relevant - sure)) - 0.01 * weights
+        step = evidence.T @ (counts * (right - sure)) - 0.01 * weights
         weights += np.linalg.solve(slope + 0.01 * np.eye(len(weights)), step)
     return weights
 
 
 def _sure(evidence: Numbers, weights: Numbers) -> Numbers:
-    sure: Numbers = 1 / (1 + np.exp(-(evidence @ weights)))
+    sure: Numbers = 1 / (1 + np.exp(-np.clip(evidence @ weights, -30, 30)))
     return sure
 
 
 def _print_tables(asked: Sequence[Asked], names: Sequence[str]) -> None:
     fitted_on = [one for one in asked if one.collection != "the corpus"]
-    head = "".join(f" {least:g}: lost, foreign, nonsense, removed |" for least in LEAST)
+    head = "".join(f" {odds:g}: lost, foreign, nonsense, removed |" for odds in ODDS)
     print(f"| judged on | AUROC: foreign and nonsense | removed | ECE |{head}")
-    print("|---" * (4 + len(LEAST)) + "|")
+    print("|---" * (4 + len(ODDS)) + "|")
     for judged in dict.fromkeys(one.collection for one in asked):
         base = judged.removeprefix("small: ")
         others = [one for one in fitted_on if one.collection.removeprefix("small: ") != base]
         here = [one for one in asked if one.collection == judged]
-        print(_row(judged, here, fit(others or fitted_on)), flush=True)
+        fits = fit(others or fitted_on), fit_nearness(others or fitted_on)
+        print(_row(judged, here, *fits), flush=True)
     print(f"\nFitted on {', '.join(names)}: {np.round(fit(fitted_on), 2).tolist()}")
+    print(f"Good match: {np.round(fit_nearness(fitted_on), 2).tolist()}")
 
 
-def _row(name: str, here: Sequence[Asked], weights: Numbers) -> str:
+def _row(name: str, here: Sequence[Asked], weights: Numbers, nearness: Numbers) -> str:
     best = np.array([_sure(one.evidence, weights).max(initial=0.0) for one in here])
     kinds = np.array([one.kind for one in here])
     good = np.array([bool(one.relevant.any()) for one in here])
     apart = told_apart(best[kinds == "own"], best[np.isin(kinds, ["foreign", "nonsense"])])
     removed = told_apart(best[kinds == "own"], best[kinds == "removed"])
+    odds = np.array([np.inf if one.complete else float(one.near @ nearness) for one in here])
     cells = []
-    for least in LEAST:
-        shares = [(best[kinds == k] < least).mean() for k in ("foreign", "nonsense", "removed")]
-        cells.append(f"{(best[good] < least).mean():.1%}, " + ", ".join(f"{s:.0%}" for s in shares))
+    for least in ODDS:
+        shares = [(odds[kinds == k] < least).mean() for k in ("foreign", "nonsense", "removed")]
+        cells.append(f"{(odds[good] < least).mean():.1%}, " + ", ".join(f"{s:.0%}" for s in shares))
     error = calibration_error(here, weights)
     return f"| {name} | {apart:.3f} | {removed:.3f} | {error:.3f} | {' | '.join(cells)} |"
 

@@ -1,16 +1,18 @@
 """Chooses the weights of fusion by leaving collections out, and shows what that gives.
 
-    python benchmarks/fusion.py DATA --sets k8s-en,tldr --queries 300
+    python benchmarks/fusion.py DATA --sets k8s-en,tldr --queries 300 --save chosen.json
 
 Every strategy ranks once per query; then all ways of fusing are tried on what it found. For each
 collection, the way that is best on the mean of the others is judged on it, so that no collection
-judges settings that were chosen on it.
+judges settings that were chosen on it. With --save, the settings that were chosen for each
+collection are kept for quality.py and exact.py.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -43,14 +45,19 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--sets", default=SETS, help="comma separated names of folders")
     parser.add_argument("--queries", type=int, default=0, help="ask so many per set; 0: all")
+    parser.add_argument("--save", type=Path, help="keep what was chosen in this file")
     arguments = parser.parse_args()
     names = arguments.sets.split(",")
+    if len(set(names) - {NOT_CHOSEN_ON}) < 2:
+        raise SystemExit(f"Name two collections or more besides {NOT_CHOSEN_ON}.")
     measured = {name: _measure(arguments.data / name, arguments.queries) for name in names}
+    chosen = {name: _best(measured, name) for name in names}
     print("| collection | RRF | chosen without it | nDCG@10 | difference, 95 % | p | as set |")
     print("|---|---|---|---|---|---|---|")
     for name in names:
-        others = [one for one in names if one not in {name, NOT_CHOSEN_ON}]
-        _print_row(name, measured[name], _best(measured, others or [name]))
+        _print_row(name, measured[name], chosen[name])
+    if arguments.save:
+        arguments.save.write_text(json.dumps({name: WAYS[way] for name, way in chosen.items()}))
 
 
 def _measure(folder: Path, queries: int) -> Figures:
@@ -66,14 +73,17 @@ def _measure(folder: Path, queries: int) -> Figures:
                 query.id: measure(
                     [document for document, _ in found[query.id].documents(recipe)], query.relevant
                 ).ndcg_10
-                for query in collection.answerable
+                for query in judged
             }
         return figures
 
 
-def _best(measured: Mapping[str, Figures], names: Sequence[str]) -> str:
+def _best(measured: Mapping[str, Figures], judged: str) -> str:
+    """The way that is best on the mean of the other collections."""
+    others = [name for name in measured if name not in {judged, NOT_CHOSEN_ON}]
+
     def mean(way: str) -> float:
-        return float(np.mean([np.mean([*measured[name][way].values()]) for name in names]))
+        return float(np.mean([np.mean([*measured[name][way].values()]) for name in others]))
 
     return max((way for way in WAYS if way.startswith("semantic")), key=mean)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,12 +18,32 @@ if os.access(
     _MEMORY, os.W_OK
 ):  # dowse syncs what it writes: on a disk, that takes most of the time
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+    os.environ.setdefault("TMPDIR", str(_MEMORY))
+    tempfile.tempdir = os.environ["TMPDIR"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--torture", action="store_true", help="run the campaigns of tests/torture at full length"
     )
+
+
+_LONGEST = (
+    "test_crowd",
+    "test_engines",
+    "test_worst_files",
+    "test_power_cuts",
+    "test_growth",
+    "test_kills",
+    "test_index_crash",
+)
+"""The files of campaigns that take longest, so that no worker begins one when others are done."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--torture"):
+        order = {name: place for place, name in enumerate(_LONGEST)}
+        items.sort(key=lambda item: order.get(item.path.stem, len(order)))
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from dowse.ports import KeywordField, Reading
-from dowse.types import text_key
+from dowse.ports import KeywordField, Reading, Writing
+from dowse.types import context_of, text_key
 
 
 def content(reading: Reading) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def content(reading: Reading) -> dict[str, Any]:
         "communities": reading.links.communities(),
         "counts": reading.catalogue.counts(),
         "vocabulary": reading.vocabulary.most_frequent(1_000_000),
-        "unembedded": sorted(reading.text_vectors.waiting()),
+        "unembedded": sorted(waiting_texts(reading)),
         "keyword": _found(reading, reading.vocabulary.most_frequent(40), chunks),
         "vectors": _nearest(reading),
     }
@@ -73,3 +73,9 @@ def _nearest(reading: Reading) -> list[tuple[str, str, float]]:
     scores = dict(reading.vectors.nearest(next(iter(vector.values())), 1_000_000))
     stored = reading.catalogue.chunks(list(scores))
     return sorted((one.document.id, one.chunk.id, round(scores[one.key], 4)) for one in stored)
+
+
+def waiting_texts(of: Reading | Writing) -> list[str]:
+    """The embedding texts of the chunks that have no vector, in the order of the text."""
+    keys, context = list(of.text_vectors.waiting()), context_of(of.catalogue.stamp())
+    return [stored.embedding_text(context) for stored in of.catalogue.chunks(keys)]

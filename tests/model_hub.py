@@ -25,6 +25,7 @@ class ModelHub(ThreadingHTTPServer):
         self.models = models
         self.failures: dict[str, tuple[int, str]] = {}
         self.downloaded: list[str] = []
+        self.announced: int | None = None  # what the list says of every size, whatever is sent
         self.cut_short: str | None = None  # a file of which only the first half is sent
 
     @property
@@ -64,8 +65,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _listing(self, name: str) -> bytes:
         folder = self.server.models[name]
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
+        said = self.server.announced
         siblings = [
-            {"rfilename": path.relative_to(folder).as_posix(), "size": path.stat().st_size}
+            {
+                "rfilename": path.relative_to(folder).as_posix(),
+                "size": path.stat().st_size if said is None else said,
+            }
             for path in paths
         ]
         return json.dumps({"id": name, "sha": COMMIT, "siblings": siblings}).encode()

@@ -89,7 +89,7 @@ def open_engine(
     return engine
 
 
-def index_notes(folder: Path, notes: Mapping[str, str]) -> Engine:
+def index_notes(folder: Path, notes: Mapping[str, str], settings: Settings | None = None) -> Engine:
     """An engine over notes that are a year old, so that none of them is recent."""
     year_ago = time.time() - 365 * 86_400
     for name, text in notes.items():
@@ -97,7 +97,7 @@ def index_notes(folder: Path, notes: Mapping[str, str]) -> Engine:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
         os.utime(path, (year_ago, year_ago))
-    engine = open_engine(folder / "vault", folder / "index")
+    engine = open_engine(folder / "vault", folder / "index", settings=settings)
     engine.index()
     return engine
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         StrategyRank,
     )
     from dowse.library.all_dowse import AllDowse
-    from dowse.library.async_dowse import AsyncDowse
+    from dowse.library.async_dowse import AsyncAllDowse, AsyncDowse
     from dowse.library.dowse import Asking, Dowse, Opening
     from dowse.links.references import Passage
     from dowse.ports import Analyzer, Embedder, Reranker, Store
@@ -63,6 +63,7 @@ __all__ = [
     "Analyzer",
     "Answer",
     "Asking",
+    "AsyncAllDowse",
     "AsyncDowse",
     "BadSettings",
     "ChunkOutcome",

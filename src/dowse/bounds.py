@@ -90,6 +90,24 @@ def check_bounds(options: Any, section: str) -> None:
             raise BadSettings(f"{section}.{name} {problem}.", meaning(hint))
 
 
+def check_key_variable(setting: str, name: str) -> None:
+    """Raises `BadSettings` when a name cannot be that of the variable that holds a key."""
+    if name and not name.isidentifier():
+        raise BadSettings(
+            f"{setting} must be the name of an environment variable.",
+            "Put the key into that variable, not into the settings.",
+        )
+
+
+def check_web_address(setting: str, address: str) -> None:
+    """Raises `BadSettings` when an address is not one of the web."""
+    if not address.startswith(("http://", "https://")):
+        raise BadSettings(
+            f"{setting} must start with http:// or https://.",
+            f"Set it with: dowse config set {setting} URL",
+        )
+
+
 def range_words(found: Meta | None) -> str:
     """The limits of a number for people."""
     if found is None or not _has_range(found):

@@ -33,6 +33,7 @@ class Status:
     freshness: Freshness
     notices: tuple[str, ...]
     run: str = ""  # a run that has not come to its end, in a sentence
+    imported: tuple[str, ...] = ()  # those of the roots whose documents are on another machine
 
 
 class Caretaker:
@@ -63,7 +64,8 @@ class Caretaker:
                 stamp=stamp,
                 freshness=Freshness(new, len(changes.pending) - new, len(changes.gone)),
                 notices=tuple(self._index.wanted().mismatches(stamp) if stamp else ()),
-                run=run.told(self._index.project.typed) if run else "",
+                run=run.sentence(self._index.project.typed) if run else "",
+                imported=tuple(str(root.path) for root in self._index.roots if root.is_elsewhere),
             )
 
     def check(self) -> list[Finding]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Self
 
 from dowse.caretaker import Caretaker
@@ -23,12 +22,14 @@ class Engine:
         self.project, self.settings, self.parts = project, settings, parts
         self.hold, self.read = index.hold, searcher.read
         self.search, self.answer, self.explain = searcher.search, searcher.answer, searcher.explain
+        self.write_answer = searcher.write_answer
         self.rank, self.find = searcher.rank, searcher.find
         self.get, self.documents, self.path_of = searcher.get, searcher.documents, searcher.path_of
         self.listed, self.values_of = searcher.listed, searcher.values_of
         self.fields = searcher.fields
         self.related, self.links, self.graph = searcher.related, searcher.links, searcher.graph
         self.index, self.watch, self.reset = indexer.index, indexer.watch, indexer.reset
+        self.fit_confidence = indexer.fit_confidence
         self.status, self.built_with = caretaker.status, caretaker.built_with
         self.check, self.repair = caretaker.check, caretaker.repair
         self.writer, self.mismatches = caretaker.writer, caretaker.mismatches
@@ -37,15 +38,15 @@ class Engine:
         """The engine of the project that a hit is from: `AllProjects` has several."""
         return self
 
+    @property
+    def writes_answers(self) -> bool:
+        """Whether a language model writes the answers."""
+        return self.parts.writer is not None
+
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -148,8 +148,12 @@ def move_folder(old: Path, new: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Removes a folder and what is in it, as far as that is possible."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Removes a folder and what is in it, or what is in its place, as far as that is possible."""
+    if folder.is_symlink() or not folder.is_dir():
+        with suppress(OSError):
+            folder.unlink()
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
     sync_folder(folder.parent)
 
 

@@ -8,13 +8,16 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from dowse.errors import Damaged, Locked, Refused, StampMismatch, UsageError
+from dowse.errors import Damaged, DowseError, Locked, Refused, StampMismatch, UsageError
 from dowse.flow import IndexReport
+from dowse.fuse.calibrate import model_name
+from dowse.fuse.nearness import DEFAULT
 from dowse.open_index import OpenIndex
+from dowse.projects.model_fit import read_fit, write_fit
 from dowse.projects.run_note import noted
 from dowse.read import watch
 from dowse.stamp import takes_vectors
-from dowse.types import Announce, Event, Shard, silent
+from dowse.types import Announce, Event, ModelFit, Shard, silent
 
 
 class _SettingsChanged(Exception):
@@ -82,15 +85,39 @@ class Indexer:
                     paths,
                     read=self._index.settings.read,
                     chunk=self._index.settings.chunk,
-                    vocabulary=self._index.settings.vocabulary.size,
+                    vocabulary=self._index.settings.learned_words,
                     writing=writing,
                     embedder=self._index.parts.embedder if takes_vectors(stamp) else None,
                     announce=noting,
                     shard=shard,
                 )
+        if takes_vectors(stamp) and report.added:
+            self._fit_unknown_model(announce)
         if takes_vectors(stamp) or not wanted.why_no_model:
             return report
         return replace(report, notices=(f"Indexed for keyword search only. {wanted.why_no_model}",))
+
+    def fit_confidence(self, announce: Announce = silent) -> ModelFit | None:
+        """Fits what cosines mean on the documents, and keeps it; None when these are too few."""
+        from dowse.flow.fitting import fit_model  # noqa: PLC0415  (searching does not need it)
+
+        embedder = self._index.parts.embedder
+        with self._index.read_usable() as (reading, has_vectors):
+            if embedder is None or not has_vectors:
+                return None
+            fit = fit_model(reading, embedder, model_name(embedder.model.key), announce)
+        if fit is not None:
+            write_fit(self._index.project.folder, fit)
+        return fit
+
+    def _fit_unknown_model(self, announce: Announce) -> None:
+        """Fits the confidence for a model that has none yet; the index is good without it."""
+        embedder = self._index.parts.embedder
+        known = (DEFAULT, read_fit(self._index.project.folder))
+        with suppress(DowseError, OSError):
+            name = model_name(embedder.model.key) if embedder is not None else DEFAULT.model
+            if name not in {one.model for one in known if one is not None}:
+                self.fit_confidence(announce)
 
     def watch(
         self,
@@ -99,7 +126,7 @@ class Indexer:
         announce: Announce = silent,
         settings_hold: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Updates the index as the folder changes, until told to stop or the settings change."""
+        """Updates the index as the folder changes, until `stop` is set or the settings change."""
 
         def follow(paths: Iterable[Path]) -> None:
             if not settings_hold():

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from dowse.decoding import shown
@@ -56,7 +56,7 @@ class Malformed(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One thing that a call can be told."""
+    """One parameter of a call."""
 
     name: str  # at every door; the command line writes per_doc as --per-doc
     meaning: str  # one sentence
@@ -227,9 +227,10 @@ def checked(
         if row.name in values:
             other = name if name != row.name else next(one for one in given if one in row.older)
             raise Malformed(f"{other} is another name of {row.name}.", "Use one.")
-        read = row.read(value) if written else row.guess(value) if guessed else value
+        said = replace(row, name=name)  # a refusal uses the name that the call used
+        read = said.read(value) if written else said.guess(value) if guessed else value
         if not (row.unless & given.keys() and isinstance(read, str) and not read.strip()):
-            values[row.name] = row.check(read)
+            values[row.name] = said.check(read)
     for row in rows:
         if row.required and row.name not in values and not row.unless & values.keys():
             raise Malformed(f"The {row.name} is missing.", row.meaning)

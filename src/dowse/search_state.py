@@ -15,12 +15,14 @@ from msgspec import Meta
 from dowse.bounds import check_bounds
 from dowse.conditions import meeting
 from dowse.errors import Damaged
-from dowse.ports import Analyzer, Embedder, Reading, Reranker
+from dowse.ports import Analyzer, Embedder, KeywordField, Reading, Reranker
+from dowse.text.rarity import rarity
 from dowse.types import (
     ChunkKey,
     Condition,
     Keys,
     Matrix,
+    ModelFit,
     Name,
     Place,
     Query,
@@ -124,6 +126,7 @@ class SearchParts:
     words: Callable[[Reading], tuple[Sequence[str], Matrix]]  # the vocabulary and its vectors
     roots: Sequence[Root]
     now: float  # seconds since 1970
+    fit: ModelFit | None = None  # of the embedder, when it was fitted on the user's own documents
 
 
 @dataclass(slots=True)
@@ -150,11 +153,13 @@ class SearchState:
     fused: bool = False
     merged: int = 0
     calibration: str = ""  # what the scores are, in a few words
-    good_from: float = 0.0  # confidence below which the best is no good match; 0: none was fitted
-    no_good_match: bool = False  # even the best result hardly fits the query
+    fitted: bool = False  # whether the scores are fitted confidences
+    far: bool = False  # whether nothing found is near the query
+    no_good_match: bool = False  # far, and no result has all words of the query
     notices: list[str] = field(default_factory=list)
     _among: Keys | None = None
     _stored: dict[ChunkKey, StoredChunk] = field(default_factory=dict)
+    _rarity: dict[tuple[KeywordField, str], float] = field(default_factory=dict)
 
     def of(self, kind: type[Options]) -> Options:
         """The options of a stage or strategy, by their class."""
@@ -256,6 +261,15 @@ class SearchState:
                 "Repair it with: dowse doctor --repair",
             )
         return {key: self._stored[key] for key in keys}
+
+    def rarity(self, kind: KeywordField, terms: Sequence[str]) -> dict[str, float]:
+        """How rare each term is in a field of the index; each is looked up once."""
+        missing = [term for term in terms if (kind, term) not in self._rarity]
+        if missing:
+            keyword = self.reading.keyword
+            held = keyword.frequencies(kind, missing)
+            self._rarity |= {(kind, one): rarity(held[one], keyword.size) for one in missing}
+        return {term: self._rarity[kind, term] for term in terms}
 
     def found_documents(self) -> set[str]:
         """The documents of what the rankings hold."""

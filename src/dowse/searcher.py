@@ -30,17 +30,25 @@ from dowse.flow import (
     start_search,
     whole_graph,
     with_answer,
+    with_written_answer,
 )
 from dowse.links.references import Passage, find_passage
 from dowse.open_index import OpenIndex
 from dowse.ports import Reading
+from dowse.projects.model_fit import read_fit
 from dowse.projects.run_note import unfinished_run
 from dowse.read import path_of
 from dowse.refine.rerank import RerankOptions
 from dowse.request import NO_FILTERS, NOTHING
-from dowse.retrieve import Filters, moment_said
+from dowse.retrieve import Filters, moment_said, trust_as_far_as_embedded
 from dowse.search_state import SearchParts, SearchState
-from dowse.settings.schema import change_answer, change_recipe, with_more_results
+from dowse.settings.schema import (
+    MANY_WORDS,
+    built_otherwise,
+    change_answer,
+    change_recipe,
+    with_more_results,
+)
 from dowse.types import (
     DocumentEntry,
     Edge,
@@ -53,7 +61,7 @@ class Searcher:
 
     def __init__(self, index: OpenIndex) -> None:
         self._index = index
-        self._words = KnownWords(index.settings.vocabulary.size)
+        self._words = KnownWords(index.settings.learned_words or MANY_WORDS)
 
     def search(
         self,
@@ -81,12 +89,31 @@ class Searcher:
             return rank_documents(search)
 
     def answer(
-        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
+        self,
+        query: str,
+        *,
+        filters: Filters = NO_FILTERS,
+        changes: Mapping[str, Any] = NOTHING,
+        written: bool = True,
     ) -> Response:
-        """The same, with what the chunks say to the question."""
+        """The same, with what the chunks say to the question.
+
+        Without `written`, in the documents' own sentences, also where a model could write it.
+        """
         options, others = change_answer(self._index.settings.answer, changes)
+        writer = self._index.parts.writer if written else None
         with self._searching(query, filters, others) as search:
-            return with_answer(search, run_search(search), options, self._index.parts.writer)
+            return with_answer(search, run_search(search), options, writer)
+
+    def write_answer(
+        self, response: Response, question: str, changes: Mapping[str, Any] = NOTHING
+    ) -> Response:
+        """A response of any projects with an answer that this project's model writes, if any."""
+        writer = self._index.parts.writer
+        if writer is None or not response.hits:
+            return response
+        options, _ = change_answer(self._index.settings.answer, changes)
+        return with_written_answer(question, response, options, writer)
 
     def explain(
         self,
@@ -97,7 +124,7 @@ class Searcher:
         changes: Mapping[str, Any] = NOTHING,
         here: Path | None = None,
     ) -> Explanation:
-        """Why a document stands where it does in the results, or is not there."""
+        """Why a document has its rank in the results, or is not in them."""
         with self._searching(query, filters, changes) as search:
             document = self._passage(search.reading, reference, here).document
             run_search(search)
@@ -143,15 +170,31 @@ class Searcher:
                 self._words.of,
                 index.roots,
                 time.time(),
+                read_fit(index.project.folder) if has_vectors else None,
             )
             search = start_search(query, recipe, state_parts, filters.conditions(state_parts.now))
             if run := unfinished_run(index.project.folder):
-                search.notices.append(run.told(index.project.typed))
+                search.notices.append(run.sentence(index.project.typed))
+                trust_as_far_as_embedded(search)
+            search.notices += self._notices_of_preset(changes)
             if parts.embedder and not has_vectors:
                 search.notices.append(
                     f"Ranked by words alone: the index has no vectors. {index.rebuild}"
                 )
             yield search
+
+    def _notices_of_preset(self, changes: Mapping[str, Any]) -> list[str]:
+        """Says that only half of a preset can apply, where the index was built otherwise."""
+        different = built_otherwise(self._index.settings, changes)
+        if not different:
+            return []
+        preset, typed = changes["search.preset"], self._index.project.typed
+        notice = (
+            f"The preset {preset} changes only the search: the index was built with other values"
+            f" of {', '.join(different)}. To use all of it: dowse config set search.preset {preset}"
+            f" -p {typed}, then dowse index --rebuild -p {typed}"
+        )
+        return [notice]
 
     def _passage(self, reading: Reading, reference: str, here: Path | None) -> Passage:
         return find_passage(reading, reference, self._index.roots, here)

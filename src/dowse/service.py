@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import threading
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 from dowse.engine import Engine
 from dowse.errors import DowseError, NotFound, UsageError
@@ -51,6 +53,12 @@ class Service:
         self._engines: dict[str, tuple[tuple[Project, Chosen], Engine]] = {}
         self._jobs: dict[str, Job] = {}
         self.metrics = Metrics()
+
+    def seen_from(self, start: Path) -> Self:
+        """The same engines for a caller in another folder, who may see all projects."""
+        view = copy.copy(self)
+        view._start, view.only = start, None  # noqa: SLF001  it is one of these
+        return view
 
     def projects(self) -> list[Project]:
         """The projects that are shown, by name."""
@@ -153,6 +161,10 @@ class Service:
         """The last indexing run of a project; None when there was none."""
         return self._jobs.get(name)
 
+    def running(self) -> list[Job]:
+        """The indexing runs that have not ended."""
+        return [job for job in tuple(self._jobs.values()) if not job.ended.is_set()]
+
     def close(self) -> None:
         """Closes everything that is open."""
         with self._lock:
@@ -171,8 +183,8 @@ class Service:
             job.error = DowseError(f"{error}.", "Check the disk and the permissions: dowse doctor")
         except Exception as error:  # noqa: BLE001  in a thread nobody else would tell of it
             _log.exception("Indexing %s failed", project.name)
-            told = f"{type(error).__name__}: {error}."
-            job.error = DowseError(told, f"See what it is with: dowse index -v -p {project.typed}")
+            what = f"{type(error).__name__}: {error}."
+            job.error = DowseError(what, f"See what it is with: dowse index -v -p {project.typed}")
         finally:
             self.metrics.indexing.add(project.name, amount=-1)
             self._note_run(project.name, "failed" if job.error else "done", job.report)

@@ -14,6 +14,8 @@ from dowse.read import ReadOptions
 from dowse.types import Stamp
 
 _NO_MODEL: Stamp = {"model": "none", "dimensions": 0}
+# What every index was built with before there was a choice: such an index can still be used.
+_BEFORE_IT_WAS_RECORDED = {"chunk.context": "title"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class WantedStamp:
 
         A model that cannot be had makes no vectors that could be mixed, so it is no difference.
         """
-        known = dict(_flat(stamp))
+        known = _BEFORE_IT_WAS_RECORDED | dict(_flat(stamp))
         return [
             f"{name}: the index has {known.get(name)!r}, the settings say {value!r}."
             for name, value in _flat(self.model | self.text)

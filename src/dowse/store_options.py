@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dowse.bounds import ALWAYS, ENTRIES, NAME, Entry, check_bounds
+from dowse.bounds import ALWAYS, ENTRIES, NAME, Entry, check_bounds, check_key_variable
 from dowse.errors import BadSettings
 
 SCHEMES = ("milvus", "milvus+tls", "qdrant", "qdrant+tls")
@@ -115,11 +115,7 @@ class StoreOptions:
                     f"store.{option} must be letters, digits and underscores, not {value!r}.",
                     "It begins with a letter or an underscore.",
                 )
-        if self.token_env and not self.token_env.isidentifier():
-            raise BadSettings(
-                "store.token_env must be the name of an environment variable.",
-                "Put the key into that variable, not into the settings.",
-            )
+        check_key_variable("store.token_env", self.token_env)
         _ = self.build_values, self.search_values
 
     @property

@@ -80,7 +80,8 @@ def assemble(
         embedder = open_embedder(
             settings.embed, locations.cache, announce, fetch=fetch, offline=offline
         )
-    reranker = rerankers(settings.embed, embedder, locations.cache, announce, given.reranker)
+    cache, fetched = locations.cache, str(settings.value("rerank.model"))
+    reranker = rerankers(settings.embed, embedder, cache, announce, given.reranker, fetched=fetched)
     writer = EndpointWriter(settings.answer) if settings.answer.endpoint_url else None
     return Parts(store, analyzer, embedder, reranker, writer)
 
@@ -100,10 +101,13 @@ def rerankers(
     cache_dir: Path,
     announce: Announce,
     given: Reranker | None = None,
+    *,
+    fetched: str = "",
 ) -> OpenReranker:
     """Opens rerankers by their model, each once; nothing is loaded before it is used.
 
-    A given one is used for every model.
+    A given one is used for every model. Weights of the model `fetched` are fetched on first use. A
+    model that only a call names is not: a search must not make this machine download.
     """
     if given is not None:
         return lambda _: lambda: given
@@ -113,7 +117,9 @@ def rerankers(
     def open_once(model: str) -> Reranker:
         with one_at_a_time:
             if model not in opened:
-                opened[model] = open_reranker(model, options, embedder, cache_dir, announce)
+                opened[model] = open_reranker(
+                    model, options, embedder, cache_dir, announce, fetch=model == fetched
+                )
             return opened[model]
 
     def by_model(model: str) -> Callable[[], Reranker] | None:

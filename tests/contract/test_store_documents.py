@@ -9,6 +9,7 @@ import pytest
 from documents import batch, link, make_document, state_of, vector_of
 from dowse.ports import Store
 from dowse.types import Batch, Counts, Fields, FileState, short_id
+from index_content import waiting_texts
 from store_steps import apply, fill, keys_in_order, targets, texts
 
 FIELDS = Fields(
@@ -117,7 +118,7 @@ def test_a_rename_in_one_batch(store: Store) -> None:
     apply(store, Batch(put=(make_document("new.md", "alpha"),), gone=("old.md",)))
     with store.read() as reading:
         assert reading.catalogue.files().keys() == {"new.md", "x.md"}
-        assert reading.text_vectors.waiting() == []
+        assert waiting_texts(reading) == []
         chunks = reading.catalogue.chunks(reading.matching([]).tolist())
         assert sorted(chunk.document.id for chunk in chunks) == ["new.md", "x.md"]
     assert targets(store) == [("new", "new.md")]

@@ -14,6 +14,7 @@ from documents import (
 )
 from dowse.ports import Store
 from dowse.types import Batch, Condition, Counts, text_key
+from index_content import waiting_texts
 from store_steps import MakeStore, fill, found_now, number_seen, numbered
 
 
@@ -47,7 +48,7 @@ def test_a_new_index_is_empty_and_answers_everything(store: Store) -> None:
         assert reading.vectors.nearest(vector_of("word"), 10) == []
         assert reading.vocabulary.most_frequent(10) == []
         assert reading.text_vectors.known([text_key("word")]) == {}
-        assert reading.text_vectors.waiting() == []
+        assert waiting_texts(reading) == []
         assert reading.links.of(["a.md"]) == []
         assert reading.catalogue.keys_of(["a.md"]).tolist() == []
         assert reading.matching([]).tolist() == []
@@ -83,7 +84,7 @@ def test_start_empties_the_index_but_keeps_vectors(store: Store) -> None:
         assert writing.links.communities() == {}
         assert len(writing.text_vectors.known(list(vectors_of(document)))) == 2
         writing.apply(Batch(put=(document,)))
-        assert writing.text_vectors.waiting() == []
+        assert waiting_texts(writing) == []
         assert found_now(store) == (1, 2)
 
 
@@ -94,7 +95,7 @@ def test_vectors_of_another_model_are_never_mixed_in(store: Store) -> None:
         writing.start({"model": "another", "dimensions": DIMENSIONS})
         assert writing.text_vectors.known(list(vectors_of(document))) == {}
         writing.apply(Batch(put=(document,)))
-        assert writing.text_vectors.waiting() == ["alpha"]
+        assert waiting_texts(writing) == ["alpha"]
         assert found_now(store) == (1, 0)
         writing.start(STAMP)
         assert len(writing.text_vectors.known(list(vectors_of(document)))) == 1
@@ -105,7 +106,7 @@ def test_without_a_model_everything_but_vectors_works(store: Store) -> None:
         writing.start({"model": "none", "dimensions": 0})
         writing.apply(Batch(put=(make_document("a.md", "alpha"),)))
         assert found_now(store) == (1, 0)
-        assert writing.text_vectors.waiting() == ["alpha"]
+        assert waiting_texts(writing) == ["alpha"]
 
 
 def test_each_batch_is_one_generation(store: Store) -> None:
@@ -143,7 +144,7 @@ def test_tidying_loses_nothing_that_is_needed(store: Store) -> None:
         writing.remember({text_key("words"): vector_of("words")})
         writing.tidy(10_000)
         writing.tidy(10_000)
-        assert writing.text_vectors.waiting() == []
+        assert waiting_texts(writing) == []
         assert writing.text_vectors.known([text_key("words")]).keys() == {text_key("words")}
     with store.read() as reading:
         assert len(reading.vectors.nearest(vector_of("kept words"), 10)) == 1

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from documents import DIMENSIONS, batch, make_document, vector_of, vectors_of
+from documents import DIMENSIONS, STAMP, batch, make_document, vector_of, vectors_of
 from dowse.errors import EmbedError, StampMismatch
 from dowse.ports import Store
-from dowse.types import Batch, text_key
+from dowse.types import Batch, Fields, text_key
+from index_content import waiting_texts
 from store_steps import apply, fill, keys_in_order, texts
 
 
@@ -30,14 +33,14 @@ def test_vectors_are_known_unknown_and_remembered(store: Store) -> None:
     fill(store, Batch(put=(known, waiting), vectors=vectors_of(known)))
     head, body = (waiting.chunked.embedding_text(chunk) for chunk in waiting.chunked.chunks)
     with store.write() as writing:
-        assert writing.text_vectors.waiting() == [head, body]
+        assert waiting_texts(writing) == [head, body]
         assert writing.catalogue.counts().embedded == 1
         found = writing.text_vectors.known([text_key("alpha"), text_key(body)])
         assert found.keys() == {text_key("alpha")}
         assert found[text_key("alpha")].dtype == np.float32
         np.testing.assert_allclose(found[text_key("alpha")], vector_of("alpha"), atol=1e-3)
         writing.remember({text_key(body): vector_of(body), text_key("word"): vector_of("word")})
-        assert writing.text_vectors.waiting() == [head]
+        assert waiting_texts(writing) == [head]
         assert writing.catalogue.counts().embedded == 2
         assert writing.text_vectors.known([text_key("word")]).keys() == {text_key("word")}
     with store.read() as reading:
@@ -45,11 +48,22 @@ def test_vectors_are_known_unknown_and_remembered(store: Store) -> None:
         assert len(reading.vectors.nearest(vector_of(body), 10)) == 2
 
 
+def test_what_is_embedded_before_a_text_is_what_the_index_was_built_with(store: Store) -> None:
+    made = make_document("b.md", "# B\n\nbeta", fields=Fields(title="Book"))
+    made = replace(made, chunked=replace(made.chunked, context="none"))
+    with store.write() as writing:
+        writing.start({**STAMP, "chunk": {"context": "none"}})
+        writing.apply(Batch(put=(made,)))
+        assert waiting_texts(writing) == ["# B\n\n", "beta"]
+        writing.remember({text_key("beta"): vector_of("beta")})
+        assert waiting_texts(writing) == ["# B\n\n"]
+
+
 def test_a_batch_brings_vectors_to_chunks_that_were_waiting_elsewhere(store: Store) -> None:
     fill(store, Batch(put=(make_document("a.md", "same text"),)))
     apply(store, batch(make_document("b.md", "same text")))
     with store.read() as reading:
-        assert reading.text_vectors.waiting() == []
+        assert waiting_texts(reading) == []
         assert len(reading.vectors.nearest(vector_of("same text"), 10)) == 2
 
 

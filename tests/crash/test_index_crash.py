@@ -16,7 +16,6 @@ import pytest
 from index_content import content
 from vaults import open_engine, write_vault
 
-FILES = 300
 _RUN = """
 import sys; sys.path.insert(0, sys.argv[1])
 from pathlib import Path
@@ -46,8 +45,8 @@ def _whole_run(vault: Path, index: Path) -> float:
 def test_no_kill_leaves_a_hole(
     tmp_path: Path, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:
-    vault, index = tmp_path / "vault", tmp_path / "harmed"
-    write_vault(vault, FILES)
+    vault, index, files = tmp_path / "vault", tmp_path / "harmed", rounds(120, 300)
+    write_vault(vault, files)
     duration = _whole_run(vault, tmp_path / "unharmed")
     moments = random.Random(7)
     killed = 0
@@ -59,9 +58,9 @@ def test_no_kill_leaves_a_hole(
         with open_engine(vault, index) as engine:
             pending = engine.status().freshness  # opens, and lets the replicas catch up
             assert engine.check() == []
-        if pending.new + pending.changed < FILES / 5:  # a finished index cannot be interrupted
+        if pending.new + pending.changed < files / 5:  # a finished index cannot be interrupted
             _edit_some(vault, moments)
-    tally("kills of a run over 300 files survived", killed)
+    tally(f"kills of a run over {files} files survived", killed)
     _whole_run(vault, index)
     _whole_run(vault, tmp_path / "fresh")
     with open_engine(vault, index) as harmed, open_engine(vault, tmp_path / "fresh") as fresh:
@@ -109,5 +108,6 @@ def test_what_a_killed_run_owed_is_done_by_the_next(tmp_path: Path, stage: str) 
 
 
 def _edit_some(vault: Path, moments: random.Random) -> None:
-    for path in moments.sample(sorted(vault.rglob("*.md")), FILES // 2):
+    notes = sorted(vault.rglob("*.md"))
+    for path in moments.sample(notes, len(notes) // 2):
         path.write_text(path.read_text("utf-8") + f"\nEdited {moments.random()}.\n", "utf-8")

@@ -7,13 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client
 from mcp_types import CallToolResult
 from starlette.testclient import TestClient
 
 from command_line import Dowse
-from dowse import AllDowse
+from dowse import AllDowse, AsyncAllDowse
+from dowse.answer import EndpointWriter
 from dowse.front.cli.sent_line import run_line
 from dowse.front.mcp.http import McpEndpoint
 from dowse.front.mcp.projects import VisibleProjects
@@ -100,6 +102,58 @@ def test_every_door_searches_all_projects_where_none_is_named(
         assert {hit.project for hit in everything.search("turbine")} == {"home", "work"}
 
 
+def test_every_door_answers_from_all_projects(
+    several: Path, service: Service, dowse: Dowse
+) -> None:
+    assert several.exists()
+    question = "what does the turbine do"
+    printed = dowse("answer", question, "--json").json
+    assert "pumps water" in printed["answer"]["text"]
+    assert "oiled in spring" in printed["answer"]["text"]
+    for sentence in printed["answer"]["sentences"]:
+        assert sentence["text"] in printed["hits"][sentence["hit"] - 1]["text"]
+    assert "Garden — home" in dowse("answer", question).out
+    with LineServer(service, run_line):
+        assert dowse("answer", question, "--json").json["answer"] == printed["answer"]
+    with _http(service) as http:
+        told = http.get("/api/v1/answer", params={"query": question}).json()
+        assert told["answer"] == printed["answer"]
+    with AllDowse() as everything:
+        few = everything.answer(question, settings={"answer.sentences": 1}).answer
+        assert few is not None
+        assert few.sources == (1,)
+
+    async def awaited() -> str:
+        async with AsyncAllDowse() as everything:
+            assert len(await everything.search("turbine")) == 2
+            answer = (await everything.answer(question)).answer
+            return answer.text if answer else ""
+
+    assert anyio.run(awaited) == printed["answer"]["text"]
+
+
+def test_a_model_writes_one_answer_from_all_projects(
+    service: Service, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+
+    def write(_: object, __: str, material: str) -> str:
+        shown.append(material)
+        return "Pumps [1]."
+
+    monkeypatch.setenv("DOWSE_ANSWER_ENDPOINT_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("DOWSE_ANSWER_ENDPOINT_MODEL", "pen")
+    monkeypatch.setattr(EndpointWriter, "write", write)
+    every = service.all_projects()
+    assert every is not None
+    answer = every.answer("turbine").answer
+    assert answer is not None
+    assert (answer.text, answer.written_by) == ("Pumps [1].", "pen")
+    assert len(shown) == 1
+    assert all(text in shown[0] for text in ("pumps water", "oiled in spring"))
+    assert dowse("answer", "turbine", "--json").json["answer"]["text"] == "Pumps [1]."
+
+
 def test_in_a_folder_of_a_project_all_must_be_said(several: Path, dowse: Dowse) -> None:
     os.chdir(several / "work")
     one = dowse("search", "turbine", "--json").json
@@ -143,12 +197,26 @@ def test_a_project_that_cannot_be_searched_does_not_stop_the_others(
     assert "new was not searched" in text_of(_call(service, "query_documents", query="turbine"))
 
 
-def test_the_advice_for_a_wrong_project_works(service: Service) -> None:
-    wrong = _call(service, "query_documents", query="turbine", project="wrok")
-    assert wrong.is_error
-    assert "Leave project out to search all of them" in text_of(wrong)
-    assert not _call(service, "query_documents", query="turbine").is_error
-    assert not _call(service, "query_documents", query="turbine", project="work").is_error
+def test_the_advice_for_a_wrong_project_works(several: Path, service: Service) -> None:
+    inside = Service(service.workspace, several / "work")  # where one project is meant otherwise
+    for asked, found in (("query_documents", {"query": "turbine"}), ("recent", {})):
+        wrong = _call(inside, asked, **found, project="wrok")
+        assert wrong.is_error
+        advice = "Search all of them with project all, or use one of: empty, home, work."
+        assert advice in text_of(wrong)
+        told = str(_call(inside, asked, **found, project="all").structured_content)
+        assert "mast.md" in told
+        assert "garden.md" in told
+        assert not _call(inside, asked, **found, project="work").is_error
+
+
+def test_agents_read_from_all_projects_without_naming_one(service: Service) -> None:
+    read = _call(service, "get_document", references=["garden", "mast"]).structured_content
+    assert [one["document"] for one in read["passages"]] == ["garden.md", "mast.md"]
+    related = _call(service, "related_documents", reference="garden").structured_content
+    assert related["project"] == "home"
+    missing = _call(service, "get_document", references=["nothing of the kind"])
+    assert "There is no document" in text_of(missing)
 
 
 def test_a_server_of_one_project_shows_it_alone(workspace: Workspace, several: Path) -> None:

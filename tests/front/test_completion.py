@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 
 import pytest
 
-from command_line import DOWSE, Dowse
+from command_line import Dowse, process
 
 
 def _completions(*words: str) -> list[str]:
-    done = subprocess.run(
-        [DOWSE],
-        env=os.environ
-        | {
-            "_DOWSE_COMPLETE": "bash_complete",
-            "COMP_WORDS": " ".join(["dowse", *words]),
-            "COMP_CWORD": str(len(words)),
-        },
-        capture_output=True,
-        text=True,
-        check=True,
+    done = process(
+        _DOWSE_COMPLETE="bash_complete",
+        COMP_WORDS=" ".join(["dowse", *words]),
+        COMP_CWORD=str(len(words)),
     )
-    return [line.partition(",")[2] for line in done.stdout.split("\n") if line]
+    assert done.returncode == 0, done.stderr
+    return [line.partition(",")[2] for line in done.stdout.decode().split("\n") if line]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -24,7 +24,8 @@ from dowse.bounds import limits
 from dowse.front.cli.sent_line import run_line
 from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.server import build_server
-from dowse.front.socket.server import Frames, LineServer
+from dowse.front.socket.client import Frames
+from dowse.front.socket.server import LineServer
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
 from dowse.library.dowse import Asking
@@ -75,7 +76,7 @@ class Outcome:
     @classmethod
     def of_response(cls, found: Response) -> Outcome:
         """The outcome of a call in Python."""
-        hits = [
+        hits: list[tuple[str, int, float, str, str]] = [
             (hit.document, hit.first_line, round(hit.score, 4), hit.match, hit.reason)
             for hit in found.hits
         ]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -139,6 +142,29 @@ def test_other_settings_of_the_index_have_an_index_of_their_own(
     assert dowse("eval", collection).code == 0
 
 
+def test_a_preset_is_measured_with_the_index_that_it_describes(
+    dowse: Dowse, home: Path, collection: Path
+) -> None:
+    shape = dowse("eval", collection, "--compare", "seed-a", "seed-b", "--json").json
+    assert shape["notices"] == []
+    assert [run["name"] for run in shape["runs"]] == ["seed-a", "seed-b"]
+    folders = list((home / "own" / "cache" / "evaluations").iterdir())
+    built = [_built_with(folder)["chunk"] for folder in folders]
+    assert sorted((one["strategy"], one["context"]) for one in built) == [
+        ("fixed", "none"),
+        ("headers", "headings"),
+    ]
+    dowse("eval", collection, "--preset", "seed-b")
+    assert sorted((home / "own" / "cache" / "evaluations").iterdir()) == sorted(folders)
+
+
+def _built_with(folder: Path) -> dict[str, Any]:
+    with closing(sqlite3.connect(next(folder.rglob("*.db")))) as database:
+        (stamp,) = database.execute("SELECT value FROM meta WHERE name = 'stamp'").fetchone()
+    built: dict[str, Any] = json.loads(stamp)
+    return built
+
+
 def test_a_corpus_on_lines_is_laid_out_and_judged_by_its_own_ids(
     dowse: Dowse, home: Path, collection: Path
 ) -> None:
@@ -250,7 +276,6 @@ def test_keyword_search_alone_can_be_measured(
         (["--run", "a.run", "--preset", "seed-a"], "With --run nothing is searched"),
         (["--compare", "seed-a", "seed-b", "--preset", "seed-a"], "--compare names presets"),
         (["--compare", "default", "seed-z"], "'seed-z' is no run file, no preset"),
-        (["--compare", "default", "chunk.overlap=0"], "chunk.overlap is a setting of the index"),
         (["--save", "nowhere/x.run"], "cannot be a file"),
         (["--run", "nowhere.run"], "There is no run file"),
         (["--set", "fuse.nothing=1"], "no setting 'fuse.nothing'"),
@@ -295,7 +320,15 @@ def test_nothing_is_wider_than_80_columns() -> None:
     unanswerable = UnanswerableReport(1_000, 0.5, -1.0, 0.25)
     runs = tuple(
         RunReport(
-            f"run {n} " * 9, 12_345, 3, measures, types, Latency(0.9991, 59.9), unanswerable, ()
+            f"run {n} " * 9,
+            12_345,
+            3,
+            1_234,
+            measures,
+            types,
+            Latency(0.9991, 59.9),
+            unanswerable,
+            (),
         )
         for n in range(2)
     )

@@ -30,7 +30,13 @@ def test_a_project_goes_out_and_comes_in(dowse: Dowse, home: Path) -> None:
     assert [(hit["id"], hit["score"]) for hit in before] == [
         (hit["id"], hit["score"]) for hit in after
     ]
-    assert all(hit["stale"] for hit in after)
+    assert not any(hit["stale"] for hit in after)
+    assert "changed since" not in dowse("search", "-p", "theirs", "restore the database").out
+    status = dowse("status", "-p", "theirs").out
+    assert "theirs: not on this machine, its text comes from an import" in " ".join(status.split())
+    shape = dowse("status", "-p", "theirs", "--json").json
+    assert shape["imported"] == shape["roots"]
+    assert dowse("status", "-p", "notes", "--json").json["imported"] == []
 
 
 def test_people_are_reported_in_a_line_each(dowse: Dowse, notes: Path, home: Path) -> None:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from dowse.front.cli.draw import progress
+from dowse.front.cli.draw import bar, progress
 from dowse.front.cli.draw.progress import ProgressDrawer
 from dowse.front.cli.screen import Screen
 from dowse.types import Event
@@ -36,6 +36,7 @@ def test_quick_work_draws_nothing() -> None:
 
 def test_long_work_draws_a_bar_with_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(bar, "STEADY", 0.0)
     monkeypatch.setenv("COLUMNS", "80")
     stream = _Terminal()
     with ProgressDrawer(Screen(stream, {})) as announce:
@@ -51,6 +52,20 @@ def test_long_work_draws_a_bar_with_rate_and_time_left(monkeypatch: pytest.Monke
     assert "/5,000 files" in seen
     assert "/s" in seen
     assert seen.endswith(("\x1b[2K", "\x1b[?25h", "\r"))  # it is wiped away
+
+
+def test_the_first_seconds_tell_no_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setenv("COLUMNS", "80")
+    stream = _Terminal()
+    with ProgressDrawer(Screen(stream, {})) as announce:
+        announce(Event("store", 0, 90_000))
+        _until(lambda: "Indexing" in stream.getvalue())
+        for done in range(1000, 9000, 1000):  # as a batch that needed no embedding
+            announce(Event("store", done, 90_000))
+        _until(lambda: "8,000/90,000" in stream.getvalue())
+    assert "/s" not in stream.getvalue()
+    assert "left" not in stream.getvalue()
 
 
 def test_nobody_looking_means_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from command_line import Dowse
+from dowse.front.web.security import Door
+from dowse.front.web.server import application
+from dowse.projects.workspace import Workspace
+from dowse.service import Service
 
 
 def test_the_life_of_a_project(vault: Path, dowse: Dowse) -> None:
@@ -99,6 +104,21 @@ def test_trust_can_be_taken_back(vault: Path, dowse: Dowse) -> None:
     assert dowse("project", "trust", vault, "--yes").code == 0
     assert dowse("project", "trust", vault, "--revoke", "--json").json["trusted"] is False
     assert "dowse project trust" in dowse("index", vault).err
+
+
+def test_a_name_may_have_spaces(vault: Path, dowse: Dowse, workspace: Workspace) -> None:
+    assert dowse("project", "add", vault, "--name", "My notes").code == 0
+    assert "dowse index -p 'My notes'" in dowse("search", "restore", "-p", "My notes").err
+    assert dowse("index", "-p", "My notes").code == 0
+    hits = dowse("search", "restore", "-p", "My notes", "--json").json["hits"]
+    assert {hit["project"] for hit in hits} == {"My notes"}
+    service = Service(workspace, only="My notes")
+    with TestClient(
+        application(service, Door(), watch=False), base_url="http://127.0.0.1:7333"
+    ) as client:
+        told = client.get("/api/v1/search", params={"query": "restore", "project": "My notes"})
+        assert told.json()["hits"] == hits
+        assert client.get("/api/v1/projects").json()["current"] == "My notes"
 
 
 def test_trust_without_a_file(dowse: Dowse) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,18 @@ def test_a_date_that_is_none_is_refused(dowse: Dowse) -> None:
     assert "yesterday, 7d or last week" in result.err
 
 
+def test_a_short_word_is_not_taken_for_a_longer_one(home: Path, dowse: Dowse) -> None:
+    (home / "films").mkdir()
+    for number in range(8):
+        (home / "films" / f"{number}.md").write_text(f"# {number}\n\nA film on vimeo.\n", "utf-8")
+    assert dowse("index", home / "films").code == 0
+    searched = dowse("search", "-p", "films", "vim", "--mode", "keyword", "--json").json
+    assert (searched["hits"], searched["notices"]) == ([], [])
+    fixed = dowse("search", "-p", "films", "vimoe", "--mode", "keyword", "--json").json
+    assert len(fixed["hits"]) == 5
+    assert fixed["notices"] == ['Nothing holds "vimoe"; searched for "vimeo" as well.']
+
+
 @pytest.mark.parametrize("option", ["--tag", "--author", "--path", "--category"])
 def test_a_filter_that_names_nothing_is_refused(dowse: Dowse, option: str) -> None:
     result = dowse("search", option, " ", "x")
@@ -179,6 +192,20 @@ def test_a_preset_holds_for_one_search(dowse: Dowse) -> None:
     assert convex["places"] != ranks["places"]
     assert _first(dowse, "restore database") == convex
     assert dowse("search", "--preset", "nonsense", "x").code == 2
+
+
+def test_a_preset_says_which_settings_the_index_was_not_built_with(dowse: Dowse) -> None:
+    line = ["search", "--preset", "seed-b", "restore", "--json"]
+    (notice,) = dowse(*line).json["notices"]
+    assert notice.startswith("The preset seed-b changes only the search: the index was built with")
+    for name in ("chunk.context", "chunk.strategy", "keyword.stemming", "keyword.title"):
+        assert f" {name}" in notice
+    assert "chunk.fixed_size" not in notice
+    assert dowse("search", "--preset", "general", "restore", "--json").json["notices"] == []
+    commands = notice.partition("To use all of it: ")[2].split(", then ")
+    for command in commands:
+        assert dowse(*command.split()[1:]).code == 0
+    assert dowse(*line).json["notices"] == []
 
 
 def test_any_setting_of_a_search_can_be_set(dowse: Dowse) -> None:
@@ -393,3 +420,18 @@ def test_a_snippet_without_blanks_fills_its_lines() -> None:
     assert 70 <= cell_len(last.plain) <= 80
     assert cell_len(first.plain) <= 80
     assert last.plain.endswith(" …")
+
+
+def test_results_without_a_good_match_are_dim_below_a_line_that_says_so() -> None:
+    hit = Hit(
+        "a" * 16, "b" * 16, "a.md", "Alpha", (), 1, 1, 2, 0.02, "text", "text", 0.0, (), (), (),
+        False, Trace((), ()), match="weak", reason="only 1 of 3 words found",
+    )  # fmt: skip
+    found = Response("q", (hit,), {}, 0, {}, ())
+    first, *others = draw_response(replace(found, no_good_match=True), 80)
+    assert first.plain == "No good match. Nearest:"
+    assert others[0].plain == " 1  ▰▱▱ weak    Alpha  only 1 of 3 words found"
+    assert all("dim" in {str(span.style) for span in one.spans} for one in others if one.plain)
+    assert "0.02" not in others[0].plain
+    *_, explained = (one.plain for one in draw_response(found, 80, explain=True) if "Alpha" in one)
+    assert "0.02" in explained

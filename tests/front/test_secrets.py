@@ -74,6 +74,24 @@ def test_the_count_is_in_the_report(home: Path, deploy: Path, dowse: Dowse) -> N
         assert library.index().secrets == 4
 
 
+def test_status_says_how_many_secrets_the_index_is_without(deploy: Path, dowse: Dowse) -> None:
+    def count() -> int:
+        return int(dowse("status", "-p", "deploy", "--json").json["counts"]["secrets"])
+
+    assert dowse("index", deploy).code == 0
+    (deploy / "other.md").write_text(f"# Other\n\nAlso {_TOKEN}.\n", "utf-8")
+    assert dowse("index", deploy).code == 0
+    assert count() == 5
+    assert "5 left out (read.redact)" in dowse("status", "-p", "deploy").out
+    (deploy / "note.md").write_text("# Deploying\n\nWithout a token.\n", "utf-8")
+    assert dowse("index", deploy).code == 0
+    assert count() == 1
+    (deploy / "other.md").unlink()
+    assert dowse("index", deploy).code == 0
+    assert count() == 0
+    assert "read.redact" not in dowse("status", "-p", "deploy").out
+
+
 def test_other_patterns_are_another_index(deploy: Path, dowse: Dowse) -> None:
     assert dowse("index", deploy).code == 0
     assert dowse("config", "set", "read.redact", '["known", "re:light[a-z]{5}"]').code == 0

@@ -7,11 +7,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from command_line import Dowse
+from dowse import Dowse as Opened
 from dowse.errors import DowseError
+from dowse.front.web.security import Door
+from dowse.front.web.server import application
 from dowse.projects.run_note import UnfinishedRun, noted, unfinished_run
 from dowse.projects.workspace import Workspace
+from dowse.service import Service
 from dowse.types import Event, silent
 
 
@@ -57,6 +62,25 @@ def test_a_run_in_progress_and_an_unfinished_one_are_told(
     assert dowse("index", "-p", "many").code == 0
     assert dowse("search", "-p", "many", "lantern", "--json").json["notices"] == []
     assert dowse("status", "-p", "many", "--json").json["run"] == ""
+
+
+def test_every_door_says_how_far_an_unfinished_index_is(
+    indexed: Path, home: Path, workspace: Workspace
+) -> None:
+    note = '{"process": 0, "done": 200, "total": 1672}'
+    (home / "own/data/projects/vault/run.json").write_text(note, "utf-8")
+    said = "The last run ended after 200 of 1,672 files."
+    with Opened("vault") as vault:
+        assert vault.search("restore").notices[0].startswith(said)
+        assert vault.status().run.startswith(said)
+    service = Service(workspace, indexed)
+    with TestClient(
+        application(service, Door(), watch=False), base_url="http://127.0.0.1:7333"
+    ) as client:
+        for route in ("search", "answer"):
+            told = client.get(f"/api/v1/{route}", params={"query": "restore"}).json()
+            assert told["notices"][0].startswith(said)
+        assert client.get("/api/v1/status").json()["run"].startswith(said)
 
 
 def test_the_note_of_a_killed_process_is_of_no_running_one(tmp_path: Path) -> None:

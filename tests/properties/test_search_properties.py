@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dowse.engine import Engine
 from dowse.flow import SEARCH_FLOW
 from dowse.retrieve import Filters
+from dowse.types import Hit
 from vaults import open_engine, write_vault
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)
@@ -167,18 +168,20 @@ def test_a_filtered_search_is_an_unlimited_one_filtered(
     }
     everything = engine.search(query, changes=plain | {"search.top_n": 10_000}).hits
     filtered = engine.search(query, filters=chosen, changes=plain | {"search.top_n": top_n})
-    fits = [hit for hit in everything if _fits(engine, hit.id, hit.document, chosen)]
+    tags = {entry.id: {tag.lower() for tag in entry.fields.tags} for entry in engine.documents()}
+    fits = [hit for hit in everything if _fits(engine, hit, tags[hit.document], chosen)]
     assert [(hit.id, hit.score) for hit in filtered.hits] == [
         (hit.id, hit.score) for hit in fits[:top_n]
     ]
 
 
-def _fits(engine: Engine, chunk: str, document: str, chosen: Filters) -> bool:
-    entry = next(one for one in engine.documents() if one.id == document)
-    passage = engine.get(chunk).text
-    tags = {tag.lower() for tag in entry.fields.tags}
+def _fits(engine: Engine, hit: Hit, tags: set[str], chosen: Filters) -> bool:
     return (
         all(tag in tags for tag in chosen.tag)
-        and (not chosen.path or document.startswith(tuple(p.lower() for p in chosen.path)))
-        and (not chosen.language or ("```python" in passage and "python" in chosen.language))
+        and (not chosen.path or hit.document.startswith(tuple(p.lower() for p in chosen.path)))
+        and (not chosen.language or (_has_python(engine, hit) and "python" in chosen.language))
     )
+
+
+def _has_python(engine: Engine, hit: Hit) -> bool:
+    return "```python" in engine.get(hit.id).text

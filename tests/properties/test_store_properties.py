@@ -32,7 +32,7 @@ from dowse.types import (
     Vector,
     text_key,
 )
-from index_content import content
+from index_content import content, waiting_texts
 
 _WORDS = ["apple", "pear", "plum", "cherry", "fig", "of"]
 _IDS = ["a.md", "b.md", "sub/a.md", "sub/index.md", "sub/deep/b.txt", "@r/a.md", "README.md"]
@@ -179,7 +179,7 @@ def _take(store: Store, step: Step, left: Left) -> None:
         left.take(step)
     elif isinstance(step, Remember):
         with store.write() as writing:
-            texts = writing.text_vectors.waiting()[:: step.nth]
+            texts = waiting_texts(writing)[:: step.nth]
             vectors = {text_key(text): vector_of(text) for text in texts}
             writing.remember(vectors)
         left.vectors |= vectors
@@ -214,7 +214,7 @@ def _observed(store: Store) -> dict[str, Any]:
             **content(reading),
             "generation": reading.catalogue.generation,
             "states": reading.catalogue.files(),
-            "waiting": reading.text_vectors.waiting(),
+            "waiting": waiting_texts(reading),
             "find": reading.catalogue.find("a"),
             "chunks": reading.catalogue.chunks(range(_EVERYTHING)),
             "nearest": reading.vectors.nearest(vector_of("query"), _EVERYTHING),

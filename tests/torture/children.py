@@ -8,6 +8,7 @@ it a disk of any size.
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import json
 import os
@@ -102,6 +103,7 @@ def fork_server(
 
 def _serve() -> None:
     load()
+    gc.freeze()  # what is never collected is never copied into a child
     for line in sys.stdin:
         request = json.loads(line)
         if "shell" in request:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from dowse.settings.schema import combine, layer_of
 
 _ROOT = Path(__file__).parents[2]
 _LINK = re.compile(r"\[[^\]]*\]\((?!https?://|#|mailto:)([^)#\s]+)")
@@ -38,3 +41,14 @@ def test_every_claim_about_security_names_a_test_that_exists() -> None:
     assert named
     for file, test in named:
         assert f"def {test}(" in (_ROOT / "tests" / file).read_text("utf-8"), f"{file}::{test}"
+
+
+def test_each_provider_of_the_guide_is_set_up_by_one_line() -> None:
+    guide = (_ROOT / "docs" / "guide.md").read_text("utf-8")
+    lines = re.findall(r"^```toml\n(embed = .*)\n```$", guide, re.MULTILINE)
+    chosen = [combine([layer_of(Path("config.toml"), tomllib.loads(one))])[0] for one in lines]
+    assert [(one.embed.provider, one.embed.endpoint_url) for one in chosen] == [
+        ("endpoint", "https://api.openai.com/v1"),
+        ("endpoint", "https://generativelanguage.googleapis.com/v1beta/openai"),
+    ]
+    assert all(one.embed.api_key_env.endswith("_API_KEY") for one in chosen)

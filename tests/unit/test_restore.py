@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -101,6 +103,101 @@ def test_a_project_whose_file_is_lost_is_restored_by_its_own_advice(
         assert [hit.document for hit in engine.search("radio").hits] == ["a.md"]
     kept = before.folder / "project.toml.broken"
     assert kept.exists() == (harm is _break)
+
+
+def _make_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+    (file / "mine").write_text("kept", "utf-8")
+
+
+def _make_loop(file: Path) -> None:
+    file.unlink()
+    file.symlink_to(file)
+
+
+def _make_pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+@pytest.mark.parametrize("harm", [_make_folder, _make_loop, _make_pipe])
+def test_what_is_in_the_place_of_a_project_file_is_moved_aside(
+    workspace: Workspace, harm: Callable[[Path], None]
+) -> None:
+    _index(workspace)
+    before = workspace.projects.get("notes")
+    for kept in ("project.toml.broken", "project.toml.broken-2"):  # also the second time
+        harm(before.settings_file)
+        (finding,) = workspace.projects.broken()
+        assert finding.repair == "Write it again with: dowse project restore notes"
+        assert workspace.projects.restore("notes") == before
+        assert workspace.projects.broken() == []
+        assert os.path.lexists(before.folder / kept)
+
+
+def _file(folder: Path) -> None:
+    folder.write_text("mine", "utf-8")
+
+
+def _loop(folder: Path) -> None:
+    folder.symlink_to(folder)
+
+
+def _device(folder: Path) -> None:
+    folder.symlink_to("/dev/null")
+
+
+@pytest.mark.parametrize("harm", [_file, _loop, _device, os.mkfifo])
+def test_what_is_in_the_place_of_a_project_is_found_and_can_be_forgotten(
+    workspace: Workspace, harm: Callable[[Path], None]
+) -> None:
+    odd = workspace.locations.projects / "odd"
+    harm(odd)
+    (finding,) = workspace.projects.broken()
+    assert str(odd) in finding.what
+    assert finding.repair == "Forget it with: dowse project remove odd"
+    assert [project.name for project in workspace.projects.all()] == ["notes"]
+    workspace.projects.remove("odd")
+    assert workspace.projects.broken() == []
+    assert not list(workspace.locations.data.glob("trash-*"))
+
+
+def test_a_folder_that_cannot_be_entered_is_found(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = workspace.projects.get("notes").folder
+    seen, opened = Path.lstat, os.open
+
+    def refuse(path: Path) -> os.stat_result:
+        if folder in path.parents:
+            raise PermissionError(13, "Permission denied", str(path))
+        return seen(path)
+
+    def refuse_to_open(path: str | Path, *rest: int) -> int:
+        refuse(Path(path))
+        return opened(path, *rest)
+
+    monkeypatch.setattr(Path, "lstat", refuse)
+    monkeypatch.setattr("dowse.decoding.os.open", refuse_to_open)
+    monkeypatch.setattr("dowse.projects.broken.os.access", lambda *_: False)
+    (finding,) = workspace.projects.broken()
+    assert "Permission denied" in finding.what
+    assert finding.repair == f"Allow yourself to enter it with: chmod u+rwx {folder}"
+
+
+def test_a_file_in_the_place_of_all_projects_is_reported_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "projects").write_text("mine", "utf-8")
+    folders = {f"DOWSE_{name.upper()}_DIR": str(tmp_path / name) for name in ("config", "data")}
+    done = process("doctor", "--json", **folders)
+    assert done.returncode == 1, done.stderr
+    assert b"Traceback" not in done.stderr
+    checks = {one["about"]: one["findings"] for one in json.loads(done.stdout)["checks"]}
+    place = tmp_path / "data" / "projects"
+    assert [one["repair"] for one in checks["Projects"]] == [
+        f"Move it away with: mv {place} {place}.broken"
+    ]
 
 
 def test_a_project_that_was_never_indexed_is_restored_over_named_folders(

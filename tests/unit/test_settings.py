@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from dowse.analyze.options import BOOSTED
 from dowse.errors import BadSettings
 from dowse.settings.schema import (
     SECTIONS,
@@ -16,6 +17,7 @@ from dowse.settings.schema import (
     find_setting,
     from_environment,
     known_settings,
+    of_an_index,
     parse_text,
     read_file,
 )
@@ -174,3 +176,29 @@ def test_a_refused_choice_names_the_file_and_the_choices(name: str, value: objec
 
     with pytest.raises(BadSettings, match=rf"^a\.toml: {name} .* Known: {known}"):
         combine([Layer("a.toml", {name: value})])
+
+
+def test_the_presets_of_the_two_systems_say_all_that_an_index_is_built_with() -> None:
+    first, second = (
+        combine([Layer("arguments", {"search.preset": name})])[0] for name in ("seed-a", "seed-b")
+    )
+    assert (first.chunk.strategy, first.chunk.chunk_goal, first.chunk.context) == (
+        "headers",
+        500,
+        "headings",
+    )
+    assert (first.keyword.title, first.keyword.headers, first.keyword.stemming) == (3.0, 2.5, True)
+    assert (second.chunk.strategy, second.chunk.context) == ("fixed", "none")
+    assert (second.chunk.fixed_size, second.chunk.fixed_overlap) == (1000, 200)
+    assert (second.keyword.stemming, second.keyword.stopwords) == (False, False)
+    boosts = [getattr(second.keyword, name) for name in BOOSTED]
+    assert max(boosts) == second.keyword.content == 1.0
+    assert second.keyword.headers == 0.0
+    assert second.search.candidates == 30
+
+
+def test_an_index_is_built_with_what_a_preset_says_unless_a_setting_says_otherwise() -> None:
+    wanted = of_an_index({"search.preset": "seed-b", "chunk.fixed_size": 800, "fuse.keyword": 2.0})
+    assert wanted["chunk.fixed_size"] == 800
+    assert wanted["chunk.fixed_overlap"] == 200
+    assert not {"fuse.keyword", "search.preset", "search.top_k"} & wanted.keys()

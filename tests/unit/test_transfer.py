@@ -60,6 +60,9 @@ from vaults import note, write_vault
 QUERIES = ("restore a backup", "gateway radio", "station_3", '"clock drift"', "antenna -rain")
 
 
+_WORDS = 100  # of the vocabulary that have a vector
+
+
 @pytest.fixture(autouse=True)
 def _model(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("DOWSE_")]:
@@ -90,6 +93,7 @@ def make_notes(folder: Path) -> Workspace:
     (vault / "empty.md").write_text("", "utf-8")
     (vault / "winter.txt").write_text("冬の点検 ❄️\n", "utf-8")
     project = workspace.projects.add([vault])
+    workspace.change_setting("vocabulary.size", str(_WORDS), project)
     with workspace.open(project) as engine:
         engine.index()
         (vault / "part-0" / "note-0.md").unlink()
@@ -231,7 +235,7 @@ def test_every_store_can_export_and_import(
             fill(writing, archive, stamp, settings, silent, keep_vectors=True)
     again = io.BytesIO()
     with store.read() as reading:
-        about = About(manifest.project, manifest.roots, manifest.embed, settings.vocabulary.size)
+        about = About(manifest.project, manifest.roots, manifest.embed, _WORDS)
         pack(reading, stamp, about, again, silent)
         with opened(ours) as engine, engine.parts.store.read() as before:
             assert content(reading) == content(before)
@@ -363,13 +367,14 @@ def test_documents_that_are_elsewhere_stay_through_everything(
     import_project(theirs, sample)
     with opened(theirs) as engine:
         hit = engine.search("gateway radio").hits[0]
-        assert hit.stale
+        assert not hit.stale  # what was imported is all that is known
         assert engine.get(hit.document).text
         report = engine.index()
         assert (report.removed, report.complete) == (0, False)
         status = engine.status()
         assert status.counts.documents == 21
         assert (status.freshness.new, status.freshness.deleted) == (0, 0)
+        assert status.imported == status.roots
         assert not engine.path_of(hit.document).exists()
         with pytest.raises(Refused, match="nothing to build the index from"):
             engine.index(rebuild=True)
@@ -422,6 +427,7 @@ def test_how_documents_were_cut_is_carried_over_and_nothing_else(
     for name, value in {
         "chunk.strategy": "fixed",
         "chunk.fixed_size": "300",
+        "chunk.context": "none",
         "keyword.stemming": "false",
         "search.top_n": "1",
         "embed.endpoint_url": "http://127.0.0.1:9/",
@@ -431,9 +437,11 @@ def test_how_documents_were_cut_is_carried_over_and_nothing_else(
         engine.index(rebuild=True)
     export_project(ours, project, tmp_path / "x")
     theirs.change_setting("keyword.language", "german", None)
-    done = import_project(theirs, tmp_path / "x").project
-    settings = theirs.settings(done).settings
+    imported = import_project(theirs, tmp_path / "x")
+    assert imported.counts.embedded == imported.counts.chunks
+    settings = theirs.settings(imported.project).settings
     assert (settings.chunk.strategy, settings.chunk.fixed_size) == ("fixed", 300)
+    assert settings.chunk.context == "none"
     assert (settings.keyword.stemming, settings.keyword.language) == (False, "english")
     assert settings.search.top_n == 5
     assert settings.embed.endpoint_url == ""
@@ -650,6 +658,16 @@ def forge(
 
 def test_a_forged_file_that_is_honest_is_fine(theirs: Workspace, sample: Path) -> None:
     assert import_project(theirs, forge(sample)).notices == ()
+
+
+def test_vectors_that_were_made_with_another_context_are_left_out(
+    theirs: Workspace, sample: Path
+) -> None:
+    theirs.change_setting("chunk.context", "none", None)
+    older = forge(sample, manifest=lambda head: head["stamp"]["chunk"].pop("context"))
+    done = import_project(theirs, older)
+    assert "made with chunk.context = title, your settings say none" in done.notices[0]
+    assert done.counts.embedded == 0
 
 
 def test_a_file_that_is_cut_short_changes_nothing(theirs: Workspace, sample: Path) -> None:

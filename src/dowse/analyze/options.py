@@ -28,7 +28,7 @@ class KeywordOptions:
         NAME,
         "How Chinese, Japanese and Korean are cut: default (characters and pairs of them), "
         "japanese, korean or chinese (the language of Chinese characters; kana and Hangul are "
-        "known by themselves), or auto (told by each text). All but default use the extra cjk.",
+        "known by themselves), or auto (detected in each text). All but default use the extra cjk.",
     ] = "default"
     title: Annotated[float, _WEIGHT, "Weight of the title."] = 6.0
     headers: Annotated[float, _WEIGHT, "Weight of the headings above a chunk."] = 5.0
@@ -56,8 +56,11 @@ class VocabularyOptions:
     """Which words of the documents are embedded, so that queries can be expanded with them."""
 
     size: Annotated[
-        int, Meta(ge=0, le=100_000), "How many of the most frequent words; 0 embeds none."
-    ] = 10_000
+        int,
+        Meta(ge=-1, le=100_000),
+        "How many of the most frequent words; 0: none; -1: 10,000 when expand.enabled is set, "
+        "none otherwise.",
+    ] = -1
 
     def __post_init__(self) -> None:
         """Rejects what no vocabulary could be built with."""

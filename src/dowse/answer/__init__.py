@@ -1,6 +1,6 @@
 """Results → an answer: in the documents' own words, or written by a language model."""
 
-from dowse.answer.extract import Read, extract_answer, read_of
+from dowse.answer.extract import Read, answer_of, extract_answer, read_of
 from dowse.answer.llm_client import EndpointWriter
 from dowse.answer.llm_prompt import instructions_and_material, written_answer
 from dowse.answer.options import OF_THE_WRITER, AnswerOptions
@@ -10,6 +10,7 @@ __all__ = [
     "AnswerOptions",
     "EndpointWriter",
     "Read",
+    "answer_of",
     "extract_answer",
     "instructions_and_material",
     "read_of",

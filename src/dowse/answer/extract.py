@@ -28,7 +28,7 @@ Rarity = Mapping[str, float]
 # its result. Chosen on the shipped corpus, where a broad range around them is as good.
 _WORDS, _MEANING, _PASSAGE, _RESULT = 0.2, 0.5, 0.26, 0.04
 _WHOLE = 100  # characters below which a sentence takes along what follows it in its paragraph
-_HEADING = 0.5  # what a term weighs that stands only in the headings above a sentence
+_HEADING = 0.5  # what a term weighs that is only in the headings above a sentence
 _LEAD_IN = 0.5  # what is left of the score of "There are three ways:"
 _FRAGMENT = 0.8  # and of a list item without a full stop; cells and commands have a colon
 _RELATED = 0.4  # cosine from which a sentence touches a query with which it shares no word
@@ -118,7 +118,7 @@ def extract_answer(
     # Of two that are as good, the shorter begins with what was asked for.
     scored.sort(key=lambda pair: (-pair[0], len(pair[1].text), pair[1].place))
     picked = sorted(_pick(scored, options), key=lambda one: one.place)
-    return _answer([Sentence(one.text, one.hit) for one in picked]) if picked else None
+    return answer_of([Sentence(one.text, one.hit) for one in picked])
 
 
 def _touching(passages: Sequence[Read], wanted: Wanted, terms_of: TermsOf) -> list[_Candidate]:
@@ -255,7 +255,10 @@ def _repeats(one: _Candidate, other: _Candidate) -> bool:
     return alike or not set(one.sentences).isdisjoint(other.sentences)
 
 
-def _answer(chosen: Sequence[Sentence]) -> Answer:
+def answer_of(chosen: Sequence[Sentence]) -> Answer | None:
+    """The answer that some sentences make; None of no sentence."""
+    if not chosen:
+        return None
     return Answer(
         text=" ".join(f"{sentence.text} [{sentence.hit}]" for sentence in chosen),
         sentences=tuple(chosen),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from dowse.bounds import ALWAYS, NAME, check_bounds
+from dowse.bounds import ALWAYS, NAME, check_bounds, check_key_variable, check_web_address
 from dowse.errors import BadSettings
 
 OF_THE_WRITER = frozenset(
@@ -71,20 +71,12 @@ class AnswerOptions:
     def __post_init__(self) -> None:
         """Rejects what no answer could be made with."""
         check_bounds(self, "answer")
-        if self.api_key_env and not self.api_key_env.isidentifier():
-            raise BadSettings(
-                "answer.api_key_env must be the name of an environment variable.",
-                "Put the key into that variable, not into the settings.",
-            )
+        check_key_variable("answer.api_key_env", self.api_key_env)
         if self.endpoint_url:
             self._check_endpoint()
 
     def _check_endpoint(self) -> None:
-        if not self.endpoint_url.startswith(("http://", "https://")):
-            raise BadSettings(
-                "answer.endpoint_url must start with http:// or https://.",
-                "Set it with: dowse config set answer.endpoint_url URL",
-            )
+        check_web_address("answer.endpoint_url", self.endpoint_url)
         if not self.endpoint_model:
             raise BadSettings(
                 "answer.endpoint_url needs answer.endpoint_model.",

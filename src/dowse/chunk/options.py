@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from dowse.bounds import check_bounds
 from dowse.errors import BadSettings
+from dowse.types import Context
 
 Strategy = Literal["headers", "fixed"]
 """`headers` follows the structure of the document, `fixed` counts characters."""
@@ -49,14 +50,24 @@ class ChunkOptions:
         _OVERLAP,
         "Characters a window repeats from the one before it, fewer than `fixed_size`.",
     ] = 200
+    context: Annotated[
+        Context,
+        "What is embedded before the text of a chunk: `title` the title of the document and the"
+        " headings above, `headings` the headings alone, `none` nothing.",
+    ] = "title"
 
     def __post_init__(self) -> None:
         if self.strategy not in get_args(Strategy):
             raise BadSettings(
                 f"There is no chunking strategy {self.strategy!r}.", "Use `headers` or `fixed`."
             )
+        if self.context not in get_args(Context):
+            raise BadSettings(
+                f"There is no context {self.context!r} of a chunk.",
+                f"Use {', '.join(get_args(Context))}.",
+            )
         for each in fields(self):
-            if each.name != "strategy":
+            if each.name not in ("strategy", "context"):
                 self._check_number(each.name)
         check_bounds(self, "chunk")
         self._check_order("chunk_min", "chunk_goal")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dowse.chunk.fixed import cut_into_windows
 from dowse.chunk.headers import cut_by_headers
 from dowse.chunk.options import ChunkOptions
@@ -18,4 +20,5 @@ def chunk(
 
     Raises `TookTooLong` when the deadline passes.
     """
-    return _STRATEGIES[options.strategy](document, options, deadline or Deadline())
+    cut = _STRATEGIES[options.strategy](document, options, deadline or Deadline())
+    return replace(cut, context=options.context)

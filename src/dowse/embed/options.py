@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dowse.bounds import ALWAYS, NAME, check_bounds
+from dowse.bounds import ALWAYS, NAME, check_bounds, check_key_variable, check_web_address
 from dowse.errors import BadSettings
 
 DEFAULT_MODEL = "dowse-docs-1"
@@ -96,11 +96,7 @@ class EmbedOptions:
             self._check_endpoint()
 
     def _check_endpoint(self) -> None:
-        if not self.endpoint_url.startswith(("http://", "https://")):
-            raise BadSettings(
-                "embed.endpoint_url must start with http:// or https://.",
-                "Set it with: dowse config set embed.endpoint_url URL",
-            )
+        check_web_address("embed.endpoint_url", self.endpoint_url)
         if not self.endpoint_model:
             raise BadSettings(
                 "embed.endpoint_model is not set.",
@@ -108,8 +104,4 @@ class EmbedOptions:
             )
         if self.endpoint_shorten and not self.endpoint_dimensions:
             raise BadSettings("embed.endpoint_shorten needs embed.endpoint_dimensions.")
-        if self.api_key_env and not self.api_key_env.isidentifier():
-            raise BadSettings(
-                "embed.api_key_env must be the name of an environment variable.",
-                "Put the key into that variable, not into the settings.",
-            )
+        check_key_variable("embed.api_key_env", self.api_key_env)

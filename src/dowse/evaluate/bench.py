@@ -19,7 +19,7 @@ from dowse.flow import IndexReport
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace
 from dowse.retrieve import Filters
-from dowse.settings.schema import is_of_a_search
+from dowse.settings.schema import of_an_index
 from dowse.stamp import takes_vectors
 from dowse.types import Announce, silent
 
@@ -84,8 +84,8 @@ def open_bench(
 ) -> Iterator[Bench]:
     """Updates the index of a collection, and opens it.
 
-    `overrides` are settings by their full names; with other settings of the index, an index of its
-    own is kept.
+    `overrides` are settings by their full names; with other settings of the index, also those of a
+    preset, an index of its own is kept.
     """
     if collection.documents is None:
         raise NotFound(
@@ -110,7 +110,7 @@ def open_bench(
 
 def evaluation_folder(workspace: Workspace, documents: Path, overrides: Mapping[str, Any]) -> Path:
     """Where the index over these documents is kept, apart for other settings of the index."""
-    of_index = {name: value for name, value in overrides.items() if not is_of_a_search(name)}
+    of_index = of_an_index(overrides)
     key = json.dumps([str(documents.resolve()), sorted(of_index.items())], default=str)
     digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:12]
     return workspace.locations.evaluations / digest

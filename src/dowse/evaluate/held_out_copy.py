@@ -38,6 +38,7 @@ from dowse.types import (
     FileState,
     IndexedDocument,
     Stamp,
+    context_of,
     silent,
     text_key,
 )
@@ -130,10 +131,10 @@ def _fill(
             vectors = VectorMaker(parts.embedder if takes_vectors(stamp) else None, writing)
             _embed_changed(vectors, writing, announce)
             writing.set_communities(find_communities(writing.links.all()))
-            if settings.expand.enabled:
-                words = reading.vocabulary.most_frequent(settings.vocabulary.size)
+            if settings.learned_words:
+                words = reading.vocabulary.most_frequent(settings.learned_words)
                 writing.remember(reading.text_vectors.known([text_key(word) for word in words]))
-            writing.tidy(settings.vocabulary.size)
+            writing.tidy(settings.learned_words)
             counts = writing.catalogue.counts()
     return IndexReport(
         added=counts.documents,
@@ -193,7 +194,10 @@ def _cut(
 
 
 def _embed_changed(vectors: VectorMaker, writing: Writing, announce: Announce) -> None:
-    texts = vectors.unknown(writing.text_vectors.waiting()) if vectors.can_embed else []
+    waiting = writing.catalogue.chunks(list(writing.text_vectors.waiting()))
+    context = context_of(writing.catalogue.stamp())
+    texts = [stored.embedding_text(context) for stored in waiting] if vectors.can_embed else []
+    texts = vectors.unknown(texts)
 
     def progress(part: float) -> None:
         announce(Event("waiting", int(part * len(texts)), len(texts), "chunks"))

@@ -17,9 +17,11 @@ import numpy as np
 from dowse.engine import Engine
 from dowse.errors import Locked, NotFound, UsageError
 from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
+from dowse.flow import Recipe
 from dowse.refine.cuts import ThresholdOptions
 from dowse.request import NO_FILTERS
 from dowse.retrieve import Filters
+from dowse.search_state import SearchOptions
 from dowse.settings.schema import change_recipe
 from dowse.types import Announce, Event, silent
 
@@ -147,9 +149,11 @@ def check_run(collection: Collection, run: Run) -> tuple[str, ...]:
 
 
 def _deep(changes: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    if "search.top_n" in changes:
+        return dict(changes)
     chunks = _CHUNKS_PER_DOCUMENT * depth
-    usual = "search.top_n" in changes
-    return {**({} if usual else {"search.top_n": chunks, "search.top_k": chunks}), **changes}
+    candidates = change_recipe(Recipe(), changes).of(SearchOptions).top_k  # maybe of a preset
+    return {**changes, "search.top_n": chunks, "search.top_k": candidates or chunks}
 
 
 def _generation(engine: Engine) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,12 +30,12 @@ from dowse.flow import Recipe
 from dowse.outputs import check_output, write_output
 from dowse.projects.workspace import Workspace
 from dowse.settings.presets import PRESETS
-from dowse.settings.schema import assigned, change_recipe, is_of_a_search
+from dowse.settings.schema import MANY_WORDS, assigned, change_recipe, is_of_a_search
 from dowse.text.amounts import counted
 from dowse.types import Announce, Event
 
 OpenBench = Callable[[Mapping[str, Any], Announce], AbstractContextManager[Bench]]
-"""Makes what is searched ready, with these settings of the index."""
+"""Makes what is searched ready, with these settings."""
 
 _DEFAULT = "default"
 
@@ -72,13 +72,10 @@ class EvalRequest:
         if self.compare and self.preset:
             raise UsageError("--compare names presets itself.", "Leave out --preset.")
 
-    def settings(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What is changed for searching, and what is for the index."""
-        given = dict(assigned(text) for text in self.assignments)
-        changes = {name: value for name, value in given.items() if is_of_a_search(name)}
-        if self.preset:
-            changes["search.preset"] = self.preset
-        return changes, {n: v for n, v in given.items() if n not in changes}
+    def settings(self) -> dict[str, Any]:
+        """What is changed, for the index and for searching."""
+        preset = {"search.preset": self.preset} if self.preset else {}
+        return preset | dict(assigned(text) for text in self.assignments)
 
 
 def evaluate(
@@ -95,24 +92,51 @@ def evaluate(
     if wanted.save:
         check_ids(query.id for query in collection.queries)
         check_output(workspace, real_path(wanted.save), force=wanted.force)
-    sides = [_side(text) for text in wanted.compare or ()]  # before anything takes long
-    changes, of_index = wanted.settings()
-    with open_bench(of_index, announce) as bench:
-        shape = replace(shape, documents=bench.documents, notices=_notices(bench))
+    changes = wanted.settings()
+    if wanted.compare:
+        sides = [(text, _side(text, changes)) for text in wanted.compare]
+        return _compared_sides(shape, collection, sides, open_bench, announce)
+    of_searches = _of_searches(changes)
+    # An ablation also tries the expansion of queries, which needs vectors of words.
+    of_words = {"vocabulary.size": MANY_WORDS} if wanted.ablate else {}
+    with open_bench({**of_words, **changes}, announce) as bench:
+        shape = _seen(shape, bench)
         if wanted.ablate:
-            recipe = change_recipe(bench.engine.settings, changes)
-            return replace(shape, ablation=_ablated(bench, recipe, changes, announce))
-        if wanted.compare:
-            runs = [
-                side if isinstance(side, Run) else bench.run(name, {**changes, **side}, announce)
-                for name, side in zip(wanted.compare, sides, strict=True)
-            ]
-            return _judged(shape, collection, runs, pair=True)
-        run = bench.run(wanted.preset or _DEFAULT, changes, announce)
+            recipe = change_recipe(bench.engine.settings, of_searches)
+            return replace(shape, ablation=_ablated(bench, recipe, of_searches, announce))
+        run = bench.run(wanted.preset or _DEFAULT, of_searches, announce)
         if wanted.save:
             data = as_trec(run).encode("utf-8", "surrogateescape")
             write_output(workspace, real_path(wanted.save), data, force=wanted.force)
         return _judged(shape, collection, [run])
+
+
+def _compared_sides(
+    shape: EvalShape,
+    collection: Collection,
+    sides: Sequence[tuple[str, Run | Mapping[str, Any]]],
+    open_bench: OpenBench,
+    announce: Announce,
+) -> EvalShape:
+    """Searches for each side that is no run file, in the index that its settings need."""
+    runs = []
+    for name, side in sides:
+        if isinstance(side, Run):
+            runs.append(side)
+            continue
+        with open_bench(side, announce) as bench:
+            shape = _seen(shape, bench)
+            runs.append(bench.run(name, _of_searches(side), announce))
+    return _judged(shape, collection, runs, pair=True)
+
+
+def _seen(shape: EvalShape, bench: Bench) -> EvalShape:
+    notices = dict.fromkeys((*shape.notices, *_notices(bench)))
+    return replace(shape, documents=bench.documents, notices=tuple(notices))
+
+
+def _of_searches(changes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in changes.items() if is_of_a_search(name)}
 
 
 def _ablated(
@@ -145,30 +169,20 @@ def _given_files(wanted: EvalRequest) -> list[Run]:
     return [read_trec(real_path(path), str(path)) for path in files]
 
 
-def _side(text: str) -> Run | Mapping[str, Any]:
+def _side(text: str, changes: Mapping[str, Any]) -> Run | Mapping[str, Any]:
     """One of two runs to be compared, or what must be changed for it."""
     if text == _DEFAULT:
-        return {}
+        return changes
     if text in PRESETS:
-        return {"search.preset": text}
+        return {**changes, "search.preset": text}
     if Path(text).is_file():
         return read_trec(real_path(Path(text)), text)
     if "=" in text:
-        return _changed(text)
+        return {**changes, **dict([assigned(text)])}
     raise NotFound(
         f"{text!r} is no run file, no preset and no setting.",
         f"Presets: {', '.join(PRESETS)}; or {_DEFAULT}, or NAME=VALUE.",
     )
-
-
-def _changed(text: str) -> Mapping[str, Any]:
-    name, value = assigned(text)
-    if not is_of_a_search(name):
-        raise UsageError(
-            f"{name} is a setting of the index; --compare searches one index in two ways.",
-            f"Keep a run with --set {text} --save FILE, and compare that.",
-        )
-    return {name: value}
 
 
 def _judged(

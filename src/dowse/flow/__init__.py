@@ -3,7 +3,7 @@
 `INDEX_FLOW` is in `dowse.flow.indexing`, which brings the parsers along; searching needs none.
 """
 
-from dowse.flow.answering import with_answer
+from dowse.flow.answering import with_answer, with_written_answer
 from dowse.flow.explain import ChunkOutcome, Explanation, StrategyRank, explain
 from dowse.flow.listing import (
     Counted,
@@ -51,4 +51,5 @@ __all__ = [
     "start_search",
     "whole_graph",
     "with_answer",
+    "with_written_answer",
 ]

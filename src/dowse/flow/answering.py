@@ -16,11 +16,10 @@ from dowse.answer import (
     written_answer,
 )
 from dowse.errors import EmbedError, EndpointFailed
-from dowse.flow.hits import term_rarity
 from dowse.ports import Writer
 from dowse.refine.documents import lists_documents
 from dowse.search_state import SearchState
-from dowse.types import Answer, Hit, Response, Vector
+from dowse.types import Hit, Response, Vector
 
 _PASSAGES = 12  # of one document
 
@@ -28,23 +27,38 @@ _PASSAGES = 12  # of one document
 def with_answer(
     search: SearchState, response: Response, options: AnswerOptions, writer: Writer | None
 ) -> Response:
-    """The response of a search that has been run, with what it says to the question."""
-    if not response.hits:
+    """The response of a search that has been run, with what it says to the question.
+
+    Where there is no good match, there is no answer: sentences that only share words with the
+    question read as if they were one.
+    """
+    if response.no_good_match or not response.hits:
         return response
     if writer is not None:
-        try:
-            return replace(response, answer=_write(search, response, options, writer))
-        except EndpointFailed as error:
-            told = f"Answered with the documents' own sentences. {error}"
-            response = replace(response, notices=(*response.notices, told))
+        response = with_written_answer(search.query.text, response, options, writer)
+        if response.answer is not None:
+            return response
     answer = extract_answer(
         _read(search, response),
         search.query.terms,
         search.parts.analyzer.query_terms,
         _similarity(search),
         options,
-        rarity=term_rarity(search),
+        rarity=search.rarity("body", search.query.terms),
     )
+    return replace(response, answer=answer)
+
+
+def with_written_answer(
+    question: str, response: Response, options: AnswerOptions, writer: Writer
+) -> Response:
+    """The response with an answer that a model writes; where it fails, a notice says so."""
+    asked = instructions_and_material(question, response.hits, options.context_chars)
+    try:
+        answer = written_answer(writer.write(*asked), response.hits, writer.name)
+    except EndpointFailed as error:
+        told = f"Answered with the documents' own sentences. {error}"
+        return replace(response, notices=(*response.notices, told))
     return replace(response, answer=answer)
 
 
@@ -74,13 +88,6 @@ def _passages(search: SearchState, hit: Hit, shown: Read) -> list[Read]:
         )
         for one in stored
     ] or [shown]
-
-
-def _write(
-    search: SearchState, response: Response, options: AnswerOptions, writer: Writer
-) -> Answer:
-    asked = instructions_and_material(search.query.text, response.hits, options.context_chars)
-    return written_answer(writer.write(*asked), response.hits, writer.name)
 
 
 def _similarity(search: SearchState) -> Callable[[Sequence[str]], Sequence[float]] | None:

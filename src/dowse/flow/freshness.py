@@ -38,7 +38,9 @@ def is_stale(
     roots: Sequence[Root], entry: DocumentEntry, files: Callable[[], Mapping[str, FileState]]
 ) -> bool:
     """Whether the file says something else than when it was indexed, or cannot be looked at."""
-    path = _path(roots, entry.id)
+    root, path = _owner(roots, entry.id), _path(roots, entry.id)
+    if root is not None and root.is_elsewhere:
+        return False  # what was imported is all there is to know
     if path is None:
         return True
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -28,12 +27,12 @@ class _Known:
 
 
 def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit, ...]:
-    """The hits that stand for these candidates."""
+    """The hits for these candidates."""
     documents = {candidate.stored.document.id for candidate in candidates}
     known = _Known(
         search.reading.links.of(documents) if documents else [],
         cache(search.reading.catalogue.files),  # needed only when a file's time has changed
-        term_rarity(search),
+        search.rarity("body", search.query.terms),
         query_words(search),
     )
     return tuple(_hit(search, candidate, known) for candidate in candidates)
@@ -72,13 +71,6 @@ def _hit(search: SearchState, candidate: Candidate, known: _Known) -> Hit:
         match=match,
         reason=reason,
     )
-
-
-def term_rarity(search: SearchState) -> dict[str, float]:
-    """How rare each term of the query is in the index."""
-    keyword, terms = search.reading.keyword, search.query.terms
-    often = keyword.frequencies("body", terms) if terms else {}
-    return {term: math.log(1 + keyword.size / max(1, count)) for term, count in often.items()}
 
 
 def _shown(candidate: Candidate) -> tuple[int, int, str]:

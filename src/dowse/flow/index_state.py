@@ -27,6 +27,8 @@ from dowse.types import (
     Vector,
 )
 
+_MANY = 20  # changed files: to embed fewer takes about a second
+
 
 class ReadFile(NamedTuple):
     """A file whose text is not the one that the index has."""
@@ -81,13 +83,21 @@ class IndexState:
     removed: int = 0
     secrets: int = 0
 
+    @property
+    def words_first(self) -> bool:
+        """Whether all files are stored before any is embedded, so that words find them at once.
+
+        A few changed files come whole. Shards cannot wait: none of them knows what others did.
+        """
+        return self.shard is None and len(self.changes.pending) >= _MANY
+
     def progress(self, part: float = 0.0) -> None:
         """Announces how many files are done, with a part of the batch."""
         done = self.files_done + int(part * len(self.batch.sources))
         self.announce(Event(self.stage, done, len(self.changes.pending)))
 
-    def leave_out(self, document: str, reason: str) -> None:
+    def leave_out(self, document: str, reason: str, *, lost: bool = True) -> None:
         """Notes a file that cannot be indexed; what the index has of it goes."""
-        self.left_out.append(LeftOut(document, reason))
+        self.left_out.append(LeftOut(document, reason, lost=lost))
         if document in self.changes.known:
             self.batch.gone.append(document)

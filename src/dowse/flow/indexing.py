@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -24,7 +25,7 @@ from dowse.flow.stages import Clock
 from dowse.flow.vectors import VectorMaker
 from dowse.ports import Embedder, Writing
 from dowse.read import ReadOptions, Root
-from dowse.types import Announce, Event, Shard
+from dowse.types import Announce, ChunkKey, Edge, Event, FileState, Shard, context_of
 
 _AT_ONCE = 1000  # texts whose vectors are kept together
 
@@ -47,31 +48,59 @@ def _scan(work: IndexState) -> int:
 
 
 def _embed_waiting(work: IndexState) -> int:
-    """Embeds chunks that were stored while no weights were to be had."""
+    """Embeds chunks that were stored without a vector: words first, or there was no model."""
     if not work.vectors.can_embed:
         return 0
-    # A text that several chunks share is embedded once.
-    return _embed_texts(work, work.vectors.unknown(work.writing.text_vectors.waiting()), "chunks")
+    writing, context = work.writing, context_of(work.writing.catalogue.stamp())
+    keys = most_useful_first(
+        writing.text_vectors.waiting(), writing.links.all(), writing.catalogue.files()
+    )
+
+    def texts(part: slice) -> list[str]:
+        return [stored.embedding_text(context) for stored in writing.catalogue.chunks(keys[part])]
+
+    return _embed(work, len(keys), texts, "chunks")
+
+
+def most_useful_first(
+    waiting: Mapping[ChunkKey, str], links: Iterable[Edge], files: Mapping[str, FileState]
+) -> list[ChunkKey]:
+    """Chunks in the order in which vectors help: of documents that many link to, then of new ones.
+
+    `waiting` has the document of each chunk.
+    """
+    linked = Counter(edge.target for edge in links)
+
+    def place(key: ChunkKey) -> tuple[int, int]:
+        document = waiting[key]
+        return -linked[document], -files[document].mtime_ns
+
+    return sorted(waiting, key=place)
 
 
 def _embed_vocabulary(work: IndexState) -> int:
-    if not work.vectors.can_embed:
+    if not work.vectors.can_embed or not work.vocabulary:
         return 0
-    words = work.writing.vocabulary.most_frequent(work.vocabulary)
-    return _embed_texts(work, work.vectors.unknown(words), "words")
+    words = work.vectors.unknown(work.writing.vocabulary.most_frequent(work.vocabulary))
+    return _embed(work, len(words), words.__getitem__, "words")
 
 
-def _embed_texts(work: IndexState, texts: Sequence[str], unit: str) -> int:
-    """Embeds texts a few at a time, each few kept before the next are begun."""
-    for start in range(0, len(texts), _AT_ONCE):
-        some = texts[start : start + _AT_ONCE]
+def _embed(work: IndexState, count: int, texts: Callable[[slice], list[str]], unit: str) -> int:
+    """Embeds so many texts, a few at a time, each few kept before the next are begun."""
+    before = work.vectors.made
+    for start in range(0, count, _AT_ONCE):
+        end = min(count, start + _AT_ONCE)
 
-        def progress(part: float, start: int = start, count: int = len(some)) -> None:
-            work.announce(Event(work.stage, start + int(part * count), len(texts), unit))
+        def progress(part: float, start: int = start, end: int = end) -> None:
+            work.announce(Event(work.stage, start + int(part * (end - start)), count, unit))
 
         progress(0.0)
-        work.writing.remember(work.vectors.make(some, progress))
-    return len(texts)
+        # A text that several chunks share is embedded once.
+        vectors = work.vectors.make(work.vectors.unknown(texts(slice(start, end))), progress)
+        work.writing.remember(vectors)
+        if not work.vectors.can_embed:  # the embedder gave up
+            break
+    return work.vectors.made - before
 
 
 def _find_communities(work: IndexState) -> int:
@@ -123,7 +152,7 @@ def run_indexing(
     flow = [stage for stage in INDEX_FLOW if not (shard and stage.of_all)]
     for each_batch, rows in groupby(flow, key=lambda row: row.each_batch):
         stages = tuple(rows)
-        for batch in batches(work.changes) if each_batch else (FileBatch(),):
+        for batch in batches(work) if each_batch else (FileBatch(),):
             work.batch = batch
             _run(stages, work, clock)
     return IndexReport(

@@ -9,6 +9,7 @@ from dowse.flow.hits import make_hits
 from dowse.flow.recipe import Recipe
 from dowse.flow.search_flow import SEARCH_FLOW
 from dowse.flow.stages import Clock, SearchStage
+from dowse.flow.verdict import has_no_good_match
 from dowse.fuse.fusion import FuseOptions
 from dowse.refine.cuts import keep_first
 from dowse.refine.documents import (
@@ -42,6 +43,7 @@ def run_search(search: SearchState, offset: int = 0) -> Response:
     clock = Clock()
     counts = run_flow(search, clock)
     with clock.timing("present"):
+        search.no_good_match = has_no_good_match(search)
         hits = make_hits(search, search.candidates[offset:])
     response = Response(
         search.written,
@@ -51,7 +53,7 @@ def run_search(search: SearchState, offset: int = 0) -> Response:
         clock.seconds,
         tuple(search.notices),
         search.calibration,
-        no_good_match=search.no_good_match and bool(hits),
+        no_good_match=search.no_good_match,
         total=counts[_BEFORE_THE_CUT],
         offset=offset,
     )

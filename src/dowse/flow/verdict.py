@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 from dowse.fuse.match import match_of
 from dowse.present.reason import WordsFound, count_words, words_of
+from dowse.refine.cuts import ThresholdOptions
 from dowse.search_state import Candidate, SearchState
 from dowse.types import Match
+
+_FIRST = 5  # results that are looked at: whether there is a match must not depend on their number
 
 Words = Sequence[frozenset[str]]
 """The words of a query, each as the terms of which one is enough."""
@@ -16,6 +19,19 @@ Words = Sequence[frozenset[str]]
 def query_words(search: SearchState) -> Words:
     """The words of the query that a person would look for."""
     return words_of(search.query, search.parts.analyzer.query_terms)
+
+
+def has_no_good_match(search: SearchState) -> bool:
+    """Whether even the best results hardly fit: all are far, and none has all words of the query.
+
+    A confidence that the user demands takes the place of this.
+    """
+    if not search.far or search.of(ThresholdOptions).min_confidence >= 0:
+        return False
+    words, first = query_words(search), search.candidates[:_FIRST]
+    return bool(first) and not any(
+        one.stored.key in search.named or _words_in(search, one, words).complete for one in first
+    )
 
 
 def verdict(search: SearchState, candidate: Candidate, words: Words) -> tuple[Match, str]:
@@ -35,9 +51,15 @@ def _is_listed(candidate: Candidate) -> bool:
     return bool(candidate.places) and all(one.strategy == "listing" for one in candidate.places)
 
 
+def _is_under(one: Candidate, best: Candidate) -> bool:
+    """Whether it was dropped because its document has a better passage."""
+    return one.document == best.document and one.steps[-1].stage == "documents"
+
+
 def _words_in(search: SearchState, candidate: Candidate, words: Words) -> WordsFound:
     """The words in what the result is made of: its document's fields, headings and passages."""
-    passages = [one.stored for one in (candidate, *candidate.others)]
+    others = [one for one in search.dropped if _is_under(one, candidate)]
+    passages = [one.stored for one in (candidate, *others)]
     texts = [
         *candidate.stored.document.fields.texts().values(),
         *(heading for one in passages for heading in one.chunk.header_path),

@@ -3,10 +3,11 @@
 It was fitted where possible: how often such a result was judged to answer its query. Logistic
 regression over the first five documents of judged queries on four collections and on small parts of
 them, and of as many queries that have no answer there: queries of other collections, nonsense, and
-queries whose answers were taken out. The fused score carries the evidence of words and meaning. The
-lead of the first result, a name that is the query, the number of chunks (in a small vault the best
-result is more often right) and the number of words in the query add to it. Judgments name about one
-document per query, so the confidence is cautious. docs/quality.md has the reliability.
+queries whose answers were taken out. The fused score carries the evidence of words and meaning.
+Being the first result and its lead, a name that is the query, the number of chunks (in a small
+vault the best result is more often right), the number of words in the query and whether anything is
+near it at all add to that. Judgments name about one document per query, so the confidence is
+cautious. docs/quality.md has the reliability.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dowse.bounds import check_bounds
+from dowse.fuse import nearness
 from dowse.fuse.fusion import FuseOptions
 from dowse.search_state import SearchState
+from dowse.types import ModelFit
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,11 @@ class Evidence:
     """What speaks for a result, apart from its own score."""
 
     lead: float = 0.0  # of the first result over the next document
+    first: bool = False  # it is the first result
     named: bool = False  # its title, an alias or a heading is the query
     chunks: int = 1  # in the index
     terms: int = 1  # of the query
+    far: bool = False  # nothing that was found is near the query
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +69,27 @@ class Fit:
 
     score: float  # of the fused score
     lead: float
+    first: float
     named: float
     chunks: float  # of the logarithm of their number, base 10
     terms: float  # of their number as a part of eight, which is the most that counts
+    far: float
     constant: float
 
 
-FITTED_MODEL = "dowse-docs-1"
-"""The embedding model of the fits: cosines of another model mean something else."""
-
-_WORDS = Fit(score=5.19, lead=13.49, named=2.35, chunks=-0.83, terms=2.99, constant=-4.27)
+_WORDS = Fit(
+    score=4.79, lead=7.08, first=1.25, named=2.17, chunks=-0.8, terms=2.74, far=-0.91, constant=-4.3
+)
 FITS: Mapping[tuple[str, ...], Fit] = {
-    ("semantic", "keyword"): Fit(7.53, 18.04, 1.89, -0.89, 1.75, -4.27),
-    ("semantic",): Fit(8.27, 19.0, 2.59, -0.79, 0.0, -4.09),
+    ("semantic", "keyword"): Fit(5.96, 9.06, 1.39, 1.91, -0.79, 1.36, -1.66, -3.8),
+    ("semantic",): Fit(6.76, 11.16, 1.03, 2.43, -0.74, -0.19, -1.63, -3.5),
     ("keyword",): _WORDS,
 }
 """By the strategies that rank."""
 
-_LEAST = 0.015  # below it, the best result is no good match: see docs/quality.md
 _MOST_TERMS = 8
+_JUDGED = "confidence fitted on judged collections"
+_OWN = "confidence fitted on the documents of this project"
 
 
 def confidence(score: float, evidence: Evidence, fit: Fit) -> float:
@@ -90,9 +97,11 @@ def confidence(score: float, evidence: Evidence, fit: Fit) -> float:
     logit = (
         fit.score * score
         + fit.lead * evidence.lead
+        + fit.first * evidence.first
         + fit.named * evidence.named
         + fit.chunks * math.log10(max(1, evidence.chunks))
         + fit.terms * min(_MOST_TERMS, evidence.terms) / _MOST_TERMS
+        + fit.far * evidence.far
         + fit.constant
     )
     return 0.5 + 0.5 * math.tanh(logit / 2)
@@ -105,13 +114,19 @@ def calibrate(score: float, threshold: float, steepness: float) -> float:
 
 def give_confidence(search: SearchState) -> None:
     """Turns fused scores into confidences, or only keeps them between 0 and 1."""
-    options, fit = search.of(CalibrateOptions), _fit(search)
+    options = search.of(CalibrateOptions)
+    model = _model_fit(search) if options.enabled and options.method == "fitted" else None
+    fit = _fit(search, model)
+    search.fitted = fit is not None
+    if options.enabled and options.method == "fitted":
+        search.far = nearness.is_far(search, None if _words_decide(search) else model)
+    shift = _shift(search, model)
     midpoint, steepness = search.of(FuseOptions).sigmoid
     for candidate, evidence in zip(search.candidates, _evidence(search), strict=True):
         if not options.enabled:
             score = min(1.0, max(0.0, candidate.score))
         elif fit is not None:
-            score = confidence(candidate.score, evidence, fit)
+            score = confidence(candidate.score + shift, evidence, fit)
         else:
             score = calibrate(
                 candidate.score, options.midpoint or midpoint, options.steepness or steepness
@@ -119,7 +134,7 @@ def give_confidence(search: SearchState) -> None:
         candidate.rescore("calibrate", score)
 
 
-def _fit(search: SearchState) -> Fit | None:
+def _fit(search: SearchState, model: ModelFit | None) -> Fit | None:
     """The fit for this way of ranking; notes what the scores are."""
     options, fusion = search.of(CalibrateOptions), search.of(FuseOptions)
     if not options.enabled:
@@ -129,27 +144,52 @@ def _fit(search: SearchState) -> Fit | None:
     fused = (fusion.method, fusion.normalise) == ("convex", "ceiling") and not search.hypothesis
     if options.method != "fitted" or not fused or search.strategies not in FITS:
         return None
-    fit = _WORDS if _words_decide(search) else FITS[search.strategies]
-    if fit is not _WORDS and not _is_fitted_model(search):
+    if _words_decide(search):
+        search.calibration = _JUDGED
+        return _WORDS
+    if model is None:
+        search.calibration += f"; none was fitted for the model {_model_name(search)}"
         return None
-    search.calibration = "confidence fitted on judged collections"
-    search.good_from = _LEAST
-    return fit
+    search.calibration = _JUDGED if model is nearness.DEFAULT else _OWN
+    return FITS[search.strategies]
+
+
+def _model_fit(search: SearchState) -> ModelFit | None:
+    """The fit of the embedding model; None where words rank alone, or nobody has fitted it."""
+    if search.vector is None:
+        return None
+    known = (nearness.DEFAULT, search.parts.fit)
+    name = _model_name(search)
+    return next((one for one in known if one is not None and one.model == name), None)
+
+
+def _shift(search: SearchState, model: ModelFit | None) -> float:
+    """What the cosines of another model than the default one change in all fused scores.
+
+    The best cosine decides for all, so that the order stays.
+    """
+    cosine = nearness.best_score(search, "semantic")
+    if model is None or cosine is None:
+        return 0.0
+    weights = [search.weights.get(one.strategy, 1.0) for one in search.rankings]
+    share = search.weights.get("semantic", 1.0) / (math.fsum(weights) or 1.0)
+    return share * (model.mapped(cosine) - cosine)
+
+
+def _model_name(search: SearchState) -> str:
+    embedder = search.parts.embedder
+    # The model is asked last: where its weights are missing, it may not even know its name.
+    return model_name(embedder.model.key) if embedder is not None else ""
+
+
+def model_name(key: str) -> str:
+    """The part of a model's key that names it, without revision and dimensions."""
+    return key.rsplit("/", 2)[0] if key.count("/") > 1 else key
 
 
 def _words_decide(search: SearchState) -> bool:
     """Whether words rank alone, or nearly so: there are no vectors, or they can hardly be read."""
     return "keyword" in search.strategies and (search.vector is None or search.latin < 1)
-
-
-def _is_fitted_model(search: SearchState) -> bool:
-    embedder = search.parts.embedder
-    # The model is asked last: where its weights are missing, it may not even know its name.
-    key = embedder.model.key if embedder is not None else ""
-    if key.rsplit("/", 2)[0] == FITTED_MODEL:
-        return True
-    search.calibration += f"; none was fitted for the model {key}"
-    return False
 
 
 def _evidence(search: SearchState) -> list[Evidence]:
@@ -158,8 +198,8 @@ def _evidence(search: SearchState) -> list[Evidence]:
     chunks, terms = search.reading.keyword.size, len(set(search.query.terms))
     leads = [_lead(search), *[0.0] * len(search.candidates)]
     return [
-        Evidence(lead, one.document in named, chunks, terms)
-        for one, lead in zip(search.candidates, leads, strict=False)
+        Evidence(lead, not place, one.document in named, chunks, terms, search.far)
+        for place, (one, lead) in enumerate(zip(search.candidates, leads, strict=False))
     ]
 
 

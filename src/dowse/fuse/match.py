@@ -5,7 +5,7 @@ from __future__ import annotations
 from dowse.search_state import Candidate, SearchState
 from dowse.types import Match
 
-_STRONG = 0.4  # the confidences at or above which a result is called so: see docs/quality.md
+_STRONG = 0.45  # the confidences at or above which a result is called so: see docs/quality.md
 _LIKELY = 0.1
 _EVEN = 0.5  # of a plain sigmoid, which says little
 
@@ -16,10 +16,10 @@ def match_of(search: SearchState, candidate: Candidate, *, complete: bool) -> Ma
         return "strong"
     if search.no_good_match:
         return "weak"
-    if search.good_from:
+    if search.fitted:
         return word_for(candidate.score)
-    # Nobody knows what such a score means, so it never makes a strong match.
-    return "likely" if complete or candidate.score >= _EVEN else "weak"
+    # Nobody knows what such a score means, so only words can speak for a result.
+    return "likely" if complete or (search.hypothesis and candidate.score >= _EVEN) else "weak"
 
 
 def word_for(confidence: float) -> Match:

@@ -18,6 +18,7 @@ def metadata_of(hit: Hit, project: str, path: str) -> dict[str, Any]:
         "title": hit.title,
         "header_path": header_line(hit.header_path),
         "line": hit.line,
+        "page": hit.page,
         "first_line": hit.first_line,
         "last_line": hit.last_line,
         "section": hit.section,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from types import TracebackType
-from typing import Self, Unpack
+from typing import Self, TypedDict, Unpack
 
 from dowse.library.dowse import Asking, asked_of, locations_of
 from dowse.ports import Embedder, Reranker
@@ -14,6 +13,14 @@ from dowse.projects.all_projects import AllProjects
 from dowse.projects.workspace import Workspace
 from dowse.types import Response
 from dowse.wiring import Given
+
+
+class OpeningAll(TypedDict, total=False):
+    """What can be said when all projects are opened; `Opening` explains each."""
+
+    home: str | os.PathLike[str] | None
+    embedder: Embedder | None
+    reranker: Reranker | None
 
 
 class AllDowse:
@@ -43,6 +50,12 @@ class AllDowse:
         )
         return within_texts(found, asked.max_tokens)
 
+    def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
+        """The same, with what the passages say to the question in `Response.answer`."""
+        asked = asked_of("answer", query, asking)
+        found = self._all.answer(asked.query, filters=asked.filters, changes=asked.changes)
+        return within_texts(found, asked.max_tokens)
+
     def close(self) -> None:
         """Closes all that were opened."""
         self._opened.close()
@@ -50,10 +63,5 @@ class AllDowse:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

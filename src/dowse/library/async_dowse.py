@@ -1,4 +1,7 @@
-"""dowse for programs with an event loop, of asyncio or trio: `from dowse import AsyncDowse`."""
+"""dowse for programs with an event loop, of asyncio or trio.
+
+`from dowse import AsyncDowse, AsyncAllDowse`.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,13 @@ import os
 import threading
 from collections.abc import Callable, Coroutine
 from functools import partial, wraps
-from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from anyio import to_thread
 
-from dowse.library.dowse import Dowse, Opening
+from dowse.library.all_dowse import AllDowse, OpeningAll
+from dowse.library.dowse import Asking, Dowse, Opening
+from dowse.types import Response
 from dowse.wanted import until_given_up
 
 _P = ParamSpec("_P")
@@ -28,10 +32,14 @@ def _awaited(
         def work() -> _R:
             return method(self._opened(), *arguments, **keywords)
 
-        with until_given_up():
-            return await to_thread.run_sync(work, abandon_on_cancel=True)
+        return await _in_a_thread(work)
 
     return call
+
+
+async def _in_a_thread(work: Callable[[], _R]) -> _R:
+    with until_given_up():
+        return await to_thread.run_sync(work, abandon_on_cancel=True)
 
 
 class AsyncDowse:
@@ -53,12 +61,7 @@ class AsyncDowse:
         await to_thread.run_sync(self._opened)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._opened().close()  # not awaited: a task that was cancelled can await nothing
 
     def _opened(self) -> Dowse:
@@ -82,3 +85,28 @@ class AsyncDowse:
     status = _awaited(Dowse.status)
     path_of = _awaited(Dowse.path_of)
     close = _awaited(Dowse.close)
+
+
+class AsyncAllDowse:
+    """The same as `AllDowse`, with methods to be awaited."""
+
+    def __init__(self, **opening: Unpack[OpeningAll]) -> None:
+        self._all = AllDowse(**opening)
+
+    async def search(self, query: str = "", **asking: Unpack[Asking]) -> Response:
+        """The best passages of all projects; `Hit.project` names the one each is from."""
+        return await _in_a_thread(partial(self._all.search, query, **asking))
+
+    async def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
+        """The same, with what the passages say to the question in `Response.answer`."""
+        return await _in_a_thread(partial(self._all.answer, query, **asking))
+
+    async def close(self) -> None:
+        """Closes all that were opened."""
+        self._all.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._all.close()  # not awaited: a task that was cancelled can await nothing

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
 from dowse.caretaker import Status
@@ -126,12 +125,7 @@ class Dowse:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -182,7 +176,7 @@ class Dowse:
         return within_texts(found, asked.max_tokens)
 
     def explain(self, query: str, reference: str, **asking: Unpack[Asking]) -> Explanation:
-        """Why a document stands where it does in the results, or is not there."""
+        """Why a document has its rank in the results, or is not in them."""
         asked = asked_of("explain", query, asking)
         with self._in_use() as engine:
             return engine.explain(

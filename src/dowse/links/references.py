@@ -23,6 +23,7 @@ from dowse.types import Link, StoredDocument
 _LINES = re.compile(
     r"(?P<name>.+?):(?P<line>\d{1,12})(?::(?P<count>\d{1,12})|-(?P<last>\d{1,12}))?$"
 )
+_PAGE = re.compile(r"(?P<name>.+\.pdf)\s+p(?:age|\.)?\s*(?P<page>\d{1,9})", re.IGNORECASE)
 _SHORT = re.compile(r"#?(?P<digits>[0-9a-f]{4,16})$")
 
 
@@ -49,11 +50,13 @@ def find_passage(
 
     A reference is an id, a path or the end of one, each with or without lines; a short id; or what
     documents write: `[[Note#Heading]]`, `file.md#anchor`, an address on the site, an alias, a
-    title. `here` is the folder that paths begin at, by default the current one.
+    title; or a page: `manual.pdf p. 12`. `here` is the folder that paths begin at, by default the
+    current one.
     """
     document = _document(reading, reference, roots, here)
     if document is not None:
         return _lines(document, 1, None)
+    reference = _PAGE.sub(r"\g<name>#Page \g<page>", reference)  # the heading of a page
     match = _LINES.match(reference)
     name = match["name"] if match else reference
     document = _document(reading, name, roots, here) if match else None

@@ -125,8 +125,8 @@ class TextVectors(Protocol):
         """Those of these text keys that have no sound vector, in their order; for the writer."""
         ...
 
-    def waiting(self) -> list[str]:
-        """The embedding texts of chunks that have no vector yet."""
+    def waiting(self) -> dict[ChunkKey, str]:
+        """The chunks without a vector, in the order of the text, each with its document's id."""
         ...
 
 

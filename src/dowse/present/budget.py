@@ -54,6 +54,7 @@ _ONE_IN = 16  # words of an English text is one of these, at least
 _IN_ENGLISH, _IN_ASCII, _IN_OTHERS = 7.0, 4.0, 3.0
 _UNUSED = 0.02  # share of a budget that may be left while more would fit
 _TRIES, _STEPS = 12, 3  # to find the room, and how many of them are guesses
+_LEFT, _SHARE_LEFT = 40, 0.05  # that a cut at a sentence may leave: characters, share of the room
 _LEAST = 12  # tokens; less of a text than this says nothing
 
 
@@ -102,10 +103,10 @@ def _fitted(text: str, room: int) -> str | None:
     size = _length_within(text, room)
     if size == len(text):
         return text if room >= 0 else None
-    cut = shorten(text, size)
+    cut = shorten(text, size, _LEFT, _SHARE_LEFT)
     while cut and count_tokens(cut) > room:
         size = min(size - 1, len(cut) - 1)
-        cut = shorten(text, size)
+        cut = shorten(text, size, _LEFT, _SHARE_LEFT)
     return cut if cut and count_tokens(cut) >= min(_LEAST, room) else None
 
 
@@ -182,8 +183,8 @@ def _cut(response: Response, room: int, around: Sequence[int], max_tokens: int) 
         return response
     found = counted(len(response.hits), "result")
     shortened = hits and hits[-1].text != response.hits[len(hits) - 1].text
-    told = f"{len(hits)} of {found} fit into {max_tokens:,} tokens"
-    notice = f"{told}, the last one cut." if shortened else f"{told}."
+    fitting = f"{len(hits)} of {found} fit into {max_tokens:,} tokens"
+    notice = f"{fitting}, the last one cut." if shortened else f"{fitting}."
     return replace(response, hits=hits, notices=(*response.notices, notice))
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from dowse.types import Hit, Response, also_at, header_line
+from dowse.types import Hit, Response, also_at, header_line, place_of
 from dowse.types.display import NO_GOOD_MATCH
 
 _SPECIAL = re.compile(r"([\\`*\[\]<>#|~&]|(?<!\w)_|_(?!\w))")
@@ -63,7 +63,7 @@ def _hits(hits: Sequence[Hit], offset: int = 0) -> Iterator[str]:
 def _particulars(hit: Hit) -> Iterator[str]:
     if hit.headings:
         yield header_line(tuple(map(_inline, hit.headings)))
-    yield _code(f"{hit.document}:{hit.first_line}-{hit.last_line}")
+    yield _code(place_of(hit.document, hit.page, f"{hit.first_line}-{hit.last_line}"))
     yield f"{hit.match} match" + (f" ({hit.reason})" if hit.reason else "")
     if hit.more:
         yield also_at(hit)

@@ -15,7 +15,8 @@ from dowse.files import replace_file
 from dowse.types import Announce, Event
 
 _FILE = "run.json"
-_FEW = 20  # files: a run of fewer is over before anybody asks
+_UNITS = ("files", "chunks")
+_FEW = 20  # of them: a run of fewer is over before anybody asks
 _SECONDS = 0.5  # between two notes
 _ENDED = 0  # instead of the number of a process
 
@@ -24,13 +25,16 @@ _ENDED = 0  # instead of the number of a process
 class UnfinishedRun:
     """An indexing run that has not come to its end."""
 
-    done: int  # files
+    done: int
     total: int
     is_running: bool  # False: it was stopped, or failed
+    unit: str = "files"  # or "chunks": all files are stored, and get their vectors
 
-    def told(self, project: str) -> str:
+    def sentence(self, project: str) -> str:
         """It, in a sentence; `project` as a shell takes it."""
-        so_far = f"{self.done:,} of {self.total:,} files"
+        so_far = f"{self.done:,} of {self.total:,} {self.unit}"
+        if self.is_running and self.unit == "chunks":
+            return f"Words find everything; meaning follows: {so_far} have their vector so far."
         if self.is_running:
             return f"The index is being built: {so_far} so far, so results may be incomplete."
         return f"The last run ended after {so_far}. Continue it with: dowse index -p {project}"
@@ -52,25 +56,27 @@ def noted(folder: Path, announce: Announce) -> Iterator[Announce]:
 def unfinished_run(folder: Path) -> UnfinishedRun | None:
     """The run that is noted in a project's folder; None when the last one was complete."""
     try:
-        told = json.loads(read_small(folder / _FILE))
-        process, done, total = int(told["process"]), int(told["done"]), int(told["total"])
+        record = json.loads(read_small(folder / _FILE))
+        process, done, total = int(record["process"]), int(record["done"]), int(record["total"])
+        unit = "chunks" if record.get("unit") == "chunks" else "files"
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return None
-    return UnfinishedRun(done, total, _is_alive(process))
+    return UnfinishedRun(done, total, _is_alive(process), unit)
 
 
 class _Note:
     def __init__(self, file: Path, announce: Announce) -> None:
         self.file = file
         self._announce = announce
-        self._last: tuple[int, int] | None = None
+        self._last: tuple[int, int, str] | None = None
         self._next = 0.0
 
     def take(self, event: Event) -> None:
-        """Notes an event that counts files, and passes every one on."""
-        if event.unit == "files" and event.total is not None and event.total >= _FEW:
-            self._last = event.done, event.total
-            if time.monotonic() >= self._next:
+        """Notes an event that counts files or chunks, and passes every one on."""
+        if event.unit in _UNITS and event.total is not None and event.total >= _FEW:
+            is_new = self._last is None or self._last[2] != event.unit
+            self._last = event.done, event.total, event.unit
+            if is_new or time.monotonic() >= self._next:
                 self._write(os.getpid())
                 self._next = time.monotonic() + _SECONDS
         self._announce(event)
@@ -81,10 +87,10 @@ class _Note:
             self._write(_ENDED)
 
     def _write(self, process: int) -> None:
-        done, total = self._last or (0, 0)
-        told = {"process": process, "done": done, "total": total}
+        done, total, unit = self._last or (0, 0, "files")
+        record = {"process": process, "done": done, "total": total, "unit": unit}
         with suppress(OSError):
-            replace_file(self.file, json.dumps(told).encode())
+            replace_file(self.file, json.dumps(record).encode())
 
 
 def _is_alive(process: int) -> bool:

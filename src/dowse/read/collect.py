@@ -34,7 +34,7 @@ class SourceCollector:
         identifier = document_id(self._root, below)
         reason = self._objection(kind, status)
         if identifier is None or reason:
-            self.leave_out(below, reason or NOT_UTF8)
+            self.leave_out(below, reason or NOT_UTF8, lost=reason != INSTALL)
         else:
             source = SourceFile(identifier, Path(path), status.st_size, status.st_mtime_ns)
             self.sources.append(source)

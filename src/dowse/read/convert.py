@@ -32,7 +32,7 @@ def is_installed() -> bool:
 def convert(data: bytes, kind: str, seconds: float) -> str:
     """The Markdown for a file of this kind, or `Unreadable` with the reason why there is none."""
     if not is_installed():
-        raise Unreadable(INSTALL)
+        raise Unreadable(INSTALL, lost=False)
     return _worker.convert(data, kind, patience(len(data), seconds))
 
 
@@ -56,7 +56,7 @@ class _Worker:
             except _Ended:  # it had just ended for want of work
                 fine, text = self._ask(data, kind, seconds)
         if not fine:
-            raise Unreadable(text)
+            raise Unreadable(text, lost=text != INSTALL)
         return text
 
     def stop(self) -> int:
@@ -79,8 +79,8 @@ class _Worker:
             return _exchange(process, data, kind)
         except (OSError, EOFError, ValueError) as error:
             if deadline.passed:
-                told = f"Its conversion took longer than {seconds:g} seconds."
-                raise Unreadable(told) from error
+                reason = f"Its conversion took longer than {seconds:g} seconds."
+                raise Unreadable(reason) from error
             raise self._after_a_crash() from error
         except BaseException:
             self.stop()  # half an answer may be on its way
@@ -114,7 +114,7 @@ class _Worker:
 
 
 class _Ended(Exception):
-    """The process ended without being told to, and without a fault."""
+    """The process ended unasked, and without a fault."""
 
 
 class _Deadline:

@@ -37,4 +37,7 @@ def _read(data: bytes, kind: str, options: ReadOptions) -> tuple[str, str]:
         return decode_any(data)
     if kind == CANVAS:
         return canvas_text(decode(data)), ""
+    if kind == "csv":
+        text, encoding = decode_any(data)
+        return convert(text.encode(), kind, options.convert_seconds), encoding
     return convert(data, kind, options.convert_seconds), ""

@@ -7,6 +7,7 @@ captioned or loaded from plugins. All of this runs in the process of `worker.py`
 from __future__ import annotations
 
 import csv
+import html
 import io
 import re
 import zipfile
@@ -19,6 +20,9 @@ from dowse.read.safe_open import Unreadable
 _SLIDE = re.compile(r"^<!-- Slide number: (\d+) -->\n*(?:# (.+)$)?", re.MULTILINE)
 _EMPTY_CELL = re.compile(r"\| (?:NaN|Unnamed: \d+(?:_level_\d+)?) (?=\|)")
 _H1 = re.compile(r"^# ", re.MULTILINE)
+_TITLE_STYLE = "p[style-name='Title'] => h1:fresh"
+_TITLE_IDS = re.compile(r'<w:style\b[^>]*w:styleId="([^"]+)"[^>]*>\s*<w:name w:val="Title"/>')
+_PROPERTY_TITLE = re.compile(r"<dc:title(?:\s[^>]*)?>([^<]*)</dc:title>")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
@@ -56,7 +60,7 @@ def _check_packed(data: bytes) -> None:
         raise Unreadable(f"It would unpack to {unpacked:,} bytes, more than such a file does.")
 
 
-def _converted(data: bytes, kind: str) -> Any:
+def _converted(data: bytes, kind: str, **options: str) -> Any:
     # Importing it takes a second, and no other process than the converting one needs it.
     from markitdown import MissingDependencyException, StreamInfo, converters  # noqa: PLC0415
 
@@ -64,13 +68,34 @@ def _converted(data: bytes, kind: str) -> Any:
     # HTML may name its own encoding; what else is text arrives here as UTF-8.
     about = StreamInfo(extension=f".{kind}", charset="utf-8" if kind == "csv" else None)
     try:
-        return converter.convert(io.BytesIO(data), about)
+        return converter.convert(io.BytesIO(data), about, **options)
     except MissingDependencyException as error:
         raise ImportError(kind) from error
 
 
-def _plain(kind: str) -> Callable[[bytes], str]:
-    return lambda data: str(_converted(data, kind).markdown)
+def _docx(data: bytes) -> str:
+    """A paragraph in the style Title is the title, or what the properties of the file say."""
+    text = str(_converted(data, "docx", style_map=_TITLE_STYLE).markdown)
+    with zipfile.ZipFile(io.BytesIO(data)) as packed:
+        title = "" if _has_title_paragraph(packed) else _property_title(packed)
+    # A single first heading is the title; of several none is, they are chapters.
+    return text if not title or len(_H1.findall(text)) == 1 else f"# {title}\n\n{text}"
+
+
+def _has_title_paragraph(packed: zipfile.ZipFile) -> bool:
+    styles, body = _part(packed, "word/styles.xml"), _part(packed, "word/document.xml")
+    # The id of a style depends on the language of Word, its name does not.
+    ids = _TITLE_IDS.findall(styles)
+    return any(f'<w:pStyle w:val="{one}"/>' in body for one in ids)
+
+
+def _property_title(packed: zipfile.ZipFile) -> str:
+    found = _PROPERTY_TITLE.search(_part(packed, "docProps/core.xml"))
+    return " ".join(html.unescape(found[1]).split()) if found else ""
+
+
+def _part(packed: zipfile.ZipFile, name: str) -> str:
+    return packed.read(name).decode("utf-8", "replace") if name in packed.namelist() else ""
 
 
 def _html(data: bytes) -> str:
@@ -146,7 +171,7 @@ def _single_pages(data: bytes) -> Iterator[bytes]:
 
 _BY_KIND = {
     "pdf": _pages,
-    "docx": _plain("docx"),
+    "docx": _docx,
     "pptx": _slides,
     "xlsx": _sheets("xlsx"),
     "xls": _sheets("xls"),

@@ -17,6 +17,7 @@ class Root:
 
     path: Path  # absolute and real: links in what was given are resolved
     name: str = ""  # "" for a project's first root; the ids of further ones start with "@name/"
+    is_elsewhere: bool = False  # on the machine that the project was imported from, not here
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(os.path.realpath(self.path)))

@@ -20,9 +20,10 @@ _FLAGS = (
 class Unreadable(Exception):
     """A file cannot be used; `reason` says why in one sentence."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, *, lost: bool = True) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.lost = lost  # False: files of its kind are not read here, which is no fault of it
 
 
 def read_regular(path: Path, limit: int) -> bytes:

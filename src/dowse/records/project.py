@@ -48,7 +48,7 @@ class IndexShape:
 
 @dataclass(frozen=True, slots=True)
 class StatusShape:
-    """What `dowse status` tells."""
+    """What `dowse status` says."""
 
     project: Annotated[str, "Name of the project."]
     roots: Annotated[tuple[str, ...], "Its folders, absolute."]
@@ -61,6 +61,10 @@ class StatusShape:
     stamp: Annotated[Mapping[str, Any] | None, "What the index was built with."]
     notices: Annotated[tuple[str, ...], "Settings that the index was not built with."]
     run: Annotated[str, "An indexing run that has not come to its end; empty: none."]
+    imported: Annotated[
+        tuple[str, ...],
+        "Those of `roots` that are not on this machine: their text comes from an import.",
+    ]
 
     @classmethod
     def of(cls, status: Status) -> StatusShape:
@@ -78,6 +82,7 @@ class StatusShape:
             stamp=status.stamp,
             notices=status.notices,
             run=status.run,
+            imported=status.imported,
         )
 
 
@@ -154,7 +159,7 @@ class PassagesShape:
 
 @dataclass(frozen=True, slots=True)
 class ProjectShape:
-    """A project as `dowse project` tells of it."""
+    """A project as `dowse project` shows it."""
 
     name: Annotated[str, "Its name."]
     roots: Annotated[tuple[str, ...], "Its folders, absolute."]

@@ -32,6 +32,8 @@ class HitShape:
     title: Annotated[str, "Title of the document."]
     header_path: Annotated[tuple[str, ...], "The headings above `line`."]
     line: Annotated[int, "Where the match is, from 1."]
+    page: Annotated[int | None, "Page of a PDF where the match is, from 1; null for others."]
+    place: Annotated[str, "Where the match is, for people: `a.md:12`, `manual.pdf p. 12`."]
     first_line: Annotated[int, "Of `text`, from 1."]
     last_line: Annotated[int, "The last line of `text`."]
     modified: Annotated[str, "Of the document."]
@@ -95,7 +97,7 @@ class ResponseShape:
         "Documents (or passages) that match, as far as the search looked; with a larger `n` or"
         " `offset` it looks further.",
     ]
-    answer: Annotated[AnswerShape | None, "Of `dowse answer`, when the results hold one."]
+    answer: Annotated[AnswerShape | None, "Of `dowse answer`, when there is a good match."]
     nearest: Annotated[
         tuple[HitShape, ...], "When nothing was found: the best below the threshold, as `hits`."
     ]
@@ -151,7 +153,7 @@ class ChunkOutcomeShape:
 
 @dataclass(frozen=True, slots=True)
 class ExplanationShape:
-    """What `dowse explain` tells."""
+    """What `dowse explain` says."""
 
     project: Annotated[str, "Name of the project."]
     query: Annotated[str, "As it was asked."]

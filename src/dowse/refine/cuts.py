@@ -1,4 +1,4 @@
-"""Results that are left out for their confidence or their place, or are marked as no match."""
+"""Results that are left out for their confidence, or for their place in the list."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class ThresholdOptions:
     min_confidence: Annotated[
         float,
         Meta(ge=-1, le=1),
-        "Drop results with a confidence below this (0–1). -1: drop none, and mark the results as no"
-        " good match if even the best is below the confidence that was fitted for the model.",
+        "Drop results with a confidence below this (0–1). -1: drop none, and say so where there is"
+        " no good match.",
     ] = -1.0
 
     def __post_init__(self) -> None:
@@ -34,23 +34,19 @@ class ThresholdOptions:
 
 
 def drop_unsure(search: SearchState) -> None:
-    """Leaves out what dowse is not sure enough of, or marks the whole list."""
+    """Leaves out what dowse is not sure enough of."""
     least = search.of(ThresholdOptions).min_confidence
-    scores = [candidate.score for candidate in search.candidates]
-    if least < 0:
-        # The fitted confidence is for the list as a whole: dropping single results behind a good
-        # one cost nine points of recall on the shipped corpus.
-        search.no_good_match = bool(scores) and max(scores) < search.good_from
-        return
-    unsure = [place for place, score in enumerate(scores) if score < least]
-    reasons = {place: f"confidence {scores[place]:.4f} is below {least:g}" for place in unsure}
+    reasons = {
+        place: f"confidence {one.score:.4f} is below {least:g}"
+        for place, one in enumerate(search.candidates)
+        if one.score < least
+    }
     search.drop("threshold", reasons)
 
 
 def has_threshold(search: SearchState) -> bool:
-    """Whether there is a confidence below which results are dropped or marked."""
-    least = search.of(ThresholdOptions).min_confidence
-    return (search.good_from if least < 0 else least) > 0
+    """Whether there is a confidence below which results are dropped."""
+    return search.of(ThresholdOptions).min_confidence > 0
 
 
 def keep_first(search: SearchState) -> None:

@@ -12,6 +12,9 @@ from dowse.bounds import ALWAYS, NAME, SHARE, check_bounds
 from dowse.errors import EmbedError
 from dowse.refine.exact import put_named_first
 from dowse.search_state import SearchState
+from dowse.text.markup import plain
+from dowse.text.pieces import pieces
+from dowse.types import StoredChunk, header_line, titled_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,8 @@ class RerankOptions:
     mix: Annotated[
         float,
         SHARE,
-        "Share of the reranker in the score (0–1); 0: 0.2 without a model of its own, 1 with one.",
-    ] = 0.0
+        "Share of the reranker in the score (0–1); 1: it alone decides the order.",
+    ] = 0.2
 
     def __post_init__(self) -> None:
         """Rejects what nothing could be reranked with."""
@@ -48,21 +51,30 @@ def read_closely(search: SearchState) -> None:
     head = search.candidates[: options.top_n]
     if not head:
         return
-    texts = [one.stored.embedding_text for one in head]
+    texts = [passage(one.stored) for one in head]
     try:
         fresh = open_reranker().scores(search.query.text, texts)
     except EmbedError as error:
         search.notices.append(f"Not reranked. {error}")
         return
-    mix = options.mix or (1.0 if options.model else 0.2)
     scores = [candidate.score for candidate in search.candidates]
-    ordered = reorder(scores, fresh, mix)
+    ordered = reorder(scores, fresh, options.mix)
     for place, score in ordered:
         if place < len(fresh) or score != scores[place]:
             search.candidates[place].rescore("rerank", score)
     search.candidates = [search.candidates[place] for place, _ in ordered]
     if search.named:
         put_named_first(search)
+
+
+def passage(stored: StoredChunk) -> str:
+    """What a reranker reads of a chunk: `Title > Heading > the text without its markup`."""
+    path = titled_path(stored.document.fields.title, stored.chunk.header_path)
+    shown = (
+        piece.markup if piece.kind == "code" else plain(piece.markup)
+        for piece in pieces(stored.text)
+    )
+    return header_line((*path, " ".join(" ".join(shown).split())))
 
 
 def reorder(

@@ -5,6 +5,7 @@
 
 from dowse.retrieve.filters import Filters, moment_said
 from dowse.retrieve.graph import one_per_document
+from dowse.retrieve.readable import trust_as_far_as_embedded
 from dowse.retrieve.strategies import MODES, STRATEGIES, Mode, SearchMode, Strategy, modes_explained
 
 __all__ = [
@@ -17,4 +18,5 @@ __all__ = [
     "modes_explained",
     "moment_said",
     "one_per_document",
+    "trust_as_far_as_embedded",
 ]

@@ -24,13 +24,27 @@ def _multiplies(kind: QueryType, when: str) -> str:
     return f"Multiplies the {weights} weight {when} (0–10)."
 
 
-# Names such as iPhone, gRPC and GitHub are written so in prose: identifiers have two small letters
-# before the first capital, or three capitalised parts.
-_CAMEL_CASE = re.compile(
-    r"\b(?!(?:mac|tv|watch)OS\b)[a-z][a-z0-9]+[A-Z]\w*"
-    r"|\b(?:[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z0-9]+)(?:[A-Z][a-z0-9]+){2,}\b"
+# Names such as iPhone and gRPC are written so in prose: identifiers have two small letters before
+# the first capital.
+_CAMEL_CASE = re.compile(r"\b(?!(?:mac|tv|watch)OS\b)[a-z][a-z0-9]+[A-Z]\w*")
+# Names of products and companies have the shape of identifiers. These are frequent in prose.
+_IN_PROSE = (
+    "AirPods|BitTorrent|CloudFront|CoffeeScript|DevOps|DigitalOcean|ESLint|FaceTime|GitHub|GitLab"
+    "|HashiCorp|IPSec|JavaScript|LibreOffice|LinkedIn|MacBook|NumPy|OneDrive|OneNote|OpenOffice"
+    "|OpenShift|OpenStack|PayPal|PowerPoint|PowerShell|PyTorch|SQLite|SciPy|SharePoint|SourceForge"
+    "|TensorFlow|TypeScript|VSCode|WhatsApp|WordPress|YouTube"
+)
+# Two capitalised parts and more, or an acronym before one: PascalCase, HTTPResponse.
+_PASCAL_CASE = re.compile(
+    rf"\b(?!(?:{_IN_PROSE})s?\b)(?:[A-Z]{{2,}}(?=[A-Z][a-z0-9])|[A-Z][a-z0-9]+)"
+    r"(?:[A-Z][a-z0-9]+)*[A-Z][a-z0-9]{2,}\b"
 )
 _SNAKE_CASE = re.compile(r"[^\W_]_+[^\W_]")
+_CALL = re.compile(r"\w\(\)|\w\.\w+\(")  # foo.bar()
+_MEMBER = re.compile(r"\w::\w")  # std::vector
+_VARIABLE = re.compile(r"(?<![\w$])\$\{?[A-Za-z_]")  # $VAR, but no sum of money
+_FLAG = re.compile(r"(?:^|\s)--?[A-Za-z]")  # kubectl get pods -o
+_SHAPES_OF_CODE = (_CAMEL_CASE, _PASCAL_CASE, _SNAKE_CASE, _CALL, _MEMBER, _VARIABLE, _FLAG)
 # A share, a sum of money and the number of a section are no versions.
 _VERSION = re.compile(
     r"(?<![0-9.,$€£])(?<!section )(?<!chapter )[0-9]+(?:\.[0-9]+)+(?![0-9,.]{0,20}\s?%)"
@@ -84,4 +98,4 @@ def classify(text: str) -> QueryType:
 
 
 def _names_a_thing(words: str) -> bool:
-    return any(shape.search(words) for shape in (_CAMEL_CASE, _SNAKE_CASE, _VERSION))
+    return any(shape.search(words) for shape in (*_SHAPES_OF_CODE, _VERSION))

@@ -22,5 +22,5 @@ class CodeOptions:
 def rank_by_code(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
     """Chunks whose code holds any identifier of the query, whole or in parts."""
     reading, terms = search.reading, search.query.code_terms
-    most = most_bm25(terms, (), reading.keyword.frequencies("code", terms), reading.keyword.size)
+    most = most_bm25(search.rarity("code", terms))
     return Ranking("code", reading.keyword.search("code", terms, limit, among), most)

@@ -31,12 +31,18 @@ class ExpandOptions:
         check_bounds(self, "expand")
 
 
+_LEARN = "Make them with: dowse config set expand.enabled true, then dowse index"
+
+
 def expand_query(search: SearchState) -> None:
     """Adds the words of the documents nearest to the query, for the semantic ranking."""
     vector = query_vector(search)
     if vector is None:
         return
     words, vectors = search.parts.words(search.reading)
+    if not words:
+        search.notices.append(f"No word was added to the query: no word has a vector. {_LEARN}")
+        return
     known = set(search.parts.analyzer.vocabulary(search.query.text))
     added = nearest_words(vector, words, vectors, known, search.of(ExpandOptions))
     if added:

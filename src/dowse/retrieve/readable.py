@@ -41,6 +41,18 @@ def trust_the_readable(search: SearchState) -> None:
         ]
 
 
+def trust_as_far_as_embedded(search: SearchState) -> None:
+    """Lowers the weight of vectors in an unfinished index to the share of chunks that have one.
+
+    What has a vector already is not better than the rest.
+    """
+    counts = search.reading.catalogue.counts()
+    share = counts.embedded / counts.chunks if counts.chunks else 1.0
+    for strategy in STRATEGIES:
+        if strategy.uses == "vectors":
+            search.weights[strategy.name] *= share
+
+
 def trusted(ranking: Ranking, trust: Mapping[ChunkKey, float]) -> Ranking:
     """The ranking with each score times the trust in its text, from 0 to 1."""
 

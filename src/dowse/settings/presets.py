@@ -16,14 +16,49 @@ _RANK_FUSION: dict[str, Value] = {
     "fuse.keyword": 1.0,
 }
 
-# The weights that the two systems give to fields, compared with the text.
-_FIELDS: dict[str, Value] = {
+# Sections of 1500 to 2000 characters and chunks of about 500 in them, with the headings above.
+_CHUNKS_BY_HEADINGS: dict[str, Value] = {
+    "chunk.strategy": "headers",
+    "chunk.section_min": 1500,
+    "chunk.section_max": 2000,
+    "chunk.chunk_min": 200,
+    "chunk.chunk_goal": 500,
+    "chunk.chunk_max": 1500,
+    "chunk.overlap": 100,
+    "chunk.context": "headings",
+}
+
+_WEIGHTED_FIELDS: dict[str, Value] = {
+    "keyword.stemming": True,
+    "keyword.stopwords": True,
     "keyword.title": 3.0,
     "keyword.headers": 2.5,
     "keyword.keywords": 2.5,
     "keyword.description": 2.0,
     "keyword.tags": 2.0,
     "keyword.aliases": 1.5,
+    "keyword.author": 1.0,
+    "keyword.category": 1.0,
+    "keyword.content": 1.0,
+}
+
+# Windows of the text as it is: nothing is added to them, and nothing in them weighs more.
+_PLAIN_WINDOWS: dict[str, Value] = {
+    "chunk.strategy": "fixed",
+    "chunk.fixed_size": 1000,
+    "chunk.fixed_overlap": 200,
+    "chunk.context": "none",
+    "keyword.stemming": False,
+    "keyword.stopwords": False,
+    "keyword.title": 1.0,
+    "keyword.headers": 0.0,
+    "keyword.keywords": 1.0,
+    "keyword.description": 1.0,
+    "keyword.tags": 1.0,
+    "keyword.aliases": 1.0,
+    "keyword.author": 1.0,
+    "keyword.category": 1.0,
+    "keyword.content": 1.0,
 }
 
 PRESETS: Mapping[str, Mapping[str, Value]] = {
@@ -38,7 +73,9 @@ PRESETS: Mapping[str, Mapping[str, Value]] = {
     # The Markdown search with eleven strategies, as it came.
     "seed-a": {
         **_RANK_FUSION,
-        **_FIELDS,
+        **_CHUNKS_BY_HEADINGS,
+        **_WEIGHTED_FIELDS,
+        "vocabulary.size": 10_000,
         "search.top_n": 5,
         "search.top_k": 0,
         "expand.enabled": True,
@@ -56,10 +93,7 @@ PRESETS: Mapping[str, Mapping[str, Value]] = {
     # The vector engine and the keyword engine, thirty candidates each, as it came.
     "seed-b": {
         **_RANK_FUSION,
-        **_FIELDS,
-        "chunk.strategy": "fixed",
-        "chunk.fixed_size": 1000,
-        "chunk.fixed_overlap": 200,
+        **_PLAIN_WINDOWS,
         "search.top_n": 10,
         "search.top_k": 30,
     },

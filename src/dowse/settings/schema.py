@@ -35,6 +35,9 @@ from dowse.search_state import MOST_RESULTS
 from dowse.settings.presets import PRESETS, preset_values
 from dowse.store_options import StoreOptions
 
+MANY_WORDS = 10_000
+"""How many words are embedded, where words are, unless `vocabulary.size` says otherwise."""
+
 _MODE, _PRESET = "search.mode", "search.preset"
 
 
@@ -50,6 +53,13 @@ class Settings(Recipe):
     answer: AnswerOptions = field(default_factory=AnswerOptions)
     store: StoreOptions = field(default_factory=StoreOptions)
     open: OpenOptions = field(default_factory=OpenOptions)
+
+    @property
+    def learned_words(self) -> int:
+        """How many words are embedded; only the expansion of queries reads them."""
+        if self.vocabulary.size >= 0:
+            return self.vocabulary.size
+        return MANY_WORDS if self.expand.enabled else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +179,18 @@ def _not_of_a_search(name: str, section: str) -> BadSettings:
         f"{name} is a setting of the index, not of a search.",
         f"Set it with: dowse config set {name} VALUE, then dowse index",
     )
+
+
+def of_an_index(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """What of these changes an index is built with, also when a preset brings it."""
+    named = _with_preset(Layer("arguments", changes))
+    return {name: value for name, (value, _) in named.items() if not is_of_a_search(name)}
+
+
+def built_otherwise(settings: Settings, changes: Mapping[str, Any]) -> list[str]:
+    """The settings of the index in which the preset of a search differs from these."""
+    wanted = of_an_index(changes)
+    return sorted(name for name, value in wanted.items() if settings.value(name) != value)
 
 
 def _changed(options: Any, option: str, value: object) -> Any:

@@ -31,6 +31,7 @@ MAY_SET: Mapping[str, str] = {
     "chunk.overlap": _CHUNKS,
     "chunk.fixed_size": _CHUNKS,
     "chunk.fixed_overlap": _CHUNKS,
+    "chunk.context": _CHUNKS,
     "keyword.language": _TERMS,
     "keyword.stemming": _TERMS,
     "keyword.stopwords": _TERMS,

@@ -56,7 +56,7 @@ def export_project(
                 project.name,
                 tuple(root.name for root in project.named_roots),
                 _embed(stamp, settings.embed),
-                settings.vocabulary.size,
+                settings.learned_words,
             )
             manifest = pack(reading, stamp, about, target, announce)
     finally:

@@ -10,7 +10,8 @@ from typing import Any
 
 from dowse.errors import BadSettings, Damaged, Refused, UsageError
 from dowse.files import replace_file
-from dowse.projects.registry import ELSEWHERE, Project, update_toml
+from dowse.projects.registry import ELSEWHERE, Project
+from dowse.projects.toml_file import update_toml
 from dowse.projects.workspace import Workspace
 from dowse.settings.schema import Settings
 from dowse.stamp import takes_vectors, wanted_stamp
@@ -20,7 +21,7 @@ from dowse.transfer.exchange import put_in_place
 from dowse.transfer.records import Manifest
 from dowse.transfer.staging import staging
 from dowse.transfer.unpack import fill
-from dowse.types import Announce, Counts, Stamp, silent
+from dowse.types import Announce, Counts, Stamp, context_of, silent
 from dowse.versions import EMBEDDING_TEXT
 from dowse.wiring import Parts
 
@@ -146,6 +147,11 @@ def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]
         )
     if theirs.get("embedding_text") != EMBEDDING_TEXT:
         return wanted.whole | model, "Imported without vectors: an older dowse made them."
+    if context_of(theirs) != settings.chunk.context:
+        return wanted.whole | model, (
+            f"Imported without vectors: they were made with chunk.context = {context_of(theirs)},"
+            f" your settings say {settings.chunk.context}."
+        )
     return wanted.whole | model, ""
 
 

@@ -154,13 +154,13 @@ def _document(reading: Reading, name: str, state: FileState, settings: Settings)
 
 
 def _finish(reading: Reading, writing: Writing, settings: Settings) -> None:
-    words = reading.vocabulary.most_frequent(settings.vocabulary.size)
+    words = reading.vocabulary.most_frequent(settings.learned_words)
     missing = writing.text_vectors.missing([text_key(word) for word in words])
     if missing:
         writing.remember(reading.text_vectors.known(missing))
     writing.note_roots(reading.catalogue.roots())
     writing.set_communities(reading.links.communities())
-    writing.tidy(settings.vocabulary.size)
+    writing.tidy(settings.learned_words)
 
 
 def _compare(one: Reading, other: Reading, announce: Announce) -> float:

@@ -25,7 +25,16 @@ from dowse.transfer.records import (
     Part,
     WordLine,
 )
-from dowse.types import Announce, Event, Stamp, StoredDocument, Vector, embedding_text, text_key
+from dowse.types import (
+    Announce,
+    Event,
+    Stamp,
+    StoredDocument,
+    Vector,
+    context_of,
+    embedding_text,
+    text_key,
+)
 
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the first date that a ZIP file can hold
 _READABLE = 0o644 << 16
@@ -130,11 +139,15 @@ def _documents(work: _Packing, ids: Sequence[str]) -> Iterator[DocumentLine]:
 
 
 def _chunks(work: _Packing, ids: Sequence[str]) -> Iterator[ChunkLine]:
+    context = context_of(work.reading.catalogue.stamp())
     for document in _stored(work, ids, 1):
         texts = [document.text[chunk.start : chunk.end] for chunk in document.chunks]
         pairs = list(zip(document.chunks, texts, strict=True))
         title = document.entry.fields.title
-        keys = [text_key(embedding_text(title, chunk.header_path, text)) for chunk, text in pairs]
+        keys = [
+            text_key(embedding_text(title, chunk.header_path, text, context))
+            for chunk, text in pairs
+        ]
         known = work.reading.text_vectors.known(keys)
         for (chunk, text), key in zip(pairs, keys, strict=True):
             vector = known.get(key)

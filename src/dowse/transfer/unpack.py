@@ -135,14 +135,14 @@ def _vectors(
     chunks: Iterator[ImportedChunk], chunked: ChunkedDocument, dimensions: int
 ) -> dict[bytes, Vector]:
     """The vectors of the chunks that the document has here; there may be more in the file."""
-    title = chunked.document.fields.title
+    title, context = chunked.document.fields.title, chunked.context
     wanted = {text_key(chunked.embedding_text(one)) for one in chunked.chunks}
     found: dict[bytes, Vector] = {}
     for one in chunks:
         if one.vector is None:
             continue
         key, vector = (
-            text_key(embedding_text(title, one.header_path, one.text)),
+            text_key(embedding_text(title, one.header_path, one.text, context)),
             _vector(one.vector, dimensions),
         )
         # Those of a document that are too many for memory can be made again.

@@ -4,13 +4,15 @@ Offsets count characters of `Document.text`; lines and ranks count from 1;
 times are seconds since 1970 (UTC).
 """
 
-from dowse.types.display import also_at, fit_of
+from dowse.types.confidence import ModelFit
+from dowse.types.display import also_at, fit_of, place_of
 from dowse.types.documents import (
     Block,
     BlockKind,
     Chunk,
     ChunkedDocument,
     CodeBlock,
+    Context,
     Document,
     Fields,
     Heading,
@@ -24,6 +26,7 @@ from dowse.types.documents import (
     SourceText,
     embedding_text,
     header_line,
+    titled_path,
 )
 from dowse.types.events import Announce, Event, silent
 from dowse.types.index import (
@@ -41,6 +44,7 @@ from dowse.types.index import (
     Stamp,
     StoredChunk,
     StoredDocument,
+    context_of,
     modified,
 )
 from dowse.types.search import (
@@ -73,6 +77,7 @@ __all__ = [
     "CodeBlock",
     "Condition",
     "ConditionKind",
+    "Context",
     "Counts",
     "Debt",
     "Document",
@@ -93,6 +98,7 @@ __all__ = [
     "Match",
     "Matrix",
     "Model",
+    "ModelFit",
     "Name",
     "NameKind",
     "OtherPassage",
@@ -113,11 +119,14 @@ __all__ = [
     "Trace",
     "Vector",
     "also_at",
+    "context_of",
     "embedding_text",
     "fit_of",
     "header_line",
     "modified",
+    "place_of",
     "short_id",
     "silent",
     "text_key",
+    "titled_path",
 ]

@@ -17,15 +17,28 @@ _MOST_NAMED = 5  # places of one document
 NO_GOOD_MATCH = "No good match. Nearest:"
 """What is above results of which even the best hardly fits."""
 
+_PAGE = re.compile(r"Page (\d{1,9})")  # the heading that a converted page is under
 _MARKED = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
+
+
+def page_of(document: str, header_path: tuple[str, ...]) -> int | None:
+    """The page of a PDF that some headings are on; None for other files."""
+    if not document.lower().endswith(".pdf"):
+        return None
+    pages = (_PAGE.fullmatch(one) for one in reversed(header_path))
+    return next((int(found[1]) for found in pages if found), None)
+
+
+def place_of(document: str, page: int | None, lines: str) -> str:
+    """Where something is: lines, or the page of a PDF, whose lines nobody can count."""
+    return f"{document}:{lines}" if page is None else f"{document} p. {page}"
 
 
 def hit_line(hit: Hit) -> str:
     """A hit on one line: how well it fits, its place and headings, and where else it matches."""
-    place = f"{hit.document}:{hit.line}"
-    told = f"{hit.match}  {_printable(place)}  {_printable(_name(hit))}"
+    summary = f"{hit.match}  {_printable(hit.place)}  {_printable(_name(hit))}"
     remarks = "; ".join(filter(None, (hit.reason, also_at(hit))))
-    return f"{told}  ({remarks})" if remarks else told
+    return f"{summary}  ({remarks})" if remarks else summary
 
 
 def fit_of(hit: Hit) -> str:
@@ -35,9 +48,14 @@ def fit_of(hit: Hit) -> str:
 
 def also_at(hit: Hit) -> str:
     """Where else the document of a hit matches, in words: `2 more: lines 30–41, 60–66`."""
-    lines = [f"{one.first_line}–{one.last_line}" for one in hit.more[:_MOST_NAMED]]
-    rest = ["…"] if len(hit.more) > _MOST_NAMED else []
-    return f"{len(hit.more)} more: lines {', '.join([*lines, *rest])}" if hit.more else ""
+    pages = [page_of(hit.document, one.header_path) for one in hit.more]
+    if hit.more and None not in pages:
+        places, unit = [f"{page}" for page in dict.fromkeys(pages)], "p."
+    else:
+        places, unit = [f"{one.first_line}–{one.last_line}" for one in hit.more], "lines"
+    rest = ["…"] if len(places) > _MOST_NAMED else []
+    listed = ", ".join([*places[:_MOST_NAMED], *rest])
+    return f"{len(hit.more)} more: {unit} {listed}" if hit.more else ""
 
 
 def response_lines(response: Response) -> str:
@@ -60,7 +78,7 @@ def _html(response: Response) -> Iterator[str]:
         yield f"<blockquote>{html.escape(response.answer.text)}</blockquote>"
     yield "<ol>"
     for hit in response.hits:
-        place = html.escape(f"{hit.document}:{hit.line}")
+        place = html.escape(hit.place)
         snippet = _MARKED.sub(r"<mark>\1</mark>", html.escape(hit.snippet))
         yield f"<li><b>{html.escape(_name(hit))}</b> <code>{place}</code> {fit_of(hit)}"
         yield f"<br>{snippet}{f'<br><i>{also_at(hit)}</i>' if hit.more else ''}</li>"

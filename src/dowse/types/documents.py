@@ -17,6 +17,9 @@ LinkKind = Literal["wikilink", "embed", "relative", "related"]
 NameKind = Literal["title", "alias", "heading"]
 """Where a name was written."""
 
+Context = Literal["title", "headings", "none"]
+"""What is embedded before the text of a chunk: title and headings, headings alone, nothing."""
+
 BlockKind = Literal["heading", "text", "fence", "table"]
 """What a block is, as far as chunking cares: fences and tables are kept whole where they fit."""
 
@@ -136,6 +139,7 @@ class Document:
     code_blocks: tuple[CodeBlock, ...] = ()
     links: tuple[Link, ...] = ()
     problems: tuple[LeftOut, ...] = ()  # parts that were ignored; the document is indexed
+    secrets: int = 0  # matches of read.redact that were replaced in its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +185,7 @@ class ChunkedDocument:
     document: Document
     sections: tuple[Section, ...]
     chunks: tuple[Chunk, ...]
+    context: Context = "title"  # what is embedded before the text of a chunk
 
     def text_of(self, part: Section | Chunk) -> str:
         """The text that a section or chunk covers."""
@@ -189,7 +194,7 @@ class ChunkedDocument:
     def embedding_text(self, chunk: Chunk) -> str:
         """What the embedder reads of a chunk."""
         title = self.document.fields.title
-        return embedding_text(title, chunk.header_path, self.text_of(chunk))
+        return embedding_text(title, chunk.header_path, self.text_of(chunk), self.context)
 
     def names(self) -> list[tuple[Chunk, Name]]:
         """What its chunks are called, in the order of the text."""
@@ -217,14 +222,19 @@ class ChunkedDocument:
                 yield chunk, Name("heading", path, heading.start, line)
 
 
-def embedding_text(title: str, header_path: tuple[str, ...], text: str) -> str:
-    """What the embedder reads of a chunk: title and header path, a blank line, the text.
-
-    The title is left out where the header path begins with it.
-    """
-    repeated = header_path and fold_name(header_path[0]) == fold_name(title)
-    path = header_path if repeated or not title else (title, *header_path)
+def embedding_text(
+    title: str, header_path: tuple[str, ...], text: str, context: Context = "title"
+) -> str:
+    """What the embedder reads of a chunk: title and header path, a blank line, the text."""
+    paths = {"title": titled_path(title, header_path), "headings": header_path, "none": ()}
+    path = paths[context]
     return f"{header_line(path)}\n\n{text}" if path else text
+
+
+def titled_path(title: str, header_path: tuple[str, ...]) -> tuple[str, ...]:
+    """The title and the headings below it; a title that is the first heading is there once."""
+    repeated = header_path and fold_name(header_path[0]) == fold_name(title)
+    return header_path if repeated or not title else (title, *header_path)
 
 
 def header_line(header_path: tuple[str, ...]) -> str:

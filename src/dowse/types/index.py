@@ -7,18 +7,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dowse.types.documents import Chunk, ChunkedDocument, Fields, Link, Section, embedding_text
+from dowse.types.documents import (
+    Chunk,
+    ChunkedDocument,
+    Context,
+    Fields,
+    Link,
+    Section,
+    embedding_text,
+)
 from dowse.types.vectors import Vector
 
 Stamp = dict[str, Any]
 """What an index was built with: format version, model, chunking and analysis settings."""
 
 
+def context_of(stamp: Stamp | None) -> Context:
+    """What is embedded before the text of a chunk; older indexes do not say it."""
+    context: Context = (stamp or {}).get("chunk", {}).get("context", "title")
+    return context
+
+
 Debt = Literal["communities", "tidy"]
 """What has to be done once more after documents have changed."""
 
 ChunkKey = int
-"""The number that stands for a chunk inside one index; never given out twice."""
+"""The number of a chunk inside one index; never given out twice."""
 
 Scores = list[tuple[ChunkKey, float]]
 """Chunks with a raw score each, best first."""
@@ -106,10 +120,10 @@ class StoredChunk:
     text: str
     document: DocumentEntry
 
-    @property
-    def embedding_text(self) -> str:
-        """What the embedder has read of it."""
-        return embedding_text(self.document.fields.title, self.chunk.header_path, self.text)
+    def embedding_text(self, context: Context) -> str:
+        """What the embedder has read of it, in an index with this context."""
+        title, path = self.document.fields.title, self.chunk.header_path
+        return embedding_text(title, path, self.text, context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +148,7 @@ class Counts:
     embedded: int  # chunks that have a vector
     terms: int  # distinct words of the vocabulary
     communities: int
+    secrets: int = 0  # matches of read.redact that were replaced; an engine does not count them
 
 
 @dataclass(frozen=True, slots=True)

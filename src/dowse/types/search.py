@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from dowse.text.values import Sign
-from dowse.types.display import hit_line, response_html, response_lines
+from dowse.types.display import hit_line, page_of, place_of, response_html, response_lines
 from dowse.types.index import Scores
 
 if TYPE_CHECKING:
@@ -164,8 +164,20 @@ class Hit:
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """The headings above it, without the first where that only says the title again."""
-        return self.header_path[self.header_path[:1] == (self.title,) :]
+        """The headings above it, without those that only say the title or the page again."""
+        shown = self.header_path[self.header_path[:1] == (self.title,) :]
+        page = self.page
+        return shown if page is None else tuple(one for one in shown if one != f"Page {page}")
+
+    @property
+    def page(self) -> int | None:
+        """The page of a PDF where the match is, from 1; None for other files."""
+        return page_of(self.document, self.header_path)
+
+    @property
+    def place(self) -> str:
+        """Where the match is, as people write it: `guides/restore.md:12`, `manual.pdf p. 12`."""
+        return place_of(self.document, self.page, f"{self.line}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,10 @@ from mcp.server.lowlevel.server import Server
 
 from command_line import Dowse
 from dowse.errors import DowseError
+from dowse.front.mcp import progress
 from dowse.front.mcp.projects import VisibleProjects
 from dowse.indexer import Indexer
+from dowse.projects.run_note import noted
 from dowse.searcher import Searcher
 from dowse.service import Job, Service
 from dowse.types import Event
@@ -211,3 +213,59 @@ def test_nothing_is_opened_before_it_is_asked_for() -> None:
         raise AssertionError("too early")
 
     VisibleProjects(refuse)
+
+
+def test_a_call_with_progress_waits_for_the_first_index(
+    server: Server[Any], new_project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "INTERVAL", 0.02)
+    index = Indexer.index
+
+    def slow(self: Indexer, *arguments: Any, announce: Any, **rest: Any) -> Any:
+        announce(Event("embed", 3, 10, "chunks"))
+        said.wait(_SOON)
+        return index(self, *arguments, announce=announce, **rest)
+
+    monkeypatch.setattr(Indexer, "index", slow)
+    said = threading.Event()
+    seen: list[tuple[float, str | None]] = []
+
+    async def heard(progress: float, total: float | None, message: str | None) -> None:
+        assert total is None
+        seen.append((progress, message))
+        if message == f"Indexing {new_project}: embed, 3 of 10 chunks" and len(seen) > 2:
+            said.set()
+
+    async def work(client: Client) -> Any:
+        return await client.call_tool(
+            "query_documents",
+            {"query": "tide", "project": new_project},
+            progress_callback=heard,
+            meta={"progress_token": "t"},  # a client in another process sets it by itself
+        )
+
+    found = with_client(server, work)
+    assert [hit["document"] for hit in found.structured_content["hits"]] == ["tide.md"]
+    assert said.is_set()
+    assert [done for done, _ in seen] == sorted({done for done, _ in seen})
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("query_documents", {"query": "lighthouse"}),
+        ("get_document", {"references": ["lonely"]}),
+        ("related_documents", {"reference": "lonely"}),
+        ("browse", {}),
+        ("recent", {}),
+    ],
+)
+def test_every_tool_says_how_far_an_unfinished_index_is(
+    ask: Ask, service: Service, tool: str, arguments: dict[str, Any]
+) -> None:
+    with noted(service.project("notes").folder, lambda _: None) as announce:
+        announce(Event("store", 200, 1672, "files"))
+        found = ask(tool, **arguments)
+    told = "The index is being built: 200 of 1,672 files so far"
+    assert told in found.structured_content["notices"][0]
+    assert told in text_of(found)

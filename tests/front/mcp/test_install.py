@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from command_line import DOWSE, Dowse
 from dowse.front.mcp import clients
 from dowse.front.mcp.clients import CLIENTS, Client
+from dowse.front.mcp.configurations import parsed
+from dowse.front.mcp.skill import SKILL
+from dowse.front.mcp.tools.table import TOOLS
 
 _BY_NAME = {one.name: one for one in CLIENTS}
 
@@ -25,19 +29,31 @@ def client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> C
     return _BY_NAME[request.param]
 
 
-def _entry(client: Client) -> dict[str, Any]:
-    whole = json.loads(client.path.read_text("utf-8"))
+@pytest.fixture(params=[one.name for one in CLIENTS if one.form == "json"])
+def json_client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """Each client with a JSON file in turn."""
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return _BY_NAME[request.param]
+
+
+def _entry(client: Client, text: str | None = None) -> dict[str, Any]:
+    whole = parsed(client.path.read_text("utf-8") if text is None else text, client.form)
     entry = whole[client.key]["dowse"]
     assert isinstance(entry, dict)
     return entry
 
 
+def _command(client: Client, entry: dict[str, Any]) -> list[str]:
+    command = entry[client.command]
+    return list(command) if client.whole else [command, *entry["args"]]
+
+
 def test_the_entry_is_printed_and_nothing_is_written(dowse: Dowse, client: Client) -> None:
     seen = dowse("mcp", "install", "--client", client.name)
     assert seen.code == 0
-    entry = json.loads(seen.out)[client.key]["dowse"]
-    assert [entry["command"], *entry["args"]] == [DOWSE, "mcp"]
-    assert entry["env"]["DOWSE_DATA_DIR"] == os.environ["DOWSE_DATA_DIR"]
+    entry = _entry(client, seen.out)
+    assert _command(client, entry) == [DOWSE, "mcp"]
+    assert entry[client.env]["DOWSE_DATA_DIR"] == os.environ["DOWSE_DATA_DIR"]
     assert str(client.path) in seen.err.replace("\n", "")
     assert not client.path.exists()
 
@@ -55,20 +71,28 @@ def test_a_file_is_made(dowse: Dowse, client: Client) -> None:
     assert seen["written"]
     assert seen["backup"] is None
     assert seen["path"] == str(client.path)
-    assert _entry(client)["command"] == DOWSE
-    assert dict(client.says).items() <= _entry(client).items()
+    assert _command(client, _entry(client)) == [DOWSE, "mcp"]
+    assert all(_entry(client)[name] == value for name, value in client.says)
 
 
-def test_what_else_is_in_the_file_stays(dowse: Dowse, client: Client) -> None:
-    before = {"theme": "dunkel ü", client.key: {"other": {"command": "x", "args": []}}, "n": 1.5}
+def test_what_else_is_in_the_file_stays(dowse: Dowse, json_client: Client) -> None:
+    client = json_client
+    before = {
+        "theme": "dunkel ü",
+        client.key: {"other": {"command": "x", "args": []}},
+        "n": 1.5,
+        "costs": [1e-7, 0.00005],
+    }
     client.path.parent.mkdir(parents=True, exist_ok=True)
-    client.path.write_text(json.dumps(before, indent=4, ensure_ascii=False), "utf-8")
+    written = json.dumps(before, indent=4, ensure_ascii=False)
+    client.path.write_text(written.replace("5e-05", "0.00005"), "utf-8")
     client.path.chmod(0o600)
     seen = dowse("mcp", "install", "--client", client.name, "--write", "--json").json
     after = json.loads(client.path.read_text("utf-8"))
     assert after[client.key].pop("dowse")
     assert after == before
     assert list(after) == list(before)
+    assert "0.00005" in client.path.read_text("utf-8")
     assert '\n    "theme": "dunkel ü"' in client.path.read_text("utf-8")
     assert stat.S_IMODE(client.path.stat().st_mode) == 0o600
     assert json.loads(Path(seen["backup"]).read_text("utf-8")) == before
@@ -84,18 +108,89 @@ def test_a_second_time_changes_nothing(dowse: Dowse, client: Client) -> None:
     assert not list(client.path.parent.glob("*before-dowse*"))
 
 
-def test_what_the_user_noted_in_the_entry_stays(dowse: Dowse, client: Client) -> None:
-    old = {"url": "x", "disabled": True, "env": {"HTTPS_PROXY": "p", "DOWSE_CACHE_DIR": "/old"}}
+def test_what_the_user_noted_in_the_entry_stays(dowse: Dowse, json_client: Client) -> None:
+    client = json_client
+    env = {"HTTPS_PROXY": "p", "DOWSE_CACHE_DIR": "/old"}
+    old = {"url": "x", "disabled": True, "enabled": False, client.env: env, client.command: "old"}
     client.path.parent.mkdir(parents=True, exist_ok=True)
-    client.path.write_text(json.dumps({client.key: {"dowse": old | {"args": ["old"]}}}))
+    client.path.write_text(json.dumps({client.key: {"dowse": old}}))
     assert dowse("mcp", "install", "--client", client.name, "--write").code == 0
     entry = _entry(client)
-    assert entry["disabled"] is True
+    assert (entry["disabled"], entry["enabled"]) == (True, False)
     assert "url" not in entry
-    assert entry["args"] == ["mcp"]
-    assert entry["env"]["HTTPS_PROXY"] == "p"
-    assert entry["env"]["DOWSE_CACHE_DIR"] == os.environ["DOWSE_CACHE_DIR"]
+    assert _command(client, entry) == [DOWSE, "mcp"]
+    assert entry[client.env]["HTTPS_PROXY"] == "p"
+    assert entry[client.env]["DOWSE_CACHE_DIR"] == os.environ["DOWSE_CACHE_DIR"]
     assert "has it already" in dowse("mcp", "install", "--client", client.name, "--write").out
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "kept"),
+    [
+        (
+            "codex",
+            '# mine\nmodel = "o"  # fast\n\n[mcp_servers.other]\ncommand = "x"\n[tui]\na = 1.50\n',
+            ["# mine", 'model = "o"  # fast', "[mcp_servers.other]", "a = 1.50"],
+        ),
+        (
+            "codex",
+            '[mcp_servers.dowse]\ncommand = "old"\nenabled = false # not now\n[a]\nb = 1\n',
+            ["enabled = false", "[a]\nb = 1\n"],
+        ),
+        (
+            "goose",
+            "# mine\nMODEL: x\nextensions:\n    # a list\n    other:\n        cmd: x\nlast: 1\n",
+            ["# mine", "    # a list\n    other:\n        cmd: x\nlast: 1\n"],
+        ),
+        (
+            "goose",
+            "extensions:\n  dowse:\n    cmd: old\n    enabled: false\n  other: {cmd: x}\n",
+            ["    enabled: false\n", "  other: {cmd: x}\n"],
+        ),
+    ],
+)
+def test_comments_and_layout_of_toml_and_yaml_stay(
+    dowse: Dowse, name: str, before: str, kept: list[str]
+) -> None:
+    client = _BY_NAME[name]
+    client.path.parent.mkdir(parents=True)
+    client.path.write_text(before)
+    assert dowse("mcp", "install", "--client", name, "--write").code == 0
+    after = client.path.read_text()
+    assert all(one in after for one in kept)
+    assert _command(client, _entry(client)) == [DOWSE, "mcp"]
+    assert "has it already" in dowse("mcp", "install", "--client", name, "--write").out
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("codex", "a = "),
+        ("codex", "mcp_servers = 1"),
+        ("goose", "a: [\n"),
+        ("goose", "extensions: {other: {cmd: x}}\n"),
+    ],
+)
+def test_toml_and_yaml_that_could_lose_something_are_left_alone(
+    dowse: Dowse, name: str, text: str
+) -> None:
+    path = _BY_NAME[name].path
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    seen = dowse("mcp", "install", "--client", name, "--write")
+    assert seen.code == 2
+    assert _entry(_BY_NAME[name], seen.out)  # it is printed, to be put in by hand
+    assert path.read_text() == text
+
+
+def test_an_entry_for_one_folder_is_written_there(dowse: Dowse, home: Path) -> None:
+    line = ("mcp", "install", "--scope", "folder", "--write", "--client")
+    assert dowse(*line, "claude-code").code == 0
+    assert json.loads((home / ".mcp.json").read_text())["mcpServers"]["dowse"]
+    assert not _BY_NAME["claude-code"].path.exists()
+    refused = dowse(*line, "codex")
+    assert refused.code == 2
+    assert "claude-code, cursor, vscode" in refused.err.replace("\n", " ")
 
 
 def test_ends_of_lines_stay_as_they_are(dowse: Dowse) -> None:
@@ -124,7 +219,6 @@ def test_a_place_that_cannot_be_written_is_reported(dowse: Dowse, home: Path) ->
         '{"mcpServers": {',
         '{\n  // a comment\n  "mcpServers": {}\n}',
         '{"a": 1, "a": 2}',
-        '{"a": 1.00}',
         '{"a": "\\ud800"}',
         "[]",
         '{"mcpServers": []}',
@@ -138,6 +232,7 @@ def test_a_file_that_could_lose_something_is_left_alone(dowse: Dowse, text: str)
     seen = dowse("mcp", "install", "--client", "cursor", "--write")
     assert seen.code == 2
     assert "left as it is" in seen.err.replace("\n", " ")
+    assert _entry(_BY_NAME["cursor"], seen.out)  # it is printed, to be put in by hand
     assert path.read_text() == text
     assert [one.name for one in path.parent.iterdir()] == [path.name]
 
@@ -243,8 +338,39 @@ def test_nothing_is_written_where_documents_are_read(
     (home / "vault").mkdir()
     assert dowse("project", "add", home / "vault").code == 0
     monkeypatch.chdir(home / "vault")
-    seen = dowse("mcp", "install", "--client", "claude-code", "--write")
+    seen = dowse("mcp", "install", "--client", "claude-code", "--scope", "folder", "--write")
     assert seen.code == 2
     assert "by hand" in seen.err
+    assert json.loads(seen.out)["mcpServers"]["dowse"]
+    for client in CLIENTS:
+        dowse("mcp", "install", "--client", client.name, "--write")
+        dowse("skill", "install", "--client", client.name)
     assert list((home / "vault").iterdir()) == []
-    assert dowse("mcp", "install", "--client", "claude-code").code == 0
+
+
+def test_a_skill_is_written_where_the_agent_reads_it(dowse: Dowse) -> None:
+    for client in CLIENTS:
+        seen = dowse("skill", "install", "--client", client.name, "--json")
+        if not client.skill:
+            assert seen.code == 2
+            assert "--print" in seen.out
+            continue
+        assert seen.json["written"]
+        assert seen.json["path"] == str(client.skill_path)
+        _, header, body = client.skill_path.read_text("utf-8").split("---\n")
+        assert yaml.safe_load(header)["name"] == "dowse"
+        assert all(f"`{tool.name}`" in body for tool in TOOLS[:1] + TOOLS[2:6])
+        assert not dowse("skill", "install", "--client", client.name, "--json").json["written"]
+
+
+def test_a_skill_that_was_changed_is_kept_as_a_copy(dowse: Dowse) -> None:
+    path = _BY_NAME["codex"].skill_path
+    path.parent.mkdir(parents=True)
+    path.write_text("my own")
+    seen = dowse("skill", "install", "--client", "codex", "--json").json
+    assert Path(seen["backup"]).read_text() == "my own"
+
+
+def test_a_skill_can_be_printed(dowse: Dowse) -> None:
+    assert dowse("skill", "install", "--print").out == SKILL
+    assert dowse("skill", "install").code == 2

@@ -26,7 +26,7 @@ def test_a_client_finds_everything(indexed: Path, era: str) -> None:
     async def work(client: Client) -> None:
         assert client.protocol_version == ERAS[era]
         assert "Projects: vault." in (client.instructions or "")
-        assert len((await client.list_tools()).tools) == 5
+        assert len((await client.list_tools()).tools) == 7
         found = await client.call_tool("query_documents", {"query": "restore the database"})
         uri = found.structured_content["hits"][0]["uri"]
         assert uri == "dowse://vault/guides/restore.md"
@@ -68,7 +68,7 @@ def test_only_the_pinned_project_is_seen(home: Path, dowse: Dowse) -> None:
 
 
 @pytest.mark.usefixtures("indexed")
-def test_where_it_is_not_clear_a_search_means_all_projects_and_others_must_name_one(
+def test_where_it_is_not_clear_a_call_means_all_projects_or_must_name_one(
     home: Path, dowse: Dowse
 ) -> None:
     (home / "other").mkdir()
@@ -78,7 +78,10 @@ def test_where_it_is_not_clear_a_search_means_all_projects_and_others_must_name_
     async def work(client: Client) -> None:
         found = await client.call_tool("query_documents", {"query": "lighthouse"})
         assert [hit["project"] for hit in found.structured_content["hits"]] == ["other"]
-        unclear = await client.call_tool("get_document", {"references": ["one"]})
+        read = await client.call_tool("get_document", {"references": ["one", "restore"]})
+        places = [one["uri"] for one in read.structured_content["passages"]]
+        assert places == ["dowse://other/one.md", "dowse://vault/guides/restore.md"]
+        unclear = await client.call_tool("browse", {})
         assert unclear.is_error
         assert "Pass project, one of: other, vault." in text_of(unclear)
         named = {"query": "lighthouse", "project": "other"}

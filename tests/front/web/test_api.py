@@ -56,6 +56,18 @@ def test_results_come_in_parts(client: TestClient, dowse: Dowse) -> None:
     assert "Nothing is left after the first 50" in ended.err
 
 
+def test_refusals_use_the_words_of_the_request(client: TestClient) -> None:
+    def refused(**parameters: Any) -> str:
+        answer = client.get(f"{API}/search", params=parameters)
+        assert answer.status_code == 400
+        return str(answer.json()["error"])
+
+    assert refused(q="x", limit=0) == "limit cannot be 0."
+    assert refused(q="x", top_n="many") == "top_n cannot be 'many'."
+    assert refused(query="x", n=0) == "n cannot be 0."
+    assert refused(q=" ") == "The q is empty."
+
+
 def test_the_same_can_be_sent_as_json(client: TestClient) -> None:
     by_address = client.get(f"{API}/search", params={"q": "database", "tag": ["database"], "n": 2})
     as_json = client.post(f"{API}/search", json={"q": "database", "tag": ["database"], "n": 2})
@@ -173,8 +185,8 @@ def test_indexing_runs_in_the_background(client: TestClient, service: Service, n
 
 _FAILURES = [
     ("search", 400, "query is missing"),
-    ("search?q=", 400, "query is empty"),
-    ("search?q=%20", 400, "query is empty"),
+    ("search?q=", 400, "q is empty"),
+    ("search?q=%20", 400, "q is empty"),
     ("search?q=a&q=b", 400, "2 times"),
     ("search?q=a&limi=3", 400, "no parameter 'limi'"),
     ("search?q=a&limit=3&n=2", 400, "limit is another name of n"),

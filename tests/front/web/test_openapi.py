@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -52,6 +53,25 @@ def test_it_is_served(client: TestClient) -> None:
     assert told["paths"].keys() == description()["paths"].keys()
 
 
+def test_a_page_for_people_lists_every_route_and_loads_nothing_from_elsewhere(
+    client: TestClient,
+) -> None:
+    for address in ("/api", "/api/"):
+        page = client.get(address)
+        assert page.status_code == 200
+        assert page.headers["Content-Type"].startswith("text/html")
+    for route in ROUTES:
+        assert f"{route.method} {route.address}" in page.text
+        assert all(f"<code>{row.name}</code>" in page.text for row in route.takes)
+    assert set(re.findall(r'(?:src|href)="([^#"]+)"', page.text)) == {
+        "/api.css",
+        "/api/v1/openapi.json",
+    }
+    assert "://" not in page.text
+    assert not re.search(r"<script|<style|style=", page.text)
+    assert client.get("/api.css").status_code == 200
+
+
 # A setting or a date can be well formed and still be none that there is; and what may be said in
 # the parameters one by one can be too much for an address.
 _ACCEPTED = PositiveDataAcceptanceConfig(expected_statuses=["2xx", 404, 414, 422])
@@ -73,7 +93,7 @@ def asking(service: Service) -> ASGIClient:
 
 @_DESCRIBED.parametrize()
 @settings(
-    max_examples=12,
+    max_examples=8,
     deadline=None,
     derandomize=True,
     database=None,

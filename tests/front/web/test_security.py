@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from dowse.errors import UsageError
 from dowse.front.web.security import PAGE_POLICY, Door, Limits, is_local
 from dowse.front.web.server import application, door_for
 from dowse.projects.workspace import Workspace
@@ -81,6 +82,39 @@ def test_pages_from_elsewhere_may_not(client: TestClient, origin: str, address: 
         answer = client.request(method, address, headers={"Origin": origin})
         assert answer.status_code == 403
         assert not any(name.lower().startswith("access-control") for name in answer.headers)
+
+
+_FRIEND = "https://app.example.org"
+_PREFLIGHT = {"Origin": _FRIEND, "Access-Control-Request-Method": "POST"}
+
+
+def test_a_listed_page_may_use_the_api_alone(service: Service) -> None:
+    door = door_for("127.0.0.1", _TOKEN, origins=[f"{_FRIEND}/"])
+    told = {"Origin": _FRIEND, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}
+    with _client(service, door) as client:
+        allowed = client.options(STATUS, headers=_PREFLIGHT)
+        assert allowed.status_code == 204
+        assert allowed.headers["Access-Control-Allow-Origin"] == _FRIEND
+        assert "Authorization" in allowed.headers["Access-Control-Allow-Headers"]
+        refused = client.get(STATUS, headers=told)
+        assert refused.status_code == 401
+        read = client.get(STATUS, headers=told | {"Authorization": f"Bearer {_TOKEN}"})
+        assert read.status_code == 200
+        assert read.headers["Access-Control-Allow-Origin"] == _FRIEND
+        assert read.headers["Vary"] == "Origin"
+        for address in ("/mcp", "/metrics", "/"):
+            assert client.get(address, headers=told).status_code == 403
+            assert client.options(address, headers=_PREFLIGHT).status_code == 403
+        for other in ("https://app.example.org.evil.net", "http://app.example.org", "null"):
+            answer = client.options(STATUS, headers=_PREFLIGHT | {"Origin": other})
+            assert answer.status_code == 403
+            assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+@pytest.mark.parametrize("origin", ["*", "null", "app.example.org", "https://a.org/path", ""])
+def test_what_is_no_origin_cannot_be_listed(origin: str) -> None:
+    with pytest.raises(UsageError):
+        door_for("127.0.0.1", None, origins=[origin])
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])

@@ -150,7 +150,7 @@ def lines(
     """A server for lines, without the rest."""
     is_ours = server._is_ours
 
-    def noted(*arguments: Any) -> tuple[int | None, server.Frames]:
+    def noted(*arguments: Any) -> tuple[int | None, client.Frames]:
         code, frames = run_line(*arguments)
         seen.append(code is not None)
         return code, frames

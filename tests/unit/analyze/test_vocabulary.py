@@ -47,7 +47,7 @@ def test_any_text_has_plain_words(text: str) -> None:
         assert word == word.strip("_-")
 
 
-@pytest.mark.parametrize("size", [-1, 100_001])
+@pytest.mark.parametrize("size", [-2, 100_001])
 def test_a_vocabulary_of_that_size_cannot_be(size: int) -> None:
     with pytest.raises(BadSettings, match=r"vocabulary\.size"):
         VocabularyOptions(size)

@@ -24,6 +24,7 @@ def test_the_defaults_are_those_of_the_specification() -> None:
     ("wrong", "names"),
     [
         ({"strategy": "sentences"}, ["sentences", "`headers` or `fixed`"]),
+        ({"context": "author"}, ["no context 'author'", "title, headings, none"]),
         ({"chunk_max": 0}, ["chunk_max is 0", "at least 1"]),
         ({"overlap": -1}, ["overlap is -1", "at least 0"]),
         ({"section_max": 2000.5}, ["section_max is 2000.5", "whole number"]),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dowse.embed import DEFAULT_MODEL, EmbedOptions, models_status, open_embedder, pull, remove
+from dowse.embed.models import allowance
 from dowse.errors import NotFound, WeightsMissing
 from dowse.ports import Embedder
 from dowse.types import Event
@@ -116,6 +117,28 @@ def test_a_download_that_breaks_off_leaves_nothing(
     assert [path.name for path in (cache / "models").iterdir() if path.suffix != ".lock"] == []
     hub.cut_short = None
     assert pull("me/tiny", cache).damaged == ()
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        (("MOST_OF_A_FILE", 1000), "are the most"),
+        (("MOST_OF_A_MODEL", 2000), "are the most"),
+        (("KEPT_FREE", 10**18), "must stay free"),
+    ],
+)
+@pytest.mark.parametrize("announced", [None, 0])
+def test_a_model_that_is_too_large_is_stopped(
+    hub: ModelHub, cache: Path, limit: tuple[str, int], said: str, announced: int | None
+) -> None:
+    hub.announced = announced  # a hub that says nothing of its sizes is stopped on the way
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(allowance, *limit)
+        with pytest.raises(WeightsMissing, match=said):
+            pull("me/tiny", cache)
+    assert [path.name for path in (cache / "models").iterdir() if path.suffix != ".lock"] == []
+    if announced is None:
+        assert hub.downloaded == []
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "tokenizer.json"])

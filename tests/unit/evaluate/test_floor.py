@@ -10,13 +10,11 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import platformdirs
 import pytest
 
-from dowse.analyze import VocabularyOptions
 from dowse.engine import Engine
 from dowse.evaluate import RunReport, read_collection, report, search_run
 from dowse.evaluate.answers import Answered, judge_answers, read_answers
@@ -43,8 +41,6 @@ measured on one, and on another a single document of 120 queries is at place 12 
 def _indexed(documents: Path, folder: Path) -> Iterator[Engine]:
     cache = Path(os.environ.get("DOWSE_CACHE_DIR") or platformdirs.user_cache_dir("dowse"))
     settings = Settings()
-    if not settings.expand.enabled:  # the only stage that needs the words, which take a while
-        settings = replace(settings, vocabulary=VocabularyOptions(size=0))
     where = Locations(folder / "config", folder / "data", cache)
     project = Project("corpus", folder / "project", (documents,))
     parts = assemble(project, settings, where, silent, fetch=False)

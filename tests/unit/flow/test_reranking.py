@@ -4,29 +4,44 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dowse.embed import open_model
+import pytest
+
+from dowse.embed import EmbedOptions, open_model
 from dowse.embed.onnx.cross_encoder import CrossEncoder
-from dowse.types import embedding_text
+from dowse.errors import EmbedError
+from dowse.types import Hit, header_line, silent
+from dowse.wiring import rerankers
 from tiny_model import make_model
 from vaults import index_notes
 
 _NOTES = {f"n{n}.md": f"# Pump {n}\n\nthe pump number {n} of hall {n % 3}\n" for n in range(12)}
 
 
-def test_the_first_results_get_the_order_and_the_scores_of_the_cross_encoder(
-    tmp_path: Path,
+def _as_read(hit: Hit) -> str:
+    """Title, heading and text as the notes have them: the text begins with its heading."""
+    number = hit.document[1:-3]
+    text = f"Pump {number} the pump number {number} of hall {int(number) % 3}"
+    return header_line((*hit.header_path, text))
+
+
+@pytest.mark.parametrize(("mix", "share"), [({}, 0.2), ({"rerank.mix": 1.0}, 1.0)])
+def test_the_first_results_are_ordered_by_a_share_of_the_cross_encoder(
+    tmp_path: Path, mix: dict[str, float], share: float
 ) -> None:
     model = make_model(tmp_path / "cross", labels=1)
     engine = index_notes(tmp_path, _NOTES)
     plain = {"search.top_n": 12, "near_dedup.enabled": False}
     before = engine.search("pump hall", changes=plain).hits
-    changes = plain | {"rerank.enabled": True, "rerank.model": str(model), "rerank.top_n": 6}
-    after = engine.search("pump hall", changes=changes).hits
+    asked = {"rerank.enabled": True, "rerank.model": str(model), "rerank.top_n": 6, **mix}
+    after = engine.search("pump hall", changes=plain | asked).hits
     encoder = CrossEncoder(open_model(str(model), tmp_path / "cache"))
-    texts = {hit.id: embedding_text(hit.title, hit.header_path, hit.text) for hit in before[:6]}
-    scores = dict(zip(texts, encoder.scores("pump hall", list(texts.values())), strict=True))
+    read = encoder.scores("pump hall", [_as_read(hit) for hit in before[:6]])
+    scores = {
+        hit.id: pytest.approx((1 - share) * hit.score + share * score)
+        for hit, score in zip(before[:6], read, strict=True)
+    }
     assert {hit.id for hit in after[:6]} == set(scores)
-    assert [hit.score for hit in after[:6]] == sorted(scores.values(), reverse=True)
+    assert sorted((hit.score for hit in after), reverse=True) == [hit.score for hit in after]
     assert all(hit.score == scores[hit.id] for hit in after[:6])
     assert [hit.id for hit in after[6:]] == [hit.id for hit in before[6:]]
     assert all(hit.score <= after[5].score for hit in after[6:])
@@ -48,3 +63,19 @@ def test_without_a_local_model_there_is_nothing_to_read_with(tmp_path: Path) -> 
     after = engine.search("pump hall", changes={"rerank.enabled": True})
     assert after.hits
     assert any("Not reranked" in notice for notice in after.notices)
+
+
+def test_weights_are_fetched_for_the_model_of_the_settings_and_for_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched: list[str] = []
+    monkeypatch.setattr(
+        "dowse.embed.models.local_model.fetch_model", lambda name, *_: fetched.append(name)
+    )
+    by_model = rerankers(EmbedOptions(), None, tmp_path, silent, fetched="hub/of-the-user")
+    for model in ("hub/of-the-user", "hub/of-a-call"):
+        opened = by_model(model)
+        assert opened is not None
+        with pytest.raises(EmbedError):  # nothing came
+            opened().scores("pump", ["The pump hall."])
+    assert fetched == ["hub/of-the-user"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from dowse.engine import Engine
 from dowse.errors import BadSettings, NotFound, StampMismatch, UsageError, WeightsMissing
 from dowse.flow import SEARCH_FLOW
+from dowse.ports import KeywordField
 from dowse.search_state import SearchOptions
 from dowse.settings.schema import Layer, combine
+from dowse.store.embedded.keyword.index import KeywordIndex
 from dowse.testing import HashEmbedder, NoEmbedder
 from vaults import open_engine
 
@@ -204,3 +207,19 @@ def test_passages_by_path_line_and_short_id(engine: Engine, vault: Path) -> None
             engine.get(wrong)
     with pytest.raises(NotFound, match=r"guides/login\.md"):
         engine.get("guides/logon.md")
+
+
+def test_a_term_is_counted_once_after_the_query_is_understood(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: Counter[tuple[str, str]] = Counter()
+    count = KeywordIndex.frequencies
+
+    def counting(index: KeywordIndex, field: KeywordField, terms: Sequence[str]) -> dict[str, int]:
+        counted.update((field, term) for term in terms)
+        return count(index, field, terms)
+
+    monkeypatch.setattr(KeywordIndex, "frequencies", counting)
+    assert engine.answer("authentication token session").answer is not None
+    # Once to see whether a word is misspelled, once for ranking, snippets and the answer.
+    assert set(counted.values()) == {2}

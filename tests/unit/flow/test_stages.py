@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from dowse.analyze import VocabularyOptions
 from dowse.engine import Engine
 from dowse.flow import SEARCH_FLOW
+from dowse.retrieve.expand import ExpandOptions
 from dowse.retrieve.graph import linked_documents
 from dowse.settings.presets import PRESETS
+from dowse.settings.schema import Settings
 from dowse.types import Hit, Response
 from vaults import index_notes
 
@@ -106,7 +109,9 @@ def test_classify_shifts_the_weights_by_the_kind_of_query(engine: Engine) -> Non
     assert keyword_share("gateway reading") == pytest.approx(1.0)
 
 
-def test_expand_adds_words_for_the_semantic_ranking_alone(engine: Engine) -> None:
+def test_expand_adds_words_for_the_semantic_ranking_alone(tmp_path: Path) -> None:
+    engine = index_notes(tmp_path, _NOTES, Settings(vocabulary=VocabularyOptions(size=100)))
+
     def scores(strategy: str, changes: dict[str, Any]) -> dict[str, float]:
         response = engine.search("radio", changes=changes | {"search.top_n": 20})
         return {
@@ -118,6 +123,19 @@ def test_expand_adds_words_for_the_semantic_ranking_alone(engine: Engine) -> Non
 
     assert scores("semantic", _OPTIONAL["expand"]) != scores("semantic", {})
     assert scores("keyword", _OPTIONAL["expand"]) == scores("keyword", {})
+
+
+def test_expand_says_how_to_get_words_when_none_was_embedded(engine: Engine) -> None:
+    changes = {"expand.enabled": True}
+    (notice,) = engine.search("radio", changes=changes).notices
+    assert "dowse config set expand.enabled true, then dowse index" in notice
+    assert engine.status().counts.terms  # they are known, and have no vector
+
+
+def test_words_are_embedded_when_queries_are_expanded(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"expand": ExpandOptions(enabled=True)}
+    engine = index_notes(tmp_path, _NOTES, Settings(**options))
+    assert not engine.search("radio").notices
 
 
 def test_graph_ranks_what_is_linked_though_no_word_of_the_query_is_in_it(engine: Engine) -> None:

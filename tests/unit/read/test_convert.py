@@ -63,13 +63,14 @@ def pdf(*pages: str) -> bytes:
     )  # fmt: skip
 
 
-def docx(*paragraphs: tuple[str, str]) -> bytes:
-    """A Word file with paragraphs of (style, text)."""
+def docx(*paragraphs: tuple[str, str], title: str | None = None) -> bytes:
+    """A Word file with paragraphs of (style, text), and a title among its properties."""
     styles = "".join(
         f'<w:style w:type="paragraph" w:styleId="Heading{n}">'
         f'<w:name w:val="heading {n}"/></w:style>'
         for n in (1, 2)
     )
+    styles += '<w:style w:type="paragraph" w:styleId="Title"><w:name w:val="Title"/></w:style>'
     body = "".join(
         f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>'
         for style, text in paragraphs
@@ -92,6 +93,8 @@ def docx(*paragraphs: tuple[str, str]) -> bytes:
             "word/document.xml",
             f'<w:document xmlns:w="{WORD}"><w:body>{body}</w:body></w:document>',
         )
+        if title is not None:
+            archive.writestr("docProps/core.xml", f"<x><dc:title>{title}</dc:title></x>")
     return buffer.getvalue()
 
 
@@ -196,6 +199,17 @@ def test_a_csv_file_becomes_a_table(sign: str) -> None:
 
 def test_a_csv_file_in_another_encoding_is_reported() -> None:
     assert "not UTF-8" in reason_for(b"a,b\n\xe9,1\n", "csv")
+
+
+def test_a_word_file_has_its_title() -> None:
+    styled = docx(("Title", "Masts"), ("Heading1", "Part"), ("Normal", "Oil."), title="Other")
+    assert convert(styled, "docx", SECONDS).startswith("# Masts\n\n# Part\n\nOil.")
+    chapters = docx(("Heading1", "One"), ("Heading1", "Two"), title="Masts &amp; oil")
+    assert convert(chapters, "docx", SECONDS).startswith("# Masts & oil\n\n# One")
+    plain = docx(("Normal", "Oil the mast."), title=" Masts ")
+    assert convert(plain, "docx", SECONDS) == "# Masts\n\nOil the mast."
+    headed = docx(("Heading1", "One"), ("Normal", "Oil."), title="A template")
+    assert convert(headed, "docx", SECONDS) == "# One\n\nOil."
 
 
 def test_a_web_page_keeps_its_title_and_headings_and_loses_its_scripts() -> None:
@@ -501,6 +515,9 @@ def test_results_name_the_page_slide_or_sheet_and_broken_files_are_reported(tmp_
         "report.pdf",
         ("Page 2",),
     )
+    assert (found["barometer"].place, found["barometer"].headings) == ("report.pdf p. 2", ())
+    assert "barometer" in engine.get("report.pdf p. 2").text
+    assert "anemometer" not in engine.get("report.pdf p. 2").text
     assert found["hygrometer"].header_path == ("Letter",)
     assert found["potatoes"].document == "deck.pptx"
     assert (found["ceilometer"].document, found["ceilometer"].header_path) == (

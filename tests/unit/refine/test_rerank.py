@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dowse.refine import reorder
+from dowse.refine.rerank import passage
+from dowse.types import Chunk, DocumentEntry, Fields, StoredChunk
 
 
 def test_new_scores_alone_decide() -> None:
@@ -34,3 +36,14 @@ def test_equal_new_scores_keep_the_order() -> None:
 def test_nothing_new_changes_nothing() -> None:
     assert reorder([0.9, 0.8], [], 1.0) == [(0, 0.9), (1, 0.8)]
     assert reorder([], [], 0.5) == []
+
+
+def test_a_reranker_reads_the_title_the_headings_and_the_text_without_its_markup() -> None:
+    text = (
+        "## Restore\n\n- Stop the **writer**, see [[clock|the clock]].\n\n```sh\nls -l *_x*\n```\n"
+    )
+    entry = DocumentEntry("a.md", "0" * 8, Fields(title="Backups"), 0.0, 0, 0, 1)
+    chunk = Chunk("0" * 16, "1" * 16, ("Ops", "Restore"), 0, len(text), 0, 1, 7)
+    assert passage(StoredChunk(1, chunk, text, entry)) == (
+        "Backups > Ops > Restore > Restore Stop the writer, see the clock. ls -l *_x*"
+    )

@@ -8,6 +8,7 @@ import pytest
 
 from dowse.retrieve.keyword import most_bm25
 from dowse.retrieve.readable import latin_share, trusted
+from dowse.text.rarity import rarity
 from dowse.types import Ranking
 
 
@@ -37,9 +38,9 @@ def test_scores_are_lowered_and_ordered_again() -> None:
 
 def test_the_most_that_bm25_could_give() -> None:
     rare, common, nowhere = (math.log(1 + (100 - n + 0.5) / (n + 0.5)) for n in (1, 50, 0))
-    held = {"rare": 1, "common": 50}
-    assert most_bm25(["rare", "common"], (), held, 100) == pytest.approx(2.2 * (rare + common))
-    assert most_bm25(["rare", "gone"], (), held, 100) == pytest.approx(2.2 * (rare + nowhere))
-    either = most_bm25(["rare", "common"], (("rare", "common"),), held, 100)
-    assert either == pytest.approx(2.2 * rare)
-    assert most_bm25([], (), {}, 100) == 0
+    assert [rarity(held, 100) for held in (1, 50, 0)] == pytest.approx([rare, common, nowhere])
+    both = {"rare": rare, "common": common}
+    assert most_bm25(both) == pytest.approx(2.2 * (rare + common))
+    assert most_bm25({"rare": rare, "gone": nowhere}) == pytest.approx(2.2 * (rare + nowhere))
+    assert most_bm25(both, (("rare", "common"),)) == pytest.approx(2.2 * rare)
+    assert most_bm25({}) == 0

@@ -26,3 +26,9 @@ def test_a_title_that_is_a_later_heading_stays() -> None:
 def test_a_document_without_a_title_is_embedded_as_before() -> None:
     assert embedding_text("", ("Menu",), "Leek.") == "Menu\n\nLeek."
     assert embedding_text("", (), "Leek.") == "Leek."
+
+
+def test_headings_alone_or_nothing_can_be_embedded_before_the_text() -> None:
+    read = ("Backups", ("Restore",), "Stop the writer.")
+    assert embedding_text(*read, "headings") == "Restore\n\nStop the writer."
+    assert embedding_text(*read, "none") == "Stop the writer."

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dowse.embed.models import weights_missing
+from dowse.embed.models.allowance import Allowance
 from dowse.embed.models.download_progress import announcing_download
 from dowse.embed.models.folder import REQUIRED, is_wanted
 from dowse.types import Announce
@@ -33,10 +34,32 @@ def fill_from_hub(name: str, folder: Path, announce: Announce) -> None:
         info = HfApi(endpoint=endpoint).model_info(name, files_metadata=True)
         wanted = _wanted(name, info)
         note = f"Fetching {name} from the model hub."
+        allowance = Allowance(name, folder)
+        allowance.check(wanted)
+        counting = _counting(allowance)
         with announcing_download(scratch, sum(wanted.values()) or None, note, announce):
             for path in wanted:
-                hf_hub_download(name, path, revision=info.sha, local_dir=scratch, endpoint=endpoint)
+                allowance.begin_file()
+                hf_hub_download(
+                    name,
+                    path,
+                    revision=info.sha,
+                    local_dir=scratch,
+                    endpoint=endpoint,
+                    tqdm_class=counting,
+                )
     _move(scratch, list(wanted), folder)
+
+
+def _counting(allowance: Allowance) -> Any:
+    """A progress bar of the library that draws nothing, and counts what arrives."""
+    from huggingface_hub.utils.tqdm import tqdm  # noqa: PLC0415  (slow to import)
+
+    class Counting(tqdm):
+        def update(self, n: float | None = 1) -> None:
+            allowance.take(int(n or 0))
+
+    return Counting
 
 
 def _wanted(name: str, info: Any) -> dict[str, int]:

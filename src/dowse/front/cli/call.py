@@ -92,10 +92,12 @@ class Call:
         return self.workspace.open_with(project, chosen, announce, fetch=fetch)
 
     @contextmanager
-    def open_to_search(self, announce: Announce = _silent) -> Iterator[Engine | AllProjects]:
+    def open_to_search(
+        self, announce: Announce = _silent, overrides: Mapping[str, Any] | None = None
+    ) -> Iterator[Engine | AllProjects]:
         """Opens what a search is about: a project, or all of them where none is meant."""
         if not self.workspace.means_all(self.project, self.here):
-            with self.open(announce=announce) as engine:
+            with self.open(overrides, announce) as engine:
                 yield engine
             return
         from dowse.projects.all_projects import AllProjects  # noqa: PLC0415  most calls mean one
@@ -104,15 +106,18 @@ class Call:
         with ExitStack() as opened:
             yield AllProjects(
                 projects.all(),
-                lambda one: opened.enter_context(self.open_project(one, announce)),
+                lambda one: opened.enter_context(self.open_project(one, announce, overrides)),
                 projects.broken(),
             )
 
     def open_project(
-        self, project: Project, announce: Announce = _silent
+        self,
+        project: Project,
+        announce: Announce = _silent,
+        overrides: Mapping[str, Any] | None = None,
     ) -> AbstractContextManager[Engine]:
         """Opens one project."""
-        chosen = self.workspace.settings(project)
+        chosen = self.workspace.settings(project, overrides)
         self.say_withheld(project, chosen)
         return self.workspace.open_with(project, chosen, announce)
 
@@ -189,7 +194,7 @@ pass_call = click.make_pass_decorator(Call, ensure=True)
 
 
 class Command(click.Command):
-    """A command that takes the global options too, so that they may stand before or after it."""
+    """A command that takes the global options too, so that they may come before or after it."""
 
     def __init__(self, *arguments: Any, shape: type | None = None, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)

@@ -15,7 +15,7 @@ from dowse.errors import DowseError
 from dowse.front.cli.app import cli
 from dowse.front.cli.call import Call
 from dowse.front.cli.screen import OutputClosed, Screen
-from dowse.front.socket.server import Frames
+from dowse.front.socket.client import Frames
 from dowse.projects.registry import Project
 from dowse.service import Service
 from dowse.types import Announce, silent
@@ -49,10 +49,12 @@ class Tape:
     def __init__(self) -> None:
         self.frames: list[tuple[int, bytes]] = []
 
-    def screen(self, stream: int, told: Mapping[str, Any], colours: Mapping[str, str]) -> Screen:
+    def screen(
+        self, stream: int, terminal: Mapping[str, Any], colours: Mapping[str, str]
+    ) -> Screen:
         """The screen that a line sees as the one it was sent from."""
-        writer = _Stream(self, stream, told)
-        return _ToldScreen(writer, colours, told["width"])
+        writer = _Stream(self, stream, terminal)
+        return _RemoteScreen(writer, colours, terminal["width"])
 
 
 class _Recorder(io.BufferedIOBase):
@@ -69,8 +71,8 @@ class _Recorder(io.BufferedIOBase):
 
 
 class _Stream(io.TextIOWrapper):
-    def __init__(self, tape: Tape, stream: int, told: Mapping[str, Any]) -> None:
-        encoding = str(told["encoding"])
+    def __init__(self, tape: Tape, stream: int, terminal: Mapping[str, Any]) -> None:
+        encoding = str(terminal["encoding"])
         super().__init__(
             _Recorder(tape, stream),  # type: ignore[arg-type]  # it only has to be written to
             encoding=encoding,
@@ -78,13 +80,13 @@ class _Stream(io.TextIOWrapper):
             newline="\n",
             write_through=True,
         )
-        self._is_terminal = bool(told["is_terminal"])
+        self._is_terminal = bool(terminal["is_terminal"])
 
     def isatty(self) -> bool:
         return self._is_terminal
 
 
-class _ToldScreen(Screen):
+class _RemoteScreen(Screen):
     def __init__(
         self, stream: io.TextIOWrapper, colours: Mapping[str, str], width: int | None
     ) -> None:
@@ -120,16 +122,19 @@ class SharedCall(Call):
         fetch: bool = False,
     ) -> AbstractContextManager[Engine]:
         """The engine of the project that the line is about, as it is open already."""
-        if overrides or fetch:
+        if fetch:
             raise DowseError("This line needs an engine of its own.")
-        return self.open_project(self.select())
+        return self.open_project(self.select(), overrides=overrides)
 
     def open_project(
         self,
         project: Project,
         announce: Announce = silent,  # noqa: ARG002  as above
+        overrides: Mapping[str, Any] | None = None,
     ) -> AbstractContextManager[Engine]:
         """The engine of one project, as it is open already."""
+        if overrides:
+            raise DowseError("This line needs an engine of its own.")
         engine, chosen = self._service.open(project)
         self.say_withheld(project, chosen)
         return nullcontext(engine)

@@ -7,9 +7,10 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from dowse.errors import NotFound
+from dowse.errors import NotFound, UsageError
+from dowse.front.mcp.configurations import Form
 
 NAME = "dowse"
 """The name under which clients list the server."""
@@ -17,8 +18,11 @@ NAME = "dowse"
 FOLDERS = ("DOWSE_CONFIG_DIR", "DOWSE_DATA_DIR", "DOWSE_CACHE_DIR")
 """What an entry passes on of the environment."""
 
-OWN = ("type", "source", "command", "args", "env", "url", "httpUrl", "serverUrl", "headers")
-"""What tells how a server is reached; the rest of an entry belongs to the user."""
+OWN = ("type", "source", "command", "cmd", "args", "url", "httpUrl", "serverUrl", "headers")
+"""The fields that say how a server is reached; the rest of an entry belongs to the user."""
+
+Scope = Literal["user", "folder"]
+"""Where an entry applies: everywhere, or in the current folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +33,57 @@ class Client:
     title: str
     file: str  # its configuration: "~" is the user's home, "{apps}" and "{config}" see below
     key: str = "mcpServers"  # the object in it that holds the servers
-    says: tuple[tuple[str, str], ...] = ()  # what an entry must say in addition to the command
+    says: tuple[tuple[str, Any], ...] = ()  # what an entry must say in addition to the command
     then: str = "Start it again."  # what makes it read the file
+    in_folder: str = ""  # the file for the current folder, where it reads one
+    form: Form = "json"
+    command: str = "command"  # the field of the command
+    whole: bool = False  # whether this field has the arguments too
+    env: str = "env"  # the field of the environment
+    skill: str = ""  # its file for a skill or a rule about dowse, where it reads one
 
     @property
     def path(self) -> Path:
+        """Its configuration file, for this user."""
+        return self.path_for("user")
+
+    def path_for(self, scope: Scope) -> Path:
         """Its configuration file, for this user or for the current folder."""
-        file = self.file.format(apps=_applications(), config=_configurations())
-        return Path(file).expanduser().absolute()
+        if scope == "folder" and not self.in_folder:
+            has = ", ".join(one.name for one in CLIENTS if one.in_folder)
+            raise UsageError(
+                f"{self.title} has no file for one folder.",
+                f"Leave --scope out. These have one: {has}.",
+            )
+        return _placed(self.in_folder if scope == "folder" else self.file)
+
+    @property
+    def skill_path(self) -> Path:
+        """The file that its skill belongs into."""
+        if not self.skill:
+            raise UsageError(
+                f"{self.title} reads no skill file of its own.",
+                "Print the text, and put it into its rules: dowse skill install --print",
+            )
+        return _placed(self.skill)
 
     def entry(self, command: list[str]) -> dict[str, Any]:
-        """What tells it to start a command."""
-        entry: dict[str, Any] = {**dict(self.says), "command": command[0], "args": command[1:]}
+        """What makes it start a command."""
+        entry: dict[str, Any] = dict(self.says)
+        entry |= {self.command: command} if self.whole else _split(self.command, command)
         # A client started from the desktop does not know what the shell was told, nor where.
         told = {name: os.environ[name] for name in FOLDERS if os.environ.get(name)}
         moved = {name: str(Path(folder).absolute()) for name, folder in told.items()}
-        return entry | ({"env": moved} if moved else {})
+        return entry | ({self.env: moved} if moved else {})
+
+
+def _placed(file: str) -> Path:
+    filled = file.format(apps=_applications(), config=_configurations())
+    return Path(filled).expanduser().absolute()
+
+
+def _split(field: str, command: list[str]) -> dict[str, Any]:
+    return {field: command[0], "args": command[1:]}
 
 
 _STDIO = (("type", "stdio"),)
@@ -52,22 +91,87 @@ CLIENTS = (
     Client(
         "claude-code",
         "Claude Code",
-        ".mcp.json",
+        "~/.claude.json",
         says=_STDIO,
-        then="It holds for this folder; start claude there.",
+        then="Start claude again.",
+        in_folder=".mcp.json",
+        skill="~/.claude/skills/dowse/SKILL.md",
     ),
     Client("claude-desktop", "Claude Desktop", "{apps}/Claude/claude_desktop_config.json"),
-    Client("cursor", "Cursor", "~/.cursor/mcp.json", says=_STDIO),
+    Client(
+        "cursor",
+        "Cursor",
+        "~/.cursor/mcp.json",
+        says=_STDIO,
+        in_folder=".cursor/mcp.json",
+        skill="~/.cursor/skills/dowse/SKILL.md",
+    ),
     Client(
         "vscode",
         "Visual Studio Code",
-        ".vscode/mcp.json",
+        "{apps}/Code/User/mcp.json",
         key="servers",
         says=_STDIO,
-        then="It holds for this folder; press Start above the entry.",
+        then="Press Start above the entry.",
+        in_folder=".vscode/mcp.json",
     ),
+    Client(
+        "copilot",
+        "GitHub Copilot CLI",
+        "~/.copilot/mcp-config.json",
+        says=(("type", "local"), ("tools", ["*"])),
+        skill="~/.copilot/skills/dowse/SKILL.md",
+    ),
+    Client(
+        "codex",
+        "Codex",
+        "~/.codex/config.toml",
+        key="mcp_servers",
+        form="toml",
+        skill="~/.codex/skills/dowse/SKILL.md",
+    ),
+    Client(
+        "opencode",
+        "opencode",
+        "{config}/opencode/opencode.json",
+        key="mcp",
+        says=(("type", "local"), ("enabled", True)),
+        in_folder="opencode.json",
+        whole=True,
+        env="environment",
+        skill="{config}/opencode/skills/dowse/SKILL.md",
+    ),
+    Client(
+        "cline",
+        "Cline",
+        "~/.cline/data/settings/cline_mcp_settings.json",
+        skill="~/.cline/skills/dowse/SKILL.md",
+    ),
+    Client(
+        "continue",
+        "Continue",
+        "~/.continue/mcpServers/dowse.json",
+        skill="~/.continue/rules/dowse.md",
+    ),
+    Client(
+        "goose",
+        "Goose",
+        "{config}/goose/config.yaml",
+        key="extensions",
+        says=(("name", NAME), ("type", "stdio"), ("enabled", True), ("timeout", 300)),
+        form="yaml",
+        command="cmd",
+        env="envs",
+        skill="{config}/goose/skills/dowse/SKILL.md",
+    ),
+    Client("jetbrains", "JetBrains Junie", "~/.junie/mcp/mcp.json"),
     Client("windsurf", "Windsurf", "~/.codeium/windsurf/mcp_config.json"),
-    Client("gemini-cli", "Gemini CLI", "~/.gemini/settings.json"),
+    Client(
+        "gemini-cli",
+        "Gemini CLI",
+        "~/.gemini/settings.json",
+        skill="~/.gemini/skills/dowse/SKILL.md",
+    ),
     Client("lm-studio", "LM Studio", "~/.lmstudio/mcp.json"),
     Client(
         "zed",

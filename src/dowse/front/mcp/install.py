@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dowse.errors import Refused
 from dowse.files import PRIVATE_FILE, make_private_folder, replace_file
-from dowse.front.mcp.clients import FOLDERS, NAME, OWN
-
-_INDENT = re.compile(r"^\{\s*?\n(?P<indent>[ \t]+)\"")
+from dowse.front.mcp.clients import FOLDERS, NAME, OWN, Client
+from dowse.front.mcp.configurations import Object, parsed, put
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,33 +27,48 @@ class Change:
         return self.before != self.after
 
 
-def plan(path: Path, key: str, entry: dict[str, Any]) -> Change:
+def plan(path: Path, client: Client, entry: Object) -> Change:
     """The configuration with dowse in it; raises `Refused` when that could lose something."""
     path = Path(os.path.realpath(path))
     before = _read(path)
-    whole = _parse(before, path) if before and before.strip() else {}
-    servers = whole.get(key, {})
-    if not isinstance(servers, dict):
-        raise _refused(path, f'"{key}" in it is not an object')
-    known = servers.get(NAME)
-    wanted = _with_choices(entry, known) if isinstance(known, dict) else entry
-    if before is not None and known == wanted:
-        return Change(path, before, before)
-    whole[key] = servers | {NAME: wanted}
-    indent = _INDENT.match(before or "")
-    after = json.dumps(whole, indent=indent["indent"] if indent else 2, ensure_ascii=False) + "\n"
+    try:
+        after = _after(before or "", client, entry)
+    except (ValueError, RecursionError) as error:
+        why = f"it is not plain {client.form.upper()}, or could lose something"
+        raise _refused(path, f"{why}: {error}") from error
     return Change(path, before, after.replace("\n", "\r\n") if "\r\n" in (before or "") else after)
 
 
-def _with_choices(entry: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+def plan_text(path: Path, text: str) -> Change:
+    """A file that becomes a text."""
+    path = Path(os.path.realpath(path))
+    return Change(path, _read(path), text)
+
+
+def _after(text: str, client: Client, entry: Object) -> str:
+    whole = parsed(text, client.form)
+    servers = whole.get(client.key)
+    servers = {} if servers is None else servers
+    if not isinstance(servers, dict):
+        raise ValueError(f'"{client.key}" in it is not an object')
+    known = servers.get(NAME)
+    wanted = _with_choices(entry, known, client.env) if isinstance(known, dict) else entry
+    if text and known == wanted:
+        return text.replace("\r\n", "\n")
+    whole[client.key] = servers | {NAME: wanted}
+    return put(text.replace("\r\n", "\n"), whole, (client.key, NAME), client.form)
+
+
+def _with_choices(entry: Object, known: Object, env: str) -> Object:
     """The entry with what the user or the client has added to what dowse writes."""
-    merged = {name: value for name, value in known.items() if name not in OWN} | entry
-    others = known.get("env")
+    kept = {name: value for name, value in known.items() if name not in {*OWN, env}}
+    merged = kept | {name: one for name, one in entry.items() if name not in kept}
+    others = known.get(env)
     if not isinstance(others, dict):
         return merged
-    env = {name: value for name, value in others.items() if name not in FOLDERS}
-    env |= entry.get("env", {})
-    return merged | ({"env": env} if env else {})
+    variables = {name: value for name, value in others.items() if name not in FOLDERS}
+    variables |= entry.get(env, {})
+    return merged | ({env: variables} if variables else {})
 
 
 def write(change: Change) -> Path | None:
@@ -84,36 +95,10 @@ def _read(path: Path) -> str | None:
         raise _refused(path, f"it cannot be read: {error}") from error
 
 
-def _parse(text: str, path: Path) -> dict[str, Any]:
-    try:
-        whole = json.loads(text, object_pairs_hook=_once, parse_float=_exact)
-        json.dumps(whole, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        why = "it is not plain JSON, or has comments"
-        raise _refused(path, f"{why}: {error}") from error
-    if not isinstance(whole, dict):
-        raise _refused(path, "it is not a JSON object")
-    return whole
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name stands in it twice")
-    return found
-
-
-def _exact(text: str) -> float:
-    number = float(text)
-    if json.dumps(number) != text:
-        raise ValueError(f"{text} would not be written as it is")
-    return number
-
-
 def _refused(path: Path, why: str) -> Refused:
     return Refused(
         f"{path} is left as it is: {why}.",
-        "Put the entry into it by hand: the command without --write prints it.",
+        "Put the entry into it by hand.",
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from dowse.errors import IndexUnusable, NotFound, UsageError
+from dowse.errors import DowseError, IndexUnusable, NotFound, UsageError
 
 if TYPE_CHECKING:
     from dowse.engine import Engine
@@ -16,12 +16,20 @@ if TYPE_CHECKING:
     from dowse.service import Job, Service
 
 
+class BeingIndexed(IndexUnusable):
+    """There is no index yet; a run that builds it is under way."""
+
+    def __init__(self, message: str, hint: str, job: Job) -> None:
+        super().__init__(message, hint)
+        self.job = job
+
+
 class VisibleProjects:
     """The projects that agents may see; opened when first asked for, safe from several threads."""
 
     def __init__(self, open_service: Callable[[], Service], pinned: str | None = None) -> None:
         self._open_service = open_service
-        self._pinned = pinned  # the only project that may be seen; None means all
+        self.pinned = pinned  # the only project that may be seen; None means all
         self._lock = threading.Lock()
         self._service: Service | None = None
         self._warmed = False
@@ -43,49 +51,76 @@ class VisibleProjects:
 
     def _warm(self) -> None:
         from dowse.front.mcp import resources  # noqa: F401, PLC0415
-        from dowse.front.mcp.tools import info, read, search  # noqa: F401, PLC0415
+        from dowse.front.mcp.tools import info, lists, read, search  # noqa: F401, PLC0415
 
-        self.service.warm(self._pinned)
+        self.service.warm(self.pinned)
 
     def all(self) -> list[Project]:
         """The projects that may be seen, by name."""
-        if self._pinned is not None:
-            return [self.service.project(self._pinned)]
+        if self.pinned is not None:
+            return [self.service.project(self.pinned)]
         return self.service.projects()
 
     def project(self, name: str | None) -> Project:
         """The project that a call means; raises `UsageError` that says how to name one."""
-        if self._pinned is not None and name in {None, self._pinned}:
-            return self.service.project(self._pinned)
+        name = None if self._is_all(name) else name
+        if self.pinned is not None and name in {None, self.pinned}:
+            return self.service.project(self.pinned)
         try:
-            if self._pinned is None:
+            if self.pinned is None:
                 return self.service.project(name)
         except UsageError as error:
             raise self._unclear(name) from error
         raise self._unclear(name)
 
+    def _is_all(self, name: str | None) -> bool:
+        from dowse.projects.registry import ALL  # noqa: PLC0415  the handshake does not wait for it
+
+        return name == ALL and all(one.name != ALL for one in self.all())
+
     def _unclear(self, name: str | None) -> UsageError:
-        listed = ", ".join(project.name for project in self.all())
-        if name is not None:
-            return NotFound(
-                f"There is no project {name!r} here.",
-                f"Leave project out to search all of them, or use one of: {listed or 'none yet'}.",
-            )
+        listed = [project.name for project in self.all()]
         if not listed:
             return NotFound("There is no project yet.", "The user makes one with: dowse index PATH")
-        return UsageError(
-            "It is not clear which project is meant.", f"Pass project, one of: {listed}."
-        )
+        known = f"one of: {', '.join(listed)}."
+        if name is None:
+            return UsageError("It is not clear which project is meant.", f"Pass project, {known}")
+        instead = "Leave project out" if len(listed) == 1 else "Search all of them with project all"
+        return NotFound(f"There is no project {name!r} here.", f"{instead}, or use {known}")
 
     @contextmanager
     def searched(self, name: str | None) -> Iterator[Engine | AllProjects]:
         """What a search means: the engine of a project, or all projects."""
-        found = self.service.all_projects(name) if self._pinned is None else None
+        found = self.service.all_projects(name) if self.pinned is None else None
         if found is not None:
-            yield found
+            with found.hold():
+                yield found
             return
         with self.engine(name) as engine:
             yield engine
+
+    @contextmanager
+    def engines(self, name: str | None) -> Iterator[list[Engine]]:
+        """The engines of what a call means; of all projects, those that have an index."""
+        every = self.service.all_projects(name) if self.pinned is None else None
+        with ExitStack() as held:
+            if every is None:
+                yield [held.enter_context(self.engine(name))]
+                return
+            usable = [one for one in map(self._usable, self.all()) if one is not None]
+            if not usable:
+                raise self._without_index(self.all()[0])
+            for engine in usable:
+                held.enter_context(engine.hold())
+            yield usable
+
+    def _usable(self, project: Project) -> Engine | None:
+        """The engine of a project; None where it cannot be read, which stops no other project."""
+        try:
+            engine, _ = self.service.open(project)
+            return engine if engine.built_with() is not None else None
+        except DowseError:
+            return None
 
     @contextmanager
     def engine(self, name: str | None) -> Iterator[Engine]:
@@ -97,14 +132,29 @@ class VisibleProjects:
                 raise self._without_index(project)
             yield engine
 
-    def _without_index(self, project: Project) -> IndexUnusable:
+    def _without_index(self, project: Project) -> BeingIndexed:
         told = f"The project {project.name!r} has no index yet. {self.failure(project.name)}"
-        self.service.index(project)
-        return IndexUnusable(
+        job = self.service.index(project)
+        return BeingIndexed(
             told.strip(),
-            "It is being indexed in the background: see project_info for the progress, then"
-            " call again.",
+            f"It is being indexed in the background{_amount(job)}: see project_info for the"
+            " progress, then call again.",
+            job,
         )
+
+    def doing(self) -> str:
+        """What the runs in the background are at, in a few words."""
+        runs = self._service.running() if self._service else []
+        return "; ".join(f"Indexing {job.project}{_amount(job)}" for job in runs) or "Working"
+
+    def unfinished(self, engine: Engine) -> list[str]:
+        """A sentence that says how far an unfinished index is; none when it is complete."""
+        from dowse.projects.run_note import unfinished_run  # noqa: PLC0415  the handshake needs none of it
+
+        project = engine.project
+        run = unfinished_run(project.folder)
+        told = run.sentence(project.typed) if run else self.progress(project.name)
+        return [told] if told else []
 
     def refresh(self, project: Project) -> str:
         """Updates an index in the background; gives a sentence that says so."""

@@ -15,8 +15,10 @@ from mcp.shared.exceptions import MCPError
 from dowse import __version__
 from dowse.errors import DowseError
 from dowse.front.mcp import instructions as welcome
+from dowse.front.mcp.calls import Calls
 from dowse.front.mcp.invisible import visible_line
-from dowse.front.mcp.projects import VisibleProjects
+from dowse.front.mcp.progress import asks_for_progress, while_reporting
+from dowse.front.mcp.projects import BeingIndexed, VisibleProjects
 from dowse.front.mcp.tools.table import ToolSpec, tools
 from dowse.front.mcp.uris import TEMPLATE
 from dowse.parameters import checked
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _AT_ONCE = 4  # calls that work at the same time; each uses all cores while it embeds
+_FIRST_INDEX = 120.0  # seconds that a call waits for the first index, while it reports progress
 _LINKS_SINCE = "2025-06-18"  # older clients refuse a reply that holds a kind they do not know
 _ANNOTATIONS = types.ToolAnnotations(
     read_only_hint=True, idempotent_hint=True, open_world_hint=False
@@ -37,10 +40,14 @@ _ANNOTATIONS = types.ToolAnnotations(
 
 
 def build_server(
-    projects: VisibleProjects, names: Sequence[str], *, compat: bool = False
+    projects: VisibleProjects,
+    names: Sequence[str],
+    *,
+    compat: bool = False,
+    calls: Calls | None = None,
 ) -> Server[Any]:
-    """A server for the projects; its instructions list `names`."""
-    door = _Door(projects, names, compat=compat)
+    """A server for the projects; its instructions list `names`. `calls` runs the tools."""
+    door = _Door(calls or Calls(projects), names, compat=compat)
     return Server(
         "dowse",
         version=__version__,
@@ -60,8 +67,8 @@ def build_server(
 class _Door:
     """Turns requests of the protocol into calls of the projects, each in a thread of its own."""
 
-    def __init__(self, projects: VisibleProjects, names: Sequence[str], *, compat: bool) -> None:
-        self._desk = projects
+    def __init__(self, calls: Calls, names: Sequence[str], *, compat: bool) -> None:
+        self._calls, self._desk = calls, calls.projects
         self._names = names
         self._tools = tools(compat=compat)
         self._limiter: anyio.CapacityLimiter | None = None
@@ -75,16 +82,28 @@ class _Door:
                 work, abandon_on_cancel=True, limiter=self._limiter
             )
 
+    async def _indexed(
+        self, context: ServerRequestContext[Any, Any], work: Callable[[], Reply]
+    ) -> Reply:
+        """Does work; a client that asks for progress also waits for the first index."""
+        try:
+            return await self._aside(work)
+        except BeingIndexed as error:
+            if not asks_for_progress(context):
+                raise
+            await self._aside(partial(error.job.ended.wait, _FIRST_INDEX))
+            return await self._aside(work)
+
     async def list_tools(
         self, _: ServerRequestContext[Any, Any], __: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        self._desk.warm()
+        self._calls.warm()
         return types.ListToolsResult(tools=[_described(one) for one in self._tools.values()])
 
     async def call_tool(
         self, context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        self._desk.warm()
+        self._calls.warm()
         spec = self._tools.get(params.name)
         if spec is None:
             message = f"There is no tool {params.name!r}. Known are: {', '.join(self._tools)}."
@@ -93,7 +112,8 @@ class _Door:
             # Many clients send null for what they leave out.
             said = {n: one for n, one in (params.arguments or {}).items() if one is not None}
             arguments = checked(spec.parameters, said, guessed=True)
-            reply = await self._aside(partial(spec.run, self._desk, arguments))
+            work = partial(self._indexed, context, partial(self._calls.run, spec, arguments))
+            reply = await while_reporting(context, self._desk.doing, work)
             return _result(reply, linked=context.protocol_version >= _LINKS_SINCE)
         except DowseError as error:
             return _failure(str(error))

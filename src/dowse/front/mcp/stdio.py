@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from dowse.front.mcp.calls import AskTool, Calls, SharedCalls
 from dowse.front.mcp.projects import VisibleProjects
 
 if TYPE_CHECKING:
@@ -22,8 +23,11 @@ def serve_stdio(
     *,
     pinned: str | None = None,
     compat: bool = False,
+    shared: tuple[AskTool, Callable[[], bool]] | None = None,
 ) -> None:
     """Serves one client until it closes stdin.
+
+    `shared` asks a running `dowse serve` to call a tool, and whether there is one.
 
     The service is opened after the handshake, in the background. Meanwhile stdout belongs to the
     protocol: whatever else is printed goes to stderr.
@@ -39,7 +43,9 @@ def serve_stdio(
     gc.enable()
     # The loop could not end while a thread waits for the next line of stdin.
     signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
-    server = build_server(VisibleProjects(open_service, pinned), names, compat=compat)
+    projects = VisibleProjects(open_service, pinned)
+    calls = SharedCalls(projects, *shared) if shared else Calls(projects)
+    server = build_server(projects, names, compat=compat, calls=calls)
 
     async def run() -> None:
         async with stdio_server() as (reading, writing):

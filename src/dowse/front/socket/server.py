@@ -1,7 +1,7 @@
-"""A socket for command lines: other processes of the same user send them to a warm server.
+"""A socket for command lines and tools: other processes of the same user ask a warm server.
 
 Only lines that read are run, and only for the same settings. A line that fails is handed back, so
-that its own process reports the failure.
+that its own process reports the failure. All tools only read.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from dowse import __version__
@@ -22,6 +21,7 @@ from dowse.files import make_private_folder
 from dowse.front.socket.client import (
     AGREED,
     FRAME,
+    Frames,
     environment_of_settings,
     is_for_server,
     is_same_user,
@@ -34,19 +34,20 @@ _LONGEST = 1 << 20  # bytes of a request
 _PATIENCE = 10.0  # seconds for a request to arrive, and for an answer to be taken
 
 
-Frames = list[tuple[int, bytes]]
-"""What a line prints, in order: which stream (1 or 2), and the bytes."""
+Run = Callable[[Service, Mapping[str, Any]], tuple[int | None, Frames]]
+"""Runs a line or a tool: its exit code and output; None when its own process has to run it."""
 
-RunLine = Callable[[Service, Mapping[str, Any]], tuple[int | None, Frames]]
-"""Runs a line: its exit code and what it prints; None when its own process has to run it."""
+
+def _no_tools(_: Service, __: Mapping[str, Any]) -> tuple[int | None, Frames]:
+    return None, []
 
 
 class LineServer:
     """Listens on a socket that only this user can open; none is needed for the rest to work."""
 
-    def __init__(self, service: Service, run_line: RunLine) -> None:
+    def __init__(self, service: Service, run_line: Run, run_tool: Run = _no_tools) -> None:
         self._service = service
-        self._run_line = run_line
+        self._runs = {"arguments": run_line, "tool": run_tool}
         self._server: _Server | None = None
         self.path = ""  # where it listens; empty: nowhere
         self.why_not = ""  # why it listens nowhere
@@ -71,7 +72,7 @@ class LineServer:
             path.unlink(missing_ok=True)
         former = os.umask(0o177)  # so that there is no moment in which others could open it
         try:
-            self._server = _Server(path, self._service, self._run_line)
+            self._server = _Server(path, self._service, self._runs)
         finally:
             os.umask(former)
         self.path = str(path)
@@ -79,12 +80,7 @@ class LineServer:
             target=self._server.serve_forever, args=(0.1,), name="dowse-lines", daemon=True
         ).start()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._server:
             self._server.end()
 
@@ -104,10 +100,10 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, path: Path, service: Service, run_line: RunLine) -> None:
+    def __init__(self, path: Path, service: Service, runs: Mapping[str, Run]) -> None:
         super().__init__(str(path), _Handler)
         self.service = service
-        self.run_line = run_line
+        self.runs = runs
         self._path = path
         self._made = path.lstat().st_ino
 
@@ -137,7 +133,8 @@ class _Handler(socketserver.StreamRequestHandler):
         if not _is_ours(self.server.service, request):
             return
         self.wfile.write(AGREED)
-        code, printed = self.server.run_line(self.server.service, request)
+        run = next(run for name, run in self.server.runs.items() if name in request)
+        code, printed = run(self.server.service, request)
         frames = printed if code is not None else []
         head = json.dumps({"code": code, "frames": len(frames)}).encode() + b"\n"
         body = b"".join(FRAME.pack(stream, len(data)) + data for stream, data in frames)
@@ -151,5 +148,5 @@ def _is_ours(service: Service, request: Mapping[str, Any]) -> bool:
         request["version"] == __version__
         and request["locations"] == [str(where.config), str(where.data), str(where.cache)]
         and request["environment"] == environment_of_settings()
-        and is_for_server(request["arguments"])
+        and ("tool" in request or is_for_server(request["arguments"]))
     )

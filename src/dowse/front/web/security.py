@@ -2,7 +2,7 @@
 
 A page on the web can make a browser send requests to this machine, also under a name that it has
 made point here (DNS rebinding). So the names that a request is sent to and comes from are checked,
-and no answer may be read by pages from elsewhere.
+and no answer may be read by pages from elsewhere, except those that the owner has listed.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dowse.front.web.answers import refusal
+from dowse.front.web.cors import allowed_origin, is_preflight, preflight
 from dowse.front.web.peers import is_another_user
 
 PAGE_POLICY = (
@@ -42,9 +43,10 @@ SECURITY_HEADERS: Mapping[str, str] = {
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 # What needs the token, or the owner's own user; the page itself holds nothing to hide.
 _SECRET = ("/api/", "/mcp", "/ready", "/metrics")
-_OPEN = frozenset({"/api/v1/healthz", "/health"})
+_OPEN = frozenset({"/api/", "/api/v1/healthz", "/health"})
 _HOST = re.compile(r"(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[0-9A-Za-z_.-]+))(?::[0-9]{0,5})?")
 _FOR_OTHERS = "Its owner can let others in with: dowse serve --token-file FILE"
+_FOR_PAGES = "Open its own page, or allow another one with: dowse serve --cors ORIGIN"
 _STREAMS = "/mcp"  # may stay open as long as its client wishes
 
 
@@ -67,6 +69,7 @@ class Door:
     host: str = "127.0.0.1"
     token: str = ""  # empty: none is asked for
     names: tuple[str, ...] = ()  # by which it may be called too, as behind a proxy
+    origins: tuple[str, ...] = ()  # of other sites, whose pages may use the API
     limits: Limits = field(default_factory=Limits)
 
     def knows(self, name: str) -> bool:
@@ -113,23 +116,29 @@ class Guard:
         if scope["type"] != "http":  # there is nothing here that speaks anything else
             await send({"type": "websocket.close", "code": 1008})
             return
-        sending = _Sending(send, private=scope["path"].startswith(_SECRET))
-        refused = self._refusal(scope)
-        if refused is None:
+        headers = Headers(scope=scope)
+        origin = allowed_origin(scope, headers, self._door.origins)
+        sending = _Sending(send, private=scope["path"].startswith(_SECRET), origin=origin)
+        refused = self._refusal(scope, headers, origin)
+        if origin and is_preflight(scope, headers) and refused is None:
+            await preflight(headers)(scope, receive, sending)
+        elif refused is None:
             await self._within_limits(scope, receive, sending)
         else:
             await refusal(*refused)(scope, receive, sending)
 
-    def _refusal(self, scope: Scope) -> tuple[int, str, str] | None:
+    def _refusal(self, scope: Scope, headers: Headers, origin: str) -> tuple[int, str, str] | None:
         """Status, reason and hint, when a request may not come in."""
-        headers, limits = Headers(scope=scope), self._door.limits
         host = headers.getlist("host")
         if len(host) != 1 or not self._door.knows(_name(host[0])):
             return 421, "The server is not called by this name.", self._called
-        if not _same_origin(headers, host[0]) or _from_elsewhere(headers, scope):
-            return 403, "Pages from elsewhere may not ask this server.", "Open its own page."
-        if too_much := _excess(scope, headers, limits):
+        is_from_elsewhere = not _same_origin(headers, host[0]) or _from_elsewhere(headers, scope)
+        if is_from_elsewhere and not origin:
+            return 403, "Pages from elsewhere may not ask this server.", _FOR_PAGES
+        if too_much := _excess(scope, headers, self._door.limits):
             return too_much
+        if origin and is_preflight(scope, headers):  # a browser sends no token with it
+            return None
         return self._stranger(scope, headers) if _is_secret(scope["path"]) else None
 
     def _stranger(self, scope: Scope, headers: Headers) -> tuple[int, str, str] | None:
@@ -166,7 +175,7 @@ class Guard:
         try:
             await self._app(scope, receive, sending)
         except Exception:
-            if not sending.begun:  # else it has been answered and told in the log
+            if not sending.begun:  # otherwise it has been answered and logged
                 raise
 
 
@@ -197,8 +206,8 @@ class _Counting:
 class _Sending:
     """Sends an answer with the headers that every answer carries."""
 
-    def __init__(self, send: Send, *, private: bool) -> None:
-        self._send, self._private = send, private
+    def __init__(self, send: Send, *, private: bool, origin: str = "") -> None:
+        self._send, self._private, self._origin = send, private, origin
         self.begun = False
 
     async def __call__(self, message: Message) -> None:
@@ -208,6 +217,9 @@ class _Sending:
             for name, value in SECURITY_HEADERS.items():
                 headers[name] = value
             headers.setdefault("Cache-Control", "no-store" if self._private else "no-cache")
+            if self._origin:
+                headers["Access-Control-Allow-Origin"] = self._origin
+                headers["Vary"] = "Origin"
             if message["status"] == 401:
                 headers["WWW-Authenticate"] = 'Bearer realm="dowse"'
         await self._send(message)
@@ -215,8 +227,8 @@ class _Sending:
 
 def _name(host: str) -> str:
     """The name in a Host header, without the port; empty where it is none."""
-    told = _HOST.fullmatch(host)
-    return (told["address"] or told["name"]).lower() if told else ""
+    named = _HOST.fullmatch(host)
+    return (named["address"] or named["name"]).lower() if named else ""
 
 
 def _excess(scope: Scope, headers: Headers, limits: Limits) -> tuple[int, str, str] | None:

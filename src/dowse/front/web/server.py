@@ -28,8 +28,11 @@ from starlette.types import ASGIApp
 
 from dowse.errors import DowseError, UsageError
 from dowse.front.web.answers import answer, from_bug, from_failure, from_http, from_nobody
-from dowse.front.web.api import ROOT, ROUTES, Shared, http_routes
+from dowse.front.web.api import ROOT, ROUTES, http_routes
 from dowse.front.web.connection import Connection
+from dowse.front.web.cors import checked_origins
+from dowse.front.web.described import described
+from dowse.front.web.handlers import Shared
 from dowse.front.web.observing import Observed, figures
 from dowse.front.web.openapi import description
 from dowse.front.web.security import Door, Guard, is_local
@@ -65,6 +68,8 @@ def application(
     routes: list[BaseRoute] = [
         *http_routes(shared, root=""),
         Route("/metrics", _figures(service), methods=["GET"]),
+        Route("/api", _described, methods=["GET"]),
+        Route("/api/", _described, methods=["GET"]),
         Mount(ROOT, Router(_api(shared), redirect_slashes=False)),
         Mount("/api", routes=[]),
     ]
@@ -96,7 +101,8 @@ def application(
         },
     )
     app.router.redirect_slashes = False
-    known = frozenset(one.address for one in ROUTES) | {"/", "/metrics", "/mcp", _DESCRIPTION}
+    others = {"/", "/api", "/metrics", "/mcp", _DESCRIPTION}
+    known = frozenset(one.address for one in ROUTES) | others
     return Observed(Guard(app, door), service.metrics, known)
 
 
@@ -117,11 +123,18 @@ async def _description(_: Request) -> Response:
     return answer(description())
 
 
-def door_for(host: str, token: str | None, names: Sequence[str] = ()) -> Door:
+async def _described(_: Request) -> Response:
+    return Response(described(), media_type="text/html")
+
+
+def door_for(
+    host: str, token: str | None, names: Sequence[str] = (), origins: Sequence[str] = ()
+) -> Door:
     """Who may come in: this machine's user needs no token, others need one, also past a proxy."""
     if not token and (names or not is_local(host)):
         token = secrets.token_urlsafe(24)
-    return Door(host=host, token=token or "", names=tuple(names))
+    origins = checked_origins(origins)
+    return Door(host=host, token=token or "", names=tuple(names), origins=origins)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -138,7 +151,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """A server that ends in peace when it is told to: the second signal ends it at once."""
+    """A server that ends its work at the first signal, and at once at the second."""
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(
@@ -148,7 +161,7 @@ class Server(uvicorn.Server):
                 ws="none",
                 lifespan="on",
                 log_config=None,
-                log_level="error",  # what clients do wrong is told to them
+                log_level="error",  # what clients do wrong is in the answer to them
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,

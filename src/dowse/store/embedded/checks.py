@@ -11,7 +11,11 @@ from dowse.errors import DowseError, IndexUnusable
 from dowse.store.embedded.failures import database_errors
 from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.replicas import Replicas
+from dowse.store.embedded.sqlite.catalogue import SqliteCatalogue
 from dowse.store.embedded.sqlite.database import FORMAT, Connections, format_of
+from dowse.store.embedded.sqlite.links import SqliteLinks
+from dowse.store.embedded.sqlite.records import NamedRow, named
+from dowse.store.embedded.sqlite.statements import Statements
 from dowse.store.embedded.sqlite.structure import complaints
 from dowse.store.embedded.sqlite.sums import communities_sum, document_sum, is_sound, sum_of
 from dowse.store.embedded.sqlite.truth import Truth
@@ -60,6 +64,8 @@ def check(folder: Path, database: Path, replicas: Replicas) -> list[Finding]:
     try:
         with database_errors(database), connections.borrow() as connection:
             findings += _check_database(connection)
+            if format_of(connection) == str(FORMAT):
+                _read_everything(Statements(connection, database))
             if not findings:  # otherwise they have to be built again in any case
                 findings += _check_replicas(connection, folder, replicas)
     except DowseError as error:
@@ -90,6 +96,23 @@ def _check_database(connection: sqlite3.Connection) -> Iterator[Finding]:
         for complaint in _wrong_sums(connection):
             yield Finding(complaint, REBUILD)
     connection.rollback()
+
+
+def _read_everything(sql: Statements) -> None:
+    """Reads every row as a search would; raises `Damaged` when a value is of another kind."""
+    catalogue, links = SqliteCatalogue(sql), SqliteLinks(sql)
+    catalogue.counts()
+    catalogue.files()
+    for entry in catalogue.documents():
+        catalogue.document(entry.id)
+    links.all()
+    links.communities()
+    sql.rows(tuple[str, int], "SELECT term, count FROM terms")
+    sql.rows(tuple[int, str], "SELECT document, value FROM facets")
+    sql.rows(tuple[int, str], "SELECT chunk, language FROM code_blocks")
+    sql.rows(tuple[int, bytes], "SELECT document, text_key FROM chunks")
+    sql.rows(tuple[str, bytes], "SELECT model, text_key FROM embeddings")
+    sql.made(named, NamedRow, "SELECT chunk, kind, path, start, line FROM chunk_names")
 
 
 def _wrong_sums(connection: sqlite3.Connection) -> Iterator[str]:

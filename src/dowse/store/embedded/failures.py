@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import errno
-import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
-
+from dowse.decoding import UNREADABLE, why_unreadable
 from dowse.errors import Damaged, DowseError, Locked
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LITTLE = 1_000_000  # bytes that are too few to write a segment into
+# An OSError is about a file, not about its content.
+_UNDECODABLE: tuple[type[Exception], ...] = (*UNREADABLE[1:], TypeError)
 _NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 
 
@@ -33,8 +33,9 @@ def content_errors() -> Iterator[None]:
     """Translates what decoding raises about content that no dowse has written."""
     try:
         yield
-    except (json.JSONDecodeError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise truth_damaged(f"The database holds what cannot be read: {error}.") from error
+    except _UNDECODABLE as error:
+        reason = why_unreadable(error)
+        raise truth_damaged(f"The database holds what cannot be read: {reason}.") from error
 
 
 @contextmanager

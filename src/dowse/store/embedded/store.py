@@ -168,7 +168,7 @@ class EmbeddedStore:
         try:
             indexes = self._open(connection)
         except Damaged:
-            indexes = None  # or only half published yet: the lock tells
+            indexes = None  # or only half published yet: the lock decides
         if indexes is None:
             connection.rollback()
         return indexes

@@ -64,6 +64,7 @@ class MemoryCatalogue:
             embedded=sum(self._of.vector(key) is not None for key in self._of.state.keys),
             terms=len(self._of.words()),
             communities=len(set(self._of.state.communities.values())),
+            secrets=sum(chunked.document.secrets for chunked in documents),
         )
 
     def files(self) -> dict[str, FileState]:
@@ -201,9 +202,10 @@ class MemoryTextVectors:
         known = self.known(keys)
         return [key for key in keys if key not in known]
 
-    def waiting(self) -> list[str]:
-        """The embedding texts of chunks that have no vector yet."""
-        return [self._of.text(key) for key in self._of.state.keys if self._of.vector(key) is None]
+    def waiting(self) -> dict[ChunkKey, str]:
+        """The chunks without a vector, in the order of the text, each with its document's id."""
+        keys = self._of.state.keys
+        return {key: keys[key][0] for key in keys if self._of.vector(key) is None}
 
 
 def _entry(indexed: IndexedDocument) -> DocumentEntry:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 from dowse.store.remote.rows import FieldKind, RowCollection
 
-RecordKind = Literal["meta", "entry", "body", "words", "vector", "intent", "writer"]
-"""What a record is: state of the index, a document's entry, a part of its body, counts of words,
-the vector of a text, a batch under way, or who writes."""
-
+# Kinds of records: meta (state of the index), entry (a document), body (a part of its text), words
+# (counts of them), vector (of a text), intent (a batch under way), writer (who writes).
 _RECORD: Mapping[str, FieldKind] = {
     "key": "text",
     "kind": "text",  # with the epoch, where the record belongs to one

@@ -13,7 +13,7 @@ from dowse.store.remote.schema import CHUNK_SCALARS
 from dowse.store.remote.texts import read_vectors, vector_keys
 from dowse.store.spelling import nearly, slips_in
 from dowse.text.fold import fold_word
-from dowse.types import Vector
+from dowse.types import ChunkKey, Vector
 
 if TYPE_CHECKING:
     from dowse.store.remote.catalogue import Viewing
@@ -79,15 +79,14 @@ class RemoteTextVectors:
             known |= view.rows.get(view.records, names[start : start + _AT_ONCE], ["kind"]).keys()
         return [key for key, name in zip(keys, names, strict=True) if name not in known]
 
-    def waiting(self) -> list[str]:
-        """The embedding texts of chunks that have no vector yet."""
+    def waiting(self) -> dict[ChunkKey, str]:
+        """The chunks without a vector, in the order of the text, each with its document's id."""
         view = self._of.view
         if view.is_new:
-            return []
+            return {}
         rows = view.rows.scan(view.chunks, In("embedded", [0]), CHUNK_SCALARS)
         found = [
-            (entry.id, decode(row["data"], FoundChunk).chunk.start, view.stored(row, entry))
+            (entry.id, decode(row["data"], FoundChunk).chunk.start, row["key"])
             for row, entry in view.current(rows)
         ]
-        found.sort(key=lambda one: one[:2])
-        return [stored.embedding_text for _, _, stored in found]
+        return {key: document for document, _, key in sorted(found)}

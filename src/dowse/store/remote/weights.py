@@ -2,16 +2,16 @@
 
 A chunk's weight of a term is `tf (k1 + 1) / (tf + k1 (1 - b + b length / average))` (Robertson and
 Zaragoza, 2009): saturation, length and the weights of the fields, which the analyzer expresses by
-listing a term more often. The query's weight is the rarity `ln(1 + (N - n + 0.5) / (n + 0.5))`.
+listing a term more often. The query's weight is the rarity of the term.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from dowse.store.remote.tokens import ANYWHERE, dimension
+from dowse.text.rarity import rarity
 
 _K1, _B = 1.2, 0.75
 _NEVER = 1.0  # what a row without terms has in the dimension that nothing asks for
@@ -34,6 +34,5 @@ def query_weights(frequencies: Mapping[str, int], size: int) -> dict[int, float]
     weights: dict[int, float] = {}
     for term, held in frequencies.items():
         if held:
-            rarity = math.log(1 + (max(size, held) - held + 0.5) / (held + 0.5))
-            weights[dimension(term)] = weights.get(dimension(term), 0.0) + rarity
+            weights[dimension(term)] = weights.get(dimension(term), 0.0) + rarity(held, size)
     return weights

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,20 @@ def test_a_document_is_one_card_that_says_where_else_it_matches(site: Any) -> No
     assert line
     other.click()
     page.wait_for_url(re.compile(rf"open=long\.md(:|%3A){line[0]}\b"))
+
+
+def test_a_hit_in_a_pdf_names_its_page(
+    site: Any, notes: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "## Page 11\n\nThe mast.\n\n## Page 12\n\nThe theodolite turns.\n"
+    monkeypatch.setattr(sys.modules["dowse.read.load"], "convert", lambda *_: text)
+    (notes / "manual.pdf").write_bytes(b"%PDF")
+    assert dowse("index", notes).code == 0
+    page = site.open("#q=theodolite")
+    card = page.locator(".hit").first
+    expect(card).to_contain_text("manual.pdf · p. 12")
+    card.click()
+    expect(page.locator(".reader-path")).to_contain_text("manual.pdf · p. 12 ·")
 
 
 def test_each_pause_asks_once_and_late_answers_are_dropped(site: Any) -> None:

@@ -10,10 +10,10 @@ from rich.text import Text
 from dowse.answer import OF_THE_WRITER
 from dowse.front.cli.asking import takes_query
 from dowse.front.cli.call import Call, Command, pass_call
-from dowse.front.cli.draw.hits import draw_titles
+from dowse.front.cli.draw.hits import draw_hits, draw_titles
 from dowse.front.cli.draw.nothing_found import say_nothing_found
 from dowse.front.cli.draw.text import folded, line
-from dowse.present import within_texts
+from dowse.present import with_projects, within_texts
 from dowse.records.search import ResponseShape
 from dowse.request import SearchRequest
 from dowse.types import Answer, Response
@@ -34,20 +34,26 @@ def command(call: Call, asked: SearchRequest) -> None:
     """Answer a question from the documents, with its sources.
 
     The answer is made of the documents' own sentences, each with the number of its source; with
-    answer.endpoint_url set, a language model writes it from the results.
+    answer.endpoint_url set, a language model writes it from the results. When no passage is a good
+    match, there is no answer, and the nearest passage is shown.
+
+    Outside any project's folder, all projects are asked; -p all does so anywhere.
     """
     writer = {name: asked.changes[name] for name in OF_THE_WRITER & asked.changes.keys()}
     others = {name: value for name, value in asked.changes.items() if name not in writer}
-    with call.progress() as announce, call.open(writer, announce) as engine:
-        if engine.settings.answer.endpoint_url:
+    with call.progress() as announce, call.open_to_search(announce, writer) as engine:
+        if engine.writes_answers:
             call.takes_long()
         found = engine.answer(asked.query, filters=asked.filters, changes=others)
         response = within_texts(found, asked.max_tokens)
         shape = ResponseShape.of(response, engine) if call.json else None
-    answer = response.answer
+    answer, response = response.answer, with_projects(response)
     call.answer(shape, lambda width: _draw(answer, response, width) if answer else ())
     if not response.hits:
         say_nothing_found(call, response, in_full=not call.json)
+    elif response.no_good_match:
+        call.remark("No answer: no passage is a good match. The nearest:")
+        call.show_aside(lambda width: draw_hits(response.hits[:1], width))
     elif answer is None:
         call.remark("No sentence of the results answers this. The nearest results:")
         call.show_aside(lambda width: draw_titles(enumerate(response.hits, start=1), width))

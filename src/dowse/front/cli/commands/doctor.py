@@ -19,6 +19,7 @@ from dowse.care.doctor import (
     check_models,
     check_project,
 )
+from dowse.errors import BadSettings
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.text import columns, folded, line
 from dowse.text.amounts import counted
@@ -63,7 +64,11 @@ def _checks(call: Call, repair: bool) -> Iterator[Check]:
     yield from check_folders(workspace, repair=repair)
     yield from check_leftovers(workspace, repair=repair)
     projects = workspace.projects
-    chosen = [projects.get(call.project)] if call.project else projects.all()
+    try:
+        chosen = [projects.get(call.project)] if call.project else projects.all()
+    except BadSettings as error:
+        yield Check("Projects", "cannot be read", (Finding(error.message, error.hint),))
+        return
     yield from check_models(workspace, chosen)
     for project in chosen:
         with call.progress() as announce:

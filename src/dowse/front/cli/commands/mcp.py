@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
@@ -18,11 +17,12 @@ from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.unseen import escaped
 from dowse.front.cli.lazy import Group
 from dowse.front.cli.logs import start_logging, takes_logging
-from dowse.front.mcp.clients import CLIENTS, NAME, Client, find_client, start_command
+from dowse.front.mcp.clients import CLIENTS, NAME, Client, Scope, find_client, start_command
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from dowse.front.mcp.install import Change
     from dowse.locations import Locations
     from dowse.service import Service
 
@@ -34,6 +34,7 @@ Examples:
   dowse mcp --compat                      also as search, get and get_project_info
   dowse mcp install --client cursor       print what to put into its configuration
   dowse mcp install --client claude-desktop -p notes --write
+  dowse mcp install --client vscode --scope folder --write
 """
 
 
@@ -45,7 +46,7 @@ class InstallShape:
     path: Annotated[str, "Its configuration file, absolute."]
     written: Annotated[bool, "Whether the file was changed."]
     backup: Annotated[str | None, "A copy of the file as it was; null when there was none."]
-    configuration: Annotated[str, "What belongs into the file, as JSON."]
+    configuration: Annotated[str, "What belongs into the file: JSON, TOML or YAML."]
 
 
 @click.group(cls=Group, invoke_without_command=True, epilog=_EXAMPLES)
@@ -67,6 +68,7 @@ def command(context: click.Context, compat: bool, log_format: str, log_level: st
 
 def _serve(call: Call, *, compat: bool) -> None:
     from dowse.front.mcp.stdio import serve_stdio  # noqa: PLC0415  --help does not need it
+    from dowse.front.socket.client import ask_tool, server_answers  # noqa: PLC0415  as above
 
     if sys.stdin.isatty():
         call.remark(
@@ -81,7 +83,8 @@ def _serve(call: Call, *, compat: bool) -> None:
 
         return Service(call.workspace, call.here)
 
-    serve_stdio(open_service, names, pinned=pinned, compat=compat)
+    shared = (ask_tool, server_answers)
+    serve_stdio(open_service, names, pinned=pinned, compat=compat, shared=shared)
     sys.stderr.flush()
     # After stdin is closed nobody wants to wait for threads; an index survives that.
     os._exit(0)
@@ -121,6 +124,13 @@ def _introduced(where: Locations, names: list[str]) -> list[str]:
 )
 @click.option("--write", is_flag=True, help="Change its configuration, after making a copy.")
 @click.option(
+    "--scope",
+    type=click.Choice(["user", "folder"]),
+    default="user",
+    show_default=True,
+    help="Where the entry applies: everywhere, or in the current folder alone.",
+)
+@click.option(
     "--file",
     "file",
     type=click.Path(path_type=Path),
@@ -128,33 +138,54 @@ def _introduced(where: Locations, names: list[str]) -> list[str]:
     help="Its configuration, where it is not in the usual place.",
 )
 @pass_call
-def install_command(call: Call, name: str, write: bool, file: Path | None) -> None:
+def install_command(call: Call, name: str, write: bool, scope: Scope, file: Path | None) -> None:
     """Add dowse to the configuration of a client.
 
     Prints what belongs into the client's configuration, or writes it there: what else is in the
-    file stays, a copy of it is made first, and a file that is not plain JSON is left alone.
+    file stays, and a copy of it is made first. An entry that cannot be written without loss, as
+    into JSON with comments, is printed.
     """
-    from dowse.front.mcp import install  # noqa: PLC0415  serving does not need it
+    from dowse.front.mcp.configurations import printed  # noqa: PLC0415  serving does not need it
 
     client = find_client(name)
     if call.project:
         call.select()  # a name that is none would only be noticed by the client
     entry = client.entry(start_command(call.project))
-    whole = json.dumps({client.key: {NAME: entry}}, indent=2, ensure_ascii=False)
-    snippet = escaped(whole.encode()).decode()
-    path, backup, written = real_path(file) if file else client.path, None, False
-    if write:
-        change = install.plan(path, client.key, entry)
-        if change.needed:
-            _check_place(call, change.path)
-        path, written = change.path, change.needed
-        backup = install.write(change) if written else None
-    shape = InstallShape(name, str(path), written, str(backup) if backup else None, snippet)
-    if call.json or write:
-        call.answer(shape, lambda width: _drawn(shape, client, width))
-    else:
-        call.out.write(snippet + "\n")
-        call.remark(f"This belongs into {path}. Write it there with: --write")
+    snippet = escaped(printed(client.key, NAME, entry, client.form).encode()).decode()
+    path = real_path(file) if file else client.path_for(scope)
+    if not write:
+        _print(call, InstallShape(name, str(path), False, None, snippet))
+        return
+    try:
+        change, backup = _written(call, client, entry, path)
+    except Refused:
+        if not call.json:
+            call.out.write(snippet + "\n")
+        raise
+    kept = str(backup) if backup else None
+    shape = InstallShape(name, str(change.path), change.needed, kept, snippet)
+    call.answer(shape, lambda width: _drawn(shape, client, width))
+
+
+def _print(call: Call, shape: InstallShape) -> None:
+    if call.json:
+        call.write_json(shape)
+        return
+    call.out.write(shape.configuration + "\n")
+    call.remark(f"This belongs into {shape.path}. Write it there with: --write")
+
+
+def _written(
+    call: Call, client: Client, entry: dict[str, Any], path: Path
+) -> tuple[Change, Path | None]:
+    """What became of the configuration, and the copy of the old one."""
+    from dowse.front.mcp import install  # noqa: PLC0415  serving does not need it
+
+    change = install.plan(path, client, entry)
+    if not change.needed:
+        return change, None
+    _check_place(call, change.path)
+    return change, install.write(change)
 
 
 def _check_place(call: Call, path: Path) -> None:
@@ -164,9 +195,7 @@ def _check_place(call: Call, path: Path) -> None:
     try:
         check_outside_roots(call.workspace, path)
     except Refused as error:
-        raise Refused(
-            error.message, "Put the entry into it by hand: the command without --write prints it."
-        ) from error
+        raise Refused(error.message, "Put the entry into it by hand.") from error
 
 
 def _drawn(shape: InstallShape, client: Client, width: int | None) -> Iterator[Text]:

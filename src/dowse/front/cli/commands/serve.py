@@ -23,6 +23,7 @@ Examples:
   dowse serve --port 0 --json             a free port, printed as JSON
   dowse serve --host 0.0.0.0              for other machines, with a token
   dowse serve --token-file ~/.dowse-token a token that nobody else can see
+  dowse serve --cors http://localhost:3000  a page of yours may use the API
 """
 
 
@@ -75,6 +76,13 @@ class ServeShape:
     metavar="NAME",
     help="A further host name that requests may use, as behind a proxy. Repeatable.",
 )
+@click.option(
+    "--cors",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="A site whose pages may use the API, such as https://app.example.org. Repeatable.",
+)
 @click.option("--no-watch", is_flag=True, help="Do not update the indexes when documents change.")
 @click.option(
     "--compat", is_flag=True, help="Also offer the MCP tool names search, get and get_project_info."
@@ -88,6 +96,7 @@ def command(  # noqa: PLR0917  click passes them by name
     token: str | None,
     token_file: Path | None,
     names: tuple[str, ...],
+    origins: tuple[str, ...],
     no_watch: bool,
     compat: bool,
     log_format: str,
@@ -100,6 +109,7 @@ def command(  # noqa: PLR0917  click passes them by name
     one JSON document when it is ready. With -p, the page, the API and MCP show that project alone.
     """
     from dowse.front.cli.sent_line import run_line  # noqa: PLC0415  --help does not need it
+    from dowse.front.mcp.calls import run_tool  # noqa: PLC0415  as above
     from dowse.front.mcp.http import McpEndpoint  # noqa: PLC0415  as above
     from dowse.front.socket.server import LineServer  # noqa: PLC0415  as above
     from dowse.front.web.server import Server, application, bind, door_for  # noqa: PLC0415  as above
@@ -107,12 +117,12 @@ def command(  # noqa: PLR0917  click passes them by name
 
     start_logging(log_format, log_level)
     token = _chosen_token(token, token_file)
-    door = door_for(host, token, names)
+    door = door_for(host, token, names, origins)
     start = call.workspace.projects.get(call.project).roots[0] if call.project else call.here
     service = Service(call.workspace, start, only=call.project)
     mcp = McpEndpoint(service, compat=compat)
     server = Server(application(service, door, watch=not no_watch, mcp=mcp))
-    with bind(host, port) as listening, LineServer(service, run_line) as lines:
+    with bind(host, port) as listening, LineServer(service, run_line, run_tool) as lines:
         bound = listening.getsockname()[1]
         _tell(call, ServeShape(_address(host, bound), "" if token else door.token, lines.path))
         if door.token and not token and not call.json:

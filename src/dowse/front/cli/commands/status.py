@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from shlex import quote
 
 import click
@@ -42,7 +43,7 @@ def draw_status(status: Status, width: int | None) -> Iterator[Text]:
     counts = status.counts
     rows: list[tuple[str, Part]] = [("Project", (status.project, "bold"))]
     rows += [
-        ("Folder" if place == 0 else "", short_path(root))
+        ("Folder" if place == 0 else "", _folder(root, status))
         for place, root in enumerate(status.roots)
     ]
     rows += [
@@ -57,8 +58,16 @@ def draw_status(status: Status, width: int | None) -> Iterator[Text]:
         ("Groups", f"{number(counts.communities)} of documents that link to each other"),
         ("State", _state(status)),
     ]
+    if counts.secrets:
+        rows.append(("Secrets", f"{number(counts.secrets)} left out (read.redact)"))
     rows += [("Run", (status.run, "yellow"))] if status.run else []
     yield from pairs(rows, width)
+
+
+def _folder(root: str, status: Status) -> Part:
+    if root not in status.imported:
+        return short_path(root)
+    return f"{Path(root).stem}: not on this machine, its text comes from an import", "yellow"
 
 
 def _state(status: Status) -> Part:
@@ -68,5 +77,5 @@ def _state(status: Status) -> Part:
     if not (changes.new or changes.changed or changes.deleted):
         return "up to date", "green"
     counts = ((changes.new, "new"), (changes.changed, "changed"), (changes.deleted, "deleted"))
-    told = ", ".join(f"{number(count)} {word}" for count, word in counts if count)
-    return f"{told} since: dowse index -p {quote(status.project)}", "yellow"
+    changed = ", ".join(f"{number(count)} {word}" for count, word in counts if count)
+    return f"{changed} since: dowse index -p {quote(status.project)}", "yellow"

@@ -24,6 +24,7 @@ from dowse.evaluate.tune import (
     tune,
 )
 from dowse.files import real_path
+from dowse.flow.fitting import LEAST
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.text import folded, line
 from dowse.front.cli.draw.tune import ChangeShape, TuneShape, draw_tune
@@ -36,6 +37,7 @@ Examples:
   dowse tune                        and ask before anything is changed
   dowse tune --boosts               also how much titles and headings weigh
   dowse tune --on judged --yes      by queries that you have judged
+  dowse tune --confidence           what "strong" means for another model
 
 Take it back with: dowse config unset -p NAME SETTING
 """
@@ -61,11 +63,23 @@ Take it back with: dowse config unset -p NAME SETTING
     is_flag=True,
     help="Also try how much title, headings, keywords, description and tags weigh.",
 )
+@click.option(
+    "--confidence",
+    is_flag=True,
+    help="Fit only what the cosines of the embedding model mean, in seconds; nothing else changes.",
+)
 @click.option("--dry-run", is_flag=True, help="Only show what there is to gain.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @pass_call
 def command(
-    call: Call, *, on: Path | None, per_kind: int, boosts: bool, dry_run: bool, yes: bool
+    call: Call,
+    *,
+    on: Path | None,
+    per_kind: int,
+    boosts: bool,
+    confidence: bool,
+    dry_run: bool,
+    yes: bool,
 ) -> None:
     """Find the settings that rank best on a project's own documents.
 
@@ -74,7 +88,16 @@ def command(
     descriptions and aliases, asked of a copy of the index that does not hold them. Settings are
     chosen on four fifths of the queries and judged on the rest, five times over. They are written,
     for this project alone, when the gain on queries that were not chosen on is more than chance.
+
+    With --confidence, dowse learns how near an answer is by the project's embedding model, so that
+    strong, likely, weak and "no good match" mean what they mean with the default one. The first run
+    of dowse index with another model does this by itself.
     """
+    if confidence:
+        if on or boosts or dry_run:
+            raise UsageError("--confidence is a job of its own.", "Leave out the other options.")
+        _fit_confidence(call)
+        return
     if dry_run and yes:
         raise UsageError("--dry-run and --yes contradict each other.", "Use one.")
     with call.progress() as announce, call.open(announce=announce) as engine:
@@ -97,6 +120,21 @@ def command(
         call.write_json(shape)
     elif shape.real and not shape.written:
         call.remark("Nothing was changed. Write these settings with: dowse tune --yes")
+
+
+def _fit_confidence(call: Call) -> None:
+    with call.progress() as announce, call.open(announce=announce) as engine:
+        fit = engine.fit_confidence(announce)
+    if fit is None:
+        raise UsageError(
+            f"The confidence needs vectors and headings of at least {LEAST} documents, and a model"
+            " to which made-up words are further away than these.",
+            "Index more documents. Until then, results are called strong by their words alone.",
+        )
+    said = (
+        f"Fitted for {fit.model}: its cosines count as {fit.scale:.2f} × cosine {fit.shift:+.2f}."
+    )
+    call.answer(fit, lambda width: folded(line(said), width))
 
 
 def _asked(

@@ -10,6 +10,9 @@ from rich.text import Text
 from dowse.front.cli.draw.text import amount, duration
 from dowse.front.cli.screen import Screen
 
+STEADY = 3.0
+"""Seconds after which a rate can be told."""
+
 
 class Account(ProgressColumn):
     """How much of how much, how fast, and how long it will take."""
@@ -22,12 +25,21 @@ class Account(ProgressColumn):
         if task.total is None:
             return Text(duration(task.elapsed or 0), "dim")
         said = [f"{amount(task.completed, unit)}/{amount(task.total, unit, named=True)}"]
-        if task.speed:
-            said.append(f"{amount(task.speed, unit)}/s")
-        if task.time_remaining:
-            seconds = math.ceil(task.time_remaining)
+        if rate := _rate(task):
+            said.append(f"{amount(rate, unit)}/s")
+            seconds = math.ceil(task.remaining / rate) if task.remaining else 0
             said.append(f"{seconds} s left" if seconds < 60 else f"{duration(seconds)} left")
         return Text("  ".join(said), "dim", no_wrap=True, overflow="ellipsis")
+
+
+def _rate(task: Task) -> float:
+    """How much is done in a second, over all the time that the bar is there; 0: not known yet.
+
+    Work is announced in batches. The time between the first two of them says nothing.
+    """
+    elapsed = task.elapsed or 0.0
+    done = task.completed - task.fields["before"]
+    return done / elapsed if elapsed >= STEADY and done > 0 else 0.0
 
 
 def new_bar(screen: Screen) -> Progress:

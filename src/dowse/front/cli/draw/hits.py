@@ -8,7 +8,7 @@ from rich.text import Text
 
 from dowse.front.cli.draw.text import folded, line, marked
 from dowse.front.cli.draw.trace import draw_account, draw_trace
-from dowse.types import Hit, Match, Response, also_at, header_line
+from dowse.types import Hit, Match, Response, also_at, header_line, place_of
 from dowse.types.display import NO_GOOD_MATCH
 
 _INDENT = 4
@@ -65,8 +65,8 @@ def _draw_hit(
     bar = ("", "") if width is None else _bar(hit.match)
     word = (f"{hit.match:<{_WORD}}" if width is not None else hit.match, "bold")
     remarks = (f"{hit.score:.2f}" if figure else "", hit.reason)
-    told = "".join(f"  {remark}" for remark in remarks if remark)
-    named = (word, "  ", (hit.title, "bold"), _stale(hit), (told, "dim"))
+    remarked = "".join(f"  {remark}" for remark in remarks if remark)
+    named = (word, "  ", (hit.title, "bold"), _stale(hit), (remarked, "dim"))
     yield from folded(line(f"{rank:>2}  ", bar, *named), width)
     lines = f"{hit.first_line}-{hit.last_line}" if full else f"{hit.line}"
     yield from _draw_place(hit, lines, width)
@@ -93,9 +93,10 @@ def _draw_text(hit: Hit, width: int | None) -> Iterator[Text]:
 
 def _draw_place(hit: Hit, lines: str, width: int | None) -> Iterator[Text]:
     """Where a hit is: on one line with the headings above it where they fit."""
-    place, digits = f":{lines}", hit.id[:_ID_DIGITS]
+    place = place_of("", hit.page, lines)
     # A path is never cut, whatever the width: people copy it.
-    where = line(" " * _INDENT, (hit.document, "cyan"), (place, "cyan"), "  ", (digits, "dim"))
+    named = (hit.document, "cyan"), (place, "cyan")
+    where = line(" " * _INDENT, *named, "  ", (hit.id[:_ID_DIGITS], "dim"))
     headings = line((header_line(hit.headings), "dim"))
     if headings and width is not None and where.cell_len + 2 + headings.cell_len <= width:
         yield where + Text("  ") + headings

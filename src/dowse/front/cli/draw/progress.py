@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from dowse.front.cli.draw.text import amount, line
@@ -47,12 +46,7 @@ class ProgressDrawer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.rest()
         self._quiet = True
 
@@ -104,6 +98,7 @@ class ProgressDrawer:
                 total=event.total,
                 completed=event.done,
                 unit=event.unit,
+                before=event.done,
             )
         bar.update(self._task, completed=event.done, total=event.total)
 

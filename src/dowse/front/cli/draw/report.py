@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from rich.text import Text
@@ -29,8 +31,8 @@ def draw_report(
 def draw_change(moment: str, report: IndexReport, width: int | None) -> Iterator[Text]:
     """What a run did while watching, and what was left out."""
     done = report.added or report.changed or report.removed
-    told = _summary(report) if done else "nothing to index"
-    yield from folded(line((moment, "dim"), f"  {told}"), width)
+    summary = _summary(report) if done else "nothing to index"
+    yield from folded(line((moment, "dim"), f"  {summary}"), width)
     yield from _draw_left_out(report.left_out, width, verbose=False)
 
 
@@ -65,10 +67,19 @@ def stage_times(seconds: Mapping[str, float]) -> str:
 def _draw_left_out(
     items: tuple[LeftOut, ...], width: int | None, *, verbose: bool
 ) -> Iterator[Text]:
-    whole = [item for item in items if item.whole]
+    yield from _draw_kinds([item for item in items if not item.lost], width)
+    whole = [item for item in items if item.whole and item.lost]
     parts = [item for item in items if not item.whole]
     yield from _draw_some(whole, "left out", width, verbose=verbose)
     yield from _draw_some(parts, "indexed in part", width, verbose=verbose)
+
+
+def _draw_kinds(items: list[LeftOut], width: int | None) -> Iterator[Text]:
+    """One line for each kind of file that is not read here."""
+    kinds = Counter((posixpath.splitext(item.id)[1].lower(), item.reason) for item in items)
+    for (ending, reason), count in sorted(kinds.items()):
+        what = counted(count, f"{ending} file" if ending else "file")
+        yield from folded(line((f"{what} left out: ", "yellow"), reason), width)
 
 
 def _draw_some(

@@ -31,6 +31,7 @@ def compact_structured(response: Response, engine: Searched) -> Json:
     structured: Json = {
         "project": engine.project.name,
         "about": QUOTED,
+        "no_good_match": response.no_good_match,
         "hits": [_hit(hit) for hit in response.hits],
         "notices": list(response.notices),
     }
@@ -47,6 +48,7 @@ def compact_text(response: Response) -> str:
         kept_out = response.removed.items()
         lines += ["Nothing was found.", *(f"- {coded(one)} kept out {n}" for one, n in kept_out)]
     lines += ["Nearest:"] if response.nearest else []
+    lines += ["No good match. The nearest results:"] if response.no_good_match else []
     lines += [_line(hit) for hit in response.hits or response.nearest]
     return "\n".join(lines) + "\n"
 
@@ -59,13 +61,14 @@ def _hit(hit: Hit) -> Json:
         "line": hit.line,
         "title": hit.title,
         "text": hit.text,
+        "match": hit.match,
     }
 
 
 def _line(hit: Hit) -> str:
     project = f"{hit.project}: " if hit.project else ""
     place = coded(f"{visible_line(hit.document)}:{hit.line}")
-    return f"- {project}{place} {coded(hit.title)} {coded(hit.text)}".rstrip()
+    return f"- {project}{place} {hit.match}: {coded(hit.title)} {coded(hit.text)}"
 
 
 def _matching_line(hit: Hit) -> str:

@@ -1,8 +1,10 @@
-"""`get_document`, `related_documents`, and documents as resources."""
+"""`get_document` and `related_documents`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import fnmatch
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -32,6 +34,9 @@ from dowse.records.project import PassageShape
 MAX_TOKENS = 8000
 """How long a reply may be when the call does not say."""
 
+_MOST = 100  # documents of one pattern
+_NAMED = 10  # documents that are named of those left out
+_WILD = re.compile(r"[*?]")
 _GROUPS = {
     "links_to": "Links to",
     "linked_from": "Linked from",
@@ -47,7 +52,9 @@ def get_document(projects: VisibleProjects, arguments: Arguments) -> Reply:
         found, failures = _found(projects, arguments, held)
         project = found[0][0].project.name
         passages = [_seen(engine, passage) for engine, passage in found]
+        searched = {engine.project.name: engine for engine, _ in found}.values()
         told = [visible_line(str(error)) for error in failures]
+        told += [one for engine in searched for one in projects.unfinished(engine)]
         shown = _within(found, passages, project, told, budget)
     if not shown.structured["passages"]:
         raise UsageError(f"Nothing fits into {budget} tokens.", "Give more with max_tokens.")
@@ -60,18 +67,48 @@ def _found(
     """The passages with their engines, each opened once, and what could not be found."""
     found: list[tuple[Engine, Passage]] = []
     failures: list[UsageError] = []
-    engines: dict[str | None, Engine] = {}
+    engines: dict[str | None, list[Engine]] = {}
     for written in arguments["references"]:
         try:
             project, reference = _parsed(written, arguments)
             if project not in engines:
-                engines[project] = held.enter_context(projects.engine(project))
-            found.append((engines[project], _get(engines[project], reference)))
+                engines[project] = held.enter_context(projects.engines(project))
+            found += _matching(engines[project], reference) or [_one(engines[project], reference)]
         except UsageError as error:
             failures.append(error)
     if not found:
         raise failures[0]
     return found, failures
+
+
+def _matching(engines: Sequence[Engine], pattern: str) -> list[tuple[Engine, Passage]]:
+    """The documents whose paths match a pattern; none where it is the name of a document."""
+    if not _WILD.search(pattern):
+        return []
+    wanted = re.compile(fnmatch.translate(pattern.removeprefix("./")), re.IGNORECASE)
+    ids = [(engine, one.id) for engine in engines for one in engine.documents()]
+    if any(id_ == pattern for _, id_ in ids):
+        return []
+    return [(engine, engine.get(id_)) for engine, id_ in ids if wanted.match(id_)][:_MOST]
+
+
+def _one(engines: Sequence[Engine], reference: str) -> tuple[Engine, Passage]:
+    """The passage that a reference means in the one project that has it."""
+    found: list[tuple[Engine, Passage]] = []
+    failures: list[UsageError] = []
+    for engine in engines:
+        try:
+            found.append((engine, _get(engine, reference)))
+        except UsageError as error:
+            failures.append(error)
+    if not found:
+        raise failures[0]
+    if len(found) > 1:
+        names = ", ".join(engine.project.name for engine, _ in found)
+        raise UsageError(
+            f"{reference!r} is in several projects.", f"Pass project, one of: {names}."
+        )
+    return found[0]
 
 
 def _parsed(reference: str, arguments: Arguments) -> tuple[str | None, str]:
@@ -152,8 +189,9 @@ def _shortened(
             f"{name} was cut to fit into {budget} tokens. Go on with the reference"
             f" {name}:{kept[-1].last_line}, or raise max_tokens."
         )
-    if len(kept) < len(passages):
-        yield f"Left out, since {budget} tokens were full: {', '.join(names[len(kept) :])}."
+    if left := names[len(kept) :]:
+        rest = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+        yield f"Left out, since {budget} tokens were full: {', '.join(left[:_NAMED])}{rest}."
 
 
 def _reply(kept: list[tuple[Engine, Passage]], project: str, notices: list[str]) -> Reply:
@@ -174,12 +212,10 @@ def _reply(kept: list[tuple[Engine, Passage]], project: str, notices: list[str])
 def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
     """What belongs to a document: by links, by community, by meaning."""
     project, reference = _parsed(arguments["reference"], arguments)
-    with projects.engine(project) as engine:
-        try:
-            related = engine.related(reference, arguments["n"])
-        except NotFound as error:
-            raise _findable(error) from error
-        shape = RelatedShape.of(related, engine)
+    with projects.engines(project) as engines:
+        engine, meant = _one(engines, reference)
+        shape = RelatedShape.of(engine.related(meant.document, arguments["n"]), engine)
+        notices = projects.unfinished(engine)
     groups = {name: _neighbours(getattr(shape, name), shape.project) for name in _GROUPS}
     structured = {
         "project": shape.project,
@@ -188,6 +224,7 @@ def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
         "title": visible_line(shape.title),
         **groups,
         "dangling": [visible_line(one) for one in shape.dangling],
+        "notices": notices,
     }
     links = {
         one["uri"]: ResourceLink(one["uri"], one["document"], one["title"])
@@ -206,7 +243,8 @@ def _neighbours(shapes: tuple[NeighbourShape, ...], project: str) -> list[Json]:
 
 
 def _told(related: Json) -> str:
-    lines = [QUOTED, f"\n# Belongs to {coded(related['document'])}"]
+    lines = [QUOTED, *(f"> {one}" for one in related["notices"])]
+    lines += [f"\n# Belongs to {coded(related['document'])}"]
     for name, heading in _GROUPS.items():
         if related[name]:
             lines.append(f"\n## {heading}\n")

@@ -51,14 +51,16 @@ _PROJECT_OR_ALL = Parameter("project", "Which project; all if unclear.")
 _COMPACT = Parameter("compact", "One line per result, for wide questions.", "boolean")
 _OF_A_HYPOTHESIS = ("n", "tag", "path", "after", "before", "min_confidence", "max_tokens")
 
-_MODES = "By words and meaning (hybrid), one of them, names in code, or likeness (hyde)."
+_SHORTER = {
+    "offset": "How many of the first to pass over.",
+    "mode": "By words and meaning (hybrid), one of them, names in code, or likeness (hyde).",
+}
 _OF_A_QUERY = (
     options_of("search")[0],
     _PROJECT_OR_ALL,
     *(
-        replace(one, meaning=_MODES) if one.name == "mode" else one
+        replace(one, meaning=_SHORTER.get(one.name, one.meaning))
         for one in options_of("search")[1:]
-        if one.name != "offset"
     ),
     _COMPACT,
 )
@@ -84,14 +86,15 @@ _HYPOTHESIS = ToolSpec(
         _PROJECT,
         *(replace(option(name), meaning="") for name in _OF_A_HYPOTHESIS),  # explained above
     ),
-    outputs.BRIEF_SEARCH,
+    outputs.SEARCH,
     "search.search_with_hypothesis",
 )
 _GET = ToolSpec(
     "get_document",
     "Read documents",
-    "Read documents, sections, passages or lines of them; several at once. A reference is a path,"
-    " path:line, path:first-last, the id or uri of a hit, or the end of a path.",
+    "Read documents, sections, passages or lines of them; several at once. A reference is a path or"
+    " the end of one, path:line, path:first-last, a pattern such as guides/*.md, the id or uri of a"
+    " hit, a title or alias, or a link as documents write it: [[Note#Heading]], file.md#anchor.",
     (
         Parameter(
             "references",
@@ -113,7 +116,7 @@ _RELATED = ToolSpec(
     "What belongs to a document: links from and to it, its community, what is similar by meaning,"
     " and links that lead nowhere.",
     (
-        Parameter("reference", "A path, id or uri of a document.", required=True),
+        Parameter("reference", "As for get_document.", required=True),
         _PROJECT,
         Parameter(
             "n",
@@ -138,7 +141,34 @@ _INFO = ToolSpec(
     "info.project_info",
 )
 
-TOOLS = (_QUERY, _HYPOTHESIS, _GET, _RELATED, _INFO)
+_BROWSE = ToolSpec(
+    "browse",
+    "Browse folders, tags and fields",
+    "What there is to filter by: folders, tags and frontmatter fields with their values, each with"
+    " how many documents have it. With path, also the documents there.",
+    (
+        replace(option("path"), meaning="Only below these folders."),
+        _PROJECT,
+        replace(option("n"), meaning="Most of each kind; 30.", default=30, setting=""),
+    ),
+    outputs.BROWSED,
+    "lists.browse",
+)
+_RECENT = ToolSpec(
+    "recent",
+    "Recent changes",
+    "Which documents changed last, newest first.",
+    (
+        replace(option("after"), name="since", meaning="2024-06-30, yesterday, 7d."),
+        replace(option("path"), meaning=""),
+        _PROJECT_OR_ALL,
+        replace(option("n"), meaning="20.", default=20, setting=""),
+    ),
+    outputs.RECENT,
+    "lists.recent",
+)
+
+TOOLS = (_QUERY, _HYPOTHESIS, _GET, _RELATED, _BROWSE, _RECENT, _INFO)
 """All tools, in the order they are listed."""
 
 ALIASES = {
@@ -165,5 +195,4 @@ def tools(*, compat: bool = False) -> dict[str, ToolSpec]:
 
 def _other_name(name: str, spec: ToolSpec) -> ToolSpec:
     told = f"Another name of {spec.name}, where the parameters are explained."
-    output = outputs.briefly(spec.output)
-    return replace(spec, name=name, title=name, description=told, output=output, alias=True)
+    return replace(spec, name=name, title=name, description=told, alias=True)

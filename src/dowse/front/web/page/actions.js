@@ -19,7 +19,7 @@ export function actions(passage, hit, line) {
 export function citation(passage, hit) {
   const heading = hit?.header_path.at(-1);
   const title = heading && heading !== passage.title ? `${passage.title} › ${heading}` : passage.title;
-  return `${title} (${passage.document}${hit ? `:${hit.first_line}-${hit.last_line}` : ""})`;
+  return `${title} (${passage.document}${hit ? (hit.page ? ` p. ${hit.page}` : `:${hit.first_line}-${hit.last_line}`) : ""})`;
 }
 
 function copying(id, label, text) {

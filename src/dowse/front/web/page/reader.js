@@ -63,7 +63,7 @@ function drawWhole(reader, passage) {
   show(
     reader,
     el("div", { class: "reader-top" }, el("h2", {}, passage.title), closing()),
-    el("p", { class: "reader-path" }, passage.document, hit ? ` · lines ${hit.first_line}–${hit.last_line}` : "", ` · ${passage.total_lines} lines`, hit?.more.length ? [" · also ", hit.more.slice(0, 5).map(elsewhere)] : null),
+    el("p", { class: "reader-path" }, passage.document, hit?.page ? ` · p. ${hit.page}` : hit ? ` · lines ${hit.first_line}–${hit.last_line}` : "", ` · ${passage.total_lines} lines`, hit?.more.length ? [" · also ", hit.more.slice(0, 5).map(elsewhere)] : null),
     tags.length
       ? el("div", { class: "chips" }, tags.map((name) => el("button", { type: "button", class: "chip facet", "aria-label": `Only tag ${name}`, on: { click: () => addFilter("tag", name) } }, `#${name}`)))
       : null,

@@ -116,7 +116,7 @@ function title(hit) {
 function whereabouts(hit) {
   const folder = hit.document.split("/").slice(0, -1).join("/") || hit.document;
   const others = hit.more.length ? el("span", { class: "hit-more" }, `${hit.more.length} more here`) : null;
-  const parts = [state.project === ALL ? el("span", { class: "hit-project" }, hit.project) : null, el("span", { class: "hit-folder" }, folder), `line ${hit.line}`, others, hit.reason || null];
+  const parts = [state.project === ALL ? el("span", { class: "hit-project" }, hit.project) : null, el("span", { class: "hit-folder" }, folder), hit.page ? `p. ${hit.page}` : `line ${hit.line}`, others, hit.reason || null];
   return parts.filter(Boolean).flatMap((part, at) => (at ? [" · ", part] : [part]));
 }
 

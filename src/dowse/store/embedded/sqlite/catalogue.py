@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from typing import Any
 
-from dowse.store.embedded.failures import content_errors
+from dowse.store.embedded.failures import truth_damaged
 from dowse.store.embedded.sqlite import records
-from dowse.store.embedded.sqlite.records import CHUNK, ENTRY, SECTION
+from dowse.store.embedded.sqlite.facets import SECRETS
+from dowse.store.embedded.sqlite.records import (
+    CHUNK,
+    ENTRY,
+    SECTION,
+    ChunkRow,
+    EntryRow,
+    KeyedChunkRow,
+    Moment,
+    NamedRow,
+    SectionRow,
+)
 from dowse.store.embedded.sqlite.roots import ROOTS, decoded
 from dowse.store.embedded.sqlite.statements import Statements
 from dowse.text.fold import fold_name
@@ -25,6 +35,9 @@ from dowse.types import (
     StoredDocument,
 )
 
+_TextRow = tuple[int, str, str, str, str, Moment, int, int, int]
+"""The key of a document, its text, and what the index lists of it."""
+
 
 class SqliteCatalogue:
     """The documents and their chunks."""
@@ -35,7 +48,7 @@ class SqliteCatalogue:
     @property
     def generation(self) -> int:
         """How many batches the index has taken."""
-        return int(self._sql.meta("generation") or 0)
+        return self._sql.generation()
 
     def stamp(self) -> Stamp | None:
         """What the index was built with; None while it is new."""
@@ -47,19 +60,25 @@ class SqliteCatalogue:
 
     def counts(self) -> Counts:
         """How much the index holds."""
-        row = self._sql.row(
+        counts = self._sql.rows(
+            tuple[int, int, int, int, int, int, int, int, int, int],
             "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM sections),"
             " (SELECT count(*) FROM chunks), (SELECT count(*) FROM code_blocks),"
             " (SELECT count(*) FROM edges), (SELECT count(*) FROM edges WHERE leads IS NULL),"
             " (SELECT count(*) FROM chunks c JOIN embeddings e USING (text_key) WHERE e.model = ?),"
-            " (SELECT count(*) FROM terms), (SELECT count(DISTINCT community) FROM communities)",
+            " (SELECT count(*) FROM terms), (SELECT count(DISTINCT community) FROM communities),"
+            " (SELECT coalesce(sum(CAST(value AS INTEGER)), 0) FROM facets WHERE kind = ?)",
             self._sql.model()[0],
+            SECRETS,
         )
-        return Counts(*row)
+        return Counts(*counts[0])
 
     def files(self) -> dict[str, FileState]:
         """What is known of every file, by document id."""
-        rows = self._sql.rows("SELECT id, size, mtime_ns, digest, settled FROM documents")
+        rows = self._sql.rows(
+            tuple[str, int, int, str, int],
+            "SELECT id, size, mtime_ns, digest, settled FROM documents",
+        )
         return {
             id_: FileState(size, mtime_ns, digest, bool(settled))
             for id_, size, mtime_ns, digest, settled in rows
@@ -67,35 +86,41 @@ class SqliteCatalogue:
 
     def documents(self) -> list[DocumentEntry]:
         """All documents, by id."""
-        return self._sql.made(records.entry, f"SELECT {ENTRY} FROM documents d ORDER BY id")
+        query = f"SELECT {ENTRY} FROM documents d ORDER BY id"
+        return self._sql.made(records.entry, EntryRow, query)
 
     def document(self, document_id: str) -> StoredDocument | None:
         """One document, whole."""
         row = self._sql.row(
-            f"SELECT key, body, text, {ENTRY} FROM documents d WHERE id = ?", document_id
+            tuple[int, int, str], "SELECT key, body, text FROM documents WHERE id = ?", document_id
         )
         if row is None:
             return None
-        key, body, text, *columns = row
-        with content_errors():
-            entry = records.entry(columns)
+        key, body, text = row
+        columns = f"SELECT {ENTRY} FROM documents d WHERE key = ?"
         sections = f"SELECT {SECTION} FROM sections WHERE document = ? ORDER BY key"
         chunks = f"SELECT {CHUNK} FROM chunks c WHERE document = ? ORDER BY key"
-        return StoredDocument(
-            entry,
+        found = StoredDocument(
+            self._sql.made(records.entry, EntryRow, columns, key)[0],
             text,
             body,
-            tuple(self._sql.made(records.section, sections, key)),
-            tuple(self._sql.made(records.chunk, chunks, key)),
+            tuple(self._sql.made(records.section, SectionRow, sections, key)),
+            tuple(self._sql.made(records.chunk, ChunkRow, chunks, key)),
         )
+        if {chunk.section for chunk in found.chunks} - {one.id for one in found.sections}:
+            raise truth_damaged(f"{document_id} has chunks outside any section.")
+        return found
 
     def find(self, short: str) -> list[tuple[str, int, int]]:
         """What an abbreviated id can mean: document id, first and last line."""
         ends = (short, short + "g")  # after every hex digit
         whole = self._sql.rows(
-            "SELECT id, text FROM documents WHERE short >= ? AND short < ?", *ends
+            tuple[str, str],
+            "SELECT id, text FROM documents WHERE short >= ? AND short < ?",
+            *ends,
         )
         parts = self._sql.rows(
+            tuple[str, int, int],
             "SELECT d.id, p.first_line, p.last_line FROM"
             " (SELECT document, first_line, last_line FROM sections WHERE id >= ? AND id < ?"
             " UNION SELECT document, first_line, last_line FROM chunks WHERE id >= ? AND id < ?) p"
@@ -110,22 +135,22 @@ class SqliteCatalogue:
         wanted: dict[int, list[tuple[ChunkKey, Chunk]]] = {}
         for key, document, chunk in self._sql.made(
             records.keyed_chunk,
+            KeyedChunkRow,
             f"SELECT c.key, c.document, {CHUNK} FROM chunks c"
             " WHERE c.key IN (SELECT value FROM json_each(?))",
             json.dumps([int(key) for key in keys]),
         ):
             wanted.setdefault(document, []).append((key, chunk))
 
-        def cut(row: Sequence[Any]) -> list[StoredChunk]:
-            document, text, *columns = row
-            entry = records.entry(columns)
+        def cut(row: _TextRow) -> list[StoredChunk]:
+            document, text, entry = row[0], row[1], records.entry(row[2:])
             return [
                 StoredChunk(key, chunk, text[chunk.start : chunk.end], entry)
                 for key, chunk in wanted[document]
             ]
 
         documents = records.of_documents(f"d.key, d.text, {ENTRY}")
-        stored = self._sql.made(cut, documents, json.dumps(list(wanted)))
+        stored = self._sql.made(cut, _TextRow, documents, json.dumps(list(wanted)), hold=1)
         found = {one.key: one for some in stored for one in some}
         return [found[key] for key in keys if key in found]
 
@@ -133,6 +158,7 @@ class SqliteCatalogue:
         """The chunks that are called so, titles first, then aliases, then headings; by key."""
         return self._sql.made(
             records.named,
+            NamedRow,
             "SELECT chunk, kind, path, start, line FROM chunk_names WHERE folded = ?"
             " ORDER BY kind = 'heading', kind = 'alias', chunk, start LIMIT ?",
             fold_name(name),

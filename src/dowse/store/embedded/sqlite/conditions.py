@@ -48,7 +48,9 @@ def matching(
     sql: Statements, phrase: Phrase, owners: Owners, conditions: Sequence[Condition]
 ) -> Keys:
     """The chunks of one generation for which every condition holds."""
-    keys, documents = owners.get(lambda: sql.rows("SELECT key, document FROM chunks"))
+    keys, documents = owners.get(
+        lambda: sql.rows(tuple[int, int], "SELECT key, document FROM chunks")
+    )
     kept = np.ones(len(keys), dtype=bool)
     for condition in conditions:
         if condition.kind == "phrase":
@@ -90,7 +92,7 @@ def _documents_with_field(sql: Statements, condition: Condition) -> Keys:
     Each value is compared once, however many documents have it.
     """
     kind, meets = field_facet(condition.name), matcher(condition.sign, _folded(condition))
-    known = sql.rows("SELECT DISTINCT value FROM facets WHERE kind = ?", kind)
+    known = sql.rows(tuple[str], "SELECT DISTINCT value FROM facets WHERE kind = ?", kind)
     met = json.dumps([value for (value,) in known if meets(value)])
     return sql.keys(
         "SELECT DISTINCT document FROM facets WHERE kind = ?"

@@ -12,6 +12,10 @@ Facet = tuple[str, str]
 """A kind of condition and a folded value that it can be compared with."""
 
 
+SECRETS = "secrets"
+"""The kind of the facet that keeps how many secrets were left out; no condition asks for it."""
+
+
 def facets_of(document: Document) -> list[Facet]:
     """The facets of a document, each once."""
     return sorted({(kind, fold(value)) for kind, value in _facets(document)})
@@ -28,6 +32,8 @@ def _facets(document: Document) -> Iterator[Facet]:
     for tag in fields.tags:
         yield "tag", tag
         yield from (("tag", tag[:place]) for place, sign in enumerate(tag) if sign == "/")
+    if document.secrets:
+        yield SECRETS, str(document.secrets)
     for name, values in fields.properties:
         yield from ((field_facet(name), value) for value in values or ("",))
 

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Collection
 
 from dowse.links.targets import LinkName, choose, names_of_target
-from dowse.store.embedded.sqlite.records import EDGE_ORDER, EDGES, edge
+from dowse.store.embedded.sqlite.records import EDGE_ORDER, EDGES, EdgeRow, edge
 from dowse.store.embedded.sqlite.statements import Statements
 from dowse.types import Edge, Link
 
@@ -20,23 +20,24 @@ class SqliteLinks:
 
     def all(self) -> list[Edge]:
         """All links, by source and line."""
-        return [edge(row) for row in self._sql.rows(f"{EDGES} {EDGE_ORDER}")]
+        return self._sql.made(edge, EdgeRow, f"{EDGES} {EDGE_ORDER}")
 
     def of(self, document_ids: Collection[str]) -> list[Edge]:
         """The links that begin or end at any of these documents, by source and line."""
-        rows = self._sql.rows(
+        return self._sql.made(
+            edge,
+            EdgeRow,
             "WITH wanted AS (SELECT key FROM documents WHERE id IN"
             f" (SELECT value FROM json_each(?))) {EDGES} WHERE l.key IN"
             " (SELECT key FROM links WHERE source IN wanted"
             f" UNION SELECT key FROM links WHERE leads IN wanted) {EDGE_ORDER}",
             json.dumps(list(document_ids)),
         )
-        return [edge(row) for row in rows]
 
     def communities(self) -> dict[str, int]:
         """The community of each document that has one, by id."""
         query = "SELECT d.id, c.community FROM communities c JOIN documents d ON d.key = c.document"
-        return dict(self._sql.rows(query))
+        return dict(self._sql.rows(tuple[str, int], query))
 
 
 def resolve_links(

@@ -2,64 +2,98 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from typing import Any
+from typing import Annotated
 
 import msgspec
 
-from dowse.types import Chunk, ChunkKey, DocumentEntry, Edge, Fields, Link, Name, Section
+from dowse.types import (
+    Chunk,
+    ChunkKey,
+    DocumentEntry,
+    Edge,
+    Fields,
+    Link,
+    LinkKind,
+    Name,
+    NameKind,
+    Section,
+)
+
+Moment = Annotated[float, msgspec.Meta(ge=-1e19, le=1e19)]
+"""Seconds since 1970, as far from it as a file system can say."""
 
 ENTRY = """d.id, d.short, d.fields, d.modified, d.size, d.mtime_ns,
   (SELECT count(*) FROM chunks c WHERE c.document = d.key)"""
 """The columns of a `DocumentEntry`."""
 
+EntryRow = tuple[str, str, str, Moment, int, int, int]
+"""The values in `ENTRY`."""
+
 SECTION = """id, header_path, start, "end", first_line, last_line"""
 """The columns of a `Section`."""
 
+SectionRow = tuple[str, str, int, int, int, int]
+"""The values in `SECTION`."""
+
 CHUNK = """c.id, c.section, c.header_path, c.start, c."end", c.overlap, c.first_line, c.last_line"""
 """The columns of a `Chunk`."""
+
+ChunkRow = tuple[str, str, str, int, int, int, int, int]
+"""The values in `CHUNK`."""
+
+KeyedChunkRow = tuple[int, int, str, str, str, int, int, int, int, int]
+"""A key, the key of a document, and the values in `CHUNK`."""
 
 EDGES = """SELECT s.id, l.kind, l.target, l.anchor, l.label, l.line, t.id FROM edges l
   JOIN documents s ON s.key = l.source LEFT JOIN documents t ON t.key = l.leads"""
 """The rows of `Edge`."""
 
+EdgeRow = tuple[str, LinkKind, str, str, str, int, str | None]
+"""The values in a row of `EDGES`."""
+
 EDGE_ORDER = "ORDER BY s.id, l.line, l.key"
 """By source and line."""
 
+NamedRow = tuple[int, NameKind, str, int, int]
+"""The values in a row of chunk_names: chunk, kind, path, start, line."""
 
-def entry(row: Sequence[Any]) -> DocumentEntry:
+
+def entry(row: EntryRow) -> DocumentEntry:
     """A document as the index lists it."""
-    document_id, short, fields, *rest = row
-    return DocumentEntry(document_id, short, msgspec.json.decode(fields, type=Fields), *rest)
+    document_id, short, fields, modified, size, mtime_ns, chunks = row
+    decoded = msgspec.json.decode(fields, type=Fields)
+    return DocumentEntry(document_id, short, decoded, modified, size, mtime_ns, chunks)
 
 
-def section(row: Sequence[Any]) -> Section:
+def section(row: SectionRow) -> Section:
     """A section."""
-    section_id, header_path, *rest = row
-    return Section(section_id, tuple(json.loads(header_path)), *rest)
+    return Section(row[0], headings(row[1]), *row[2:])
 
 
-def chunk(row: Sequence[Any]) -> Chunk:
+def chunk(row: ChunkRow) -> Chunk:
     """A chunk."""
-    chunk_id, section, header_path, *rest = row
-    return Chunk(chunk_id, section, tuple(json.loads(header_path)), *rest)
+    return Chunk(row[0], row[1], headings(row[2]), *row[3:])
 
 
-def edge(row: Sequence[Any]) -> Edge:
+def edge(row: EdgeRow) -> Edge:
     """A link and where it leads."""
     return Edge(row[0], Link(*row[1:6]), row[6])
 
 
-def keyed_chunk(row: Sequence[Any]) -> tuple[ChunkKey, int, Chunk]:
+def keyed_chunk(row: KeyedChunkRow) -> tuple[ChunkKey, int, Chunk]:
     """A chunk with its key and that of its document."""
     return row[0], row[1], chunk(row[2:])
 
 
-def named(row: Sequence[Any]) -> tuple[ChunkKey, Name]:
+def named(row: NamedRow) -> tuple[ChunkKey, Name]:
     """A chunk and what it is called."""
     key, kind, path, start, line = row
-    return key, Name(kind, tuple(json.loads(path)), start, line)
+    return key, Name(kind, headings(path), start, line)
+
+
+def headings(path: str) -> tuple[str, ...]:
+    """The headings in a column."""
+    return msgspec.json.decode(path, type=tuple[str, ...])
 
 
 def of_documents(columns: str) -> str:

@@ -16,13 +16,13 @@ def noted_roots(database: Path) -> list[str]:
 
     The replicas are left alone: opening them needs settings, which are lost with the file.
     """
-    if not database.is_file():
-        return []
     try:
+        if not database.is_file():
+            return []
         with closing(sqlite3.connect(database, timeout=5)) as connection:
             row = connection.execute("SELECT value FROM meta WHERE name = ?", (ROOTS,)).fetchone()
             return decoded(row[0] if row else None)
-    except sqlite3.Error:
+    except (sqlite3.Error, OSError):  # or the folder cannot be entered
         return []
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 
 from dowse.store.embedded.failures import content_errors, database_errors
@@ -16,6 +16,16 @@ from dowse.store.vectors import model_of
 from dowse.types import Keys, Stamp
 
 _T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+def checked(shape: type[_T], rows: Sequence[Any]) -> list[_T]:
+    """Rows whose values are of the kinds that a shape names; raises `Damaged` for others.
+
+    SQLite keeps any value in any column, so a damaged file can hold text where a number is meant.
+    """
+    with content_errors():
+        return msgspec.convert(rows, list[shape], builtin_types=(bytes,))  # type: ignore[valid-type]
 
 
 class Statements:
@@ -28,34 +38,47 @@ class Statements:
 
     def meta(self, name: str) -> str | None:
         """What the index says about itself under a name."""
-        row = self.row("SELECT value FROM meta WHERE name = ?", name)
-        return None if row is None else str(row[0])
+        row = self.row(tuple[str], "SELECT value FROM meta WHERE name = ?", name)
+        return None if row is None else row[0]
+
+    def generation(self) -> int:
+        """How many batches the index has taken."""
+        with content_errors():
+            return int(self.meta("generation") or 0)
 
     def stamp(self) -> Stamp | None:
         """What the index was built with; None while it is new."""
         stamp = self.meta("stamp")
         with content_errors():
-            return None if stamp is None else json.loads(stamp)
+            return None if stamp is None else msgspec.json.decode(stamp, type=dict[str, Any])
 
     def model(self) -> tuple[str, int]:
         """The key and the dimensions of the model whose vectors the index takes."""
-        return model_of(self.stamp())
+        with content_errors():
+            return model_of(self.stamp())
 
-    def row(self, query: str, *values: object) -> Any:
+    def row(self, shape: type[_T], query: str, *values: object) -> _T | None:
         """The first row, or None."""
-        return next(iter(self.rows(query, *values)), None)
+        return next(iter(self.rows(shape, query, *values)), None)
 
-    def rows(self, query: str, *values: object) -> list[Any]:
-        """All rows."""
+    def rows(self, shape: type[_T], query: str, *values: object) -> list[_T]:
+        """All rows; raises `Damaged` when one has a value of another kind than its shape."""
         with database_errors(self._database), self._one_at_a_time:
-            return self._connection.execute(query, values).fetchall()
+            found = self._connection.execute(query, values).fetchall()
+        return checked(shape, found)
 
     def keys(self, query: str, *values: object) -> Keys:
         """The keys that the first column lists, ascending."""
-        rows = self.rows(query, *values)
+        rows = self.rows(tuple[int], query, *values)
         return np.sort(np.fromiter((row[0] for row in rows), np.int64, len(rows)))
 
-    def made(self, make: Callable[[Sequence[Any]], _T], query: str, *values: object) -> list[_T]:
-        """What is made of each row, of which only one is held at a time."""
+    def made(
+        self, make: Callable[[_T], _R], shape: Any, query: str, *values: object, hold: int = 50
+    ) -> list[_R]:
+        """What is made of each row, which has the shape that `make` takes; few are held at once."""
+        made: list[_R] = []
         with database_errors(self._database), self._one_at_a_time, content_errors():
-            return [make(row) for row in self._connection.execute(query, values)]
+            cursor = self._connection.execute(query, values)
+            while rows := cursor.fetchmany(hold):
+                made += map(make, checked(shape, rows))
+        return made

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from typing import Any
 
-from dowse.store.embedded.sqlite.records import CHUNK, keyed_chunk, of_documents
+from dowse.store.embedded.failures import truth_damaged
 from dowse.store.embedded.sqlite.statements import Statements
 from dowse.store.embedded.sqlite.sums import is_sound
 from dowse.store.vectors import decode_vector
-from dowse.types import Vector, embedding_text
+from dowse.types import ChunkKey, Vector
 
 _AT_ONCE = 500  # values bound to one statement: old builds of SQLite take 999
 
@@ -23,10 +23,12 @@ class SqliteTextVectors:
     def known(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         """The vectors of these text keys, as far as there are any."""
         query = "SELECT vector FROM embeddings WHERE model = ? AND text_key = ?"
-        model, _ = self._sql.model()
+        model, dimensions = self._sql.model()
         found = {}
         for key in keys:
-            row = self._sql.row(query, model, key)
+            row = self._sql.row(tuple[bytes], query, model, key)
+            if row is not None and len(row[0]) != 2 * dimensions:
+                raise truth_damaged("A vector is not as it was written.")
             if row is not None:
                 found[key] = decode_vector(row[0])
         return found
@@ -37,6 +39,7 @@ class SqliteTextVectors:
         for start in range(0, len(keys), _AT_ONCE):
             some = keys[start : start + _AT_ONCE]
             rows = self._sql.rows(
+                tuple[bytes, Any, Any],  # a damaged vector is made again
                 "SELECT text_key, vector, checksum FROM embeddings"
                 f" WHERE model = ? AND text_key IN ({', '.join('?' * len(some))})",
                 model,
@@ -45,20 +48,15 @@ class SqliteTextVectors:
             sound.update(key for key, *kept in rows if is_sound(*kept))
         return [key for key in keys if key not in sound]
 
-    def waiting(self) -> list[str]:
-        """The embedding texts of chunks that have no vector yet."""
-        rows = self._sql.made(
-            keyed_chunk,
-            f"SELECT c.key, c.document, {CHUNK} FROM chunks c WHERE NOT EXISTS"
-            " (SELECT 1 FROM embeddings e WHERE e.model = ? AND e.text_key = c.text_key)"
-            " ORDER BY c.key",
-            self._sql.model()[0],
+    def waiting(self) -> dict[ChunkKey, str]:
+        """The chunks without a vector, in the order of the text, each with its document's id."""
+        return dict(
+            self._sql.rows(
+                tuple[int, str],
+                "SELECT c.key, d.id FROM chunks c JOIN documents d ON d.key = c.document"
+                " WHERE NOT EXISTS"
+                " (SELECT 1 FROM embeddings e WHERE e.model = ? AND e.text_key = c.text_key)"
+                " ORDER BY c.key",
+                self._sql.model()[0],
+            )
         )
-        owners = json.dumps(sorted({owner for _, owner, _ in rows}))
-        wanted = of_documents("d.key, json_extract(d.fields, '$.title'), d.text")
-        documents = {key: (title, text) for key, title, text in self._sql.rows(wanted, owners)}
-        return [
-            embedding_text(title, chunk.header_path, text[chunk.start : chunk.end])
-            for _, owner, chunk in rows
-            for title, text in [documents[owner]]
-        ]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import msgspec
 
 from dowse.ports import Analyzer
 from dowse.store.embedded.failures import content_errors, truth_damaged
 from dowse.store.embedded.manifest import FileSum, ReplicaManifest
+from dowse.store.embedded.sqlite.records import headings
+from dowse.store.embedded.sqlite.statements import checked
 from dowse.store.vectors import model_of
 from dowse.types import ChunkKey, Fields
 
@@ -30,7 +31,8 @@ class Truth:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        meta: dict[str, str] = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+        rows = connection.execute("SELECT name, value FROM meta").fetchall()
+        meta = dict(checked(tuple[str, str], rows))
         try:
             self.generation = int(meta["generation"])
             self.model, self.dimensions = model_of(json.loads(meta.get("stamp", "{}")))
@@ -43,7 +45,7 @@ class Truth:
                 (self.generation, self.generation_id),
                 (int(meta.get("journal_from", 0)), meta.get("journal_from_id", "")),
             }
-        except (KeyError, ValueError) as error:
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise truth_damaged(f"The database does not say what it is: {error}.") from error
 
     def reached_by(self, manifest: ReplicaManifest | None) -> bool:
@@ -94,19 +96,22 @@ class Truth:
             among,
         )
         document, text, fields = -1, "", Fields()
-        for key, owner, header_path, start, end, code in rows:
+        for row in rows:
+            ((key, owner, path, start, end, code),) = checked(
+                tuple[int, int, str, int, int, str | None], [row]
+            )
             if owner != document:  # once a document, however many chunks it has
                 document, (text, fields) = owner, self._document(owner)
             with content_errors():
-                headings = json.loads(header_path)
-            body = analyzer.chunk_terms(fields, headings, text[start:end])
+                above = headings(path)
+            body = analyzer.chunk_terms(fields, above, text[start:end])
             yield key, body, analyzer.code_terms(code) if code else []
 
     def vector_rows(self, among: Iterable[ChunkKey] | None = None) -> Iterator[VectorRow]:
         """The vectors of all chunks that have one, or of some."""
         join = "JOIN embeddings e ON e.model = ? AND e.text_key = c.text_key"
         for key, vector in self._select("c.key, e.vector", join, among, self.model):
-            if len(vector) != 2 * self.dimensions:
+            if not isinstance(vector, bytes) or len(vector) != 2 * self.dimensions:
                 raise truth_damaged(f"The vector of chunk {key} is not as it was written.")
             yield key, vector
 
@@ -120,11 +125,11 @@ class Truth:
         return self._connection.execute(f"{query} ORDER BY c.key", values)
 
     def _document(self, key: int) -> tuple[str, Fields]:
-        row: Any = self._connection.execute(
-            "SELECT text, fields FROM documents WHERE key = ?", (key,)
-        ).fetchone()
+        query = "SELECT text, fields FROM documents WHERE key = ?"
+        rows = self._connection.execute(query, (key,)).fetchall()
         with content_errors():
-            return row[0], msgspec.json.decode(row[1], type=Fields)
+            ((text, fields),) = checked(tuple[str, str], rows)
+            return text, msgspec.json.decode(fields, type=Fields)
 
 
 def describe(

@@ -21,12 +21,13 @@ class SqliteVocabulary:
     def most_frequent(self, size: int) -> list[str]:
         """The most frequent words, most frequent first."""
         query = "SELECT term FROM terms ORDER BY count DESC, term LIMIT ?"
-        return [row[0] for row in self._sql.rows(query, max(0, size))]
+        return [row[0] for row in self._sql.rows(tuple[str], query, max(0, size))]
 
     def beginning(self, prefix: str, limit: int) -> list[str]:
         """Words of the documents that begin so, most frequent first."""
         begin = fold_word(prefix)
         rows = self._sql.rows(
+            tuple[str],
             "SELECT term FROM terms WHERE term >= ? AND term < ? ORDER BY count DESC, term LIMIT ?",
             begin,
             begin + _AFTER_ALL,
@@ -41,7 +42,8 @@ class SqliteVocabulary:
         if not slips:
             return []
         # As one string: to hand over a hundred thousand rows takes longer than to compare them.
-        (together,) = self._sql.row(
+        ((together,),) = self._sql.rows(
+            tuple[str | None],
             f"SELECT group_concat(term, '{_SEPARATOR}') FROM terms"
             " WHERE length(term) BETWEEN ? AND ?",
             len(folded) - slips,
@@ -49,6 +51,7 @@ class SqliteVocabulary:
         )
         distances = nearly(folded, (together or "").split(_SEPARATOR))
         counted = self._sql.rows(
+            tuple[str, int],
             "SELECT term, count FROM terms WHERE term IN (SELECT value FROM json_each(?))",
             json.dumps(list(distances)),
         )

@@ -115,9 +115,10 @@ class SqliteWriting:
     def _forget_vectors(self, vocabulary: int) -> None:
         with database_errors(self._database):
             self._list_used_texts(vocabulary)
-            idle, busy = self._sql.row(
+            ((idle, busy),) = self._sql.rows(
+                tuple[int, int],
                 "SELECT count(*) FILTER (WHERE u.text_key IS NULL), count(u.text_key)"
-                " FROM embeddings e LEFT JOIN used u ON u.text_key = e.text_key"
+                " FROM embeddings e LEFT JOIN used u ON u.text_key = e.text_key",
             )
             if idle > busy:
                 with self._change():

@@ -1,0 +1,94 @@
+"""`dowse mcp` asks a running `dowse serve`, and loads a model only where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp_types import CallToolResult
+
+from dowse.front.cli.sent_line import run_line
+from dowse.front.mcp.calls import SharedCalls, run_tool
+from dowse.front.mcp.projects import VisibleProjects
+from dowse.front.mcp.server import build_server
+from dowse.front.socket.client import ask_tool, server_answers
+from dowse.front.socket.server import LineServer
+from dowse.searcher import Searcher
+from dowse.service import Service
+from mcp_client import Ask, started, text_of, with_client
+
+
+@pytest.fixture
+def running(service: Service) -> Iterator[LineServer]:
+    """A server that answers on the socket, in this process."""
+    with LineServer(service, run_line, run_tool) as lines:
+        assert not lines.why_not
+        yield lines
+
+
+def _refuse() -> Service:
+    raise AssertionError("Nothing is opened here.")
+
+
+@pytest.mark.usefixtures("running")
+def test_calls_are_answered_by_a_running_server(ask: Ask) -> None:
+    projects = VisibleProjects(_refuse)
+    shared = SharedCalls(projects, ask_tool, server_answers)
+
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("query_documents", {"query": "restore the database", "n": "2"}),
+        ("get_document", {"references": ["[[restore#Steps]]", "nothing"]}),
+        ("recent", {"since": "2023"}),
+        ("query_documents", {"query": "x", "project": "other"}),
+    ]
+
+    async def work(client: Client) -> list[CallToolResult]:
+        await client.list_tools()  # it would load everything where no server answers
+        return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    there = with_client(build_server(projects, [], calls=shared), work)
+    for (name, arguments), told in zip(calls, there, strict=True):
+        here = ask(name, **arguments)
+        assert told.structured_content == here.structured_content
+        assert told.content == here.content
+        assert told.is_error == here.is_error
+    assert "use one of: notes" in text_of(there[-1])
+
+
+def test_without_a_server_the_process_does_it_itself(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = SharedCalls(VisibleProjects(lambda: service), ask_tool, server_answers)
+
+    async def work(client: Client) -> Any:
+        return await client.call_tool("query_documents", {"query": "lighthouse"})
+
+    server = build_server(calls.projects, [], calls=calls)
+    assert with_client(server, work).structured_content["hits"]
+    with LineServer(service, run_line, run_tool):
+        monkeypatch.setenv("DOWSE_NO_SERVER", "1")
+        assert not server_answers()
+
+
+@pytest.mark.usefixtures("running")
+def test_a_client_over_stdio_uses_the_running_server(
+    notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    search = Searcher.search
+
+    def noted(self: Searcher, query: str, **rest: Any) -> Any:
+        asked.append(query)
+        return search(self, query, **rest)
+
+    monkeypatch.setattr(Searcher, "search", noted)
+
+    async def work(client: Client) -> Any:
+        return await client.call_tool("query_documents", {"query": "lighthouse"})
+
+    found = with_client(started(notes), work)
+    assert found.structured_content["hits"][0]["document"] == "lonely.md"
+    assert "lighthouse" in asked  # in this process, not in the one that the client started

@@ -1,0 +1,116 @@
+"""A large run stores all words first, so that they are found while the vectors are made."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from dowse.engine import Engine
+from dowse.flow.indexing import most_useful_first
+from dowse.testing import HashEmbedder
+from dowse.types import Edge, EmbeddedBatch, Event, FileState, Link, Response
+from index_content import content
+from vaults import open_engine, write_vault
+
+_FILES = 24
+
+
+class _Stops(HashEmbedder):
+    """Is interrupted once, after so many texts."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self.left = after
+
+    def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
+        for batch in super().passages(texts):
+            if self.left <= 0:
+                self.left = 1_000_000
+                raise KeyboardInterrupt
+            self.left -= len(batch.positions)
+            yield batch
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    write_vault(tmp_path / "vault", _FILES)
+    return tmp_path / "vault"
+
+
+def _asked_meanwhile(vault: Path, index: Path) -> Response:
+    """What a search finds when all files are stored and the first chunks are to be embedded."""
+    found: list[Response] = []
+
+    def ask(event: Event) -> None:
+        if event.stage == "waiting" and event.unit == "chunks" and not found:
+            found.append(open_engine(vault, index).search("gateway sensor"))
+
+    open_engine(vault, index).index(announce=ask)
+    return found[0]
+
+
+def test_words_find_everything_before_the_first_vector_is_made(vault: Path, tmp_path: Path) -> None:
+    response = _asked_meanwhile(vault, tmp_path / "index")
+    assert response.hits
+    assert {place.strategy for hit in response.hits for place in hit.trace.places} == {"keyword"}
+    (notice,) = response.notices
+    chunks = open_engine(vault, tmp_path / "index").status().counts.chunks
+    assert notice.startswith("Words find everything; meaning follows: ")
+    assert f": 0 of {chunks} chunks have their vector so far." in notice
+
+
+def test_words_rank_meanwhile_as_they_do_alone(vault: Path, tmp_path: Path) -> None:
+    meanwhile = _asked_meanwhile(vault, tmp_path / "index")
+    alone = open_engine(vault, tmp_path / "index").search(
+        "gateway sensor", changes={"search.mode": "keyword"}
+    )
+    assert [hit.id for hit in meanwhile.hits] == [hit.id for hit in alone.hits]
+
+
+def test_nothing_is_said_when_the_run_is_complete(vault: Path, tmp_path: Path) -> None:
+    engine = open_engine(vault, tmp_path / "index")
+    assert engine.index().embedded == engine.status().counts.chunks
+    assert engine.search("gateway").notices == ()
+
+
+@pytest.mark.parametrize("after", [0, 7])
+def test_an_interrupted_run_goes_on_where_it_was(vault: Path, tmp_path: Path, after: int) -> None:
+    fresh = open_engine(vault, tmp_path / "fresh")
+    fresh.index()
+    engine = open_engine(vault, tmp_path / "index", _Stops(after))
+    with pytest.raises(KeyboardInterrupt):
+        engine.index()
+    (notice,) = engine.search("gateway sensor").notices
+    assert "Continue it with: dowse index" in notice
+    kept = engine.status().counts.embedded
+    assert engine.index().embedded == fresh.status().counts.embedded - kept
+    assert _content(engine) == _content(fresh)
+
+
+def _content(engine: Engine) -> dict[str, object]:
+    with engine.read() as reading:
+        return content(reading)
+
+
+def test_a_few_changed_files_come_with_their_vectors(vault: Path, tmp_path: Path) -> None:
+    engine = open_engine(vault, tmp_path / "index")
+    engine.index()
+    changed = vault / "part-0" / "note-0.md"
+    shutil.copy(vault / "part-1" / "note-1.md", changed)
+    stages: list[str] = []
+    engine.index(announce=lambda event: stages.append(event.stage) if event.unit else None)
+    with engine.read() as reading:
+        assert not reading.text_vectors.waiting()
+    assert "embed" in stages
+
+
+def test_vectors_are_made_first_for_what_many_link_to_then_for_what_is_new() -> None:
+    def edge(target: str | None) -> Edge:
+        return Edge("x.md", Link("wikilink", "x", "", "", 1), target)
+
+    files = {name: FileState(1, age, "") for name, age in {"a": 1, "b": 9, "c": 5}.items()}
+    waiting = {1: "a", 2: "b", 3: "c", 4: "a"}
+    assert most_useful_first(waiting, [edge("a"), edge(None)], files) == [1, 4, 2, 3]
