@@ -98,14 +98,19 @@ class Indexer:
         return replace(report, notices=(f"Indexed for keyword search only. {wanted.why_no_model}",))
 
     def fit_confidence(self, announce: Announce = silent) -> ModelFit | None:
-        """Fits what cosines mean on the documents, and keeps it; None when these are too few."""
+        """Fits what cosines mean on the documents, and keeps it; None when these are too few.
+
+        The default model keeps the fit that it ships with.
+        """
         from dowse.flow.fitting import fit_model  # noqa: PLC0415  (searching does not need it)
 
         embedder = self._index.parts.embedder
         with self._index.read_usable() as (reading, has_vectors):
             if embedder is None or not has_vectors:
                 return None
-            fit = fit_model(reading, embedder, model_name(embedder.model.key), announce)
+            if (name := model_name(embedder.model.key)) == DEFAULT.model:
+                return DEFAULT
+            fit = fit_model(reading, embedder, name, announce)
         if fit is not None:
             write_fit(self._index.project.folder, fit)
         return fit
