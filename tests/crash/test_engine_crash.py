@@ -34,6 +34,8 @@ WHOLE = {
     "c.md": ({"gone soon"}, set[str]()),
     "d.md": (set[str](), {"# Three", "fresh words"}),
 }
+OLD_TEXTS = {name: old for name, (old, _) in WHOLE.items()}
+NEW_TEXTS = {name: new for name, (_, new) in WHOLE.items()}
 
 
 class Killed(BaseException):
@@ -138,6 +140,65 @@ def test_no_document_is_ever_half_there_and_the_next_writer_finishes(rows: Rows,
             assert words == [*expected, "two", "words", "zeta"], writes
         tried += 1
     assert tried > 8
+
+
+def test_an_index_that_is_replaced_is_the_former_one_or_the_new_one(name: str) -> None:
+    rows, writes = engines.qdrant_rows(), 0
+    while True:
+        store = RemoteStore(lambda: rows, f"{name}_{writes}", PlainAnalyzer())
+        with store.write() as writing:
+            writing.start(STAMP)
+            writing.apply(OLD)
+        mortal = Mortal(rows, 10**6)
+        dying = RemoteStore(lambda rows=mortal: rows, store.name, PlainAnalyzer())  # type: ignore[misc]
+        finished = False
+        try:
+            with dying.replace() as writing:
+                mortal.left = writes
+                writing.start(STAMP)
+                writing.apply(NEW)
+                writing.set_communities({"a.md": 1})
+                assert seen_now(store) == OLD_TEXTS
+            finished = True
+        except Killed:
+            _void_claims(rows, store)
+        texts = seen_now(store)
+        assert texts in (OLD_TEXTS, NEW_TEXTS), writes
+        with store.write():
+            pass
+        assert store.check() == [], writes
+        assert seen_now(store) == texts
+        assert len(rows.names(f"{store.name}_chunks_")) == 1
+        store.discard()
+        if finished:
+            break
+        writes += 1
+    assert texts == NEW_TEXTS
+    assert writes > 8
+
+
+def test_an_index_whose_replacement_fails_is_the_former_one(rows: Rows, name: str) -> None:
+    store = RemoteStore(lambda: rows, name, PlainAnalyzer())
+    with store.write() as writing:
+        writing.start(STAMP)
+        writing.note_roots(["/old"])
+        writing.apply(OLD)
+    with pytest.raises(ZeroDivisionError), store.replace() as writing:  # noqa: PT012
+        writing.start(STAMP)
+        writing.note_roots(["/new"])
+        writing.apply(NEW)
+        raise ZeroDivisionError
+    with store.read() as reading:
+        assert reading.catalogue.roots() == ["/old"]
+    assert seen_now(store) == OLD_TEXTS
+    assert len(rows.names(f"{name}_chunks_")) == 1
+    assert store.check() == []
+    store.discard()
+
+
+def seen_now(store: RemoteStore) -> dict[str, set[str]]:
+    with store.read() as reading:
+        return seen(reading)
 
 
 def test_doctor_removes_what_no_document_has(rows: Rows, name: str) -> None:
