@@ -59,7 +59,7 @@ class View:
 
     def kind(self, kind: str) -> In:
         """The records of a kind that belong to this epoch."""
-        return In("kind", [f"{self.head.epoch}/{kind}"])
+        return In("kind", (f"{self.head.epoch}/{kind}",))
 
     def entries(self) -> dict[str, Entry]:
         """All entries, by the key of the document."""
