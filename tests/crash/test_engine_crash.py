@@ -159,6 +159,13 @@ def test_an_index_whose_replacement_fails_is_the_former_one(rows: Rows, name: st
     assert seen_now(store) == OLD_TEXTS
     assert len(rows.names(f"{name}_chunks_")) == 1
     assert store.check() == []
+    with store.replace() as writing:
+        writing.start(STAMP)
+        writing.apply(NEW)
+    with store.read() as reading:
+        assert reading.catalogue.roots() == ["/old"]  # of what was not changed
+    assert seen_now(store) == NEW_TEXTS
+    assert store.check() == []
     store.discard()
 
 

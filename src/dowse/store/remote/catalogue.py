@@ -80,7 +80,7 @@ class RemoteCatalogue:
 
     def files(self) -> dict[str, FileState]:
         """What is known of every file, by document id."""
-        return {entry.id: entry.state for entry in self._of.view.entries().values()}
+        return self._of.view.files()
 
     def documents(self) -> list[DocumentEntry]:
         """All documents, by id."""

@@ -20,8 +20,8 @@ from dowse.store.remote.schema import chunks, records
 from dowse.store.vectors import model_of
 from dowse.types import Stamp
 
-FORMAT = 1
-"""The version of the rows; an index of a later one is refused."""
+FORMAT = 2
+"""The version of the rows; an index of another one is refused."""
 
 EPOCH, ROOTS = "meta/epoch", "meta/roots"
 _PROGRESS, _PAID = "meta/progress/", "meta/paid/"

@@ -75,6 +75,7 @@ class HiddenState:
         self._rows, self._name, self._records = rows, name, records
         self._state = {row["key"]: row for row in read_state(rows, records)}
         self._former = head_of(self._state.values()).epoch
+        self._changed: set[str] = set()  # keys of rows that are to be written
         self._may_count = False  # whether others may see the new epoch
 
     def read(self) -> Head:
@@ -84,6 +85,7 @@ class HiddenState:
     def put(self, row: Row) -> None:
         """Changes a row of the state, for this writer alone."""
         self._state[row["key"]] = row
+        self._changed.add(row["key"])
 
     def new_epoch(self, number: int, stamp: Stamp) -> str:  # noqa: ARG002  (of the protocol)
         """The name of an epoch that is about to begin."""
@@ -106,7 +108,7 @@ class HiddenState:
                 f"The new index has {found} chunks instead of {wanted}.",
                 "Nothing was replaced. Run the same command again.",
             )
-        rest = [row for key, row in self._state.items() if key != EPOCH]
+        rest = [self._state[key] for key in sorted(self._changed - {EPOCH})]
         self._rows.put(self._records, rest)
         self._may_count = True  # also when the answer of the engine is lost
         self._rows.put(self._records, [self._state[EPOCH]])

@@ -158,6 +158,11 @@ class RemoteStore:
             self.name, self.shared = name, SharedCounts(records(name))
 
     def _usable(self, head: Head) -> Head:
+        if head.epoch and head.format < FORMAT:
+            raise StampMismatch(
+                f"The index in {self.place} was written by an earlier version of dowse.",
+                "Rebuild it with: dowse index --rebuild",
+            )
         if head.format > FORMAT:
             raise StampMismatch(
                 f"The index in {self.place} was written by a later version of dowse.",
