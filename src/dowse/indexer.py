@@ -120,9 +120,9 @@ class Indexer:
         """Fits the confidence for a model that has none yet; the index is good without it."""
         embedder = self._index.parts.embedder
         known = (DEFAULT, read_fit(self._index.project.folder))
-        name = model_name(embedder.model.key) if embedder is not None else DEFAULT.model
-        if name not in {one.model for one in known if one is not None}:
-            with suppress(DowseError, OSError):
+        with suppress(DowseError, OSError):
+            name = model_name(embedder.model.key) if embedder is not None else DEFAULT.model
+            if name not in {one.model for one in known if one is not None}:
                 self.fit_confidence(announce)
 
     def watch(

@@ -51,7 +51,7 @@ OPTIONS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "offset",
-        "How many of the first results to pass over, to read on where a list ended.",
+        "How many of the first results to pass over.",
         "integer",
         low=0,
         high=10_000,

@@ -113,7 +113,7 @@ def rerankers(
     """Opens rerankers by their model, each once; nothing is loaded before it is used.
 
     A given one is used for every model. Weights of the model `fetched` are fetched on first use. A
-    model that only a call names is not: whoever may search must not make this machine download.
+    model that only a call names is not: a search must not make this machine download.
     """
     if given is not None:
         return lambda _: lambda: given

@@ -152,6 +152,15 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class Sizes:
+    """What a search needs to know of how much an index holds."""
+
+    documents: int
+    chunks: int
+    embedded: int  # chunks that have a vector
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A problem, and the command that fixes it."""
 

@@ -37,7 +37,7 @@ def test_a_client_finds_everything(address: str, era: str) -> None:
     async def work(client: Client) -> None:
         assert client.protocol_version == ERAS[era]
         assert "Projects: notes." in (client.instructions or "")
-        assert len((await client.list_tools()).tools) == 8
+        assert len((await client.list_tools()).tools) == 10
         found = await client.call_tool("search", {"query": "restore the database"})
         uri = found.structured_content["hits"][0]["uri"]
         read = await client.call_tool("get", {"references": [uri]})

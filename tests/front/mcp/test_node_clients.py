@@ -56,9 +56,13 @@ def test_the_typescript_sdk_finds_everything(indexed: Path) -> None:
 
 def test_the_inspector_lists_and_calls_tools(indexed: Path) -> None:
     inspector = (_NODE / "node_modules" / ".bin" / "mcp-inspector").resolve()
-    listed = _run(indexed, inspector, "--cli", DOWSE, "mcp", "--method", "tools/list")
+    # It passes on only the variables that it is told.
+    own = [f"{name}={value}" for name, value in os.environ.items() if name.startswith("DOWSE_")]
+    server = ("--cli", *(word for one in own for word in ("-e", one)), DOWSE, "mcp", "--method")
+    listed = _run(indexed, inspector, *server, "tools/list")
     assert [one["name"] for one in listed["tools"]] == [one.name for one in TOOLS]
-    call = ("--method", "tools/call", "--tool-name", "query_documents")
     query = ("--tool-arg", "query=restore the database", "--tool-arg", "n=2")
-    found = _run(indexed, inspector, "--cli", DOWSE, "mcp", *call, *query)
+    found = _run(
+        indexed, inspector, *server, "tools/call", "--tool-name", "query_documents", *query
+    )
     assert found["structuredContent"]["hits"][0]["document"] == "guides/restore.md"

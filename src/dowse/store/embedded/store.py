@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -104,6 +104,10 @@ class EmbeddedStore:
             self._connections.borrow(writable=True) as connection,
         ):
             yield SqliteWriting(connection, self._database, self._analyzer, self._replicas)
+
+    def replace(self, wait: float = 0.0) -> AbstractContextManager[SqliteWriting]:
+        """Becomes the writer; what it writes is there at once."""
+        return self.write(wait)
 
     def check(self) -> list[Finding]:
         """Looks at every part; an empty list means that the index is whole."""

@@ -51,14 +51,16 @@ _PROJECT_OR_ALL = Parameter("project", "Which project; all if unclear.")
 _COMPACT = Parameter("compact", "One line per result, for wide questions.", "boolean")
 _OF_A_HYPOTHESIS = ("n", "tag", "path", "after", "before", "min_confidence", "max_tokens")
 
-_MODES = "By words and meaning (hybrid), one of them, names in code, or likeness (hyde)."
+_SHORTER = {
+    "offset": "How many of the first to pass over.",
+    "mode": "By words and meaning (hybrid), one of them, names in code, or likeness (hyde).",
+}
 _OF_A_QUERY = (
     options_of("search")[0],
     _PROJECT_OR_ALL,
     *(
-        replace(one, meaning=_MODES) if one.name == "mode" else one
+        replace(one, meaning=_SHORTER.get(one.name, one.meaning))
         for one in options_of("search")[1:]
-        if one.name != "offset"
     ),
     _COMPACT,
 )
