@@ -110,7 +110,8 @@ class Indexer:
                 return None
             if (name := model_name(embedder.model.key)) == DEFAULT.model:
                 return DEFAULT
-            fit = fit_model(reading, embedder, name, announce)
+            default = self._index.parts.default()
+            fit = fit_model(reading, embedder, name, announce, default=default)
         if fit is not None:
             write_fit(self._index.project.folder, fit)
         return fit

@@ -10,6 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from command_line import Dowse
+from dowse.flow.fitting import LEAST
 from dowse.testing import HashEmbedder
 from dowse.types import Model
 from dowse.wiring import Given
@@ -268,4 +269,4 @@ def test_the_default_model_needs_no_fit(dowse: Dowse, workshop: Path) -> None:
 def test_what_the_confidence_cannot_be_fitted_on_is_reported(dowse: Dowse) -> None:
     refused = dowse("tune", "--confidence", "-p", "vault")
     assert (refused.code, refused.out) == (2, "")
-    assert "at least 20 documents" in refused.err
+    assert f"at least {LEAST} documents" in refused.err
