@@ -14,9 +14,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +26,11 @@ from dowse.front.mcp.tools.table import tools
 from dowse.parameters import checked
 from dowse.present import count_tokens
 from dowse.service import Service
+
+try:
+    from dowse.projects.workspace import Workspace
+except ImportError:  # of older versions
+    from dowse.workspace import Workspace  # type: ignore[import-not-found, no-redef]
 
 VAULT = Path(__file__).parents[1] / "examples" / "vault"
 OTHER = {"leave.md": "# Leave\n\nA day of leave is asked for two weeks before it.\n"}
@@ -143,18 +146,11 @@ TASKS = (
 )
 
 
-def _workspace() -> Any:
-    for home in ("dowse.projects.workspace", "dowse.workspace"):  # the second of older versions
-        with suppress(ImportError):
-            return import_module(home).Workspace()
-    raise SystemExit("This version of dowse has no workspace.")
-
-
 class Agent:
     """Calls the tools of this version, and counts what that costs."""
 
     def __init__(self, folder: Path) -> None:
-        self._projects = VisibleProjects(lambda: Service(_workspace(), folder))
+        self._projects = VisibleProjects(lambda: Service(Workspace(), folder))
         self._tools = tools()
 
     def offers(self, way: Sequence[Call]) -> bool:

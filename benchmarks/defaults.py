@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from dowse.analyze import KeywordOptions
 from dowse.analyze.options import BOOSTED
@@ -60,7 +59,6 @@ class Way:
     name: str
     search: Mapping[str, Any] = field(default_factory=dict)  # settings of the search
     index: Mapping[str, Any] = field(default_factory=dict)  # settings of the index
-    headings: bool = True  # whether the headings above a chunk are part of its vector
     aged: bool = False  # whether files have ages that have nothing to do with the queries
 
 
@@ -107,7 +105,8 @@ WAYS = [
         Way("recency", f"ages at random, {bias}", {"recency.bias": bias}, aged=True)
         for bias in (0.1, 0.2, 0.5, 1.0)
     ],
-    Way("headings", "not in the vector", headings=False),
+    Way("embedded", "headings, no title", index={"chunk.context": "headings"}),
+    Way("embedded", "the text alone", index={"chunk.context": "none"}),
     *[Way("chunks", f"of {size}", index={"chunk.chunk_goal": size}) for size in (500, 1000)],
 ]
 
@@ -157,12 +156,9 @@ def _opened(collection: Collection, way: Way) -> Iterator[Bench]:
     usual = evaluation_folder(workspace, documents, {})
     if way.aged:
         here = _aged(documents, usual.with_suffix(".aged"))
-    # A setting that changes nothing gives texts without headings an index of their own.
-    settings = way.index if way.headings else {**way.index, "vocabulary.size": 0}
-    if way.headings:
-        _copy_index(usual, evaluation_folder(workspace, here, settings))
+    _copy_index(usual, evaluation_folder(workspace, here, way.index))
     collection = replace(collection, documents=here)
-    with _heading_paths(way.headings), open_bench(workspace, collection, settings) as bench:
+    with open_bench(workspace, collection, way.index) as bench:
         yield bench
 
 
@@ -170,19 +166,6 @@ def _copy_index(usual: Path, other: Path) -> None:
     """Another index begins with the vectors of the usual one: most texts are the same."""
     if usual.is_dir() and not other.is_dir():
         shutil.copytree(usual, other)
-
-
-@contextmanager
-def _heading_paths(shown: bool) -> Iterator[None]:
-    """Leaves the headings out of the texts that vectors are made of; no setting does that."""
-    if shown:
-        yield
-        return
-    with (
-        mock.patch("dowse.types.documents.embedding_text", lambda _title, _path, text: text),
-        mock.patch("dowse.types.index.embedding_text", lambda _title, _path, text: text),
-    ):
-        yield
 
 
 def _aged(documents: Path, folder: Path) -> Path:

@@ -10,15 +10,28 @@ import uuid
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dowse.ports import Analyzer, Store
 from milvus_lite_server import MilvusLite, free_port
 
 if TYPE_CHECKING:
     from dowse.store.remote.rows import Rows
+    from dowse.store.remote.store import RemoteStore
 
-__all__ = ["REMOTE", "MilvusLite", "free_port", "milvus_lite", "milvus_rows", "qdrant_rows"]
+__all__ = [
+    "REMOTE",
+    "Killed",
+    "MilvusLite",
+    "Mortal",
+    "free_port",
+    "milvus_lite",
+    "milvus_rows",
+    "qdrant_rows",
+    "void_claims",
+]
+
+_WRITES = {"put", "remove", "remove_where", "make", "drop"}
 
 
 @cache
@@ -78,3 +91,36 @@ if url := os.environ.get("DOWSE_TEST_MILVUS_URL"):
     REMOTE["milvus"] = _remote(lambda: milvus_rows(url))
 if url := os.environ.get("DOWSE_TEST_QDRANT_URL"):
     REMOTE["qdrant"] = _remote(lambda: qdrant_rows(url))
+
+
+class Killed(BaseException):
+    """The process is gone: nothing of it runs any more."""
+
+
+class Mortal:
+    """An engine whose client dies before a certain write, and does nothing afterwards."""
+
+    def __init__(self, rows: Rows, writes: int) -> None:
+        self._rows = rows
+        self.left = writes
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._rows, name)
+        return self._counted(found) if name in _WRITES else found
+
+    def _counted(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any, **named: Any) -> Any:
+            if self.left <= 0:
+                raise Killed
+            self.left -= 1
+            return call(*arguments, **named)
+
+        return counted
+
+
+def void_claims(rows: Rows, store: RemoteStore) -> None:
+    """Removes the claims of a writer that died in this process, which lives on."""
+    from dowse.store.remote.lease import KIND  # noqa: PLC0415
+    from dowse.store.remote.rows import In  # noqa: PLC0415
+
+    rows.remove_where(store.shared.records, In("kind", [KIND]))

@@ -16,7 +16,7 @@ from dowse.settings.schema import Settings
 from dowse.store.embedded.places import EmbeddedPlaces
 from dowse.testing import HashEmbedder
 from dowse.types import silent
-from dowse.wiring import Parts, rerankers
+from dowse.wiring import OpenStore, Parts, rerankers
 
 _WORDS = [
     "gateway",
@@ -75,13 +75,17 @@ def write_vault(folder: Path, count: int, seed: int = 1) -> None:
 
 
 def open_engine(
-    vault: Path, index: Path, embedder: Embedder | None = None, settings: Settings | None = None
+    vault: Path,
+    index: Path,
+    embedder: Embedder | None = None,
+    settings: Settings | None = None,
+    opened: OpenStore | None = None,
 ) -> Engine:
     """An engine over a folder, with an embedder that needs no weights."""
     settings = settings or Settings()
     analyzer = TextAnalyzer(settings.keyword)
     project = Project("test", index, (vault,))
-    store = EmbeddedPlaces().store(project.folder, analyzer)
+    store = opened(analyzer) if opened else EmbeddedPlaces().store(project.folder, analyzer)
     embedder = embedder or HashEmbedder()
     reranker = rerankers(settings.embed, embedder, index / "cache", silent)
     engine = Engine(project, settings, Parts(store, analyzer, embedder, reranker))

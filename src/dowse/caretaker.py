@@ -64,7 +64,7 @@ class Caretaker:
                 stamp=stamp,
                 freshness=Freshness(new, len(changes.pending) - new, len(changes.gone)),
                 notices=tuple(self._index.wanted().mismatches(stamp) if stamp else ()),
-                run=run.told(self._index.project.typed) if run else "",
+                run=run.sentence(self._index.project.typed) if run else "",
                 imported=tuple(str(root.path) for root in self._index.roots if root.is_elsewhere),
             )
 

@@ -98,14 +98,20 @@ class Indexer:
         return replace(report, notices=(f"Indexed for keyword search only. {wanted.why_no_model}",))
 
     def fit_confidence(self, announce: Announce = silent) -> ModelFit | None:
-        """Fits what cosines mean on the documents, and keeps it; None when these are too few."""
+        """Fits what cosines mean on the documents, and keeps it; None when these are too few.
+
+        The default model keeps the fit that it ships with.
+        """
         from dowse.flow.fitting import fit_model  # noqa: PLC0415  (searching does not need it)
 
         embedder = self._index.parts.embedder
         with self._index.read_usable() as (reading, has_vectors):
             if embedder is None or not has_vectors:
                 return None
-            fit = fit_model(reading, embedder, model_name(embedder.model.key), announce)
+            if (name := model_name(embedder.model.key)) == DEFAULT.model:
+                return DEFAULT
+            default = self._index.parts.default()
+            fit = fit_model(reading, embedder, name, announce, default=default)
         if fit is not None:
             write_fit(self._index.project.folder, fit)
         return fit
@@ -114,9 +120,9 @@ class Indexer:
         """Fits the confidence for a model that has none yet; the index is good without it."""
         embedder = self._index.parts.embedder
         known = (DEFAULT, read_fit(self._index.project.folder))
-        name = model_name(embedder.model.key) if embedder is not None else DEFAULT.model
-        if name not in {one.model for one in known if one is not None}:
-            with suppress(DowseError, OSError):
+        with suppress(DowseError, OSError):
+            name = model_name(embedder.model.key) if embedder is not None else DEFAULT.model
+            if name not in {one.model for one in known if one is not None}:
                 self.fit_confidence(announce)
 
     def watch(
@@ -126,7 +132,7 @@ class Indexer:
         announce: Announce = silent,
         settings_hold: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Updates the index as the folder changes, until told to stop or the settings change."""
+        """Updates the index as the folder changes, until `stop` is set or the settings change."""
 
         def follow(paths: Iterable[Path]) -> None:
             if not settings_hold():

@@ -33,7 +33,7 @@ LANGUAGE = 50
 """Characters of the name of a programming language."""
 
 BLOCKS = 100_000
-"""Blocks that are told apart; after them, short paragraphs are joined."""
+"""Blocks that are distinguished; after them, short paragraphs are joined."""
 
 JOINED = 200
 """Characters up to which paragraphs are joined then."""

@@ -50,7 +50,7 @@ def check_outside_roots(workspace: Workspace, path: Path) -> Path:
 def write_output(workspace: Workspace, path: Path, data: bytes, *, force: bool) -> None:
     """Writes a file that the user has named, whole or not at all."""
     path = check_output(workspace, path, force=force)
-    with _told(path):
+    with _explained(path):
         replace_file(path, data)
 
 
@@ -58,7 +58,7 @@ def write_output(workspace: Workspace, path: Path, data: bytes, *, force: bool) 
 def output_file(workspace: Workspace, path: Path, *, force: bool) -> Iterator[IO[bytes]]:
     """A file that the user has named, to be written in pieces; it appears once it is whole."""
     path = check_output(workspace, path, force=force)
-    with _told(path):
+    with _explained(path):
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")
     partial = Path(name)
     try:
@@ -76,7 +76,7 @@ def output_file(workspace: Workspace, path: Path, *, force: bool) -> Iterator[IO
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

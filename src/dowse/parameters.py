@@ -56,7 +56,7 @@ class Malformed(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One thing that a call can be told."""
+    """One parameter of a call."""
 
     name: str  # at every door; the command line writes per_doc as --per-doc
     meaning: str  # one sentence

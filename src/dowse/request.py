@@ -51,7 +51,7 @@ OPTIONS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "offset",
-        "How many of the first results to pass over, to read on where a list ended.",
+        "How many of the first results to pass over.",
         "integer",
         low=0,
         high=10_000,
@@ -147,7 +147,7 @@ OPTIONS: tuple[Parameter, ...] = (
         calls=("search", "answer"),
     ),
 )
-"""Everything that a search, an answer or an explanation can be told, in the order of the help."""
+"""Every parameter of a search, an answer or an explanation, in the order of the help."""
 
 
 def options_of(call: Call) -> tuple[Parameter, ...]:

@@ -124,7 +124,7 @@ class Searcher:
         changes: Mapping[str, Any] = NOTHING,
         here: Path | None = None,
     ) -> Explanation:
-        """Why a document stands where it does in the results, or is not there."""
+        """Why a document has its rank in the results, or is not in them."""
         with self._searching(query, filters, changes) as search:
             document = self._passage(search.reading, reference, here).document
             run_search(search)
@@ -173,8 +173,8 @@ class Searcher:
                 read_fit(index.project.folder) if has_vectors else None,
             )
             search = start_search(query, recipe, state_parts, filters.conditions(state_parts.now))
-            if run := unfinished_run(index.project.folder):
-                search.notices.append(run.told(index.project.typed))
+            if unfinished := self._unfinished(reading, has_vectors):
+                search.notices.append(unfinished)
                 trust_as_far_as_embedded(search)
             search.notices += self._notices_of_preset(changes)
             if parts.embedder and not has_vectors:
@@ -182,6 +182,23 @@ class Searcher:
                     f"Ranked by words alone: the index has no vectors. {index.rebuild}"
                 )
             yield search
+
+    def _unfinished(self, reading: Reading, has_vectors: bool) -> str:
+        """Says that a run has not come to its end, on this machine or on another one."""
+        index = self._index
+        if run := unfinished_run(index.project.folder):
+            return run.sentence(index.project.typed)
+        # The note of a run is on the machine where it runs; the index itself is on all of them.
+        if not has_vectors or index.parts.store.isolation != "document":
+            return ""
+        sizes = reading.catalogue.sizes()
+        if sizes.embedded >= sizes.chunks:
+            return ""
+        return (
+            f"Words find everything; meaning follows: {sizes.embedded:,} of {sizes.chunks:,} chunks"
+            f" have their vector so far. If no run makes the rest: dowse index -p"
+            f" {index.project.typed}"
+        )
 
     def _notices_of_preset(self, changes: Mapping[str, Any]) -> list[str]:
         """Says that only half of a preset can apply, where the index was built otherwise."""

@@ -53,6 +53,7 @@ class Parts:
     embedder: Embedder | None  # None: the user wants no vectors
     reranker: OpenReranker = lambda _: None  # by model: how it is opened; None: there is none
     writer: Writer | None = None  # None: answers are the documents' own sentences
+    default: Callable[[], Embedder | None] = lambda: None  # opens the model that ships
 
 
 def assemble(
@@ -83,7 +84,12 @@ def assemble(
     cache, fetched = locations.cache, str(settings.value("rerank.model"))
     reranker = rerankers(settings.embed, embedder, cache, announce, given.reranker, fetched=fetched)
     writer = EndpointWriter(settings.answer) if settings.answer.endpoint_url else None
-    return Parts(store, analyzer, embedder, reranker, writer)
+    return Parts(store, analyzer, embedder, reranker, writer, _default_model(given, cache))
+
+
+def _default_model(given: Given, cache: Path) -> Callable[[], Embedder | None]:
+    """Opens the model that ships; there is none to compare a given embedder with."""
+    return lambda: None if given.embedder else open_embedder(EmbedOptions(), cache, fetch=False)
 
 
 def open_store(
@@ -107,7 +113,7 @@ def rerankers(
     """Opens rerankers by their model, each once; nothing is loaded before it is used.
 
     A given one is used for every model. Weights of the model `fetched` are fetched on first use. A
-    model that only a call names is not: whoever may search must not make this machine download.
+    model that only a call names is not: a search must not make this machine download.
     """
     if given is not None:
         return lambda _: lambda: given

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
@@ -14,8 +13,7 @@ from dowse.ports import Reading
 from dowse.store.remote.rows import Rows
 from dowse.store.remote.store import RemoteStore
 from dowse.types import Batch
-
-_WRITES = {"put", "remove", "remove_where", "make", "drop"}
+from engines import Killed, Mortal, void_claims
 
 OLD = batch(
     make_document("a.md", "# One\n\nalpha beta\n\ngamma", links=[link("b")]),
@@ -34,31 +32,8 @@ WHOLE = {
     "c.md": ({"gone soon"}, set[str]()),
     "d.md": (set[str](), {"# Three", "fresh words"}),
 }
-
-
-class Killed(BaseException):
-    """The process is gone: nothing of it runs any more."""
-
-
-class Mortal:
-    """An engine whose client dies before a certain write, and does nothing afterwards."""
-
-    def __init__(self, rows: Rows, writes: int) -> None:
-        self._rows = rows
-        self.left = writes
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._rows, name)
-        return self._counted(found) if name in _WRITES else found
-
-    def _counted(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*arguments: Any, **named: Any) -> Any:
-            if self.left <= 0:
-                raise Killed
-            self.left -= 1
-            return call(*arguments, **named)
-
-        return counted
+OLD_TEXTS = {name: old for name, (old, _) in WHOLE.items()}
+NEW_TEXTS = {name: new for name, (_, new) in WHOLE.items()}
 
 
 @pytest.fixture(params=[engines.qdrant_rows, engines.milvus_rows], ids=["qdrant", "milvus"])
@@ -104,17 +79,10 @@ def steps(rows: Rows, name: str) -> Iterator[tuple[int, RemoteStore]]:
             # A claim of a process that is gone is void; this process is alive, so it is removed.
             claims = [row for row in rows.names(store.name) if row.endswith("_records")]
             assert claims
-            _void_claims(rows, store)
+            void_claims(rows, store)
             yield writes, store
             store.discard()
         writes += 1
-
-
-def _void_claims(rows: Rows, store: RemoteStore) -> None:
-    from dowse.store.remote.lease import KIND  # noqa: PLC0415
-    from dowse.store.remote.rows import In  # noqa: PLC0415
-
-    rows.remove_where(store.shared.records, In("kind", [KIND]))
 
 
 def test_no_document_is_ever_half_there_and_the_next_writer_finishes(rows: Rows, name: str) -> None:
@@ -138,6 +106,72 @@ def test_no_document_is_ever_half_there_and_the_next_writer_finishes(rows: Rows,
             assert words == [*expected, "two", "words", "zeta"], writes
         tried += 1
     assert tried > 8
+
+
+def test_an_index_that_is_replaced_is_the_former_one_or_the_new_one(name: str) -> None:
+    rows, writes = engines.qdrant_rows(), 0
+    while True:
+        store = RemoteStore(lambda: rows, f"{name}_{writes}", PlainAnalyzer())
+        with store.write() as writing:
+            writing.start(STAMP)
+            writing.apply(OLD)
+        mortal = Mortal(rows, 10**6)
+        dying = RemoteStore(lambda rows=mortal: rows, store.name, PlainAnalyzer())  # type: ignore[misc]
+        finished = False
+        try:
+            with dying.replace() as writing:
+                mortal.left = writes
+                writing.start(STAMP)
+                writing.apply(NEW)
+                writing.set_communities({"a.md": 1})
+                assert seen_now(store) == OLD_TEXTS
+            finished = True
+        except Killed:
+            void_claims(rows, store)
+        texts = seen_now(store)
+        assert texts in (OLD_TEXTS, NEW_TEXTS), writes
+        with store.write():
+            pass
+        assert store.check() == [], writes
+        assert seen_now(store) == texts
+        assert len(rows.names(f"{store.name}_chunks_")) == 1
+        store.discard()
+        if finished:
+            break
+        writes += 1
+    assert texts == NEW_TEXTS
+    assert writes > 8
+
+
+def test_an_index_whose_replacement_fails_is_the_former_one(rows: Rows, name: str) -> None:
+    store = RemoteStore(lambda: rows, name, PlainAnalyzer())
+    with store.write() as writing:
+        writing.start(STAMP)
+        writing.note_roots(["/old"])
+        writing.apply(OLD)
+    with pytest.raises(ZeroDivisionError), store.replace() as writing:  # noqa: PT012
+        writing.start(STAMP)
+        writing.note_roots(["/new"])
+        writing.apply(NEW)
+        raise ZeroDivisionError
+    with store.read() as reading:
+        assert reading.catalogue.roots() == ["/old"]
+    assert seen_now(store) == OLD_TEXTS
+    assert len(rows.names(f"{name}_chunks_")) == 1
+    assert store.check() == []
+    with store.replace() as writing:
+        writing.start(STAMP)
+        writing.apply(NEW)
+    with store.read() as reading:
+        assert reading.catalogue.roots() == ["/old"]  # of what was not changed
+    assert seen_now(store) == NEW_TEXTS
+    assert store.check() == []
+    store.discard()
+
+
+def seen_now(store: RemoteStore) -> dict[str, set[str]]:
+    with store.read() as reading:
+        return seen(reading)
 
 
 def test_doctor_removes_what_no_document_has(rows: Rows, name: str) -> None:
@@ -179,7 +213,7 @@ def test_two_writers_of_one_part_leave_whole_documents(rows: Rows, name: str) ->
     with one.write(part="1/2") as first:
         first.start(STAMP)
         first.apply(OLD)
-        _void_claims(rows, one)
+        void_claims(rows, one)
         with other.write(part="1/2") as second:
             first.apply(NEW)
             second.apply(Batch(put=(make_document("a.md", "of the second"),)))

@@ -76,7 +76,7 @@ class Outcome:
     @classmethod
     def of_response(cls, found: Response) -> Outcome:
         """The outcome of a call in Python."""
-        hits = [
+        hits: list[tuple[str, int, float, str, str]] = [
             (hit.document, hit.first_line, round(hit.score, 4), hit.match, hit.reason)
             for hit in found.hits
         ]

@@ -48,7 +48,7 @@ def test_a_base_is_left_out_with_a_word_and_a_western_file_is_read_with_one(
     result = dowse("index", vault_of_obsidian)
     told = " ".join(result.out.split())
     assert result.code == 0
-    assert "1 file left out: table.base: dowse does not read bases of Obsidian" in told
+    assert "1 .base file left out: dowse does not read bases of Obsidian" in told
     assert "old.md: It is not UTF-8 and was read as Windows-1252" in told
     assert _snippets(dowse, "straßenkarte") == [("old.md", "Alt · Die Größe der Straßenkarte.")]
 

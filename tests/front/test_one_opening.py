@@ -12,7 +12,9 @@ import pytest
 from mcp import Client
 from starlette.testclient import TestClient
 
+import engines
 from command_line import Dowse
+from dowse import AllDowse
 from dowse import Dowse as Library
 from dowse.front.cli.sent_line import run_line
 from dowse.front.mcp.projects import VisibleProjects
@@ -20,9 +22,11 @@ from dowse.front.mcp.server import build_server
 from dowse.front.socket.server import LineServer
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
+from dowse.ports import Analyzer, Store
 from dowse.projects.workspace import Workspace
 from dowse.service import Service
 from dowse.store.embedded.store import EmbeddedStore
+from dowse.store.remote.store import RemoteStore
 from dowse.testing import HashEmbedder
 from mcp_client import with_client
 
@@ -45,6 +49,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         monkeypatch.setattr(kind, name, noted)
 
     count(EmbeddedStore, "read", "opened")
+    count(RemoteStore, "read", "opened")
     count(Workspace, "settings", "settings")
     count(Workspace, "select", "selected")
     return counted
@@ -70,6 +75,10 @@ def service(notes: Path, workspace: Workspace) -> Iterator[Service]:
         ("related", "stations"),
         ("get", "lonely.md", "long.md"),
         ("ls", "--json"),
+        ("tags",),
+        ("fields", "category"),
+        ("recent",),
+        ("open", "--print", "lonely.md"),
         ("graph",),
         ("status",),
     ],
@@ -103,6 +112,10 @@ def test_the_socket(service: Service, dowse: Dowse, counts: Counter[str]) -> Non
         f"explain?q={_QUERY}&reference=lonely.md",
         "related?reference=stations",
         "document?reference=reference/stations.md&format=html&whole=true",
+        "documents?sort=links",
+        "tags?",
+        "fields?name=category",
+        "folders?",
         "graph?",
         "status?",
     ],
@@ -143,7 +156,7 @@ def test_mcp(
     assert counts == _ONCE
 
 
-@pytest.mark.parametrize(
+_CALLS = pytest.mark.parametrize(
     "call",
     [
         lambda notes: notes.search(_QUERY),
@@ -154,9 +167,83 @@ def test_mcp(
         lambda notes: notes.status(),
     ],
 )
+
+
+@_CALLS
 def test_python(call: Callable[[Library], object], notes: Path, counts: Counter[str]) -> None:
     with contextlib.closing(Library("notes", embedder=HashEmbedder())) as library:
         assert library.project.roots == (notes,)
         counts.clear()
         call(library)
     assert counts == {"opened": 1}  # the project and its settings were chosen when it was opened
+
+
+def test_python_with_an_engine(notes: Path, counts: Counter[str]) -> None:
+    def opened(analyzer: Analyzer) -> Store:
+        return engines.remote_store(engines.qdrant_rows, "opening", analyzer)
+
+    with Library("notes", embedder=HashEmbedder(), store=opened) as library:
+        library.index()
+        for call in (library.search, library.answer, library.get):
+            counts.clear()
+            call("lonely.md")
+            assert counts == {"opened": 1}, call
+        assert library.project.roots == (notes,)
+
+
+# ── All projects ─────────────────────────────────────────────────────────────
+
+_EACH = {"opened": 2, "settings": 2}
+
+
+@pytest.fixture
+def two(notes: Path, home: Path, dowse: Dowse, counts: Counter[str]) -> Path:
+    """A user with a second project."""
+    (home / "more").mkdir()
+    (home / "more" / "dump.md").write_text("# Dump\n\nRestore it.\n", "utf-8")
+    assert dowse("index", home / "more").code == 0
+    counts.clear()
+    return notes
+
+
+@pytest.mark.usefixtures("two")
+def test_all_projects_at_the_command_line(dowse: Dowse, counts: Counter[str]) -> None:
+    assert dowse("search", "-p", "all", _QUERY).code == 0
+    assert counts == _EACH
+
+
+def test_all_projects_at_the_doors_of_a_server(
+    two: Path,
+    workspace: Workspace,
+    dowse: Dowse,
+    counts: Counter[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    service = Service(workspace, two)
+    projects = VisibleProjects(lambda: service)
+    monkeypatch.setattr(projects, "warm", lambda: None)
+    http = TestClient(application(service, Door(), watch=False), base_url="http://127.0.0.1:7333")
+
+    async def work(client: Client) -> Any:
+        counts.clear()
+        return await client.call_tool("query_documents", {"query": _QUERY, "project": "all"})
+
+    with contextlib.closing(service), LineServer(service, run_line) as lines:
+        assert lines.path
+        assert dowse("search", "-p", "all", _QUERY).code == 0
+        assert counts == _EACH
+        counts.clear()
+        assert http.get(f"/api/v1/search?q={_QUERY}&project=all").status_code == 200
+        assert counts == _EACH
+        assert not with_client(build_server(projects, []), work).is_error
+        assert counts == _EACH
+
+
+@pytest.mark.usefixtures("two")
+def test_all_projects_in_python(counts: Counter[str]) -> None:
+    with AllDowse(embedder=HashEmbedder()) as library:
+        library.search(_QUERY)
+        assert counts == _EACH
+        counts.clear()
+        library.search(_QUERY)
+    assert counts == {"opened": 2}

@@ -15,8 +15,7 @@ def test_search_for_people(dowse: Dowse) -> None:
     result = dowse("search", "restore", "the", "database")
     assert result.code == 0
     first, where, *_ = result.out.split("\n")
-    assert first.startswith(" 1  ")
-    assert first.endswith("  Restore a backup")
+    assert first == " 1  strong  Restore a backup  both words found"
     assert "guides/restore.md:" in where
     assert "**" not in result.out
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -419,3 +420,18 @@ def test_a_snippet_without_blanks_fills_its_lines() -> None:
     assert 70 <= cell_len(last.plain) <= 80
     assert cell_len(first.plain) <= 80
     assert last.plain.endswith(" …")
+
+
+def test_results_without_a_good_match_are_dim_below_a_line_that_says_so() -> None:
+    hit = Hit(
+        "a" * 16, "b" * 16, "a.md", "Alpha", (), 1, 1, 2, 0.02, "text", "text", 0.0, (), (), (),
+        False, Trace((), ()), match="weak", reason="only 1 of 3 words found",
+    )  # fmt: skip
+    found = Response("q", (hit,), {}, 0, {}, ())
+    first, *others = draw_response(replace(found, no_good_match=True), 80)
+    assert first.plain == "No good match. Nearest:"
+    assert others[0].plain == " 1  ▰▱▱ weak    Alpha  only 1 of 3 words found"
+    assert all("dim" in {str(span.style) for span in one.spans} for one in others if one.plain)
+    assert "0.02" not in others[0].plain
+    *_, explained = (one.plain for one in draw_response(found, 80, explain=True) if "Alpha" in one)
+    assert "0.02" in explained

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from itertools import product
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 from command_line import Dowse
+from dowse.flow.fitting import LEAST
+from dowse.testing import HashEmbedder
+from dowse.types import Model
+from dowse.wiring import Given
 
 _COUNT = 40  # fewer queries would show no gain that is certain
 
@@ -200,3 +206,67 @@ def test_own_documents_can_be_compared_and_other_settings_tried(dowse: Dowse, ho
 @pytest.mark.parametrize("line", [[], ["--self", "set"], ["--self", "--queries", "5"]])
 def test_what_is_measured_must_be_clear(dowse: Dowse, line: list[str]) -> None:
     assert dowse("eval", "-p", "marked", *line).code == 2
+
+
+_THINGS = ("anchor", "bridge", "candle", "drum", "engine")
+_DEEDS = ("clean", "paint", "repair", "store", "weigh")
+
+
+@pytest.fixture
+def workshop(home: Path, by_meaning: None, dowse: Dowse) -> Path:  # noqa: ARG001  they come first
+    """Notes whose headings are questions to the text below them, with a model nobody has judged."""
+    folder = home / "workshop"
+    folder.mkdir()
+    for thing, deed in product(_THINGS, _DEEDS):
+        text = f"To {deed} it, take the {thing} with both hands and {deed} the {thing} slowly."
+        (folder / f"{deed}-{thing}.md").write_text(f"# About\n\n## {deed} one {thing}\n\n{text}\n")
+    assert dowse("index", folder).code == 0
+    return folder
+
+
+@pytest.mark.usefixtures("workshop")
+def test_the_confidence_is_fitted_for_another_model(dowse: Dowse, home: Path) -> None:
+    file = home / "own/data/projects/workshop/confidence.json"
+    first_run = file.read_text("utf-8")
+    file.unlink()
+    unknown = dowse("search", "qwertz asdfgh", "-p", "workshop", "--json").json
+    assert not unknown["no_good_match"]
+    said = dowse("tune", "--confidence", "-p", "workshop")
+    assert said.code == 0, said.err
+    assert said.out.startswith("Fitted for hash/64: its cosines count as ")
+    assert file.read_text("utf-8") == first_run
+    fit = dowse("tune", "--confidence", "-p", "workshop", "--json").json
+    assert fit == json.loads(first_run)
+    known = dowse("search", "qwertz asdfgh", "-p", "workshop", "--json").json
+    assert known["no_good_match"]
+    found = dowse("search", "how do I repair the bridge", "-p", "workshop", "--json").json
+    assert (found["no_good_match"], found["hits"][0]["match"]) == (False, "strong")
+
+
+@pytest.mark.usefixtures("marked")
+@pytest.mark.parametrize("other", ["--boosts", "--dry-run"])
+def test_fitting_the_confidence_is_a_job_of_its_own(dowse: Dowse, other: str) -> None:
+    refused = dowse("tune", "--confidence", "-p", "marked", other)
+    assert (refused.code, refused.out) == (2, "")
+    assert "Leave out the other options" in refused.err
+
+
+def test_the_default_model_needs_no_fit(dowse: Dowse, workshop: Path) -> None:
+    class Default(HashEmbedder):
+        @property
+        def model(self) -> Model:
+            return Model("dowse-docs-1/test/64", 64, 100_000)
+
+    given = Given(Default())
+    assert dowse("index", workshop, "-p", "default", given=given).code == 0
+    said = dowse("tune", "--confidence", "-p", "default", given=given)
+    assert said.code == 0, said.err
+    assert "dowse-docs-1 needs no fit" in said.out
+    assert not (workshop.parent / "own/data/projects/default/confidence.json").exists()
+
+
+@pytest.mark.usefixtures("indexed")
+def test_what_the_confidence_cannot_be_fitted_on_is_reported(dowse: Dowse) -> None:
+    refused = dowse("tune", "--confidence", "-p", "vault")
+    assert (refused.code, refused.out) == (2, "")
+    assert f"at least {LEAST} documents" in refused.err

@@ -89,7 +89,7 @@ def test_readers_only_see_whole_generations(
         writing.start(STAMP)
         writing.apply(numbered(0))
     readers = [_start(str(tmp_path / "read.py"), folder) for _ in range(rounds(2, 8))]
-    end, number = time.monotonic() + rounds(3, 60), 0
+    end, number = time.monotonic() + rounds(3, 30), 0
     while time.monotonic() < end:
         number += 1
         # A reader holds the lock while it lets a replica catch up.

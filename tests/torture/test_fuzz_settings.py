@@ -18,7 +18,8 @@ from dowse.bounds import complaint
 from dowse.errors import DowseError
 from dowse.front.cli.main import run
 from dowse.locations import Locations
-from dowse.projects.registry import Project, update_toml
+from dowse.projects.registry import Project
+from dowse.projects.toml_file import update_toml
 from dowse.projects.workspace import Workspace
 from dowse.settings.schema import SECTIONS, known_settings
 from dowse.settings.trust import read_local

@@ -48,7 +48,7 @@ def test_an_index_survives_every_power_cut(base: Path, rounds: Rounds, tally: Ta
     fresh = {version: _fresh(base, version) for version in VERSIONS}
     history = _record("index", home, base)
     count = _try_states(
-        history, home, rounds(30, 800), lambda state: _check_index(state, home, base, fresh)
+        history, home, rounds(30, 500), lambda state: _check_index(state, home, base, fresh)
     )
     tally("power cuts while an index was written", count)
 

@@ -6,7 +6,8 @@ import pytest
 
 from dowse.errors import BadSettings, NotFound, UsageError
 from dowse.locations import Locations
-from dowse.projects.registry import Projects, find_local_file, update_toml
+from dowse.projects.registry import Projects, find_local_file
+from dowse.projects.toml_file import update_toml
 from dowse.wiring import INDEXES
 
 

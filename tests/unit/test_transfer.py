@@ -60,6 +60,9 @@ from vaults import note, write_vault
 QUERIES = ("restore a backup", "gateway radio", "station_3", '"clock drift"', "antenna -rain")
 
 
+_WORDS = 100  # of the vocabulary that have a vector
+
+
 @pytest.fixture(autouse=True)
 def _model(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("DOWSE_")]:
@@ -90,6 +93,7 @@ def make_notes(folder: Path) -> Workspace:
     (vault / "empty.md").write_text("", "utf-8")
     (vault / "winter.txt").write_text("冬の点検 ❄️\n", "utf-8")
     project = workspace.projects.add([vault])
+    workspace.change_setting("vocabulary.size", str(_WORDS), project)
     with workspace.open(project) as engine:
         engine.index()
         (vault / "part-0" / "note-0.md").unlink()
@@ -231,7 +235,7 @@ def test_every_store_can_export_and_import(
             fill(writing, archive, stamp, settings, silent, keep_vectors=True)
     again = io.BytesIO()
     with store.read() as reading:
-        about = About(manifest.project, manifest.roots, manifest.embed, settings.vocabulary.size)
+        about = About(manifest.project, manifest.roots, manifest.embed, _WORDS)
         pack(reading, stamp, about, again, silent)
         with opened(ours) as engine, engine.parts.store.read() as before:
             assert content(reading) == content(before)

@@ -64,7 +64,7 @@ class TextAnalyzer:
         return list(dict.fromkeys(self._words.terms(text)))
 
     def vocabulary(self, text: str) -> Iterable[str]:
-        """The words of a text that can stand in the vocabulary, as often as they occur.
+        """The words of a text that the vocabulary can hold, as often as they occur.
 
         Of a text with very many distinct words, the first ones.
         """

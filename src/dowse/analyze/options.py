@@ -28,7 +28,7 @@ class KeywordOptions:
         NAME,
         "How Chinese, Japanese and Korean are cut: default (characters and pairs of them), "
         "japanese, korean or chinese (the language of Chinese characters; kana and Hangul are "
-        "known by themselves), or auto (told by each text). All but default use the extra cjk.",
+        "known by themselves), or auto (detected in each text). All but default use the extra cjk.",
     ] = "default"
     title: Annotated[float, _WEIGHT, "Weight of the title."] = 6.0
     headers: Annotated[float, _WEIGHT, "Weight of the headings above a chunk."] = 5.0

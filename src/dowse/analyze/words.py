@@ -121,7 +121,7 @@ class WordTerms:
 
 
 def _trimmed(piece: str) -> str:
-    """A piece of text without what stands before its word, and after it: once, at each end."""
+    """A piece of text without the signs before and after its word: one at each end."""
     leading = _LEADING.match(piece)
     word = piece[leading.end() :] if leading else piece
     bare = word.rstrip(_TRAILING)  # a pattern that ends with $ would try again at every sign

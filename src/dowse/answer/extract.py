@@ -28,7 +28,7 @@ Rarity = Mapping[str, float]
 # its result. Chosen on the shipped corpus, where a broad range around them is as good.
 _WORDS, _MEANING, _PASSAGE, _RESULT = 0.2, 0.5, 0.26, 0.04
 _WHOLE = 100  # characters below which a sentence takes along what follows it in its paragraph
-_HEADING = 0.5  # what a term weighs that stands only in the headings above a sentence
+_HEADING = 0.5  # what a term weighs that is only in the headings above a sentence
 _LEAD_IN = 0.5  # what is left of the score of "There are three ways:"
 _FRAGMENT = 0.8  # and of a list item without a full stop; cells and commands have a colon
 _RELATED = 0.4  # cosine from which a sentence touches a query with which it shares no word

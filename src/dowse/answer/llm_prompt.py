@@ -1,4 +1,4 @@
-"""An answer that a language model writes: what it is told and shown, and what is kept of it."""
+"""An answer that a language model writes: what it is asked, and what is kept of its answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NUMBERS = re.compile(r"(\d+)(?:\s*[–-]\s*(\d+))?")
 
 
 def instructions_and_material(query: str, hits: Sequence[Hit], max_chars: int) -> tuple[str, str]:
-    """What a language model is told, and the numbered passages with the question after them.
+    """Instructions for a language model, and the numbered passages with the question after them.
 
     The passages together have at most `max_chars` characters, best first; the last one may be cut.
     """
@@ -65,7 +65,7 @@ def _origin(hit: Hit) -> str:
 
 
 def _fence(texts: Sequence[str]) -> str:
-    """A line's beginning that stands in none of the texts, always the same for the same texts."""
+    """A line's beginning that none of the texts holds, always the same for the same texts."""
     digest = hashlib.sha256("\0".join(texts).encode("utf-8", "replace")).hexdigest()
     while any(digest[:12] in text for text in texts):
         digest = hashlib.sha256(digest.encode()).hexdigest()

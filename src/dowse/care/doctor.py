@@ -101,7 +101,7 @@ def check_models(workspace: Workspace, projects: Iterable[Project]) -> Iterator[
         except OSError:  # said with the project
             continue
         except DowseError as error:
-            if project is None:  # that of a project is told with the project
+            if project is None:  # that of a project is reported with the project
                 yield Check("Model", f"unknown: {error.message}")
             continue
         if options not in seen:
@@ -179,7 +179,7 @@ def missing_abilities(engine: Engine) -> Iterator[str]:
         )
     else:
         try:
-            # A hypothesis is taken word for word, so that all it can be told is about the model.
+            # A hypothesis is taken word for word, so that every notice is about the model.
             found = engine.search("documents", changes={"search.mode": "hyde", "search.top_n": 1})
             yield from (f"Search by meaning: {notice}" for notice in found.notices)
         except DowseError as error:

@@ -48,7 +48,7 @@ class PartMaker:
         return self._lines.at(start + len(self._document.text[start:end].rstrip()) - 1)
 
     def _id(self, kind: str, start: int, end: int) -> str:
-        """Depends on the text and not on where it stands, so that it survives edits elsewhere."""
+        """Depends on the text and not on its place, so that it survives edits elsewhere."""
         text = self._document.text[start:end].encode("utf-8", "surrogatepass")
         seen = kind, sha256(text).digest()  # the texts themselves would be a second document
         self._seen[seen] += 1

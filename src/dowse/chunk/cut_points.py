@@ -58,7 +58,7 @@ def _within(
 ) -> Iterator[CutPoint]:
     """The places that the first rule finds, and worse ones where these leave much between them.
 
-    Much is half of the maximum, so that what stands in front of a long line can stay with it.
+    Much is half of the maximum, so that what is in front of a long line can stay with it.
     """
     edge = start
     for place in chain(rules[0](text, start, end, maximum), [CutPoint(end, 0)]):

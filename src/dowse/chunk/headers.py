@@ -86,7 +86,7 @@ class _HeaderCutter:
         yield group
 
     def _places_of_group(self, group: list[OutlinedBlock]) -> Iterator[CutPoint]:
-        """Only the heading, where all that stands under it fits into one section."""
+        """Only the heading, where all that is under it fits into one section."""
         places = self._places(group, self._options.section_max, _FOR_SECTIONS)
         fits = group[-1].block.end - group[0].block.start <= self._options.section_max
         return islice(places, 1) if fits else places

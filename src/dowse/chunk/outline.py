@@ -11,7 +11,7 @@ _BELOW_ALL_HEADINGS = 7
 
 
 class OutlinedBlock(NamedTuple):
-    """A block, and where it stands among the headings."""
+    """A block, and its place among the headings."""
 
     block: Block
     level: int  # of the heading that it is or is under; 7 before the first

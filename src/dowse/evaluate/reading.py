@@ -1,4 +1,4 @@
-"""The files of a collection, line by line; what is wrong with one is told with its number."""
+"""The files of a collection, line by line; what is wrong with one is reported with its number."""
 
 from __future__ import annotations
 

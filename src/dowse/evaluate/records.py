@@ -32,7 +32,7 @@ class OwnQuery:
     kind: OwnKind
     text: str  # what is searched for
     document: str  # the one that answers it
-    written: str = ""  # as it stands in the document, to be hidden there
+    written: str = ""  # as the document has it, to be hidden there
     start: int = -1  # offset of a heading's line; -1 for what is no heading
     linking: tuple[str, ...] = ()  # the documents whose link says it: no answers
 

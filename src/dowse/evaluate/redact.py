@@ -30,7 +30,7 @@ def hide(document_id: str, text: str, queries: Iterable[OwnQuery]) -> Document:
 def still_says(document: Document, query: OwnQuery) -> bool:
     """Whether a document says a query although its source is hidden: copied, not put into words.
 
-    A heading or a description may not stand anywhere else. A short name may well occur in the text,
+    A heading or a description may be nowhere else. A short name may well occur in the text,
     but nothing else may be called so.
     """
     asked, fields = joined(query.written), document.fields

@@ -1,6 +1,6 @@
-"""Queries out of the user's own documents: what somebody wrote as a name for what stands there.
+"""Queries out of the user's own documents: what somebody wrote as a name for a text.
 
-A heading names what stands below it, the text of a link the document it leads to, a description or
+A heading names what is below it, the text of a link the document it leads to, a description or
 an alias its own document. None of this needs a model, or anybody to judge.
 """
 
@@ -143,7 +143,7 @@ def headings_of(document: Document) -> Iterator[OwnQuery]:
 
 
 def _links(edges: Iterable[Edge], entries: Mapping[str, DocumentEntry]) -> Iterator[OwnQuery]:
-    """Labels that lead to one document only, wherever they stand."""
+    """Labels that lead to one document only, wherever they are."""
     by_label: defaultdict[str, list[tuple[str, Edge]]] = defaultdict(list)
     for edge in edges:
         text = _query(edge.link.label)

@@ -33,7 +33,7 @@ def _tabbed(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, str
 
 
 def _tagged(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, str, str]]:
-    """Each topic's number and title; the title may stand on the line after its tag."""
+    """Each topic's number and title; the title may be on the line after its tag."""
     identifier, waiting = "", False
     for number, line in lines:
         stripped = line.strip()

@@ -145,7 +145,7 @@ def tune(
     settings: Recipe,
     announce: Announce = silent,
 ) -> Tuning:
-    """Tries every setting on what was found, and tells what choosing the best would bring.
+    """Tries every setting on what was found, and says what choosing the best would bring.
 
     The same evidence gives the same result.
     """

@@ -10,21 +10,22 @@ from dataclasses import replace
 from dowse.chunk import chunk
 from dowse.deadline import Deadline, TookTooLong
 from dowse.flow.index_state import FileBatch, IndexState, ParsedFile, ReadFile
-from dowse.flow.scan import Changes
 from dowse.parse import parse
 from dowse.read import ReadOptions, Unreadable, load
 from dowse.types import Batch, FileState, IndexedDocument, LeftOut, SourceFile
 
 _FILES = 64
 _BYTES = 400_000  # about 500 chunks: some seconds of embedding
+_LARGEST = 8  # times as much, where nothing is embedded: every transaction is synced to the disk
 # A file changed so shortly before it was read may change again unseen: within a tick of the clock
 # that stamps it. Some file systems count only seconds, or pairs of them.
 _FINE_NS = 10_000_000
 _COARSE_NS = 2_000_000_000
 
 
-def batches(changes: Changes) -> Iterator[FileBatch]:
+def batches(state: IndexState) -> Iterator[FileBatch]:
     """The changes of a scan, a few files at a time; the first batch is what is gone."""
+    changes = state.changes
     # A file that moved keeps its size and time: its old id goes when its new one comes.
     arriving = {(source.size, source.mtime_ns) for source in changes.pending}
     left = {(known.size, known.mtime_ns): id_ for id_, known in changes.gone.items()}
@@ -32,18 +33,19 @@ def batches(changes: Changes) -> Iterator[FileBatch]:
     stay_gone = [id_ for id_ in changes.gone if id_ not in set(moved.values())]
     if stay_gone:
         yield FileBatch(gone=stay_gone)
-    for group in _groups(changes.pending):
+    for group in _groups(changes.pending, _LARGEST if state.words_first else 1):
         former = (moved.pop((source.size, source.mtime_ns), None) for source in group)
         yield FileBatch(group, gone=[id_ for id_ in former if id_ is not None])
 
 
-def _groups(sources: list[SourceFile]) -> Iterator[list[SourceFile]]:
+def _groups(sources: list[SourceFile], largest: int) -> Iterator[list[SourceFile]]:
+    """The files in groups, each up to twice as large as the one before: the first is soon there."""
     group: list[SourceFile] = []
-    size = 0
+    size, times = 0, 1
     for source in sources:
-        if group and (len(group) >= _FILES or size + source.size > _BYTES):
+        if group and (len(group) >= times * _FILES or size + source.size > times * _BYTES):
             yield group
-            group, size = [], 0
+            group, size, times = [], 0, min(largest, 2 * times)
         group.append(source)
         size += source.size
     if group:

@@ -1,10 +1,11 @@
 """What the cosines of any embedding model mean, from the user's own documents.
 
 Models differ in how near an unrelated passage is: a cosine of 0.7 is an answer for one and noise
-for another. Two averages show it: how near the best passage is to made-up queries, and to headings
-whose own lines were taken out of the passage below them. The default model has the same two
-averages on the collections that its confidence was fitted on, so a line through them maps one model
-to the other.
+for another. The queries are headings, whose own lines were taken out of the passage below them, and
+made-up words. The default model, whose cosines the confidence was fitted with, is asked the same
+queries about the same passages, and a line maps one model to the other: afterwards both have the
+same mean and the same spread. Where the default model cannot read the documents, the averages that
+it has on other collections take its place.
 """
 
 from __future__ import annotations
@@ -15,18 +16,34 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, pstdev
+
+import numpy as np
 
 from dowse.errors import EmbedError
 from dowse.ports import Embedder, Reading
-from dowse.types import Announce, Event, ModelFit, StoredChunk, Vector, embedding_text, silent
+from dowse.retrieve.readable import latin_share
+from dowse.types import (
+    Announce,
+    ChunkKey,
+    Event,
+    Matrix,
+    ModelFit,
+    StoredChunk,
+    Vector,
+    embedding_text,
+    silent,
+)
 
-LEAST = 20
+LEAST = 10
 """Queries from as many documents, below which nothing is fitted."""
 
 _OWN, _MADE_UP = 60, 40  # queries
 _DRAWN = 200  # documents that are looked at for headings
 _WORDS = 2  # that a heading has at least
+_SAMPLE = 150  # passages that both models compare with the queries
+_LATIN = 0.9  # share of Latin letters from which the default model can read the headings
+_SPREAD = 0.005  # the least spread of the cosines: otherwise the model tells nothing apart
 _NEAR = 20  # passages that may be of the heading's own document
 _APART = 0.02  # the least distance of the two averages: otherwise the model tells nothing apart
 # Averages of the default model, with what ten times as many chunks add: docs/quality.md.
@@ -49,18 +66,79 @@ class _Own:
 
 
 def fit_model(
-    reading: Reading, embedder: Embedder, name: str, announce: Announce = silent
+    reading: Reading,
+    embedder: Embedder,
+    name: str,
+    announce: Announce = silent,
+    *,
+    default: Embedder | None = None,
 ) -> ModelFit | None:
-    """The fit of a model on the documents of an index; None when these are too few."""
+    """The fit of a model on the documents of an index; None when these are too few.
+
+    With the `default` model, both are compared on the same passages.
+    """
     own = _own_queries(reading)
     if len(own) < LEAST:
         return None
     announce(Event("confidence", 0, None))
     try:
-        answered = fmean(_answered(reading, embedder, own))
-        unanswered = fmean(_nearest(reading, embedder.query(one)) for one in _made_up())
+        if default is not None and latin_share(" ".join(one.query for one in own)) >= _LATIN:
+            return _compared(reading, embedder, default, own, name)
+        return _expected(reading, embedder, own, name)
     except EmbedError:
         return None
+
+
+def _compared(
+    reading: Reading, embedder: Embedder, default: Embedder, own: Sequence[_Own], name: str
+) -> ModelFit | None:
+    """The line that gives the cosines of a model the mean and the spread of the default one's."""
+    known = _sampled_vectors(reading)
+    sample = reading.catalogue.chunks(sorted(known))
+    here = np.stack([known[one.key] for one in sample])
+    there = _embedded(default, [one.embedding_text("title") for one in sample])
+    theirs = [one.document.id for one in sample]
+    cosines = _best(embedder, own, here, theirs)
+    if (spread := pstdev(cosines)) < _SPREAD:
+        return None
+    wanted = _best(default, own, there, theirs)
+    scale = pstdev(wanted) / spread
+    return ModelFit(name, scale, fmean(wanted) - scale * fmean(cosines))
+
+
+def _sampled_vectors(reading: Reading) -> dict[ChunkKey, Vector]:
+    documents = [one.id for one in reading.catalogue.documents()]
+    keys = sorted(reading.catalogue.keys_of(documents).tolist())
+    drawn = random.Random(0).sample(keys, min(_SAMPLE, len(keys)))  # noqa: S311  repeatable
+    return reading.vectors.of(drawn)
+
+
+def _best(
+    embedder: Embedder, own: Sequence[_Own], sample: Matrix, documents: Sequence[str]
+) -> list[float]:
+    """By query, the cosine of the nearest passage that does not say the query itself."""
+    below = _embedded(embedder, [embedding_text("", (), one.below) for one in own])
+    found = []
+    for place, one in enumerate(own):
+        vector = embedder.query(one.query)
+        others = sample[[document != one.document for document in documents]]
+        found.append(float(max((others @ vector).max(initial=0.0), below[place] @ vector)))
+    return [*found, *(float((sample @ embedder.query(one)).max()) for one in _made_up())]
+
+
+def _embedded(embedder: Embedder, texts: Sequence[str]) -> Matrix:
+    vectors: dict[int, Vector] = {}
+    for batch in embedder.passages(texts):
+        vectors |= dict(zip(batch.positions, batch.vectors, strict=True))
+    return np.stack([vectors[place] for place in range(len(texts))])
+
+
+def _expected(
+    reading: Reading, embedder: Embedder, own: Sequence[_Own], name: str
+) -> ModelFit | None:
+    """The line through two averages: those of the default model are known from collections."""
+    answered = fmean(_answered(reading, embedder, own))
+    unanswered = fmean(_nearest(reading, embedder.query(one)) for one in _made_up())
     if answered - unanswered < _APART:
         return None
     size = math.log10(max(1, reading.keyword.size))
@@ -100,10 +178,7 @@ def _below(stored: StoredChunk, heading: str) -> str:
 
 def _answered(reading: Reading, embedder: Embedder, own: Sequence[_Own]) -> Iterator[float]:
     """The cosine of the best passage for each query, as if no document said the query itself."""
-    texts = [embedding_text("", (), one.below) for one in own]
-    below: dict[int, Vector] = {}
-    for batch in embedder.passages(texts):
-        below |= dict(zip(batch.positions, batch.vectors, strict=True))
+    below = _embedded(embedder, [embedding_text("", (), one.below) for one in own])
     for place, one in enumerate(own):
         vector = embedder.query(one.query)
         yield max(float(below[place] @ vector), _nearest(reading, vector, one.document))

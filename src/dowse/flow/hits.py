@@ -24,16 +24,18 @@ class _Known:
     files: Callable[[], Mapping[str, FileState]]
     rarity: Mapping[str, float]  # of the query's terms
     words: Words  # of the query
+    terms_of: Callable[[str], Sequence[str]]  # the analyzer, which sees many words several times
 
 
 def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit, ...]:
-    """The hits that stand for these candidates."""
+    """The hits for these candidates."""
     documents = {candidate.stored.document.id for candidate in candidates}
     known = _Known(
         search.reading.links.of(documents) if documents else [],
         cache(search.reading.catalogue.files),  # needed only when a file's time has changed
         search.rarity("body", search.query.terms),
         query_words(search),
+        cache(search.parts.analyzer.query_terms),
     )
     return tuple(_hit(search, candidate, known) for candidate in candidates)
 
@@ -45,8 +47,7 @@ def _hit(search: SearchState, candidate: Candidate, known: _Known) -> Hit:
     if (heading := candidate.heading) is not None:
         above, passage_line = heading.path, heading.line
         passage = passage[heading.start - chunk.start :]
-    terms, terms_of = search.query.terms, search.parts.analyzer.query_terms
-    found = excerpt(passage, terms, terms_of, known.rarity)
+    found = excerpt(passage, search.query.terms, known.terms_of, known.rarity)
     links_out, links_in = _links(document.id, known.edges)
     match, reason = verdict(search, candidate, known.words)
     return Hit(

@@ -52,9 +52,10 @@ def _embed_waiting(work: IndexState) -> int:
     if not work.vectors.can_embed:
         return 0
     writing, context = work.writing, context_of(work.writing.catalogue.stamp())
-    keys = most_useful_first(
-        writing.text_vectors.waiting(), writing.links.all(), writing.catalogue.files()
-    )
+    waiting = writing.text_vectors.waiting()
+    if not waiting:  # then nobody needs all the links, which an engine has to look up
+        return 0
+    keys = most_useful_first(waiting, writing.links.all(), writing.catalogue.files())
 
     def texts(part: slice) -> list[str]:
         return [stored.embedding_text(context) for stored in writing.catalogue.chunks(keys[part])]
@@ -152,7 +153,7 @@ def run_indexing(
     flow = [stage for stage in INDEX_FLOW if not (shard and stage.of_all)]
     for each_batch, rows in groupby(flow, key=lambda row: row.each_batch):
         stages = tuple(rows)
-        for batch in batches(work.changes) if each_batch else (FileBatch(),):
+        for batch in batches(work) if each_batch else (FileBatch(),):
             work.batch = batch
             _run(stages, work, clock)
     return IndexReport(

@@ -59,23 +59,64 @@ def _with_weights(options: type[FuseOptions]) -> type[Any]:
 _NO_DIVERSITY = {"mmr": False, "max_chunks_per_doc": 0}
 
 SEARCH_FLOW: tuple[SearchStage, ...] = (
-    SearchStage("understand", understand_query),
-    SearchStage("classify", weigh_by_type, ClassifyOptions),
-    SearchStage("expand", expand_query, ExpandOptions, when=embeds_the_query, needs_vectors=True),
-    SearchStage("retrieve", retrieve),
-    SearchStage("graph", follow, when=lambda s: bool(followers(s))),
-    SearchStage("complete", complete_scores, when=lambda s: s.of(FuseOptions).method == "convex"),
-    SearchStage("readable", trust_the_readable, ReadableOptions, when=lambda s: s.reads_latin),
-    SearchStage("community", favour_communities, CommunityOptions, multiplies=True),
-    SearchStage("dynamic_weights", adjust_weights, DynamicWeightsOptions, replayed=True),
-    SearchStage("fuse", fuse, _with_weights(FuseOptions), replayed=True),
-    SearchStage("names", find_named, when=is_exact_on),
-    SearchStage("fresh", drop_deleted, when=lambda s: s.asked.fresh),
+    SearchStage("understand", "Reads the query", understand_query),
+    SearchStage("classify", "Weighs by the kind of query", weigh_by_type, ClassifyOptions),
     SearchStage(
-        "gather", gather, GatherOptions, off={"share": 0.0}, on={"share": 0.75}, replayed=True
+        "expand",
+        "Adds similar words",
+        expand_query,
+        ExpandOptions,
+        when=embeds_the_query,
+        needs_vectors=True,
+    ),
+    SearchStage("retrieve", "Finds passages", retrieve),
+    SearchStage(
+        "graph", "Adds what is linked with them", follow, when=lambda s: bool(followers(s))
+    ),
+    SearchStage(
+        "complete",
+        "Scores what only some found",
+        complete_scores,
+        when=lambda s: s.of(FuseOptions).method == "convex",
+    ),
+    SearchStage(
+        "readable",
+        "Trusts vectors as far as they read",
+        trust_the_readable,
+        ReadableOptions,
+        when=lambda s: s.reads_latin,
+    ),
+    SearchStage(
+        "community",
+        "Favours what belongs together",
+        favour_communities,
+        CommunityOptions,
+        multiplies=True,
+    ),
+    SearchStage(
+        "dynamic_weights",
+        "Weighs by how sure each ranking is",
+        adjust_weights,
+        DynamicWeightsOptions,
+        replayed=True,
+    ),
+    SearchStage(
+        "fuse", "Makes one ranking of all", fuse, _with_weights(FuseOptions), replayed=True
+    ),
+    SearchStage("names", "Looks for titles like the query", find_named, when=is_exact_on),
+    SearchStage("fresh", "Leaves out deleted files", drop_deleted, when=lambda s: s.asked.fresh),
+    SearchStage(
+        "gather",
+        "Adds other passages of the document",
+        gather,
+        GatherOptions,
+        off={"share": 0.0},
+        on={"share": 0.75},
+        replayed=True,
     ),
     SearchStage(
         "recency",
+        "Prefers newer documents",
         prefer_recent,
         RecencyOptions,
         off={"bias": 0.0},
@@ -84,26 +125,57 @@ SEARCH_FLOW: tuple[SearchStage, ...] = (
         multiplies=True,
     ),
     # It changes no order.
-    SearchStage("calibrate", give_confidence, CalibrateOptions, always=True, ablated=False),
-    SearchStage("exact", put_named_first, ExactOptions, when=lambda s: bool(s.named)),
     SearchStage(
-        "threshold", drop_unsure, ThresholdOptions, off={"min_confidence": 0.0}, when=has_threshold
+        "calibrate",
+        "Turns the score into a confidence",
+        give_confidence,
+        CalibrateOptions,
+        always=True,
+        ablated=False,
     ),
-    SearchStage("exact_dedup", drop_exact, ExactDedupOptions),
-    SearchStage("near_dedup", drop_near, NearDedupOptions),
-    SearchStage("semantic_dedup", drop_same_meaning, SemanticDedupOptions, needs_vectors=True),
+    SearchStage(
+        "exact",
+        "Puts a title like the query first",
+        put_named_first,
+        ExactOptions,
+        when=lambda s: bool(s.named),
+    ),
+    SearchStage(
+        "threshold",
+        "Drops uncertain results",
+        drop_unsure,
+        ThresholdOptions,
+        off={"min_confidence": 0.0},
+        when=has_threshold,
+    ),
+    SearchStage("exact_dedup", "Drops exact copies", drop_exact, ExactDedupOptions),
+    SearchStage("near_dedup", "Drops near copies", drop_near, NearDedupOptions),
+    SearchStage(
+        "semantic_dedup",
+        "Drops what means the same",
+        drop_same_meaning,
+        SemanticDedupOptions,
+        needs_vectors=True,
+    ),
     # An ablation compares the ways of these two on short lists instead.
     SearchStage(
         "documents",
+        "Keeps one result per document",
         keep_best_passages,
         DocumentsOptions,
         off={"passages": True},
         when=lists_documents,
         ablated=False,
     ),
-    SearchStage("diversity", diversify, DiversityOptions, off=_NO_DIVERSITY, ablated=False),
-    SearchStage("rerank", read_closely, RerankOptions, needs_vectors=True),
-    SearchStage("parents", show_sections, ParentsOptions, ablated=False),  # it changes texts only
-    SearchStage("top_n", keep_first),
+    SearchStage(
+        "diversity", "Mixes the list", diversify, DiversityOptions, off=_NO_DIVERSITY, ablated=False
+    ),
+    SearchStage(
+        "rerank", "Reads the first results again", read_closely, RerankOptions, needs_vectors=True
+    ),
+    SearchStage(
+        "parents", "Shows whole sections", show_sections, ParentsOptions, ablated=False
+    ),  # it changes texts only
+    SearchStage("top_n", "Keeps the first results", keep_first),
 )
 """What happens to a query, in this order."""

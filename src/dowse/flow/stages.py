@@ -16,6 +16,7 @@ class SearchStage:
     """A stage of a search, with all that other parts of dowse know about it."""
 
     name: str
+    words: str  # what it does, for people who do not know its name
     run: Callable[[SearchState], None]
     options: type[Any] | None = None  # its section of the settings, which has the stage's name
     off: Mapping[str, Any] = field(default_factory=dict)  # the options that turn it off

@@ -20,7 +20,7 @@ def why(explanation: Explanation) -> str:
 
 
 def lines_of(outcome: ChunkOutcome) -> str:
-    """Where a chunk stands, for people."""
+    """The rank of a chunk, for people."""
     if outcome.first_line == outcome.last_line:
         return f"line {outcome.first_line}"
     return f"lines {outcome.first_line}–{outcome.last_line}"
@@ -46,12 +46,12 @@ def _unplaced(explanation: Explanation) -> str:
     within = [place for place in best.values() if place.rank <= explanation.top_k]
     if within:  # it would have been handed over, had it been allowed to
         return f"{_ranks(within[0])}, but no chunk of it fulfils all conditions at once."
-    told = [
+    reasons = [
         _ranks(best[strategy]) if strategy in best else f"{strategy} does not find it"
         for strategy in explanation.strategies
     ]
     said = f"No strategy placed it among its first {explanation.top_k}"
-    return f"{said}: {', '.join(told)}." if told else f"{said}."
+    return f"{said}: {', '.join(reasons)}." if reasons else f"{said}."
 
 
 def _best_places(explanation: Explanation) -> dict[str, StrategyRank]:

@@ -176,7 +176,7 @@ class Dowse:
         return within_texts(found, asked.max_tokens)
 
     def explain(self, query: str, reference: str, **asking: Unpack[Asking]) -> Explanation:
-        """Why a document stands where it does in the results, or is not there."""
+        """Why a document has its rank in the results, or is not in them."""
         asked = asked_of("explain", query, asking)
         with self._in_use() as engine:
             return engine.explain(

@@ -61,7 +61,7 @@ class Outline:
     blocks: list[Block] = field(default_factory=list)
     headings: list[Stretch] = field(default_factory=list)  # those at the top level
     code_blocks: list[CodeBlock] = field(default_factory=list)
-    inlines: list[Stretch] = field(default_factory=list)  # where links and tags may stand
+    inlines: list[Stretch] = field(default_factory=list)  # where links and tags may be
     definitions: list[tuple[Stretch, Stretch]] = field(default_factory=list)  # label, destination
     flattened: list[int] = field(default_factory=list)  # lines nested too deep, read as text
     cuts: dict[str, int] = field(default_factory=dict)  # what was too much, from which offset on
@@ -96,7 +96,7 @@ class _BlockReader:
         return self._outline
 
     # ── Windows ──────────────────────────────────────────────────────────────
-    # The grammar's tree takes up to 530 times the memory of its text. Nothing that stands before a
+    # The grammar's tree takes up to 530 times the memory of its text. Nothing that is before a
     # block at the top level changes what the block is, so a long text is read in windows, each from
     # the start of the last block that the one before could not see to its end.
 
@@ -176,7 +176,7 @@ class _BlockReader:
             self._take_other(node)
 
     def _take_inline(self, place: Stretch) -> None:
-        """Keeps a stretch of prose if a link, a tag or a comment can stand in it."""
+        """Keeps a stretch of prose if a link, a tag or a comment can be in it."""
         prose = self._text[place.start : place.end]
         if "[" not in prose and "#" not in prose and "%%" not in prose:
             return
@@ -218,7 +218,7 @@ class _BlockReader:
 
     def _take_table(self, node: Node) -> None:
         place = self._place(node)
-        # One that is not told from text is cut at its lines all the same.
+        # One that is not distinguished from text is cut at its lines all the same.
         self._tables += 1
         self._open_block(place.start, "table" if self._tables <= limits.TABLES else "text")
         if "[" in self._text[place.start : place.end] or "#" in self._text[place.start : place.end]:
@@ -250,7 +250,7 @@ class _BlockReader:
         return offset == 0 or self._text[offset - 1] == "\n"
 
     def _open_block(self, offset: int, kind: BlockKind) -> None:
-        """A block starts with the line that its first character stands on."""
+        """A block starts with the line of its first character."""
         start = self._text.rfind("\n", 0, offset) + 1
         if self._starts and start <= self._starts[-1]:
             if kind != "text":

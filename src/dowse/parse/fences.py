@@ -90,7 +90,7 @@ def _extent(text: str, start: int, node: Node, shift: int) -> _Extent:
 
 
 def _unquote(code: str, fence: Node, shift: int) -> str:
-    """Takes away what stands in front of the lines only because of the quote."""
+    """Takes away what is in front of the lines only because of the quote."""
     parts = list(fence.named_children)
     for part in fence.named_children:
         if part.type == "code_fence_content":

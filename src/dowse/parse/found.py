@@ -21,7 +21,7 @@ class References:
 
 
 class Found:
-    """Takes what is found in the order of the text, without what stands between two "%%".
+    """Takes what is found in the order of the text, without what is between two "%%".
 
     Only what is kept is held: a document can hold millions of links and tags.
     """

@@ -43,7 +43,7 @@ _TOO_DEEP = (
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that could not be read, and the line of the file that it stands on."""
+    """Something that could not be read, and its line in the file."""
 
     line: int
     what: str
@@ -51,13 +51,13 @@ class Problem:
 
 @dataclass(slots=True)
 class Frontmatter:
-    """What stands before the body of a file."""
+    """What comes before the body of a file."""
 
     body: int = 0  # offset of the first line after it
     values: dict[str, object] = field(default_factory=dict)  # by key in lower case
-    written: str = ""  # what stands between the two marks, which are lines of their own
+    written: str = ""  # what is between the two marks, which are lines of their own
     problems: list[Problem] = field(default_factory=list)
-    _starts: dict[str, int] = field(default_factory=dict)  # where keys stand that were looked for
+    _starts: dict[str, int] = field(default_factory=dict)  # where keys are that were looked for
 
     def line_of(self, key: str, text: str = "") -> int:
         """The line of a key, or of the first `text` after it."""
@@ -154,7 +154,7 @@ def _yaml_problem(error: Exception) -> Problem:
 
 
 def _entry_by_entry(written: str) -> dict[str, object]:
-    """What can be saved of broken YAML: each key that stands at the start of a line, alone."""
+    """What can be saved of broken YAML: each key that is at the start of a line, alone."""
     found: dict[str, object] = {}
     for entry in _ENTRY.split(written):
         key, colon, value = entry.partition(":")

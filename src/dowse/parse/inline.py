@@ -47,7 +47,7 @@ class Inline:
     unread: list[int] = field(default_factory=list)  # starts of parts that were too much to read
 
     def hides(self, offset: int) -> bool:
-        """Whether what stands at `offset` is no prose."""
+        """Whether what is at `offset` is no prose."""
         before = bisect_right(self.hidden, offset, key=lambda span: span[0])
         return before > 0 and offset < self.hidden[before - 1][1]
 

@@ -37,7 +37,7 @@ def plain_text(markup: str, definitions: Definitions) -> str:
 
 
 def _fates(markup: str, definitions: Definitions) -> bytearray:
-    """For every character whether it is dropped, kept, or kept exactly as it stands."""
+    """For every character whether it is dropped, kept, or kept exactly as it is."""
     chunks = bytearray(_KEEP * len(markup))
     skeleton = one_byte_per_character(markup)
     skeleton = mask_brackets(skeleton, markup, lambda label: fold_label(label) in definitions)

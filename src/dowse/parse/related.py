@@ -28,7 +28,7 @@ def read_related(front: Frontmatter) -> list[Link]:
 
 
 def _links(entry: str, alone: bool) -> list[Wikilink]:
-    """The links in one entry; an entry that stands where a list was expected may hold several."""
+    """The links in one entry; an entry where a list was expected may hold several."""
     if wikilinks := list(WIKILINK.finditer(entry)):
         return [read_wikilink(match) for match in wikilinks]
     if markdown := list(_MARKDOWN_LINK.finditer(entry)):

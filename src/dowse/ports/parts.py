@@ -60,7 +60,7 @@ class Analyzer(Protocol):
         ...
 
     def vocabulary(self, text: str) -> Iterable[str]:
-        """The words of a text that can stand in the vocabulary, as often as they occur."""
+        """The words of a text that the vocabulary can hold, as often as they occur."""
         ...
 
 
@@ -72,7 +72,7 @@ class Reranker(Protocol):
     """
 
     def scores(self, query: str, passages: Sequence[str]) -> list[float]:
-        """How well each passage answers the query; raises `EmbedError` when it cannot be told."""
+        """How well each passage answers the query; raises `EmbedError` when it cannot say."""
         ...
 
 

@@ -16,6 +16,7 @@ from dowse.types import (
     Keys,
     Name,
     Scores,
+    Sizes,
     Stamp,
     StoredChunk,
     StoredDocument,
@@ -44,6 +45,14 @@ class Catalogue(Protocol):
 
     def counts(self) -> Counts:
         """How much the index holds."""
+        ...
+
+    def sizes(self) -> Sizes:
+        """How much the index holds, in numbers that are quick to ask for.
+
+        A store that isolates by document may count versions that are being replaced, and may be
+        some seconds behind other writers.
+        """
         ...
 
     def files(self) -> dict[str, FileState]:

@@ -104,6 +104,15 @@ class Store(Protocol):
         """
         ...
 
+    def replace(self, wait: float = 0.0) -> AbstractContextManager[Writing]:
+        """Becomes the writer of an index that is written from nothing, in place of this one.
+
+        Where documents are isolated, readers have the former index until the block ends, and keep
+        it when the block raises or the process is killed. Elsewhere the block writes into the index
+        at once: such an index is replaced by exchanging its folder.
+        """
+        ...
+
     def check(self) -> list[Finding]:
         """Looks at every part; an empty list means that the index is whole."""
         ...
@@ -145,6 +154,10 @@ class IndexPlaces(Protocol):
 
     def undisturbed(self, project: Path) -> AbstractContextManager[object]:
         """Keeps writers away from an index, if there is one; raises `Locked` while one works."""
+        ...
+
+    def carry(self, project: Path, to: Path) -> None:
+        """Lets another folder know what is needed to find the index of a project outside of it."""
         ...
 
     def remove(self, project: Path) -> None:

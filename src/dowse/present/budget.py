@@ -183,8 +183,8 @@ def _cut(response: Response, room: int, around: Sequence[int], max_tokens: int) 
         return response
     found = counted(len(response.hits), "result")
     shortened = hits and hits[-1].text != response.hits[len(hits) - 1].text
-    told = f"{len(hits)} of {found} fit into {max_tokens:,} tokens"
-    notice = f"{told}, the last one cut." if shortened else f"{told}."
+    fitting = f"{len(hits)} of {found} fit into {max_tokens:,} tokens"
+    notice = f"{fitting}, the last one cut." if shortened else f"{fitting}."
     return replace(response, hits=hits, notices=(*response.notices, notice))
 
 

@@ -1,7 +1,7 @@
-"""Where in a text the terms of a query stand.
+"""Where in a text the terms of a query are.
 
 Words between blanks are compared term by term. In scripts without blanks a term is looked for
-among the characters, since what the analyzer takes for a word there is not told by the text.
+among the characters, since the text does not show what the analyzer takes for a word there.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _places_within(
 def _ideographic_places(text: str, wanted: Wanted) -> Iterator[Place]:
     terms = [term for term in wanted.terms if CJK_CHARACTER.search(term)]
     # Terms may be single characters and pairs, overlapping each other. One that is a part of
-    # another term, or is met inside a longer match, says little where it stands alone.
+    # another term, or is met inside a longer match, says little where it is alone.
     whole = "\n".join(terms)
     telling = [term for term in terms if len(term) > 1 or whole.count(term) == 1]
     merged = _merged([place for term in telling for place in _places(text, term)])

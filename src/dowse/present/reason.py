@@ -55,8 +55,10 @@ def count_words(
     words: Sequence[frozenset[str]], texts: Iterable[str], terms_of: TermsOf
 ) -> WordsFound:
     """How many of the words some texts have between them."""
-    wanted = Wanted(frozenset[str]().union(*words))
-    found: set[str] = set()
+    left = list(words)
     for text in texts:
-        found |= wanted.among(terms_of(text))
-    return WordsFound(sum(not word.isdisjoint(found) for word in words), len(words))
+        if not left:  # the rest need not be read
+            break
+        found = Wanted(frozenset[str]().union(*left)).among(terms_of(text))
+        left = [word for word in left if word.isdisjoint(found)]
+    return WordsFound(len(words) - len(left), len(words))

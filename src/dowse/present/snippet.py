@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -63,7 +63,10 @@ def excerpt(
     after = " …" if end < len(shown) else ""
     of_seen = shown is seen.text
     pieces = {seen.lines_at(mark.start) for mark in inside} if of_seen else {range(len(text) + 1)}
-    line = _line_with(inside, text, pieces, weights, terms_of)
+    words = {shown[mark.start : mark.end] for mark in inside}
+    line = _line_with(inside, _lines_with(words, text, pieces), weights, terms_of)
+    if line is None:
+        line = min((lines.start for lines in pieces), default=0)
     drawn = before + _drawn(shown, start, end, inside) + after
     return Excerpt(drawn, line, seen.headings_above(line))
 
@@ -80,21 +83,25 @@ class _Weights:
 
 
 def _line_with(
-    marks: list[Mark],
-    text: str,
-    among: Collection[range],
-    weights: _Weights,
-    terms_of: TermsOf,
-) -> int:
-    """The first of these lines that says most of the terms of some marks."""
+    marks: list[Mark], lines: Iterable[tuple[int, str]], weights: _Weights, terms_of: TermsOf
+) -> int | None:
+    """The first of these numbered lines that says most of the terms of some marks."""
     wanted = Wanted(_terms(marks))
-    best, most = min((lines.start for lines in among), default=0), 0
-    for number, line in enumerate(text.split("\n") if marks else ()):
-        if any(number in lines for lines in among):
-            said = weights.of(_terms(find_marks(line, wanted, terms_of)))
-            if said > most:
-                best, most = number, said
+    best, most = None, 0
+    for number, line in lines:
+        said = weights.of(_terms(find_marks(line, wanted, terms_of)))
+        if said > most:
+            best, most = number, said
     return best
+
+
+def _lines_with(
+    words: Collection[str], text: str, among: Collection[range]
+) -> Iterator[tuple[int, str]]:
+    """The lines in some ranges that have any of the words; most have none."""
+    for number, line in enumerate(text.split("\n") if words else ()):
+        if any(number in lines for lines in among) and any(word in line for word in words):
+            yield number, line
 
 
 def _terms(marks: Iterable[Mark]) -> frozenset[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +30,13 @@ class _Named:
     name: str = ALL
 
 
+class _Held(threading.local):
+    """The indexes that a thread keeps open, and the projects that they are of."""
+
+    stack: ExitStack | None = None
+    projects: frozenset[str] = frozenset()
+
+
 class AllProjects:
     """Searches every project; one that cannot be searched is named and does not stop the others.
 
@@ -47,9 +55,27 @@ class AllProjects:
         self._open = open_project
         self._broken = broken  # projects that cannot even be opened
         self._engines: dict[str, Engine] = {}
+        self._held = _Held()
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """All that this thread reads of a project inside comes from one opening of its index."""
+        with ExitStack() as stack:
+            self._held.stack = stack
+            try:
+                yield
+            finally:
+                self._held.stack, self._held.projects = None, frozenset()
 
     def of(self, project: str) -> Engine:
         """The engine of the project that a hit is from."""
+        engine, held = self._opened(project), self._held
+        if held.stack is not None and project not in held.projects:
+            held.stack.enter_context(engine.hold())
+            held.projects |= {project}
+        return engine
+
+    def _opened(self, project: str) -> Engine:
         if project not in self._engines:
             wanted = next((one for one in self._projects if one.name == project), None)
             if wanted is None:

@@ -1,6 +1,6 @@
 """What a project says about itself: as the user says, or its dowse.toml, or its README.
 
-Agents are told it before anything else is loaded, so this imports little.
+Agents get it before anything else is loaded, so this imports little.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dowse.text.pieces import pieces
 LONGEST = 500
 """Characters of a description."""
 
-_PARAGRAPH = 200  # characters of a paragraph that are told
+_PARAGRAPH = 200  # characters of a paragraph that are shown
 _SHORTEST = 20  # of a paragraph that says something: badges and dates do not
 _MARKDOWN = (".md", ".markdown", ".mdx")
 _ORDER = ("readme", "index", "_index")

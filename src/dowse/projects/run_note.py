@@ -30,7 +30,7 @@ class UnfinishedRun:
     is_running: bool  # False: it was stopped, or failed
     unit: str = "files"  # or "chunks": all files are stored, and get their vectors
 
-    def told(self, project: str) -> str:
+    def sentence(self, project: str) -> str:
         """It, in a sentence; `project` as a shell takes it."""
         so_far = f"{self.done:,} of {self.total:,} {self.unit}"
         if self.is_running and self.unit == "chunks":
@@ -56,9 +56,9 @@ def noted(folder: Path, announce: Announce) -> Iterator[Announce]:
 def unfinished_run(folder: Path) -> UnfinishedRun | None:
     """The run that is noted in a project's folder; None when the last one was complete."""
     try:
-        told = json.loads(read_small(folder / _FILE))
-        process, done, total = int(told["process"]), int(told["done"]), int(told["total"])
-        unit = "chunks" if told.get("unit") == "chunks" else "files"
+        record = json.loads(read_small(folder / _FILE))
+        process, done, total = int(record["process"]), int(record["done"]), int(record["total"])
+        unit = "chunks" if record.get("unit") == "chunks" else "files"
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return None
     return UnfinishedRun(done, total, _is_alive(process), unit)
@@ -88,9 +88,9 @@ class _Note:
 
     def _write(self, process: int) -> None:
         done, total, unit = self._last or (0, 0, "files")
-        told = {"process": process, "done": done, "total": total, "unit": unit}
+        record = {"process": process, "done": done, "total": total, "unit": unit}
         with suppress(OSError):
-            replace_file(self.file, json.dumps(told).encode())
+            replace_file(self.file, json.dumps(record).encode())
 
 
 def _is_alive(process: int) -> bool:

@@ -16,7 +16,8 @@ from dowse.flow import IndexReport
 from dowse.locations import Locations, locations
 from dowse.privacy import secure
 from dowse.projects.introduction import introduction
-from dowse.projects.registry import ALL, LOCAL_FILE, Project, Projects, find_local_file, update_toml
+from dowse.projects.registry import ALL, LOCAL_FILE, Project, Projects, find_local_file
+from dowse.projects.toml_file import update_toml
 from dowse.settings.schema import (
     Layer,
     Settings,

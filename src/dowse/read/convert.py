@@ -79,8 +79,8 @@ class _Worker:
             return _exchange(process, data, kind)
         except (OSError, EOFError, ValueError) as error:
             if deadline.passed:
-                told = f"Its conversion took longer than {seconds:g} seconds."
-                raise Unreadable(told) from error
+                reason = f"Its conversion took longer than {seconds:g} seconds."
+                raise Unreadable(reason) from error
             raise self._after_a_crash() from error
         except BaseException:
             self.stop()  # half an answer may be on its way
@@ -114,7 +114,7 @@ class _Worker:
 
 
 class _Ended(Exception):
-    """The process ended without being told to, and without a fault."""
+    """The process ended unasked, and without a fault."""
 
 
 class _Deadline:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dowse.text.file_names import TEXT_ENDINGS
 
 TEXT = "text"
-"""The kind of a file that is read as it stands."""
+"""The kind of a file that is read as it is."""
 
 CANVAS = "canvas"
 """The kind of a canvas of Obsidian, of which dowse makes Markdown itself."""

@@ -12,7 +12,7 @@ from dowse.errors import NotFound
 from dowse.read.options import ReadOptions
 from dowse.read.roots import Root, path_of
 from dowse.read.rules import Gate
-from dowse.read.safe_open import Unreadable, read_regular
+from dowse.read.safe_open import Unreadable, read_regular, wording
 from dowse.wanted import check_wanted
 
 MOST_BYTES = 10_000_000
@@ -88,9 +88,13 @@ def _by_name(top: Path, gate: Gate, name: str) -> Iterator[str]:
 
 def _read(path: Path, name: str) -> Picture:
     try:
+        if path.stat().st_size > MOST_BYTES:
+            raise Unreadable(f"It has more than {MOST_BYTES:,} bytes.")
         data = read_regular(path, MOST_BYTES)
     except Unreadable as error:
         raise _missing(name, error.reason) from error
+    except OSError as error:
+        raise _missing(name, f"It cannot be read: {wording(error)}.") from error
     kind = _type(data)
     if kind is None:
         raise _missing(name, "It is no picture that a browser shows.")

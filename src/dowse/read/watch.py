@@ -14,11 +14,11 @@ from dowse.read.roots import Root
 from dowse.types import Announce, Event, silent
 
 _TICK = 0.25  # seconds between two looks at the roots themselves
-_POLL = 2.0  # seconds between two looks at everything, where the system tells of no changes
+_POLL = 2.0  # seconds between two looks at everything, where the system reports no changes
 _LONGEST = 10  # a batch is handed over after so many quiet periods even if it is never quiet
 
 _State = tuple[int, ...]
-"""What tells a root from another one that took its place; for a file also from its past."""
+"""What distinguishes a root from another one that took its place; for a file also from its past."""
 
 
 def watch(
@@ -142,7 +142,7 @@ def _state(root: Root) -> _State | None:
 
 
 def _replaced(before: dict[Root, _State], now: dict[Root, _State]) -> bool:
-    """Whether another folder stands where a root was; that of a file is an ordinary change."""
+    """Whether another folder is where a root was; that of a file is an ordinary change."""
     return any(
         state != now[root] and (_is_folder(state) or _is_folder(now[root]))
         for root, state in before.items()

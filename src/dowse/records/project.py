@@ -48,7 +48,7 @@ class IndexShape:
 
 @dataclass(frozen=True, slots=True)
 class StatusShape:
-    """What `dowse status` tells."""
+    """What `dowse status` says."""
 
     project: Annotated[str, "Name of the project."]
     roots: Annotated[tuple[str, ...], "Its folders, absolute."]
@@ -159,7 +159,7 @@ class PassagesShape:
 
 @dataclass(frozen=True, slots=True)
 class ProjectShape:
-    """A project as `dowse project` tells of it."""
+    """A project as `dowse project` shows it."""
 
     name: Annotated[str, "Its name."]
     roots: Annotated[tuple[str, ...], "Its folders, absolute."]

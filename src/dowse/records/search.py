@@ -153,7 +153,7 @@ class ChunkOutcomeShape:
 
 @dataclass(frozen=True, slots=True)
 class ExplanationShape:
-    """What `dowse explain` tells."""
+    """What `dowse explain` says."""
 
     project: Annotated[str, "Name of the project."]
     query: Annotated[str, "As it was asked."]

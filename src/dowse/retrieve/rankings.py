@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dowse.conditions import leaves
@@ -11,6 +11,7 @@ from dowse.search_state import SearchState
 from dowse.types import ChunkKey, Ranking, Scores
 
 _DATES = frozenset({"after", "before"})
+_ROUNDING = 1e-6  # more than a sum of single floats can be off, as a share of it
 
 
 def own_rankers(search: SearchState) -> tuple[Strategy, ...]:
@@ -56,7 +57,36 @@ def _rank(search: SearchState, strategies: Sequence[Strategy]) -> None:
     limit, among = search.limit, search.among
     for strategy in strategies:
         ranking = strategy.rank(search, limit, among)
-        search.rankings += [ranking] if ranking.scores else []
+        if ranking.scores:
+            search.rankings.append(replace(ranking, scores=_with_ties(search, ranking.scores)))
+
+
+def _with_ties(search: SearchState, scores: Scores) -> Scores:
+    """The ranking with scores that hardly differ made equal, by document and position.
+
+    Stores break ties by key, and a sum of single floats depends on the machine and the engine: in
+    what order equal passages come must depend on neither.
+    """
+    groups = list(ties(scores))
+    stored = search.stored([key for tied in groups if len(tied) > 1 for key, _ in tied])
+    places = {key: (one.document.id, one.chunk.start) for key, one in stored.items()}
+    return [
+        (key, tied[0][1])
+        for tied in groups
+        for key, _ in sorted(tied, key=lambda pair: places.get(pair[0], ("", 0)))
+    ]
+
+
+def ties(scores: Scores) -> Iterator[Scores]:
+    """Neighbours in a ranking that differ from the first of them by no more than rounding."""
+    group: Scores = []
+    for pair in scores:
+        if group and group[0][1] - pair[1] > _ROUNDING * max(1.0, abs(group[0][1])):
+            yield group
+            group = []
+        group.append(pair)
+    if group:
+        yield group
 
 
 def complete_scores(search: SearchState) -> None:

@@ -46,8 +46,8 @@ def trust_as_far_as_embedded(search: SearchState) -> None:
 
     What has a vector already is not better than the rest.
     """
-    counts = search.reading.catalogue.counts()
-    share = counts.embedded / counts.chunks if counts.chunks else 1.0
+    sizes = search.reading.catalogue.sizes()
+    share = min(1.0, sizes.embedded / sizes.chunks) if sizes.chunks else 1.0
     for strategy in STRATEGIES:
         if strategy.uses == "vectors":
             search.weights[strategy.name] *= share
@@ -58,7 +58,7 @@ def trusted(ranking: Ranking, trust: Mapping[ChunkKey, float]) -> Ranking:
 
     def lowered(scores: Scores) -> Scores:
         lower = [(key, score * trust[key]) for key, score in scores]
-        return sorted(lower, key=lambda pair: (-pair[1], pair[0]))
+        return sorted(lower, key=lambda pair: -pair[1])  # ties stay in their order
 
     return replace(ranking, scores=lowered(ranking.scores), others=lowered(ranking.others))
 

@@ -58,7 +58,7 @@ def _complete(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     for prefix, completions in found.items():
         whole = _without_unheld(query, prefix, reading, analyzer) if completions else query
         query = _with_words(whole, completions, analyzer)
-    return _told(replace(query, prefixes=()), notices)
+    return _with_notices(replace(query, prefixes=()), notices)
 
 
 def _without_unheld(query: Query, prefix: str, reading: Reading, analyzer: Analyzer) -> Query:
@@ -110,7 +110,7 @@ def _replace_missing(
     kept = replace(query, terms=tuple(term for term in query.terms if term not in found))
     for words in found.values():
         kept = _with_words(kept, words, analyzer)
-    return _told(kept, notices)
+    return _with_notices(kept, notices)
 
 
 def _instead(word: str, all_lost: bool, reading: Reading) -> list[str]:
@@ -156,7 +156,7 @@ def _widen(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     if not added:
         return query
     notice = f'Few passages hold "{word.written}"; searched for {_listed(added)} as well.'
-    return _told(_with_words(query, added, analyzer), [notice])
+    return _with_notices(_with_words(query, added, analyzer), [notice])
 
 
 def _plain_words(query: Query, analyzer: Analyzer) -> Iterator[_Word]:
@@ -191,7 +191,7 @@ def _without_lost_phrases(query: Query, reading: Reading, analyzer: Analyzer) ->
         phrases = ", ".join(map(_quoted, left))
         notices.append(f"Nothing holds all of {phrases}; their words were searched for instead.")
     kept = tuple(condition for condition in query.conditions if condition not in lost)
-    return _told(replace(query, conditions=kept), notices) if lost else query
+    return _with_notices(replace(query, conditions=kept), notices) if lost else query
 
 
 def _called(condition: Condition) -> str:
@@ -238,5 +238,5 @@ def _listed(words: list[str]) -> str:
     return ", ".join(f'"{word}"' for word in words)
 
 
-def _told(query: Query, notices: list[str]) -> Query:
+def _with_notices(query: Query, notices: list[str]) -> Query:
     return replace(query, notices=distinct([*query.notices, *notices])) if notices else query

@@ -109,7 +109,7 @@ def _can_be_path(root: object) -> bool:
 
 
 class Trust:
-    """Which dowse.toml files, as they stand, the user has agreed to."""
+    """Which dowse.toml files, as they are, the user has agreed to."""
 
     def __init__(self, file: Path) -> None:
         self._file = file

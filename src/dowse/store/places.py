@@ -51,6 +51,11 @@ class AllPlaces:
             with _remote().undisturbed(project):
                 yield
 
+    def carry(self, project: Path, to: Path) -> None:
+        """Lets another folder know where the index of a project is, if an engine has it."""
+        if _is_noted(project):
+            _remote().carry(project, to)
+
     def remove(self, project: Path) -> None:
         """Removes what an index has outside the folder of its project; the folder stays."""
         self._embedded.remove(project)

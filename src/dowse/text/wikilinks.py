@@ -1,9 +1,9 @@
 """`[[Target#Heading|label]]` and its relatives.
 
-The order is Obsidian's: target first. Dendron writes the label first, which cannot be told from
-a plain Obsidian link by looking at it; such a link keeps the note's name as its label, where
-the store can still find it when it resolves links. Only where Dendron spells out
-`dendron://vault/note` is the order certain, and there the parts are put right.
+The order is Obsidian's: target first. Dendron writes the label first, which looks like a plain
+Obsidian link; such a link keeps the note's name as its label, where the store can still find it
+when it resolves links. Only where Dendron spells out `dendron://vault/note` is the order certain,
+and there the parts are put right.
 """
 
 from __future__ import annotations

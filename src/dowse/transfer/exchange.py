@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import ctypes
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from dowse.files import move_folder, sync_folder
-from dowse.ports import IndexPlaces
 
 _HERE = -100  # AT_FDCWD: paths are as they are
 _EXCHANGE = 2  # RENAME_EXCHANGE
 _FORMER = "former-"  # before the name of a project that was moved aside
 
 
-def put_in_place(folder: Path, former: Path, indexes: IndexPlaces) -> None:
-    """Exchanges a folder with that of a project; raises `Locked` while another writes to its index.
+def put_in_place(folder: Path, former: Path, guard: AbstractContextManager[object]) -> None:
+    """Exchanges a folder with that of a project, while `guard` keeps writers away.
 
     A reader of the former index goes on with it, and finds the new one next time.
     """
-    with indexes.undisturbed(former):
+    with guard:
         if not _exchange(folder, former):
             _exchange_in_steps(folder, former)
         sync_folder(former.parent)

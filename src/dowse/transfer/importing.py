@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from dowse.errors import BadSettings, Damaged, Refused, UsageError
+from dowse.errors import BadSettings, Damaged, DowseError, Refused, UsageError
 from dowse.files import replace_file
-from dowse.projects.registry import ELSEWHERE, Project, update_toml
+from dowse.ports import Store, Writing
+from dowse.projects.registry import ELSEWHERE, Project
+from dowse.projects.toml_file import update_toml
 from dowse.projects.workspace import Workspace
 from dowse.settings.schema import Settings
 from dowse.stamp import takes_vectors, wanted_stamp
@@ -58,15 +61,26 @@ def import_project(
         home = workspace.locations.projects / (former.name if former else _new(workspace, name))
         if former:
             replace_file(folder / former.settings_file.name, former.settings_file.read_bytes())
+            workspace.projects.indexes.carry(former.folder, folder)
             roots = roots or _same_roots(former, archive.manifest)
         project = Project(home.name, folder, _roots(archive.manifest, home, roots))
         update_toml(project.settings_file, "project.roots", [str(root) for root in project.roots])
         _carry_settings(workspace, project, archive.manifest)
-        counts, notices = _fill(workspace, project, archive, announce)
+        counts, notices = _fill(workspace, project, archive, announce, replace=replace)
         if former is None:
             return Imported(workspace.projects.adopt(folder, name), counts, notices)
-        put_in_place(folder, former.folder, workspace.projects.indexes)
+        put_in_place(folder, former.folder, _guard(workspace, project, former))
         return Imported(workspace.projects.get(former.name), counts, notices)
+
+
+def _guard(
+    workspace: Workspace, project: Project, former: Project
+) -> AbstractContextManager[object]:
+    """Keeps writers away from an index that is in the folder of the project."""
+    # An index in an engine was replaced there already, and must get its settings now.
+    if workspace.settings(project).settings.store.url:
+        return nullcontext()
+    return workspace.projects.indexes.undisturbed(former.folder)
 
 
 def _short_name(name: str) -> str:
@@ -95,19 +109,16 @@ def _same_roots(former: Project, manifest: Manifest) -> tuple[Path, ...]:
 
 
 def _fill(
-    workspace: Workspace, project: Project, archive: Archive, announce: Announce
+    workspace: Workspace, project: Project, archive: Archive, announce: Announce, *, replace: bool
 ) -> tuple[Counts, tuple[str, ...]]:
     settings = workspace.settings(project).settings
     parts = workspace.parts(project, settings, announce, offline=True)
     stamp, notice = _stamp(archive.manifest.stamp, settings, parts)
     their_vectors = stamp["model"] == archive.manifest.stamp["model"] and not notice
-    try:
-        with parts.store.write() as writing:
-            fill(writing, archive, stamp, settings, announce, keep_vectors=their_vectors)
-            writing.note_roots([str(root) for root in project.roots])
-            counts = writing.catalogue.counts()
-    finally:
-        parts.store.close()
+    with _replacing(parts.store, allowed=replace) as writing:
+        fill(writing, archive, stamp, settings, announce, keep_vectors=their_vectors)
+        writing.note_roots([str(root) for root in project.roots])
+        counts = writing.catalogue.counts()
     missing = counts.chunks - counts.embedded
     if not notice and missing and takes_vectors(stamp):
         notice = f"{missing:,} of {counts.chunks:,} chunks have no vectors yet."
@@ -116,6 +127,29 @@ def _fill(
     if names := left_aside(archive.manifest):
         notices.append(f"The export asks to set {', '.join(names)}: an import never does that.")
     return counts, tuple(notices)
+
+
+@contextmanager
+def _replacing(store: Store, *, allowed: bool) -> Iterator[Writing]:
+    """Writes an index from nothing; when that fails, the former one is there, or none."""
+    is_new = False
+    try:
+        with store.replace() as writing:
+            is_new = writing.catalogue.stamp() is None
+            if not is_new and not allowed:
+                raise UsageError(
+                    f"There is an index already: {store.place}.",
+                    "Replace it with --replace, or choose another one with: dowse config set"
+                    " store.name NAME",
+                )
+            yield writing
+    except BaseException:
+        if is_new:
+            with suppress(DowseError):  # an engine that is down removes nothing
+                store.discard()
+        raise
+    finally:
+        store.close()
 
 
 def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]:

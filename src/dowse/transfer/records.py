@@ -1,7 +1,7 @@
 """What is in an export: a ZIP file with a manifest and three files of JSON Lines.
 
 The manifest names every other file with its size and its SHA-256. Bytes, which is to say vectors,
-are base64 in JSON: half floats, little end first. docs/export.md tells it to people.
+are base64 in JSON: half floats, little end first. docs/export.md explains it.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def _lock(folder: Path) -> FileLock:
 
 
 def _remove(folder: Path, lock: FileLock | None) -> None:
-    """Removes all but the lock first, so that what is left after a crash can be told apart."""
+    """Removes all but the lock first, so that what is left after a crash can be recognised."""
     for path in folder.iterdir():
         if path.name != _LOCK or not lock:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()

@@ -36,9 +36,9 @@ def place_of(document: str, page: int | None, lines: str) -> str:
 
 def hit_line(hit: Hit) -> str:
     """A hit on one line: how well it fits, its place and headings, and where else it matches."""
-    told = f"{hit.match}  {_printable(hit.place)}  {_printable(_name(hit))}"
+    summary = f"{hit.match}  {_printable(hit.place)}  {_printable(_name(hit))}"
     remarks = "; ".join(filter(None, (hit.reason, also_at(hit))))
-    return f"{told}  ({remarks})" if remarks else told
+    return f"{summary}  ({remarks})" if remarks else summary
 
 
 def fit_of(hit: Hit) -> str:

@@ -32,7 +32,7 @@ Debt = Literal["communities", "tidy"]
 """What has to be done once more after documents have changed."""
 
 ChunkKey = int
-"""The number that stands for a chunk inside one index; never given out twice."""
+"""The number of a chunk inside one index; never given out twice."""
 
 Scores = list[tuple[ChunkKey, float]]
 """Chunks with a raw score each, best first."""
@@ -149,6 +149,15 @@ class Counts:
     terms: int  # distinct words of the vocabulary
     communities: int
     secrets: int = 0  # matches of read.redact that were replaced; an engine does not count them
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What a search needs to know of how much an index holds."""
+
+    documents: int
+    chunks: int
+    embedded: int  # chunks that have a vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,5 +43,5 @@ def text_key(text: str) -> bytes:
 
 
 def short_id(document_id: str) -> str:
-    """Eight hex digits that stand for a document."""
+    """Eight hex digits for a document."""
     return hashlib.sha256(document_id.encode()).hexdigest()[:8]

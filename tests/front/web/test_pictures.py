@@ -8,7 +8,6 @@ from pathlib import Path
 from starlette.testclient import TestClient
 
 from dowse.flow.search_flow import SEARCH_FLOW
-from dowse.flow.stage_words import STAGE_WORDS
 from dowse.service import Service
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
@@ -48,7 +47,8 @@ def test_a_document_names_the_programs_that_open_it(client: TestClient, notes: P
 
 
 def test_every_stage_has_plain_words(client: TestClient) -> None:
-    assert list(STAGE_WORDS) == [stage.name for stage in SEARCH_FLOW]
     told = client.get("/api/v1/settings").json()
+    assert list(told["stage_words"]) == [stage.name for stage in SEARCH_FLOW]
+    assert all(told["stage_words"].values())
     assert told["stage_words"]["near_dedup"] == "Drops near copies"
     assert told["strategy_words"]["keyword"] == "by words"

@@ -8,6 +8,7 @@ import pytest
 
 from dowse.embed import EmbedOptions, open_model
 from dowse.embed.onnx.cross_encoder import CrossEncoder
+from dowse.errors import EmbedError
 from dowse.types import Hit, header_line, silent
 from dowse.wiring import rerankers
 from tiny_model import make_model
@@ -67,13 +68,14 @@ def test_without_a_local_model_there_is_nothing_to_read_with(tmp_path: Path) -> 
 def test_weights_are_fetched_for_the_model_of_the_settings_and_for_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: dict[str, bool] = {}
+    fetched: list[str] = []
     monkeypatch.setattr(
-        "dowse.wiring.open_reranker", lambda model, *_, fetch: asked.update({model: fetch})
+        "dowse.embed.models.local_model.fetch_model", lambda name, *_: fetched.append(name)
     )
     by_model = rerankers(EmbedOptions(), None, tmp_path, silent, fetched="hub/of-the-user")
     for model in ("hub/of-the-user", "hub/of-a-call"):
         opened = by_model(model)
         assert opened is not None
-        opened()
-    assert asked == {"hub/of-the-user": True, "hub/of-a-call": False}
+        with pytest.raises(EmbedError):  # nothing came
+            opened().scores("pump", ["The pump hall."])
+    assert fetched == ["hub/of-the-user"]

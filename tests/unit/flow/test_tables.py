@@ -81,7 +81,7 @@ def keep_brief(search: SearchState) -> None:
     long = [place for place, one in enumerate(search.candidates) if len(one.stored.text) > most]
     search.drop("brief", {place: "it is long" for place in long})
 '''
-_STAGE_ROW = '''    SearchStage("brief", keep_brief, BriefOptions),
+_STAGE_ROW = '''    SearchStage("brief", "Drops long results", keep_brief, BriefOptions),
     SearchStage("top_n"'''
 
 _OPTION_ROW = """    Parameter("titles", "Rank by titles too.", "boolean", setting="title.enabled"),
@@ -137,6 +137,7 @@ print(json.dumps({
         "modes": {one.name: one.label for one in page.modes},
         "strategies": page.strategies,
         "settings": [one.name for one in page.settings],
+        "words": page.stage_words,
     },
     "alone": [hit.document for hit in alone.hits],
     "hybrid": [hit.document for hit in hybrid.hits],
@@ -255,6 +256,7 @@ def test_a_new_stage_runs_where_its_row_is_and_is_explained(seen: dict[str, Any]
 def test_a_new_stage_has_settings_at_every_door(seen: dict[str, Any]) -> None:
     assert {"brief.enabled", "brief.most"} <= set(seen["page"]["settings"])
     assert "`brief.most` | `40` | integer | Characters at most." in seen["docs"]
+    assert seen["page"]["words"]["brief"] == "Drops long results"
 
 
 def test_new_rows_are_part_of_an_ablation(seen: dict[str, Any]) -> None:

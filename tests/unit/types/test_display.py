@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dowse.types import Answer, Hit, Response, Trace
+from dowse.types import Answer, Hit, OtherPassage, Response, Trace, also_at
 
 _HIT = Hit(
     id="a",
@@ -53,6 +53,16 @@ def test_no_good_match_is_said_above_the_hits() -> None:
     assert repr(poor).startswith("<Response to 'stop it': 2 hits, no good match>")
     shown = poor._repr_html_()
     assert shown.index("No good match. Nearest:") < shown.index("<li>")
+
+
+def test_places_in_a_pdf_are_pages() -> None:
+    pages = [("Page 3", "Masts"), ("Page 9",), ("Page 9",)]
+    more = tuple(OtherPassage("c", path, 5, 7, 0.5) for path in pages)
+    hit = replace(_HIT, document="Manual.PDF", header_path=("Page 12", "Oil"), more=more)
+    assert (hit.page, hit.place, hit.headings) == (12, "Manual.PDF p. 12", ("Oil",))
+    assert also_at(hit) == "3 more: p. 3, 9"
+    assert replace(hit, document="Manual.md").page is None
+    assert replace(hit, header_path=("Page of honour",)).place == "Manual.PDF:5"
 
 
 def test_a_title_cannot_command_the_terminal() -> None:

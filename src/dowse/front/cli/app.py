@@ -122,13 +122,13 @@ def run_here(arguments: Sequence[str], given: Given | None = None) -> int:
         result = cli.main(list(arguments), prog_name="dowse", standalone_mode=False, obj=call)
         call.out.flush()
     except BaseException as error:  # noqa: BLE001  this is the edge: everything gets its exit code
-        return _told(error, call)
+        return _reported(error, call)
     return result if isinstance(result, int) else 0
 
 
 def tell_failure(error: BaseException, arguments: Sequence[str]) -> int:
     """Tells why a line failed elsewhere, and gives its exit code."""
-    return _told(error, _call(arguments))
+    return _reported(error, _call(arguments))
 
 
 def _call(arguments: Sequence[str], given: Given | None = None) -> Call:
@@ -137,12 +137,12 @@ def _call(arguments: Sequence[str], given: Given | None = None) -> Call:
     return Call(json=_asks_for_json(before_dashes), given=given)
 
 
-def _told(error: BaseException, call: Call) -> int:
+def _reported(error: BaseException, call: Call) -> int:
     try:
         code = report(error, call)
         call.out.flush()
         call.aside.flush()
-    except BaseException as second:  # noqa: BLE001  the reader may go away while it is told
+    except BaseException as second:  # noqa: BLE001  the reader may go away meanwhile
         return report(second, call)
     return code
 

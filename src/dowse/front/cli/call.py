@@ -194,7 +194,7 @@ pass_call = click.make_pass_decorator(Call, ensure=True)
 
 
 class Command(click.Command):
-    """A command that takes the global options too, so that they may stand before or after it."""
+    """A command that takes the global options too, so that they may come before or after it."""
 
     def __init__(self, *arguments: Any, shape: type | None = None, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)

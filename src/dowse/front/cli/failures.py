@@ -24,7 +24,7 @@ class Interrupted(DowseError):
 
 
 def report(error: BaseException, call: Call) -> int:
-    """Tells the user of an error, and gives the exit code that stands for it."""
+    """Shows the user an error, and gives its exit code."""
     if isinstance(error, OutputClosed):
         silence_streams()
         return _CLOSED

@@ -62,17 +62,17 @@ class _AsText(logging.Formatter):
         fields = getattr(record, "fields", {})
         known = {name: value for name, value in fields.items() if name == "milliseconds"}
         figures = "".join(f" {name}={value}" for name, value in known.items())
-        told = f"{moment} {record.levelname.lower()} {_one_line(record.getMessage())}{figures}"
+        entry = f"{moment} {record.levelname.lower()} {_one_line(record.getMessage())}{figures}"
         if record.exc_info:
-            told += "\n" + self.formatException(record.exc_info)
-        return told
+            entry += "\n" + self.formatException(record.exc_info)
+        return entry
 
 
 class _AsJson(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One JSON document on one line."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        told: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "time": f"{moment}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -80,8 +80,8 @@ class _AsJson(logging.Formatter):
             **getattr(record, "fields", {}),
         }
         if record.exc_info:
-            told["exception"] = self.formatException(record.exc_info)
-        return json.dumps(told, ensure_ascii=True, default=str)
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry, ensure_ascii=True, default=str)
 
 
 def _one_line(text: str) -> str:

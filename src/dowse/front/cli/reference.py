@@ -129,7 +129,7 @@ def _fields(
 ) -> Iterator[tuple[str, str, str]]:
     """Every field of what --json prints, with those of records inside it that explain theirs.
 
-    A record that stands in several places is listed at the first of them.
+    A record that is in several places is listed at the first of them.
     """
     listed = set() if listed is None else listed
     for name, hint in get_type_hints(shape, include_extras=True).items():
@@ -251,7 +251,7 @@ Settings come from several places. From weakest to strongest:
 5. the environment: `DOWSE_CHUNK_OVERLAP` is `chunk.overlap`; lists are separated by commas,
 6. options of the command.
 
-`dowse config show` tells which value holds and where it comes from.
+`dowse config show` says which value is used and where it comes from.
 
 A `dowse.toml` may also name the project and its folders:
 

@@ -61,7 +61,7 @@ class Screen:
         )
 
     def show(self, lines: Iterable[Text]) -> None:
-        """Writes drawn lines, each as it stands."""
+        """Writes drawn lines as they are."""
         for line in lines:
             self.write(self._drawn(line) + "\n")
 

@@ -49,10 +49,12 @@ class Tape:
     def __init__(self) -> None:
         self.frames: list[tuple[int, bytes]] = []
 
-    def screen(self, stream: int, told: Mapping[str, Any], colours: Mapping[str, str]) -> Screen:
+    def screen(
+        self, stream: int, terminal: Mapping[str, Any], colours: Mapping[str, str]
+    ) -> Screen:
         """The screen that a line sees as the one it was sent from."""
-        writer = _Stream(self, stream, told)
-        return _ToldScreen(writer, colours, told["width"])
+        writer = _Stream(self, stream, terminal)
+        return _RemoteScreen(writer, colours, terminal["width"])
 
 
 class _Recorder(io.BufferedIOBase):
@@ -69,8 +71,8 @@ class _Recorder(io.BufferedIOBase):
 
 
 class _Stream(io.TextIOWrapper):
-    def __init__(self, tape: Tape, stream: int, told: Mapping[str, Any]) -> None:
-        encoding = str(told["encoding"])
+    def __init__(self, tape: Tape, stream: int, terminal: Mapping[str, Any]) -> None:
+        encoding = str(terminal["encoding"])
         super().__init__(
             _Recorder(tape, stream),  # type: ignore[arg-type]  # it only has to be written to
             encoding=encoding,
@@ -78,13 +80,13 @@ class _Stream(io.TextIOWrapper):
             newline="\n",
             write_through=True,
         )
-        self._is_terminal = bool(told["is_terminal"])
+        self._is_terminal = bool(terminal["is_terminal"])
 
     def isatty(self) -> bool:
         return self._is_terminal
 
 
-class _ToldScreen(Screen):
+class _RemoteScreen(Screen):
     def __init__(
         self, stream: io.TextIOWrapper, colours: Mapping[str, str], width: int | None
     ) -> None:

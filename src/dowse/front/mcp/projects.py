@@ -93,7 +93,8 @@ class VisibleProjects:
         """What a search means: the engine of a project, or all projects."""
         found = self.service.all_projects(name) if self.pinned is None else None
         if found is not None:
-            yield found
+            with found.hold():
+                yield found
             return
         with self.engine(name) as engine:
             yield engine
@@ -152,7 +153,7 @@ class VisibleProjects:
 
         project = engine.project
         run = unfinished_run(project.folder)
-        told = run.told(project.typed) if run else self.progress(project.name)
+        told = run.sentence(project.typed) if run else self.progress(project.name)
         return [told] if told else []
 
     def refresh(self, project: Project) -> str:

@@ -25,7 +25,7 @@ NO_SERVER = "DOWSE_NO_SERVER"
 """The variable that keeps every line from asking a server."""
 
 FRAME = struct.Struct("!BI")
-"""What stands before each piece of output: which stream (1 or 2), and how many bytes."""
+"""What comes before each piece of output: which stream (1 or 2), and how many bytes."""
 
 AGREED = b"\n"
 """What a server says at once when it runs a line; a server that hangs says nothing."""
@@ -35,7 +35,7 @@ _OF_THE_PROCESS = frozenset({NO_SERVER, "DOWSE_TOKEN"})
 _FLAGS = frozenset({"--json", "-q", "--quiet", "-v", "--verbose"})
 _COMMANDS = frozenset({"search", "query", "find", "answer", "explain", "related", "get"})
 _LONGEST_PATH = 100  # bytes; systems take little more for the name of a socket
-_CREDENTIALS = struct.Struct("3i")  # process, user, group: what Linux tells of the other side
+_CREDENTIALS = struct.Struct("3i")  # process, user, group: what Linux knows of the other side
 _AGREE = 1.0  # seconds in which a server that lives says that it runs a line
 _ANSWER = 10.0  # seconds in which it must have run it; here it would be done by then
 _TOOL = 60.0  # the same for a tool: its process lives on, and has loaded nothing yet
@@ -51,8 +51,8 @@ def ask_server(arguments: Sequence[str], out: Screen, aside: Screen) -> int | No
     line = {
         "arguments": list(arguments),
         "colours": {name: os.environ[name] for name in _COLOURS if name in os.environ},
-        "out": _told(out),
-        "aside": _told(aside),
+        "out": _described(out),
+        "aside": _described(aside),
     }
     code, frames = _asked(line, _ANSWER)
     screens = {1: out, 2: aside}
@@ -128,11 +128,11 @@ def _is_own_socket(path: Path) -> bool:
 
 
 def is_same_user(link: socket.socket) -> bool:
-    """Whether this user's process is at the other end, as far as the system tells."""
+    """Whether this user's process is at the other end, as far as the system knows."""
     if not hasattr(socket, "SO_PEERCRED"):
         return True  # the socket's permissions must do
-    told = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    user: int = _CREDENTIALS.unpack(told)[1]
+    credentials = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    user: int = _CREDENTIALS.unpack(credentials)[1]
     return user == os.getuid()
 
 
@@ -146,7 +146,7 @@ def _request(where: Locations) -> dict[str, Any]:
     }
 
 
-def _told(screen: Screen) -> dict[str, Any]:
+def _described(screen: Screen) -> dict[str, Any]:
     return {"is_terminal": screen.is_terminal, "width": screen.width, "encoding": screen.encoding}
 
 

@@ -75,7 +75,7 @@ def from_nobody(_: Request, __: Exception) -> Response:
 
 
 def from_bug(request: Request, error: Exception) -> Response:
-    """A failure that nobody foresaw; what it was is told in the log alone."""
+    """A failure that nobody foresaw; only the log says what it was."""
     request.scope[ERROR] = "bug"
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return refusal(500, "This is a bug.", "Please report it, with what the server printed.")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -15,14 +14,27 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Route as HttpRoute
 
-from dowse import __version__
-from dowse.editors import editor_address, obsidian_address
-from dowse.engine import Engine
-from dowse.errors import DowseError
-from dowse.flow.why import why
 from dowse.front.web import lists
 from dowse.front.web.answers import answer
-from dowse.front.web.observing import AliveShape, ReadyShape, readiness
+from dowse.front.web.handlers import (
+    Shared,
+    handle_alive,
+    handle_answer,
+    handle_document,
+    handle_explain,
+    handle_graph,
+    handle_health,
+    handle_index,
+    handle_listing,
+    handle_picture,
+    handle_projects,
+    handle_ready,
+    handle_related,
+    handle_search,
+    handle_settings,
+    handle_status,
+)
+from dowse.front.web.observing import AliveShape, ReadyShape
 from dowse.front.web.parameters import (
     COUNTED,
     DOCUMENT,
@@ -36,7 +48,6 @@ from dowse.front.web.parameters import (
     from_json,
     searching,
 )
-from dowse.front.web.pictures import picture
 from dowse.front.web.records import (
     DocumentPageShape,
     HealthShape,
@@ -46,16 +57,10 @@ from dowse.front.web.records import (
     ServerStatusShape,
     SwitchesShape,
 )
-from dowse.front.web.watching import Watchers
 from dowse.parameters import Arguments, Malformed, Parameter
-from dowse.present import within_texts
 from dowse.records.links import GraphShape, RelatedShape
 from dowse.records.listing import CountedListShape, DocumentListShape, FieldListShape
-from dowse.records.project import ProjectShape, StatusShape
-from dowse.records.search import ExplanationShape, ResponseShape, Searched
-from dowse.request import SearchRequest
-from dowse.service import Service
-from dowse.types import Response, Trace
+from dowse.records.search import ExplanationShape, ResponseShape
 from dowse.wanted import until_given_up
 
 ROOT = "/api/v1"
@@ -64,32 +69,6 @@ ROOT = "/api/v1"
 # More threads would only take turns, and leave none to the loop that reads requests.
 _AT_ONCE = 8
 _working: RunVar[CapacityLimiter] = RunVar("working")
-_UNTRACED = Trace((), ())
-
-
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """What all requests share."""
-
-    service: Service
-    watchers: Watchers
-
-    @contextmanager
-    def engine(self, asked: Arguments) -> Iterator[Engine]:
-        """The engine of the project that a request means; its index is opened once."""
-        engine = self.service.engine(asked.get("project"))
-        with engine.hold():
-            yield engine
-
-    @contextmanager
-    def searched(self, asked: Arguments) -> Iterator[Searched]:
-        """What a request searches: the engine of a project, or all projects."""
-        every = self.service.all_projects(asked.get("project"))
-        if every is not None:
-            yield every
-            return
-        with self.engine(asked) as engine:
-            yield engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,165 +98,27 @@ class Route:
         return self.unready if is_unready and self.unready else self.status
 
 
-def _search(shared: Shared, asked: Arguments) -> ResponseShape:
-    return _found(shared, asked, _searched)
-
-
-def _answer(shared: Shared, asked: Arguments) -> ResponseShape:
-    return _found(shared, asked, _answered)
-
-
-def _searched(engine: Searched, request: SearchRequest) -> Response:
-    return engine.search(
-        request.query, filters=request.filters, changes=request.changes, offset=request.offset
-    )
-
-
-def _answered(engine: Searched, request: SearchRequest) -> Response:
-    return engine.answer(request.query, filters=request.filters, changes=request.changes)
-
-
-def _found(
-    shared: Shared, asked: Arguments, call: Callable[[Searched, SearchRequest], Response]
-) -> ResponseShape:
-    request = SearchRequest.made_of(asked)
-    with shared.searched(asked) as engine:
-        found = call(engine, request)
-        shared.service.metrics.searched(engine.project.name, found.seconds)
-        found = within_texts(found, request.max_tokens)
-        return ResponseShape.of(found if asked["explain"] else _untraced(found), engine)
-
-
-def _untraced(found: Response) -> Response:
-    hits = tuple(replace(hit, trace=_UNTRACED) for hit in found.hits)
-    nearest = tuple(replace(hit, trace=_UNTRACED) for hit in found.nearest)
-    return replace(found, hits=hits, nearest=nearest)
-
-
-def _explain(shared: Shared, asked: Arguments) -> ExplanationShape:
-    request = SearchRequest.made_of(asked)
-    with shared.engine(asked) as engine:
-        explanation = engine.explain(
-            request.query, asked["reference"], filters=request.filters, changes=request.changes
-        )
-        return ExplanationShape.of(explanation, why(explanation), engine)
-
-
-def _related(shared: Shared, asked: Arguments) -> RelatedShape:
-    with shared.engine(asked) as engine:
-        return RelatedShape.of(engine.related(asked["reference"], asked["n"]), engine)
-
-
-def _document(shared: Shared, asked: Arguments) -> DocumentPageShape:
-    with shared.engine(asked) as engine:
-        meant = engine.get(asked["reference"])
-        shown = engine.get(meant.document) if asked["whole"] else meant
-        path = engine.path_of(meant.document)
-        return DocumentPageShape(
-            project=engine.project.name,
-            document=meant.document,
-            path=str(path),
-            title=meant.title,
-            first_line=meant.first_line,
-            last_line=meant.last_line,
-            total_lines=meant.total_lines,
-            text=shown.text,
-            html=_rendered(engine, shown.document, shown.text, shown.first_line)
-            if asked["format"] == "html"
-            else None,
-            editor=editor_address(path, engine.settings.open.editor),
-            obsidian=obsidian_address(path),
-        )
-
-
-def _picture(shared: Shared, asked: Arguments) -> PictureShape:
-    with shared.engine(asked) as engine:
-        return picture(engine, asked["reference"], asked["name"])
-
-
-def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
-    from dowse.front.web.render import render, targets_of  # noqa: PLC0415  most requests need none
-
-    targets = targets_of(engine.links(document), document)
-    return render(text, engine.project.name, targets, first_line)
-
-
-def _listing(make: Callable[[Engine, Arguments], object]) -> Callable[[Shared, Arguments], object]:
-    def run(shared: Shared, asked: Arguments) -> object:
-        with shared.engine(asked) as engine:
-            return make(engine, asked)
-
-    return run
-
-
-def _graph(shared: Shared, asked: Arguments) -> GraphShape:
-    with shared.engine(asked) as engine:
-        return GraphShape.of(engine.graph(), engine.project.name)
-
-
-def _projects(shared: Shared, _: Arguments) -> PageProjectsShape:
-    projects = tuple(
-        ProjectShape.of(one, shared.service.workspace) for one in shared.service.projects()
-    )
-    try:
-        current: str | None = shared.service.project().name
-    except DowseError:
-        current = None
-    return PageProjectsShape(projects, current)
-
-
-def _status(shared: Shared, asked: Arguments) -> ServerStatusShape:
-    with shared.engine(asked) as engine:
-        name = engine.project.name
-        job = shared.service.job(name)
-        return ServerStatusShape.around(
-            StatusShape.of(engine.status()),
-            JobShape.of(job, engine.project) if job else None,
-            shared.watchers.state(name),
-        )
-
-
-def _index(shared: Shared, asked: Arguments) -> JobShape:
-    project = shared.service.project(asked.get("project"))
-    return JobShape.of(shared.service.index(project), project)
-
-
-def _settings(shared: Shared, asked: Arguments) -> SwitchesShape:
-    engine, chosen = shared.service.open(shared.service.project(asked.get("project")))
-    return SwitchesShape.of(engine, chosen)
-
-
-def _alive(_: Shared, __: Arguments) -> AliveShape:
-    return AliveShape("ok")
-
-
-def _ready(shared: Shared, _: Arguments) -> ReadyShape:
-    return readiness(shared.service)
-
-
-def _health(_: Shared, __: Arguments) -> HealthShape:
-    return HealthShape("ok", __version__)
-
-
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/search", searching("search"), ResponseShape, "Search.", _search),
+    Route("GET", "/search", searching("search"), ResponseShape, "Search.", handle_search),
     Route(
         "POST",
         "/search",
         searching("search"),
         ResponseShape,
         "Search, with the parameters as JSON.",
-        _search,
+        handle_search,
         body=True,
     ),
-    Route("GET", "/answer", searching("answer"), ResponseShape, "Answer a question.", _answer),
+    Route(
+        "GET", "/answer", searching("answer"), ResponseShape, "Answer a question.", handle_answer
+    ),
     Route(
         "GET",
         "/explain",
         searching("explain"),
         ExplanationShape,
         "Say why a document is, or is not, among the results.",
-        _explain,
+        handle_explain,
     ),
     Route(
         "GET",
@@ -285,7 +126,7 @@ ROUTES: tuple[Route, ...] = (
         RELATED,
         RelatedShape,
         "Documents related to a document.",
-        _related,
+        handle_related,
     ),
     Route(
         "GET",
@@ -293,16 +134,18 @@ ROUTES: tuple[Route, ...] = (
         DOCUMENT,
         DocumentPageShape,
         "A document, or lines of it.",
-        _document,
+        handle_document,
     ),
-    Route("GET", "/picture", PICTURE, PictureShape, "A picture that a document shows.", _picture),
+    Route(
+        "GET", "/picture", PICTURE, PictureShape, "A picture that a document shows.", handle_picture
+    ),
     Route(
         "GET",
         "/documents",
         DOCUMENTS,
         DocumentListShape,
         "List documents: all of them, the newest, or the most linked.",
-        _listing(lists.documents),
+        handle_listing(lists.documents),
     ),
     Route(
         "GET",
@@ -310,7 +153,7 @@ ROUTES: tuple[Route, ...] = (
         COUNTED,
         CountedListShape,
         "List tags; a document with `a/b` counts for `a` too.",
-        _listing(lists.tags),
+        handle_listing(lists.tags),
     ),
     Route(
         "GET",
@@ -318,7 +161,7 @@ ROUTES: tuple[Route, ...] = (
         COUNTED,
         CountedListShape,
         "List folders; a document counts for all folders that it is below.",
-        _listing(lists.folders),
+        handle_listing(lists.folders),
     ),
     Route(
         "GET",
@@ -326,7 +169,7 @@ ROUTES: tuple[Route, ...] = (
         FIELDS,
         FieldListShape,
         "List the fields of the frontmatter and their values.",
-        _listing(lists.fields),
+        handle_listing(lists.fields),
     ),
     Route(
         "GET",
@@ -334,17 +177,17 @@ ROUTES: tuple[Route, ...] = (
         VALUES,
         CountedListShape,
         "List the values of a filter.",
-        _listing(lists.values),
+        handle_listing(lists.values),
     ),
-    Route("GET", "/graph", (PROJECT,), GraphShape, "All documents and links.", _graph),
-    Route("GET", "/projects", (), PageProjectsShape, "All projects.", _projects),
+    Route("GET", "/graph", (PROJECT,), GraphShape, "All documents and links.", handle_graph),
+    Route("GET", "/projects", (), PageProjectsShape, "All projects.", handle_projects),
     Route(
         "GET",
         "/status",
         (PROJECT,),
         ServerStatusShape,
         "What the index holds, and whether it is up to date.",
-        _status,
+        handle_status,
     ),
     Route(
         "POST",
@@ -352,7 +195,7 @@ ROUTES: tuple[Route, ...] = (
         (PROJECT,),
         JobShape,
         "Update the index in the background.",
-        _index,
+        handle_index,
         status=202,
     ),
     Route(
@@ -361,16 +204,16 @@ ROUTES: tuple[Route, ...] = (
         (PROJECT,),
         SwitchesShape,
         "The settings that one search may change.",
-        _settings,
+        handle_settings,
     ),
-    Route("GET", "/healthz", (), HealthShape, "Whether the server runs.", _health),
+    Route("GET", "/healthz", (), HealthShape, "Whether the server runs.", handle_health),
     Route(
         "GET",
         "/health",
         (),
         AliveShape,
         "Whether the process answers.",
-        _alive,
+        handle_alive,
         root="",
         instant=True,
     ),
@@ -380,7 +223,7 @@ ROUTES: tuple[Route, ...] = (
         (),
         ReadyShape,
         "Whether every project can be searched.",
-        _ready,
+        handle_ready,
         root="",
         unready=503,
     ),

@@ -107,6 +107,6 @@ class Observed:
         self._metrics.request_seconds.add(route, seconds=seconds)
         if status >= 400:
             self._metrics.errors.add(error or f"http_{status}")
-        told = {"method": method, "route": route, "status": status}
+        fields = {"method": method, "route": route, "status": status}
         spent = {"milliseconds": round(seconds * 1000, 1)}
-        _log.info("%s %s %d", method, route, status, extra={"fields": told | spent})
+        _log.info("%s %s %d", method, route, status, extra={"fields": fields | spent})

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self, get_args, get_origin
 import msgspec
 
 from dowse.engine import Engine
-from dowse.flow.stage_words import STAGE_WORDS
+from dowse.flow import SEARCH_FLOW
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Chosen
 from dowse.records.project import IndexShape, ProjectShape, StatusShape
@@ -206,7 +206,7 @@ class SwitchesShape:
                 for one in filters_of("search")
             ),
             tuple(one.name for one in STRATEGIES),
-            STAGE_WORDS,
+            {one.name: one.words for one in SEARCH_FLOW},
             {one.name: one.meaning for one in STRATEGIES},
         )
 
@@ -218,5 +218,5 @@ def _choices(setting: Setting) -> tuple[str, ...]:
 
 
 def _type(setting: Setting) -> SwitchType:
-    told = msgspec.json.schema(setting.type).get("type")
-    return told if told in {"boolean", "integer", "number"} else "string"
+    kind = msgspec.json.schema(setting.type).get("type")
+    return kind if kind in {"boolean", "integer", "number"} else "string"

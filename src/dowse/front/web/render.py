@@ -75,9 +75,9 @@ def render(
     body = read_frontmatter(text).body if first_line == 1 else 0
     above = first_line - 1 + text.count("\n", 0, body)
     until = time.monotonic() + seconds
-    told = {"project": project, "targets": targets, "above": above, "until": until}
+    context = {"project": project, "targets": targets, "above": above, "until": until}
     try:
-        rendered = _markdown().render(text[body:], told)
+        rendered = _markdown().render(text[body:], context)
     except (_TooSlow, RecursionError):
         return _as_text(text[body:], above)
     return _as_text(text[body:], above) if is_too_heavy(rendered) else _cleaned(rendered)

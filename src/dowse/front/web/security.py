@@ -175,7 +175,7 @@ class Guard:
         try:
             await self._app(scope, receive, sending)
         except Exception:
-            if not sending.begun:  # else it has been answered and told in the log
+            if not sending.begun:  # otherwise it has been answered and logged
                 raise
 
 
@@ -227,8 +227,8 @@ class _Sending:
 
 def _name(host: str) -> str:
     """The name in a Host header, without the port; empty where it is none."""
-    told = _HOST.fullmatch(host)
-    return (told["address"] or told["name"]).lower() if told else ""
+    named = _HOST.fullmatch(host)
+    return (named["address"] or named["name"]).lower() if named else ""
 
 
 def _excess(scope: Scope, headers: Headers, limits: Limits) -> tuple[int, str, str] | None:

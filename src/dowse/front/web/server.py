@@ -28,10 +28,11 @@ from starlette.types import ASGIApp
 
 from dowse.errors import DowseError, UsageError
 from dowse.front.web.answers import answer, from_bug, from_failure, from_http, from_nobody
-from dowse.front.web.api import ROOT, ROUTES, Shared, http_routes
+from dowse.front.web.api import ROOT, ROUTES, http_routes
 from dowse.front.web.connection import Connection
 from dowse.front.web.cors import checked_origins
 from dowse.front.web.described import described
+from dowse.front.web.handlers import Shared
 from dowse.front.web.observing import Observed, figures
 from dowse.front.web.openapi import description
 from dowse.front.web.security import Door, Guard, is_local
@@ -150,7 +151,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """A server that ends in peace when it is told to: the second signal ends it at once."""
+    """A server that ends its work at the first signal, and at once at the second."""
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(
@@ -160,7 +161,7 @@ class Server(uvicorn.Server):
                 ws="none",
                 lifespan="on",
                 log_config=None,
-                log_level="error",  # what clients do wrong is told to them
+                log_level="error",  # what clients do wrong is in the answer to them
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,

@@ -118,6 +118,6 @@ class Watchers:
             self._service.watch(watcher.project, changed, watcher.stop, watcher.announce)
         except DowseError as error:
             watcher.error, watcher.failed_at = error, time.monotonic()
-        except Exception:  # noqa: BLE001  a bug must not end the others; it is told in the log
+        except Exception:  # noqa: BLE001  a bug must not end the others; it is logged
             watcher.failed_at = time.monotonic()
             _log.exception("The watcher of %s failed", watcher.project.name)

@@ -11,7 +11,7 @@ import re
 _DEEPEST = 200  # open elements; browsers stop at 512
 _MOST_WORK = 4_000_000  # open elements times tags: about a second
 _LONGEST_TAG = 10_000  # characters; each attribute is compared with all others of its tag
-_LONGEST_ODD = 50_000  # characters of a text whose tags cannot be told apart with certainty
+_LONGEST_ODD = 50_000  # characters of a text whose tags cannot be read with certainty
 
 # Tags and comments that every parser reads in the same way; any other < is odd.
 _TAG_COMMENT_OR_ODD = re.compile(

@@ -37,7 +37,7 @@ class ReplicaManifest:
     folder: str  # where its files are, next to the manifest
     files: Mapping[str, FileSum] = field(default_factory=dict)
     detail: Mapping[str, int] = field(default_factory=dict)  # what the replica itself needs
-    generation_id: str = ""  # tells that batch from another one of the same number
+    generation_id: str = ""  # distinguishes that batch from another one of the same number
 
 
 def read_manifest(path: Path) -> ReplicaManifest | None:

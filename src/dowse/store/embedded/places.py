@@ -44,5 +44,8 @@ class EmbeddedPlaces:
         index = project / INDEX
         return writer_lock(index, wait=0) if index.is_dir() else nullcontext()
 
+    def carry(self, project: Path, to: Path) -> None:
+        """Does nothing: all of the index is in the folder of its project."""
+
     def remove(self, project: Path) -> None:
         """Removes nothing: all of the index is in the folder of its project."""

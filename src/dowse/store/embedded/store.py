@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -105,6 +105,10 @@ class EmbeddedStore:
         ):
             yield SqliteWriting(connection, self._database, self._analyzer, self._replicas)
 
+    def replace(self, wait: float = 0.0) -> AbstractContextManager[SqliteWriting]:
+        """Becomes the writer; what it writes is there at once."""
+        return self.write(wait)
+
     def check(self) -> list[Finding]:
         """Looks at every part; an empty list means that the index is whole."""
         if not self._database.exists() and not self._database.is_symlink():
@@ -168,7 +172,7 @@ class EmbeddedStore:
         try:
             indexes = self._open(connection)
         except Damaged:
-            indexes = None  # or only half published yet: the lock tells
+            indexes = None  # or only half published yet: the lock decides
         if indexes is None:
             connection.rollback()
         return indexes

@@ -21,6 +21,7 @@ from dowse.types import (
     Name,
     NameKind,
     Section,
+    Sizes,
     Stamp,
     StoredChunk,
     StoredDocument,
@@ -66,6 +67,11 @@ class MemoryCatalogue:
             communities=len(set(self._of.state.communities.values())),
             secrets=sum(chunked.document.secrets for chunked in documents),
         )
+
+    def sizes(self) -> Sizes:
+        """How much the index holds, in a few numbers."""
+        counts = self.counts()
+        return Sizes(counts.documents, counts.chunks, counts.embedded)
 
     def files(self) -> dict[str, FileState]:
         """What is known of every file, by document id."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -150,6 +150,10 @@ class MemoryStore:
             yield MemoryWriting(self, self._analyzer)
         finally:
             self._lock.release()
+
+    def replace(self, wait: float = 0.0) -> AbstractContextManager[MemoryWriting]:
+        """Becomes the writer; what it writes is there at once."""
+        return self.write(wait)
 
     def check(self) -> list[Finding]:
         """Finds nothing: there is nothing that could disagree."""

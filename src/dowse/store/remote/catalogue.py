@@ -24,6 +24,7 @@ from dowse.types import (
     Keys,
     Name,
     NameKind,
+    Sizes,
     Stamp,
     StoredChunk,
     StoredDocument,
@@ -72,9 +73,14 @@ class RemoteCatalogue:
             communities=len({entry.community for entry in entries} - {-1}),
         )
 
+    def sizes(self) -> Sizes:
+        """How much the index holds, in numbers that the engine counts."""
+        view = self._of.view
+        return Sizes(0, 0, 0) if view.is_new else view.shared.sizes(view)
+
     def files(self) -> dict[str, FileState]:
         """What is known of every file, by document id."""
-        return {entry.id: entry.state for entry in self._of.view.entries().values()}
+        return self._of.view.files()
 
     def documents(self) -> list[DocumentEntry]:
         """All documents, by id."""

@@ -26,10 +26,22 @@ def decode(text: str, kind: type[_Record]) -> _Record:
     try:
         return msgspec.msgpack.decode(zlib.decompress(base64.b64decode(text)), type=kind)
     except (ValueError, zlib.error, msgspec.MsgspecError) as error:
-        raise Damaged(
-            f"The index holds a record that cannot be read: {error}.",
-            "Rebuild it with: dowse index --rebuild",
-        ) from error
+        raise _damaged(error) from error
+
+
+def decode_json(text: str, kind: type[_Record]) -> _Record:
+    """The record in a text of JSON; raises `Damaged` when it holds none."""
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise _damaged(error) from error
+
+
+def _damaged(error: Exception) -> Damaged:
+    return Damaged(
+        f"The index holds a record that cannot be read: {error}.",
+        "Rebuild it with: dowse index --rebuild",
+    )
 
 
 def decode_any(text: str) -> Any:

@@ -11,7 +11,7 @@ import msgspec
 
 from dowse.links.targets import LinkName, names_of, names_of_target
 from dowse.ports import Analyzer
-from dowse.store.remote.coding import decode, encode, parts_of
+from dowse.store.remote.coding import decode, decode_json, encode, parts_of
 from dowse.store.remote.rows import TEXT, TOKENS, Row
 from dowse.store.remote.tokens import (
     chunk_key,
@@ -94,6 +94,7 @@ class Entry(msgspec.Struct, frozen=True):
             "document": self.key,
             "number": id_number(short_id(self.id))[0],
             "tokens": fitting(called | wanted, TOKENS),
+            "file": encode_file(self.id, self.state),
             "data": encode(self),
         }
 
@@ -240,6 +241,7 @@ def record(key: str, kind: str, data: str, *, document: str = "") -> Row:
         "document": document,
         "number": 0,
         "tokens": [],
+        "file": "",
         "data": data,
     }
 
@@ -294,6 +296,16 @@ def _chunk_data(
         if len(data) <= TEXT:
             return data
     return encode(FoundChunk(chunk, None, (), languages))  # thousands of headings in one chunk
+
+
+def encode_file(document_id: str, state: FileState) -> str:
+    """What a scan compares with a file, as a text of a row."""
+    return msgspec.json.encode((document_id, state)).decode()
+
+
+def read_file(row: Row) -> tuple[str, FileState]:
+    """The document of an entry's row, and what is known of its file."""
+    return decode_json(row["file"], tuple[str, FileState])
 
 
 def read_entry(row: Row) -> Entry:

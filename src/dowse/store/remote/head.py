@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+import secrets
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from dowse.store.remote.documents import record
 from dowse.store.remote.rows import In, Row, RowCollection, Rows
-from dowse.store.remote.schema import chunks
+from dowse.store.remote.schema import chunks, records
 from dowse.store.vectors import model_of
 from dowse.types import Stamp
 
-FORMAT = 1
-"""The version of the rows; an index of a later one is refused."""
+FORMAT = 2
+"""The version of the rows; an index of another one is refused."""
 
 EPOCH, ROOTS = "meta/epoch", "meta/roots"
 _PROGRESS, _PAID = "meta/progress/", "meta/paid/"
+# The collections of an index whose name begins like that of another must not be taken for it.
+_EPOCH_NAME = re.compile(r"\d+x[0-9a-f]{8}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +62,21 @@ class Head:
         return chunks(name, self.epoch, self.model[1])
 
 
-def read_head(rows: Rows, records: RowCollection) -> Head:
+def read_head(rows: Rows, collection: RowCollection) -> Head:
     """The state of an index; that of a new one where there is none."""
-    if not rows.exists(records.name):
-        return Head()
-    found = {row["key"]: row["data"] for row in rows.scan(records, In("kind", ["meta"]), ["data"])}
-    values: dict[str, Any] = {key: json.loads(data) for key, data in found.items()}
+    return head_of(read_state(rows, collection))
+
+
+def read_state(rows: Rows, collection: RowCollection) -> list[Row]:
+    """The rows of the state; none where there is no index."""
+    if not rows.exists(collection.name):
+        return []
+    return list(rows.scan(collection, In("kind", ["meta"]), ["data"]))
+
+
+def head_of(state: Iterable[Row]) -> Head:
+    """The state that these rows say."""
+    values: dict[str, Any] = {row["key"]: json.loads(row["data"]) for row in state}
     return Head(
         **values.get(EPOCH, {}),
         roots=tuple(values.get(ROOTS, ())),
@@ -72,12 +85,12 @@ def read_head(rows: Rows, records: RowCollection) -> Head:
     )
 
 
-def epoch_row(number: int, stamp: Stamp, average: float) -> Row:
+def epoch_row(number: int, epoch: str, stamp: Stamp | None, average: float) -> Row:
     """The row that makes an epoch the one that counts."""
     data = {
         "number": number,
-        "epoch": epoch_name(number, stamp),
-        "stamp": stamp,
+        "epoch": epoch,
+        "stamp": stamp or {},
         "average": average,
         "format": FORMAT,
     }
@@ -88,6 +101,25 @@ def epoch_name(number: int, stamp: Stamp) -> str:
     """The name of an epoch: two writers that begin the same one give it the same name."""
     text = json.dumps(stamp, sort_keys=True)
     return f"{number}x{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def hidden_name(number: int) -> str:
+    """The name of an epoch that nobody else may begin or meet."""
+    return f"{number}x{secrets.token_hex(4)}"
+
+
+def epochs_of(rows: Rows, name: str) -> list[str]:
+    """The epochs of an index that have a collection of chunks, also those that do not count."""
+    prefix = chunks(name, "", 0).name
+    found = (one.removeprefix(prefix) for one in rows.names(prefix))
+    return [epoch for epoch in found if _EPOCH_NAME.fullmatch(epoch)]
+
+
+def drop_epoch(rows: Rows, name: str, epoch: str) -> None:
+    """Removes the rows of an epoch; its collection goes last, so that a crash can be noticed."""
+    for kind in ("entry", "body", "words"):
+        rows.remove_where(records(name), In("kind", [f"{epoch}/{kind}"]))
+    rows.drop(chunks(name, epoch, 0).name)
 
 
 def progress_row(part: str, progress: Mapping[str, int]) -> Row:

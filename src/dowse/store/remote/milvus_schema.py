@@ -9,6 +9,7 @@ from typing import Any
 from pymilvus import DataType, MilvusClient
 
 from dowse.store.remote.rows import TOKENS, FieldKind, RowCollection
+from dowse.store.remote.schema import LONG, NEVER_ASKED
 
 NO_VECTOR = "nothing"
 """The vector that a collection without vectors must have."""
@@ -67,7 +68,7 @@ def indexes_of(
 def _limits(name: str, kind: FieldKind, collection: RowCollection) -> dict[str, Any]:
     found: dict[str, Any] = {"is_primary": True} if name == "key" else {}
     if kind == "text":
-        found["max_length"] = _TEXT if name == "data" else 512
+        found["max_length"] = _TEXT if name in LONG else 512
     if kind == "dense":
         found["dim"] = collection.dimensions
     return found
@@ -76,7 +77,5 @@ def _limits(name: str, kind: FieldKind, collection: RowCollection) -> dict[str, 
 def _looked_up(collection: RowCollection) -> list[str]:
     """The fields, apart from vectors and tokens, that filters ask for."""
     return [
-        name
-        for name in collection.of_kind("text", "number", "time")
-        if name not in {"key", "data", "version"}
+        name for name in collection.of_kind("text", "number", "time") if name not in NEVER_ASKED
     ]

@@ -20,10 +20,10 @@ import msgspec
 from dowse.errors import BadSettings, DowseError, EngineFailed
 from dowse.files import make_private_folder, replace_file
 from dowse.ports import Analyzer
-from dowse.store.remote.head import read_head
+from dowse.store.remote.head import epochs_of, read_head
 from dowse.store.remote.lease import WHOLE, claimed
 from dowse.store.remote.rows import Rows
-from dowse.store.remote.schema import records
+from dowse.store.remote.schema import chunks, records
 from dowse.store.remote.store import RemoteStore
 from dowse.store_options import StoreOptions
 
@@ -92,9 +92,17 @@ class RemotePlaces:
         for note in self.notes(project):
             if note.made:
                 with _rows(note) as rows:
-                    for name in [*rows.names(f"{note.name}_chunks_"), records(note.name).name]:
-                        rows.drop(name)
+                    epochs = epochs_of(rows, note.name)
+                    for collection in (
+                        *(chunks(note.name, one, 0) for one in epochs),
+                        records(note.name),
+                    ):
+                        rows.drop(collection.name)
             self.forget(project, note.url)
+
+    def carry(self, project: Path, to: Path) -> None:
+        """Lets another folder know where the index of a project is."""
+        self._write(to, self.notes(project))
 
     def made_here(self, project: Path, url: str) -> bool:
         """Whether the project made the index that it has in an engine."""

@@ -27,6 +27,7 @@ from dowse.store.remote.rows import (
     Sparse,
     Where,
 )
+from dowse.store.remote.schema import NEVER_ASKED
 from dowse.types import Vector
 
 _PAGE = 1000
@@ -339,5 +340,5 @@ def _payload_indexes(collection: RowCollection) -> Iterator[tuple[str, models.Pa
         "tokens": models.PayloadSchemaType.INTEGER,
     }
     for name, kind in collection.fields.items():
-        if kind in kinds and name not in {"key", "data", "version"}:
+        if kind in kinds and name not in NEVER_ASKED:
             yield name, kinds[kind]

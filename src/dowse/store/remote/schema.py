@@ -14,8 +14,15 @@ _RECORD: Mapping[str, FieldKind] = {
     "document": "text",  # the key of the document that it belongs to
     "number": "number",  # of an entry: its short id
     "tokens": "tokens",  # of an entry: the names it has, and those that its links look up
+    "file": "text",  # of an entry: what is known of its file, so that a scan reads little
     "data": "text",
 }
+
+NEVER_ASKED = frozenset({"key", "file", "data", "version"})
+"""Fields that no filter names, so that they need no index."""
+
+LONG = frozenset({"file", "data"})
+"""Texts that may be long."""
 
 _CHUNK: Mapping[str, FieldKind] = {
     "key": "number",

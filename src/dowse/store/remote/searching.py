@@ -104,7 +104,7 @@ class RemoteKeywords:
         view = self._of.view
         if view.is_new:
             return 0
-        return view.shared.size(view.rows, view.chunks, view.head.generation)
+        return view.shared.size(view)
 
     def search(
         self, field: KeywordField, terms: Sequence[str], limit: int, among: Keys | None = None
@@ -122,8 +122,7 @@ class RemoteKeywords:
         view = self._of.view
         if view.is_new:
             return dict.fromkeys(terms, 0)
-        generation = view.head.generation
-        return view.shared.frequencies(view.rows, view.chunks, generation, field, terms)
+        return view.shared.frequencies(view, field, terms)
 
 
 class RemoteVectors:

@@ -6,12 +6,18 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dowse.store.remote.coding import decode_any, encode, joined, parts_of
 from dowse.store.remote.documents import record
 from dowse.store.remote.rows import HasAny, In, Row, RowCollection, Rows
 from dowse.store.remote.tokens import OVERFLOW, token
+from dowse.types import Sizes
+
+if TYPE_CHECKING:
+    from dowse.store.remote.view import View
+
+_CHUNKS, _EMBEDDED = In("embedded", (0, 1)), In("embedded", (1,))
 
 AGE = 5.0
 """Seconds for which counts of terms may be older than the newest batch of another process."""
@@ -26,7 +32,7 @@ class SharedCounts:
         self._lock = threading.RLock()
         self._of: tuple[str, int] = ("", -1)
         self._since = 0.0
-        self._counts: dict[int, int] = {}
+        self._counts: dict[HasAny | In, int] = {}  # by the condition of the rows
         self._words: tuple[tuple[str, int], Counter[str]] | None = None
 
     def forget(self) -> None:
@@ -34,26 +40,32 @@ class SharedCounts:
         with self._lock:
             self._of, self._counts, self._words = ("", -1), {}, None
 
-    def size(self, rows: Rows, chunks: RowCollection, generation: int) -> int:
+    def size(self, view: View) -> int:
         """How many chunks there are."""
-        return self._count(rows, chunks, generation, 0)
+        return self._count(view, view.chunks, _CHUNKS)
 
-    def frequencies(
-        self, rows: Rows, chunks: RowCollection, generation: int, field: str, terms: Sequence[str]
-    ) -> dict[str, int]:
+    def sizes(self, view: View) -> Sizes:
+        """How many documents, chunks and chunks with a vector there are."""
+        documents = self._count(view, view.records, view.kind("entry"))
+        return Sizes(documents, self.size(view), self._count(view, view.chunks, _EMBEDDED))
+
+    def frequencies(self, view: View, field: str, terms: Sequence[str]) -> dict[str, int]:
         """In how many chunks each term occurs."""
-        return {term: self._count(rows, chunks, generation, token(field, term)) for term in terms}
+        tokens = {term: token(field, term) for term in terms}
+        return {
+            term: self._count(view, view.chunks, HasAny((one, OVERFLOW)))
+            for term, one in tokens.items()
+        }
 
-    def _count(self, rows: Rows, chunks: RowCollection, generation: int, what: int) -> int:
+    def _count(self, view: View, collection: RowCollection, where: HasAny | In) -> int:
         with self._lock:
-            self._renew(chunks.name, generation)
-            known = self._counts.get(what)
+            self._renew(view.chunks.name, view.head.generation)
+            known = self._counts.get(where)
         if known is not None:
             return known
-        where = HasAny([what, OVERFLOW]) if what else In("embedded", [0, 1])
-        found = rows.count(chunks, where)
+        found = view.rows.count(collection, where)
         with self._lock:
-            self._counts[what] = found
+            self._counts[where] = found
         return found
 
     def _renew(self, chunks: str, generation: int) -> None:

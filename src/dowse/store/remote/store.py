@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from dowse.errors import DowseError, StampMismatch
 from dowse.ports import Analyzer, Isolation, Reading
 from dowse.store.remote.catalogue import RemoteCatalogue, Viewing
-from dowse.store.remote.head import FORMAT, Head, read_head
+from dowse.store.remote.head import FORMAT, Head, epochs_of, read_head
 from dowse.store.remote.lease import WHOLE, claimed
 from dowse.store.remote.links import RemoteLinks
 from dowse.store.remote.repairing import findings, sweep
 from dowse.store.remote.rows import Rows
-from dowse.store.remote.schema import records
+from dowse.store.remote.schema import chunks, records
 from dowse.store.remote.searching import RemoteKeywords, RemoteVectors, Selection
 from dowse.store.remote.shared import SharedCounts
+from dowse.store.remote.state import HiddenState, SharedState
 from dowse.store.remote.view import View
 from dowse.store.remote.vocabulary import RemoteTextVectors, RemoteVocabulary
 from dowse.store.remote.writing import RemoteWriting
 from dowse.types import Finding, Keys
+
+_State = TypeVar("_State", SharedState, HiddenState)
 
 OpenRows = Callable[[], Rows]
 """Opens the connection to an engine; nothing is asked of it yet."""
@@ -69,10 +72,11 @@ class RemoteStore:
         row = 4 * view.chunks.dimensions + 12 * 200  # a vector, and about 200 weighted terms
         return texts + row * sum(entry.chunks for entry in entries)
 
-    def view(self) -> View:
-        """What holds now."""
+    def view(self, head: Head | None = None) -> View:
+        """What holds now, or what holds for a writer."""
         self._look_up_name()
-        return View(self.rows, self.name, self._head(), self.analyzer, self.shared)
+        head = self._usable(head or read_head(self.rows, self.shared.records))
+        return View(self.rows, self.name, head, self.analyzer, self.shared)
 
     @contextmanager
     def read(self) -> Iterator[Reading]:
@@ -91,11 +95,32 @@ class RemoteStore:
     @contextmanager
     def write(self, wait: float = 0.0, part: str = WHOLE) -> Iterator[RemoteWriting]:
         """Becomes the writer of a part; raises `Locked` when another still is after a while."""
+        with self._claimed(wait, part):
+            yield RemoteWriting(self, part, self._state(SharedState))
+
+    @contextmanager
+    def replace(self, wait: float = 0.0) -> Iterator[RemoteWriting]:
+        """Becomes the writer of an index that takes the place of this one when the block ends."""
+        with self._claimed(wait, WHOLE):
+            hidden = self._state(HiddenState)
+            try:
+                writing = RemoteWriting(self, WHOLE, hidden)
+                yield writing
+                writing.publish(hidden)
+            except BaseException:
+                hidden.abandon()
+                raise
+
+    @contextmanager
+    def _claimed(self, wait: float, part: str) -> Iterator[None]:
         self._look_up_name()
         self.rows.make(self.shared.records)
         with claimed(self.rows, self.shared.records, part, wait):
             self._note()
-            yield RemoteWriting(self, part)
+            yield
+
+    def _state(self, kind: type[_State]) -> _State:
+        return kind(self.rows, self.name, self.shared.records)
 
     def check(self) -> list[Finding]:
         """Looks at every document; an empty list means that the index is whole."""
@@ -115,8 +140,8 @@ class RemoteStore:
         self._look_up_name()
         if self.rows.exists(self.shared.records.name):
             with claimed(self.rows, self.shared.records, WHOLE, wait):
-                for name in self.rows.names(f"{self.name}_chunks_"):
-                    self.rows.drop(name)
+                for epoch in epochs_of(self.rows, self.name):
+                    self.rows.drop(chunks(self.name, epoch, 0).name)
             self.rows.drop(self.shared.records.name)
         self.shared.forget()
 
@@ -132,8 +157,12 @@ class RemoteStore:
         if name != self.name:
             self.name, self.shared = name, SharedCounts(records(name))
 
-    def _head(self) -> Head:
-        head = read_head(self.rows, self.shared.records)
+    def _usable(self, head: Head) -> Head:
+        if head.epoch and head.format < FORMAT:
+            raise StampMismatch(
+                f"The index in {self.place} was written by an earlier version of dowse.",
+                "Rebuild it with: dowse index --rebuild",
+            )
         if head.format > FORMAT:
             raise StampMismatch(
                 f"The index in {self.place} was written by a later version of dowse.",

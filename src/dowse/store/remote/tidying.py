@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from dowse.store.remote.change import zero_vector
 from dowse.store.remote.documents import DocumentRows
 from dowse.store.remote.head import epoch_row
-from dowse.store.remote.rows import In
+from dowse.store.remote.rows import In, Row
 from dowse.store.remote.shared import count_rows, read_counts
 from dowse.store.remote.texts import KIND, read_vectors, vector_keys
 from dowse.store.remote.view import View
@@ -63,8 +63,11 @@ def unused_vectors(view: View, words: Sequence[str]) -> None:
 _EMBEDDED = In("embedded", [0, 1])
 
 
-def reweigh(view: View, *, thorough: bool) -> None:
-    """Makes the weights of all terms again when the average length of chunks has moved."""
+def reweigh(view: View, put: Callable[[Row], None], *, thorough: bool) -> None:
+    """Makes the weights of all terms again when the average length of chunks has moved.
+
+    `put` changes the state of the index.
+    """
     entries = list(view.entries().values())
     chunks = sum(entry.chunks for entry in entries)
     if not chunks or not view.head.average:
@@ -74,7 +77,7 @@ def reweigh(view: View, *, thorough: bool) -> None:
     if moved <= (1e-9 if thorough else _DRIFT):
         return
     head = view.head
-    view.rows.put(view.records, [epoch_row(head.number, head.stamp or {}, average)])
+    put(epoch_row(head.number, head.epoch, head.stamp, average))
     for entry in entries:
         body = view.body(entry)
         if body is None:

@@ -14,11 +14,18 @@ from typing import TYPE_CHECKING
 
 from dowse.ports import Analyzer
 from dowse.store.remote.coding import decode, joined
-from dowse.store.remote.documents import Entry, FoundChunk, body_keys, entry_key, read_entry
+from dowse.store.remote.documents import (
+    Entry,
+    FoundChunk,
+    body_keys,
+    entry_key,
+    read_entry,
+    read_file,
+)
 from dowse.store.remote.head import Head
 from dowse.store.remote.rows import In, Row, RowCollection, Rows
 from dowse.store.remote.tokens import document_key
-from dowse.types import ChunkKey, IndexedDocument, Link, StoredChunk
+from dowse.types import ChunkKey, FileState, IndexedDocument, Link, StoredChunk
 
 if TYPE_CHECKING:
     from dowse.store.remote.shared import SharedCounts
@@ -59,7 +66,7 @@ class View:
 
     def kind(self, kind: str) -> In:
         """The records of a kind that belong to this epoch."""
-        return In("kind", [f"{self.head.epoch}/{kind}"])
+        return In("kind", (f"{self.head.epoch}/{kind}",))
 
     def entries(self) -> dict[str, Entry]:
         """All entries, by the key of the document."""
@@ -71,6 +78,16 @@ class View:
             self._all = {k: e for k, e in (scanned | met).items() if k not in gone}
             self._met |= self._all
         return self._all
+
+    def files(self) -> dict[str, FileState]:
+        """What is known of every file, by document id; of most documents nothing else is read."""
+        if self.is_new or self._all is not None:
+            return {entry.id: entry.state for entry in self.entries().values()}
+        met = dict(self._met)
+        files = dict(map(read_file, self.rows.scan(self.records, self.kind("entry"), ["file"])))
+        gone = {key for key, entry in met.items() if entry is None}
+        files |= {entry.id: entry.state for entry in met.values() if entry is not None}
+        return {id_: one for id_, one in files.items() if not gone or document_key(id_) not in gone}
 
     def entry(self, key: str) -> Entry | None:
         """The entry of a document by its key."""

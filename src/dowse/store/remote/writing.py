@@ -22,15 +22,16 @@ from dowse.store.remote.documents import DocumentRows, Entry
 from dowse.store.remote.head import (
     ROOTS,
     Head,
-    epoch_name,
+    drop_epoch,
     epoch_row,
+    epochs_of,
     meta_row,
     paid_row,
     progress_row,
 )
 from dowse.store.remote.links import RemoteLinks
-from dowse.store.remote.rows import In
 from dowse.store.remote.schema import chunks as chunks_of
+from dowse.store.remote.state import HiddenState, State
 from dowse.store.remote.texts import read_vectors, vector_rows
 from dowse.store.remote.tidying import merge_counts, reweigh, unused_vectors
 from dowse.store.remote.tokens import document_key
@@ -48,10 +49,11 @@ _AT_ONCE = 500  # records that are written in one call
 class RemoteWriting:
     """The writing side; only the holder of the claim to its part has one."""
 
-    def __init__(self, store: RemoteStore, part: str) -> None:
+    def __init__(self, store: RemoteStore, part: str, state: State) -> None:
         self._store = store
         self._part = part
-        self._of = Viewing(store.view())
+        self._state = state
+        self._of = Viewing(self._new_view())
         self._rows, self._records = self._of.view.rows, self._of.view.records
         self.catalogue: Catalogue = RemoteCatalogue(self._of)
         self.links: Links = RemoteLinks(self._of)
@@ -71,23 +73,17 @@ class RemoteWriting:
     def start(self, stamp: Stamp) -> None:
         """Empties the index and stamps it; known vectors are kept."""
         before, number = self._head, self._head.number + 1
-        epoch, (_, dimensions) = epoch_name(number, stamp), model_of(stamp)
+        epoch, (_, dimensions) = self._state.new_epoch(number, stamp), model_of(stamp)
         with self._change(frozenset({"tidy"}) if before.epoch else frozenset()):
             self._rows.make(chunks_of(self._store.name, epoch, dimensions))
-            self._rows.put(self._records, [epoch_row(number, stamp, 0.0)])
+            self._state.put(epoch_row(number, epoch, stamp, 0.0))
             if before.epoch:
-                self._drop(before)
-
-    def _drop(self, before: Head) -> None:
-        """Removes the rows of an epoch that no longer counts."""
-        for kind in ("entry", "body", "words"):
-            self._rows.remove_where(self._records, In("kind", [f"{before.epoch}/{kind}"]))
-        self._rows.drop(before.chunks(self._store.name).name)
+                self._state.end_epoch(before.epoch)
 
     def note_roots(self, roots: Sequence[str]) -> None:
         """Notes which folders the index is made of."""
         if self.catalogue.roots() != list(roots):
-            self._rows.put(self._records, [meta_row(ROOTS, list(roots))])
+            self._state.put(meta_row(ROOTS, list(roots)))
             self._look_again()
 
     def apply(self, batch: Batch) -> None:
@@ -126,7 +122,7 @@ class RemoteWriting:
         if head.average or not chunks:
             return head.average
         average = sum(one.entry.terms for one in put) / chunks
-        self._rows.put(self._records, [epoch_row(head.number, head.stamp or {}, average)])
+        self._state.put(epoch_row(head.number, head.epoch, head.stamp, average))
         return average
 
     def remember(self, vectors: Mapping[bytes, Vector]) -> None:
@@ -166,22 +162,30 @@ class RemoteWriting:
         with self._change():
             merge_counts(self._view, self._part)
             unused_vectors(self._view, self.vocabulary.most_frequent(vocabulary))
-            reweigh(self._view, thorough=thorough)
+            reweigh(self._view, self._state.put, thorough=thorough)
             self._pay("tidy")
 
     def _pay(self, debt: Debt) -> None:
         paid = {part: one.get("generation", 0) for part, one in self._seen.progress.items()}
-        self._rows.put(self._records, [paid_row(debt, paid)])
+        self._state.put(paid_row(debt, paid))
 
     def _recover(self) -> None:
         """Finishes what a killed writer of this part has left."""
         if not self._head.number:
             return
+        if not self._part:
+            self._drop_left_epochs()
         for key, intent in read_intents(self._rows, self._records, self._part).items():
             if intent is not None:
                 if intent.epoch == self._head.epoch:
                     finish(self._view, intent)
                 clear_intent(self._rows, self._records, key)
+
+    def _drop_left_epochs(self) -> None:
+        """Removes epochs that never counted, or no longer do: their writers were killed."""
+        for epoch in epochs_of(self._rows, self._store.name):
+            if epoch != self._head.epoch:
+                drop_epoch(self._rows, self._store.name, epoch)
 
     @contextmanager
     def _change(self, debts: frozenset[Debt] = frozenset()) -> Iterator[None]:
@@ -190,9 +194,18 @@ class RemoteWriting:
         mine = dict(self._head.progress.get(self._part, {}))
         mine["generation"] = mine.get("generation", 0) + 1
         mine |= dict.fromkeys(debts, mine["generation"])
-        self._rows.put(self._records, [progress_row(self._part, mine)])
+        self._state.put(progress_row(self._part, mine))
         self._store.shared.forget()
         self._look_again()
 
+    def publish(self, state: HiddenState) -> None:
+        """Shows what was written hidden."""
+        self._look_again()
+        state.publish(self._view)
+        self._store.shared.forget()
+
     def _look_again(self) -> None:
-        self._of.view = self._store.view()
+        self._of.view = self._new_view()
+
+    def _new_view(self) -> View:
+        return self._store.view(self._state.read())

@@ -113,14 +113,14 @@ def _change(call: Call, name: str, text: str | None) -> None:
     file = call.workspace.change_setting(name, text, project)
     chosen = call.workspace.settings(project or _project(call))
     shape = next(one for one in _shapes(chosen) if one.name == name)
-    call.answer(shape, lambda width: folded(line(_told(shape, file)), width))
+    call.answer(shape, lambda width: folded(line(_sentence(shape, file)), width))
     if shape.origin not in {str(file), "default"}:
         call.remark(f"{short_path(shape.origin)} says otherwise, and is stronger.")
     for affected in [project] if project else call.workspace.projects.all():
         _say_what_to_rebuild(call, affected)
 
 
-def _told(shape: SettingShape, file: Path) -> str:
+def _sentence(shape: SettingShape, file: Path) -> str:
     return f"{shape.name} = {as_text(shape.value)} (changed in {short_path(file)})"
 
 

@@ -57,6 +57,6 @@ def command(call: Call, file: Path, force: bool) -> None:
             call.workspace, call.select(), real_path(file), overwrite=force, announce=announce
         )
     held = f"{counted(exported.documents, 'document')}, {counted(exported.chunks, 'chunk')}"
-    told = f"{short_path(exported.file)}: {held}, {size(exported.bytes)}."
-    call.answer(ExportShape.of(exported), lambda width: folded(line(told), width))
+    summary = f"{short_path(exported.file)}: {held}, {size(exported.bytes)}."
+    call.answer(ExportShape.of(exported), lambda width: folded(line(summary), width))
     call.remark(*exported.notices)

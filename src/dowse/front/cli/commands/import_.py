@@ -76,6 +76,8 @@ def command(call: Call, file: Path, roots: tuple[Path, ...], replace: bool) -> N
         )
     name, counts = imported.project.name, imported.counts
     held = f"{counted(counts.documents, 'document')}, {counted(counts.chunks, 'chunk')}"
-    told = f"{name}: {held}. Search it with: dowse search -p {quote(name)} WORDS"
-    call.answer(ImportShape.of(imported, call.workspace), lambda width: folded(line(told), width))
+    summary = f"{name}: {held}. Search it with: dowse search -p {quote(name)} WORDS"
+    call.answer(
+        ImportShape.of(imported, call.workspace), lambda width: folded(line(summary), width)
+    )
     call.remark(*imported.notices)

@@ -103,9 +103,9 @@ def pull_model(call: Call, model: str | None, source: Path | None) -> None:
     where = real_path(source) if source else None
     with call.progress() as announce:
         status = pull(name, call.workspace.locations.cache, announce, where)
-    told = f"{status.name} is here: {short_path(status.path)} ({size(status.bytes)})"
+    summary = f"{status.name} is here: {short_path(status.path)} ({size(status.bytes)})"
     if not call.quiet or call.json:
-        call.answer(ModelShape.of(status), lambda _: [line(told)])
+        call.answer(ModelShape.of(status), lambda _: [line(summary)])
 
 
 @command.command("remove", cls=Command, shape=RemovedModelShape)

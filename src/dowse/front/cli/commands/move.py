@@ -75,9 +75,9 @@ def command(call: Call, to: str, name: str | None, token_env: str | None, keep: 
             announce=announce,
         )
     shape = MoveShape.of(moved)
-    told = (
+    summary = (
         f"{moved.project}: {counted(shape.documents, 'document')} with"
         f" {counted(shape.chunks, 'chunk')} moved to {shape.target}."
         f" {moved.agreement:.0%} of the first results of a sample are the same as before."
     )
-    call.answer(shape, lambda width: folded(line(told), width))
+    call.answer(shape, lambda width: folded(line(summary), width))

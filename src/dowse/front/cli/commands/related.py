@@ -62,11 +62,11 @@ def _groups(related: Related) -> dict[str, tuple[Neighbour, ...]]:
 def _draw(related: Related, width: int | None) -> Iterator[Text]:
     yield from folded(line((related.document, "cyan"), "  ", (related.title, "bold")), width)
     for heading, neighbours in _groups(related).items():
-        yield from _headed(heading, [_told(one) for one in neighbours], width)
+        yield from _headed(heading, [_drawn(one) for one in neighbours], width)
     yield from _headed("Leads nowhere yet", [line(name) for name in related.dangling], width)
 
 
-def _told(neighbour: Neighbour) -> Text:
+def _drawn(neighbour: Neighbour) -> Text:
     cosine = "" if neighbour.score is None else f"{neighbour.score:.2f}  "
     return line(cosine, (neighbour.id, "cyan"), "  ", neighbour.title)
 

@@ -77,5 +77,5 @@ def _state(status: Status) -> Part:
     if not (changes.new or changes.changed or changes.deleted):
         return "up to date", "green"
     counts = ((changes.new, "new"), (changes.changed, "changed"), (changes.deleted, "deleted"))
-    told = ", ".join(f"{number(count)} {word}" for count, word in counts if count)
-    return f"{told} since: dowse index -p {quote(status.project)}", "yellow"
+    changed = ", ".join(f"{number(count)} {word}" for count, word in counts if count)
+    return f"{changed} since: dowse index -p {quote(status.project)}", "yellow"

@@ -28,7 +28,9 @@ from dowse.flow.fitting import LEAST
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.text import folded, line
 from dowse.front.cli.draw.tune import ChangeShape, TuneShape, draw_tune
+from dowse.fuse.nearness import DEFAULT
 from dowse.locations import short_path
+from dowse.types import ModelFit
 
 _EXAMPLES = """\
 \b
@@ -131,10 +133,15 @@ def _fit_confidence(call: Call) -> None:
             " to which made-up words are further away than these.",
             "Index more documents. Until then, results are called strong by their words alone.",
         )
-    said = (
+    call.answer(fit, lambda width: folded(line(_said(fit)), width))
+
+
+def _said(fit: ModelFit) -> str:
+    if fit == DEFAULT:
+        return f"{fit.model} needs no fit: its confidence was fitted on judged collections."
+    return (
         f"Fitted for {fit.model}: its cosines count as {fit.scale:.2f} × cosine {fit.shift:+.2f}."
     )
-    call.answer(fit, lambda width: folded(line(said), width))
 
 
 def _asked(

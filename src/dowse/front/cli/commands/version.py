@@ -13,7 +13,7 @@ from dowse.front.cli.call import Call, Command, pass_call
 
 @dataclass(frozen=True, slots=True)
 class VersionShape:
-    """What `dowse version` tells."""
+    """What `dowse version` says."""
 
     version: Annotated[str, "Of dowse."]
 

@@ -60,9 +60,9 @@ def command(call: Call, log_format: str, log_level: str) -> None:
 
 def _log_change(project: str, report: IndexReport) -> None:
     counts = {"added": report.added, "changed": report.changed, "removed": report.removed}
-    told = {"project": project, **counts, "left_out": len(report.left_out)}
+    figures = {"project": project, **counts, "left_out": len(report.left_out)}
     spent = {"milliseconds": round(sum(report.seconds.values()) * 1000, 1)}
-    _log.info("Indexed %s", project, extra={"fields": told | spent})
+    _log.info("Indexed %s", project, extra={"fields": figures | spent})
 
 
 def _says_something(report: IndexReport) -> bool:

@@ -65,8 +65,8 @@ def _draw_hit(
     bar = ("", "") if width is None else _bar(hit.match)
     word = (f"{hit.match:<{_WORD}}" if width is not None else hit.match, "bold")
     remarks = (f"{hit.score:.2f}" if figure else "", hit.reason)
-    told = "".join(f"  {remark}" for remark in remarks if remark)
-    named = (word, "  ", (hit.title, "bold"), _stale(hit), (told, "dim"))
+    remarked = "".join(f"  {remark}" for remark in remarks if remark)
+    named = (word, "  ", (hit.title, "bold"), _stale(hit), (remarked, "dim"))
     yield from folded(line(f"{rank:>2}  ", bar, *named), width)
     lines = f"{hit.first_line}-{hit.last_line}" if full else f"{hit.line}"
     yield from _draw_place(hit, lines, width)

@@ -31,8 +31,8 @@ def draw_report(
 def draw_change(moment: str, report: IndexReport, width: int | None) -> Iterator[Text]:
     """What a run did while watching, and what was left out."""
     done = report.added or report.changed or report.removed
-    told = _summary(report) if done else "nothing to index"
-    yield from folded(line((moment, "dim"), f"  {told}"), width)
+    summary = _summary(report) if done else "nothing to index"
+    yield from folded(line((moment, "dim"), f"  {summary}"), width)
     yield from _draw_left_out(report.left_out, width, verbose=False)
 
 

@@ -19,13 +19,13 @@ def draw_trace(
 ) -> Iterator[Text]:
     """Its place in every strategy, then what each stage did to its score.
 
-    `standing` tells where strategies rank it that did not hand it over.
+    `standing` has the ranks by strategies that did not hand it over.
     """
-    stands = {one.strategy: one for one in standing}
-    rows = [_place(place, stands.pop(place.strategy, None)) for place in trace.places]
+    ranked = {one.strategy: one for one in standing}
+    rows = [_place(place, ranked.pop(place.strategy, None)) for place in trace.places]
     rows += [
         (one.strategy, f"place {number(one.rank)}", f"score {one.score:.3f}", "not handed over")
-        for one in stands.values()
+        for one in ranked.values()
     ]
     rows += [_step(step) for step in trace.steps]
     for one in table(rows, width and width - indent, right=(1, 2)):
@@ -33,8 +33,8 @@ def draw_trace(
         yield Text(" " * indent) + one
 
 
-def _place(place: Place, stands: StrategyRank | None) -> tuple[Part, ...]:
-    rank = place.rank or (stands and stands.rank)
+def _place(place: Place, ranked: StrategyRank | None) -> tuple[Part, ...]:
+    rank = place.rank or (ranked and ranked.rank)
     where = f"place {number(rank)}" if rank else "further back"
     return place.strategy, where, f"score {place.score:.3f}", f"gives {place.contribution:.4f}"
 

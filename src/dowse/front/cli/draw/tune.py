@@ -81,8 +81,8 @@ def draw_tune(shape: TuneShape, width: int | None) -> Iterator[Text]:
     """What there is to gain, and by which settings."""
     asked, total = shape.queries, sum(shape.queries.values())
     kinds = ", ".join(f"{number(count)} {kind}" for kind, count in asked.items() if kind)
-    told = f": {counted(shape.tried, 'setting')} tried on {counted(total, 'query', 'queries')}"
-    yield from folded(line((shape.project, "bold"), told, f" ({kinds})" if kinds else ""), width)
+    summary = f": {counted(shape.tried, 'setting')} tried on {counted(total, 'query', 'queries')}"
+    yield from folded(line((shape.project, "bold"), summary, f" ({kinds})" if kinds else ""), width)
     yield Text()
     yield from _draw_gain(shape.gain, width)
     yield Text()

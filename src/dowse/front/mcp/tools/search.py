@@ -23,7 +23,7 @@ from dowse.front.mcp.tools.outputs import HIT, Json
 from dowse.parameters import Arguments
 from dowse.present import as_markdown, count_tokens, with_projects, within_budget
 from dowse.projects.registry import ALL
-from dowse.records.search import HitShape, Searched
+from dowse.records.search import HitShape, Searched, hit_shapes
 from dowse.request import SearchRequest
 from dowse.types import Hit, Response
 
@@ -178,7 +178,7 @@ def _structured(response: Response, engine: Searched) -> Json:
         "about": QUOTED,
         "query": response.query,
         "no_good_match": response.no_good_match,
-        "hits": _hits(response.hits, engine),
+        "hits": _hits(response.hits, engine, response.offset),
         "notices": list(response.notices),
         "statistics": {"counts": _changes(response.counts), "merged": response.merged},
     }
@@ -208,8 +208,8 @@ def _named(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
     return tuple(replace(hit, document=visible_line(hit.document)) for hit in hits)
 
 
-def _hits(hits: tuple[Hit, ...], engine: Searched) -> list[Json]:
-    shapes = [HitShape.of(rank, hit, engine) for rank, hit in enumerate(hits, start=1)]
+def _hits(hits: tuple[Hit, ...], engine: Searched, offset: int = 0) -> list[Json]:
+    shapes = hit_shapes(hits, engine, offset)
     told = [addressed(pick(shape, HIT) | _extras(shape), shape.project) for shape in shapes]
     if engine.project.name != ALL:
         return told

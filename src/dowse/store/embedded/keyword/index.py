@@ -65,7 +65,7 @@ class KeywordIndex:
     def phrase(self, field: KeywordField, terms: Sequence[str]) -> Keys:
         """Chunks in which the terms follow each other, by key; no terms follow each other in all.
 
-        A term that is listed several times at one position, to weigh more, stands there once.
+        A term that is listed several times at one position, to weigh more, is there once.
         """
         if not terms:
             query = tantivy.Query.all_query()

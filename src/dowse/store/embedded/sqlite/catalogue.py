@@ -30,6 +30,7 @@ from dowse.types import (
     FileState,
     Keys,
     Name,
+    Sizes,
     Stamp,
     StoredChunk,
     StoredDocument,
@@ -72,6 +73,16 @@ class SqliteCatalogue:
             SECRETS,
         )
         return Counts(*counts[0])
+
+    def sizes(self) -> Sizes:
+        """How much the index holds, in a few numbers."""
+        counts = self._sql.rows(
+            tuple[int, int, int],
+            "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM chunks),"
+            " (SELECT count(*) FROM chunks c JOIN embeddings e USING (text_key) WHERE e.model = ?)",
+            self._sql.model()[0],
+        )
+        return Sizes(*counts[0])
 
     def files(self) -> dict[str, FileState]:
         """What is known of every file, by document id."""

@@ -106,7 +106,7 @@ class TableWriter:
         )
 
     def keep(self, model: str, dimensions: int, vectors: Mapping[bytes, Vector]) -> None:
-        """Keeps vectors by text key, and tells the chunks that have such a text."""
+        """Keeps vectors by text key, and gives them to the chunks that have such a text."""
         for key, vector in vectors.items():
             kept = encode_vector(vector, dimensions)
             changed = self._connection.execute(

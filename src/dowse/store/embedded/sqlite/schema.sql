@@ -65,7 +65,7 @@ CREATE INDEX code_blocks_document ON code_blocks(document);
 CREATE INDEX code_blocks_chunk ON code_blocks(chunk);
 CREATE INDEX code_blocks_language ON code_blocks(language, chunk);
 
--- What conditions compare of a document, folded. A tag stands beside all that it lies below.
+-- What conditions compare of a document, folded. A tag is listed with all the tags above it.
 CREATE TABLE facets (
   document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
   kind     TEXT NOT NULL,

@@ -1,6 +1,6 @@
 """Checksums of what the database holds, since SQLite has none: a flipped bit must not go unseen.
 
-Columns that stand in an index are compared with it by SQLite's own check; the sums cover the rest.
+Columns that are in an index are compared with it by SQLite's own check; the sums cover the rest.
 The state of a file (size, time, digest) is left out: a wrong one only makes dowse read it again.
 """
 

@@ -1,0 +1,92 @@
+"""What a run over an index in an engine reads: little, where little has changed."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import engines
+from dowse.engine import Engine
+from dowse.errors import StampMismatch
+from dowse.ports import Analyzer
+from dowse.store.remote import head
+from dowse.store.remote.rows import RowCollection, Rows, Where
+from dowse.store.remote.store import RemoteStore
+from vaults import open_engine, write_vault
+
+
+class Spy:
+    """An engine that notes which fields of which rows are read."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self.read: list[tuple[str, tuple[str, ...], int]] = []  # condition, fields, rows
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._rows, name)
+
+    def scan(
+        self, collection: RowCollection, where: Where, fields: Sequence[str]
+    ) -> Iterator[dict[str, Any]]:
+        found = list(self._rows.scan(collection, where, fields))
+        self.read.append((str(where), tuple(fields), len(found)))
+        return iter(found)
+
+    def of_entries(self) -> list[tuple[str, ...]]:
+        """The fields that were read of more than one entry at once."""
+        return [fields for where, fields, count in self.read if "/entry" in where and count > 1]
+
+
+@pytest.fixture
+def spy() -> Spy:
+    return Spy(engines.qdrant_rows())
+
+
+@pytest.fixture
+def open_index(tmp_path: Path, spy: Spy) -> Iterator[Callable[[], Engine]]:
+    """Opens an index of eight notes, as a process of its own would."""
+    name = f"scan_{uuid.uuid4().hex[:8]}"
+    write_vault(tmp_path / "vault", 8)
+
+    def opened(analyzer: Analyzer) -> RemoteStore:
+        return RemoteStore(lambda: cast("Rows", spy), name, analyzer)
+
+    yield lambda: open_engine(tmp_path / "vault", tmp_path / "index", opened=opened)
+    for collection in spy.names(name):
+        spy.drop(collection)
+
+
+def test_a_run_without_changes_reads_of_each_entry_what_a_scan_compares(
+    open_index: Callable[[], Engine], spy: Spy
+) -> None:
+    open_index().index()
+    spy.read.clear()
+    assert open_index().index().unchanged == 8
+    assert spy.of_entries() == [("file",)]
+
+
+def test_a_search_reads_no_entries_that_it_did_not_find(
+    open_index: Callable[[], Engine], spy: Spy
+) -> None:
+    open_index().index()
+    engine = open_index()
+    spy.read.clear()
+    assert engine.search("gateway", changes={"search.top_n": 100}).hits  # more than there are
+    assert spy.of_entries() == []
+
+
+def test_an_index_of_an_earlier_version_is_rebuilt_when_that_is_asked_for(
+    open_index: Callable[[], Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(head, "FORMAT", head.FORMAT - 1)
+    open_index().index()
+    monkeypatch.undo()
+    with pytest.raises(StampMismatch, match="earlier version") as refused:
+        open_index().search("gateway")
+    assert "dowse index --rebuild" in refused.value.hint
+    open_index().index(rebuild=True)
+    assert open_index().search("gateway").hits
