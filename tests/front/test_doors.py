@@ -131,7 +131,7 @@ class Doors:
         return Outcome.of(result.structured_content)
 
 
-def _usual_number(asked: Asked) -> dict[str, int]:
+def _usual_number(asked: Asked) -> dict[str, Any]:
     """How many results other doors give, where the call does not say it."""
     row = option("n")
     if asked.keys() & {row.name, *row.older}:
