@@ -43,6 +43,7 @@ def machine(vault: Path, folder: Path, name: str, rows: Rows | None = None) -> E
     def opened(analyzer: Analyzer) -> RemoteStore:
         return RemoteStore(lambda: rows or engines.qdrant_rows(), name, analyzer)
 
+    folder.mkdir(exist_ok=True)
     return open_engine(vault, folder, opened=opened)
 
 
@@ -91,6 +92,8 @@ def test_a_run_that_is_killed_while_it_embeds_goes_on_where_it_was(
     assert counts.documents == _FILES
     assert counts.embedded < counts.chunks
     assert "Continue it with: dowse index" in again.status().run
+    elsewhere = machine(vault, tmp_path / "elsewhere", name)
+    assert f"{counts.embedded} of {counts.chunks} chunks" in elsewhere.status().run
     assert again.search("gateway sensor").hits
     assert bool(again.index().embedded) == (writes == 0)
     assert again.status().run == ""
