@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -51,7 +50,8 @@ class Elsewhere:
         return store.write() if store else nullcontext()
 
     def carry(self, project: Path, to: Path) -> None:
-        shutil.copy(project / "name-on-the-server", to)
+        name = (project / "name-on-the-server").read_text()
+        (to / "name-on-the-server").write_text(name)
 
     def remove(self, project: Path) -> None:
         file = project / "name-on-the-server"
@@ -175,3 +175,18 @@ def test_a_project_without_an_index_is_renamed_and_says_nothing_of_roots(
     projects.get("journal").settings_file.write_text("broken")
     with pytest.raises(UsageError, match="does not say which folders"):
         projects.restore("journal")
+
+
+def test_a_folder_that_takes_over_a_project_finds_its_index_outside(
+    projects: Projects, notes: Project, tmp_path: Path
+) -> None:
+    fill(projects, notes)
+    other = tmp_path / "other"
+    other.mkdir()
+    projects.indexes.carry(notes.folder, other)
+    store = projects.indexes.store(other, PlainAnalyzer(), silent)
+    inside = (notes.folder / "index").exists()
+    with store.read() as reading:
+        assert reading.catalogue.counts().documents == (0 if inside else 1)
+    store.close()
+    projects.remove("notes")

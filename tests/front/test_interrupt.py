@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -75,6 +76,7 @@ def test_ctrl_c_keeps_what_is_done(vault: Path, endpoint: _Endpoint, dowse: Dows
         with_ctrl_c(DOWSE, "index", vault), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert endpoint.silent.wait(timeout=60)
+    time.sleep(0.5)  # on a busy machine the child may not have read the last answer yet
     child.send_signal(signal.SIGINT)
     endpoint.released.set()
     out, err = child.communicate(timeout=60)

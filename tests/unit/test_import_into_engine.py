@@ -15,7 +15,7 @@ from dowse.ports import Analyzer
 from dowse.projects.workspace import Workspace
 from dowse.store.remote.store import RemoteStore
 from dowse.testing import HashEmbedder
-from dowse.transfer import export_project, import_project, importing
+from dowse.transfer import export_project, import_project
 from dowse.transfer.unpack import fill
 from dowse.wiring import Given
 from vaults import write_vault
@@ -83,7 +83,7 @@ def test_an_import_that_fails_leaves_the_former_index(
         fill(*arguments, **named)  # type: ignore[arg-type]
         raise Damaged("The export ends too early.", "Export it once more.")
 
-    monkeypatch.setattr(importing, "fill", fails_at_the_end)
+    monkeypatch.setattr("dowse.transfer.importing.fill", fails_at_the_end)
     with pytest.raises(Damaged, match="ends too early"):
         import_project(workspace, exported, replace=True)
     assert found(workspace) == (6, True)
@@ -108,7 +108,7 @@ def test_an_import_that_fails_leaves_no_index_where_there_was_none(
     def fails(*_: object, **__: object) -> None:
         raise Damaged("The export ends too early.", "Export it once more.")
 
-    monkeypatch.setattr(importing, "fill", fails)
+    monkeypatch.setattr("dowse.transfer.importing.fill", fails)
     with pytest.raises(Damaged):
         import_project(user(tmp_path / "other", f"{name}_new"), exported)
     assert engines.qdrant_rows().names(f"{name}_new") == []

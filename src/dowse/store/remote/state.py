@@ -21,7 +21,7 @@ from dowse.store.remote.view import View
 from dowse.types import Stamp
 
 
-class State(Protocol):
+class WriterState(Protocol):
     """What holds for a writer, row by row."""
 
     def read(self) -> Head:

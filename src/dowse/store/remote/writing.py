@@ -31,7 +31,7 @@ from dowse.store.remote.head import (
 )
 from dowse.store.remote.links import RemoteLinks
 from dowse.store.remote.schema import chunks as chunks_of
-from dowse.store.remote.state import HiddenState, State
+from dowse.store.remote.state import HiddenState, WriterState
 from dowse.store.remote.texts import read_vectors, vector_rows
 from dowse.store.remote.tidying import merge_counts, reweigh, unused_vectors
 from dowse.store.remote.tokens import document_key
@@ -49,7 +49,7 @@ _AT_ONCE = 500  # records that are written in one call
 class RemoteWriting:
     """The writing side; only the holder of the claim to its part has one."""
 
-    def __init__(self, store: RemoteStore, part: str, state: State) -> None:
+    def __init__(self, store: RemoteStore, part: str, state: WriterState) -> None:
         self._store = store
         self._part = part
         self._state = state
