@@ -86,7 +86,7 @@ TASKS = (
     ),
     Task(
         "see what there is",
-        ("decisions/", "incident", "season/winter", "whole team"),
+        ("decisions/", "sensor/wind", "data team"),
         (
             (("browse", {"project": "vault"}),),
             (("resources/list", {}), _search("tag season author team", n=20)),
@@ -123,7 +123,7 @@ TASKS = (
     ),
     Task(
         "ask with loose types",
-        ("rime",),
+        ("iced-anemometers",),
         (
             (_search("why did the wind stop", n="3", tag="incident"),),
             (

@@ -63,6 +63,7 @@ def main() -> None:
     one.add_argument("--sets", default="dendron-vault,k8s-en")
     one.add_argument("--queries", type=int, default=0, help="ask so many per set; 0: all")
     one.add_argument("--modes", default="hybrid,keyword,semantic")
+    one.add_argument("--index", default="FLAT", help="store.index of the engine")
     one.set_defaults(run=parity)
     two = commands.add_parser("growth")
     two.add_argument("--url", required=True)
@@ -82,10 +83,11 @@ def parity(arguments: argparse.Namespace) -> None:
         collection = read_collection(arguments.data / name)
         if arguments.queries:
             collection = sample(collection, arguments.queries)
-        compare_set(collection, arguments.url, list(filter(None, arguments.modes.split(","))))
+        modes = list(filter(None, arguments.modes.split(",")))
+        compare_set(collection, arguments.url, arguments.index, modes)
 
 
-def compare_set(collection: Collection, url: str, modes: Sequence[str]) -> None:
+def compare_set(collection: Collection, url: str, index: str, modes: Sequence[str]) -> None:
     """Indexes a collection here, copies it into the engine, and asks both."""
     user = Workspace()
     documents = collection.documents
@@ -97,9 +99,11 @@ def compare_set(collection: Collection, url: str, modes: Sequence[str]) -> None:
     with user.open(project, {"store.url": ""}, fetch=True) as here:
         here.index()
         began = time.perf_counter()
-        copy = {"store.url": url, "store.name": f"parity_{uuid.uuid4().hex[:8]}"}
-        moved = move_project(user, project, url, changes={"name": copy["store.name"]}, keep=True)
-        user.change_setting("store.url", "", project)
+        values = {"name": f"parity_{uuid.uuid4().hex[:8]}", "index": index}
+        moved = move_project(user, project, url, changes=values, keep=True)
+        for name in ("url", *values):
+            user.change_setting(f"store.{name}", "AUTOINDEX" if name == "index" else "", project)
+        copy = {"store.url": url} | {f"store.{name}": value for name, value in values.items()}
         took = time.perf_counter() - began
         print(
             f"\n{collection.name}: {moved.counts.documents} documents,"
@@ -143,7 +147,7 @@ def overlap(here: Engine, there: Engine, query: str, changes: dict[str, Any]) ->
 
 
 def compare_filters(here: Engine, there: Engine, queries: Sequence[Any]) -> str:
-    """How many documents both list first under ten filters."""
+    """The share of the first ten that both have under each of ten filters."""
     entries = here.documents()
     tags = sorted({tag for entry in entries for tag in entry.fields.tags})[:2]
     folders = sorted({entry.id.rpartition("/")[0] for entry in entries} - {""})[:3]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from dowse.errors import DowseError
 from dowse.flow.scan import scan
 from dowse.open_index import OpenIndex
-from dowse.projects.run_note import unfinished_run
 from dowse.types import Counts, Finding, Stamp
 
 
@@ -54,7 +53,6 @@ class Caretaker:
                 self._index.roots, (), self._index.settings.read, reading.catalogue.files()
             )
             new = sum(source.id not in changes.known for source in changes.pending)
-            run = unfinished_run(self._index.project.folder)
             return Status(
                 project=self._index.project.name,
                 roots=tuple(str(root) for root in self._index.project.roots),
@@ -64,7 +62,7 @@ class Caretaker:
                 stamp=stamp,
                 freshness=Freshness(new, len(changes.pending) - new, len(changes.gone)),
                 notices=tuple(self._index.wanted().mismatches(stamp) if stamp else ()),
-                run=run.sentence(self._index.project.typed) if run else "",
+                run=self._index.unfinished(reading),
                 imported=tuple(str(root.path) for root in self._index.roots if root.is_elsewhere),
             )
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dowse.errors import NotFound, StampMismatch
 from dowse.ports import Reading
 from dowse.projects.registry import Project
+from dowse.projects.run_note import unfinished_run
 from dowse.settings.schema import Settings
 from dowse.stamp import WantedStamp, takes_vectors, wanted_stamp
 from dowse.types import Stamp
@@ -58,6 +59,23 @@ class OpenIndex:
                 )
             self.check_stamp(stamp, self.wanted())
             yield reading, takes_vectors(stamp)
+
+    def unfinished(self, reading: Reading) -> str:
+        """Says that a run has not come to its end, here or on another machine; or nothing."""
+        if run := unfinished_run(self.project.folder):
+            return run.sentence(self.project.typed)
+        # The note of a run is on the machine where it runs; all machines can count the vectors.
+        stamp = reading.catalogue.stamp()
+        if stamp is None or not takes_vectors(stamp) or self.parts.store.isolation != "document":
+            return ""
+        sizes = reading.catalogue.sizes()
+        if sizes.embedded >= sizes.chunks:
+            return ""
+        return (
+            f"Words find everything; meaning follows: {sizes.embedded:,} of {sizes.chunks:,} chunks"
+            " have their vector so far. If no run makes the rest: dowse index -p"
+            f" {self.project.typed}"
+        )
 
     def wanted(self) -> WantedStamp:
         """What the index must have been built with for these settings."""

@@ -36,7 +36,6 @@ from dowse.links.references import Passage, find_passage
 from dowse.open_index import OpenIndex
 from dowse.ports import Reading
 from dowse.projects.model_fit import read_fit
-from dowse.projects.run_note import unfinished_run
 from dowse.read import path_of
 from dowse.refine.rerank import RerankOptions
 from dowse.request import NO_FILTERS, NOTHING
@@ -173,7 +172,7 @@ class Searcher:
                 read_fit(index.project.folder) if has_vectors else None,
             )
             search = start_search(query, recipe, state_parts, filters.conditions(state_parts.now))
-            if unfinished := self._unfinished(reading, has_vectors):
+            if unfinished := index.unfinished(reading):
                 search.notices.append(unfinished)
                 trust_as_far_as_embedded(search)
             search.notices += self._notices_of_preset(changes)
@@ -182,23 +181,6 @@ class Searcher:
                     f"Ranked by words alone: the index has no vectors. {index.rebuild}"
                 )
             yield search
-
-    def _unfinished(self, reading: Reading, has_vectors: bool) -> str:
-        """Says that a run has not come to its end, on this machine or on another one."""
-        index = self._index
-        if run := unfinished_run(index.project.folder):
-            return run.sentence(index.project.typed)
-        # The note of a run is on the machine where it runs; the index itself is on all of them.
-        if not has_vectors or index.parts.store.isolation != "document":
-            return ""
-        sizes = reading.catalogue.sizes()
-        if sizes.embedded >= sizes.chunks:
-            return ""
-        return (
-            f"Words find everything; meaning follows: {sizes.embedded:,} of {sizes.chunks:,} chunks"
-            f" have their vector so far. If no run makes the rest: dowse index -p"
-            f" {index.project.typed}"
-        )
 
     def _notices_of_preset(self, changes: Mapping[str, Any]) -> list[str]:
         """Says that only half of a preset can apply, where the index was built otherwise."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -48,6 +49,9 @@ class Elsewhere:
     def undisturbed(self, project: Path) -> AbstractContextManager[object]:
         store = self._known(project)
         return store.write() if store else nullcontext()
+
+    def carry(self, project: Path, to: Path) -> None:
+        shutil.copy(project / "name-on-the-server", to)
 
     def remove(self, project: Path) -> None:
         file = project / "name-on-the-server"

@@ -33,7 +33,9 @@ from dowse.parameters import Parameter
 from dowse.projects.workspace import Workspace
 from dowse.request import OPTIONS, Call, SearchRequest, filters_of, option, options_of
 from dowse.retrieve import Filters
+from dowse.search_state import SearchOptions
 from dowse.service import Service
+from dowse.settings.presets import preset_values
 from dowse.settings.schema import known_settings
 from dowse.testing import HashEmbedder
 from dowse.types import Response
@@ -118,13 +120,24 @@ class Doors:
 
     def _agent(self, asked: Asked) -> Outcome:
         async def work(client: Client) -> CallToolResult:
-            # A reply to an agent has a budget of its own when the call names none.
-            return await client.call_tool("query_documents", {"max_tokens": 1_000_000, **asked})
+            # A reply to an agent has a budget of its own when the call names none, and a budget
+            # without a number of results means all that fit.
+            whole = {"max_tokens": 1_000_000, **_usual_number(asked), **asked}
+            return await client.call_tool("query_documents", whole)
 
         result = with_client(self._mcp, work)
         if result.is_error:
             return Outcome(refused=text_of(result))
         return Outcome.of(result.structured_content)
+
+
+def _usual_number(asked: Asked) -> dict[str, Any]:
+    """How many results other doors give, where the call does not say it."""
+    row = option("n")
+    if asked.keys() & {row.name, *row.older}:
+        return {}
+    preset = preset_values(asked["preset"]) if "preset" in asked else {}
+    return {row.name: preset.get(row.setting, SearchOptions().top_n)}
 
 
 def _texts(asked: Asked) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from dowse.projects.workspace import Workspace
 from dowse.store.remote.store import RemoteStore
 from dowse.testing import HashEmbedder
 from dowse.transfer import export_project, import_project, importing
+from dowse.transfer.unpack import fill
 from dowse.wiring import Given
 from vaults import write_vault
 
@@ -78,10 +79,8 @@ def found(workspace: Workspace) -> tuple[int, bool]:
 def test_an_import_that_fails_leaves_the_former_index(
     workspace: Workspace, exported: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    filling = importing.fill
-
     def fails_at_the_end(*arguments: object, **named: object) -> None:
-        filling(*arguments, **named)  # type: ignore[arg-type]
+        fill(*arguments, **named)  # type: ignore[arg-type]
         raise Damaged("The export ends too early.", "Export it once more.")
 
     monkeypatch.setattr(importing, "fill", fails_at_the_end)

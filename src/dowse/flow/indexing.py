@@ -97,8 +97,11 @@ def _embed(work: IndexState, count: int, texts: Callable[[slice], list[str]], un
 
         progress(0.0)
         # A text that several chunks share is embedded once.
-        vectors = work.vectors.make(work.vectors.unknown(texts(slice(start, end))), progress)
-        work.writing.remember(vectors)
+        some = texts(slice(start, end))
+        unknown = work.vectors.unknown(some)
+        # A run that was killed may have kept a vector that not all its chunks have got.
+        kept = work.vectors.known(some) if len(unknown) < len(set(some)) else {}
+        work.writing.remember(kept | work.vectors.make(unknown, progress))
         if not work.vectors.can_embed:  # the embedder gave up
             break
     return work.vectors.made - before

@@ -28,6 +28,10 @@ class VectorMaker:
         keys = {text_key(text): text for text in texts}
         return [keys[key] for key in self._writing.text_vectors.missing(list(keys))]
 
+    def known(self, texts: Iterable[str]) -> dict[bytes, Vector]:
+        """The vectors of those texts that have one, by text key."""
+        return self._writing.text_vectors.known(list({text_key(text) for text in texts}))
+
     def make(
         self, texts: Sequence[str], progress: Callable[[float], None] = lambda _: None
     ) -> dict[bytes, Vector]:

@@ -51,7 +51,9 @@ def read_closely(search: SearchState) -> None:
     head = search.candidates[: options.top_n]
     if not head:
         return
-    texts = [passage(one.stored) for one in head]
+    # The tokens of the embedding model fit best to the texts that it was trained to embed.
+    read = passage if options.model else embedded
+    texts = [read(one.stored) for one in head]
     try:
         fresh = open_reranker().scores(search.query.text, texts)
     except EmbedError as error:
@@ -67,8 +69,13 @@ def read_closely(search: SearchState) -> None:
         put_named_first(search)
 
 
+def embedded(stored: StoredChunk) -> str:
+    """What the built-in reranker reads of a chunk: the text that is embedded by default."""
+    return stored.embedding_text("title")
+
+
 def passage(stored: StoredChunk) -> str:
-    """What a reranker reads of a chunk: `Title > Heading > the text without its markup`."""
+    """What a cross-encoder reads of a chunk: `Title > Heading > the text without its markup`."""
     path = titled_path(stored.document.fields.title, stored.chunk.header_path)
     shown = (
         piece.markup if piece.kind == "code" else plain(piece.markup)

@@ -43,6 +43,7 @@ def machine(vault: Path, folder: Path, name: str, rows: Rows | None = None) -> E
     def opened(analyzer: Analyzer) -> RemoteStore:
         return RemoteStore(lambda: rows or engines.qdrant_rows(), name, analyzer)
 
+    folder.mkdir(exist_ok=True)
     return open_engine(vault, folder, opened=opened)
 
 
@@ -70,15 +71,16 @@ def test_words_find_everything_on_all_machines_before_the_first_vector_is_made(
     assert machine(vault, tmp_path / "there", name).search("gateway sensor").notices == ()
 
 
+@pytest.mark.parametrize("writes", [0, 1])  # before vectors are kept, and before chunks get them
 def test_a_run_that_is_killed_while_it_embeds_goes_on_where_it_was(
-    vault: Path, tmp_path: Path, name: str
+    vault: Path, tmp_path: Path, name: str, writes: int
 ) -> None:
     rows = engines.qdrant_rows()
     mortal = engines.Mortal(rows, 10**6)
 
     def kill(event: Event) -> None:
         if event.stage == "waiting" and event.unit == "chunks":
-            mortal.left = min(mortal.left, 2)
+            mortal.left = min(mortal.left, writes)
 
     dying = machine(vault, tmp_path / "index", name, cast("Rows", mortal))
     with pytest.raises(engines.Killed):
@@ -90,8 +92,10 @@ def test_a_run_that_is_killed_while_it_embeds_goes_on_where_it_was(
     assert counts.documents == _FILES
     assert counts.embedded < counts.chunks
     assert "Continue it with: dowse index" in again.status().run
+    elsewhere = machine(vault, tmp_path / "elsewhere", name)
+    assert f"{counts.embedded} of {counts.chunks} chunks" in elsewhere.status().run
     assert again.search("gateway sensor").hits
-    again.index()
+    assert bool(again.index().embedded) == (writes == 0)
     assert again.status().run == ""
     assert store.check() == []
     fresh = machine(vault, tmp_path / "fresh", f"{name}_fresh")

@@ -38,7 +38,7 @@ def test_nothing_new_changes_nothing() -> None:
     assert reorder([], [], 0.5) == []
 
 
-def test_a_reranker_reads_the_title_the_headings_and_the_text_without_its_markup() -> None:
+def test_a_cross_encoder_reads_the_title_the_headings_and_the_text_without_its_markup() -> None:
     text = (
         "## Restore\n\n- Stop the **writer**, see [[clock|the clock]].\n\n```sh\nls -l *_x*\n```\n"
     )

@@ -91,7 +91,8 @@ function drawFound() {
 }
 
 function more() {
-  const left = response.total === undefined ? response.hits.length >= state.count : response.total > response.hits.length;
+  // The total counts what the search has looked at; with more results asked for, it looks further.
+  const left = response.total > response.hits.length || response.hits.length >= state.count;
   if (!response.hits.length || !left || state.count >= MOST) return null;
   return el("button", { type: "button", class: "quiet more", id: "more", on: { click: () => change({ count: Math.min(2 * state.count, MOST) }) } }, "More results");
 }
