@@ -1,35 +1,104 @@
 """How often the answers on the shipped corpus hold what was asked for.
 
-    python benchmarks/answers.py [--wrong]
+    python benchmarks/answers.py [--wrong] [--halves]
 
-The judgments are in benchmarks/corpus/answers.jsonl.
+The judgments are in benchmarks/corpus/answers.jsonl. With --halves, the weights of words and of
+passages are chosen on one half of the queries and judged on the other, both ways round.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from statistics import fmean
+from unittest.mock import patch
 
-from dowse.evaluate import open_bench, read_collection
+from dowse.answer import extract
+from dowse.engine import Engine
+from dowse.evaluate import JudgedQuery, open_bench, read_collection
 from dowse.evaluate.answers import judge_answers, read_answers
+from dowse.ports import Embedder
 from dowse.projects.workspace import Workspace
+from dowse.types import EmbeddedBatch, Model, Vector
 
 CORPUS = Path(__file__).parent / "corpus"
+WORDS = (0.1, 0.2, 0.3, 0.4)
+PASSAGES = (0.0, 0.13, 0.26, 0.4)
+
+
+class Remembering:
+    """An embedder that embeds no text twice."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._known: dict[str, Vector] = {}
+
+    @property
+    def model(self) -> Model:
+        return self._embedder.model
+
+    def query(self, text: str) -> Vector:
+        return self._embedder.query(text)
+
+    def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        for batch in self._embedder.passages(new):
+            placed = zip(batch.positions, batch.vectors, strict=True)
+            self._known |= {new[place]: vector for place, vector in placed}
+        for place, text in enumerate(texts):
+            yield EmbeddedBatch((place,), self._known[text][None])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--wrong", action="store_true", help="show the answers that are wrong")
+    parser.add_argument("--halves", action="store_true", help="choose weights on half the queries")
     arguments = parser.parse_args()
     collection = read_collection(CORPUS)
     answers = read_answers(CORPUS / "answers.jsonl")
     with open_bench(Workspace(), collection) as bench:
         judged = judge_answers(bench.engine, collection.queries, answers)
-    right = sum(one.right for one in judged)
-    print(f"{right} of {len(judged)} answers hold what was asked for: {right / len(judged):.3f}")
-    for one in judged if arguments.wrong else ():
-        if not one.right:
-            print("", one.query, *one.sentences, sep="\n  ")
+        share = fmean(one.right for one in judged)
+        print(f"{share:.3f} of {len(judged)} answers hold what was asked for")
+        for one in judged if arguments.wrong else ():
+            if not one.right:
+                print("", one.query, *one.sentences, sep="\n  ")
+        if arguments.halves:
+            _print_halves(list(_trials(bench.engine, collection.queries, answers)))
+
+
+def _trials(
+    engine: Engine, queries: Sequence[JudgedQuery], answers: Mapping[str, Sequence[str]]
+) -> Iterator[set[str]]:
+    """For each pair of weights, the queries with a right answer."""
+    ids = [query.id for query in queries if query.id in answers]
+    known = engine.parts.embedder
+    remembering = replace(engine.parts, embedder=Remembering(known) if known else None)
+    engine = Engine(engine.project, engine.settings, remembering)
+    for words, passage in product(WORDS, PASSAGES):
+        with patch.multiple(extract, _WORDS=words, _PASSAGE=passage):
+            judged = judge_answers(engine, queries, answers)
+        yield {one for one, found in zip(ids, judged, strict=True) if found.right}
+        print(f"words {words:g}, passage {passage:g}: {sum(found.right for found in judged)} right")
+
+
+def _print_halves(trials: Sequence[set[str]]) -> None:
+    """What weights chosen on each half of the queries reach on the other one."""
+    ids = sorted(read_answers(CORPUS / "answers.jsonl"), key=_hashed)
+    halves = set(ids[: len(ids) // 2]), set(ids[len(ids) // 2 :])
+    for chosen, judged in (halves, halves[::-1]):
+        most = max(len(right & chosen) for right in trials)
+        best = [len(right & judged) for right in trials if len(right & chosen) == most]
+        print(f"chosen on {len(chosen)}: {most} right, with {len(best)} of {len(trials)} weights")
+        print(f"  the other {len(judged)}: {fmean(best):.1f} ({min(best)} to {max(best)})")
+
+
+def _hashed(identifier: str) -> str:
+    return hashlib.sha256(identifier.encode()).hexdigest()
 
 
 if __name__ == "__main__":

@@ -107,10 +107,10 @@ def main() -> None:
     if arguments.queries:
         whole = {name: sample(one, arguments.queries) for name, one in whole.items()}
     with tempfile.TemporaryDirectory() as folder:
-        asked = {mode: _ask_all(whole, Path(folder), mode) for mode in MODES}
-    for mode, answers in asked.items():
-        print(f"\n### {mode}\n")
-        _print_tables(answers, list(whole))
+        for mode in MODES:
+            answers = _ask_all(whole, Path(folder), mode)
+            print(f"\n### {mode}\n", flush=True)
+            _print_tables(answers, list(whole))
 
 
 def _ask_all(whole: dict[str, Collection], folder: Path, mode: str) -> list[Asked]:
@@ -153,16 +153,17 @@ def _ask(
     ]
     asked = [("own" if query.relevant else "foreign", query) for query in collection.queries]
     asked += [("foreign", replace(query, relevant={})) for query in foreign]
-    asked += [("nonsense", JudgedQuery(text, text, "", {})) for text in _nonsense(rng)]
+    made_up = min(NONSENSE, 2 * len(foreign))  # fewer in a run with fewer queries
+    asked += [("nonsense", JudgedQuery(text, text, "", {})) for text in _nonsense(rng, made_up)]
     asked += [("removed", query) for query in collection.answerable]
     # No query is expanded here, and embedding words takes longer than embedding a small vault.
     with open_bench(Workspace(), collection, {"vocabulary.size": 0}) as bench:
         return [_found(bench.engine, name, kind, query, mode) for kind, query in asked]
 
 
-def _nonsense(rng: random.Random) -> Iterator[str]:
+def _nonsense(rng: random.Random, count: int) -> Iterator[str]:
     """Keys at random, words at random, and absurd questions."""
-    for number in range(NONSENSE):
+    for number in range(count):
         one, two, three = rng.sample(WORDS, 3)
         keys = ("".join(rng.choices(KEYS, k=rng.randint(3, 8))) for _ in range(rng.randint(1, 4)))
         yield (

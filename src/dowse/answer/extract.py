@@ -25,8 +25,9 @@ Rarity = Mapping[str, float]
 """How much each term of the query says about a text that has it."""
 
 # What the words of a sentence weigh, its meaning, that of the passage around it, and the score of
-# its result. Chosen on the shipped corpus, where a broad range around them is as good.
-_WORDS, _MEANING, _PASSAGE, _RESULT = 0.2, 0.5, 0.26, 0.04
+# its result. Chosen on the shipped corpus, where a broad range around them is as good: see
+# docs/quality.md.
+_WORDS, _MEANING, _PASSAGE, _RESULT = 0.2, 0.5, 0.13, 0.04
 _WHOLE = 100  # characters below which a sentence takes along what follows it in its paragraph
 _HEADING = 0.5  # what a term weighs that is only in the headings above a sentence
 _LEAD_IN = 0.5  # what is left of the score of "There are three ways:"

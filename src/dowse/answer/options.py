@@ -35,7 +35,7 @@ class AnswerOptions:
         Meta(ge=50, le=100_000),
         ALWAYS,
         "Most characters of an answer without a language model, from 50.",
-    ] = 600
+    ] = 800
     candidates: Annotated[
         int,
         Meta(ge=0, le=1000),

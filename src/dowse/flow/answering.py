@@ -16,12 +16,14 @@ from dowse.answer import (
     written_answer,
 )
 from dowse.errors import EmbedError, EndpointFailed
-from dowse.ports import Writer
+from dowse.ports import Embedder, Writer
 from dowse.refine.documents import lists_documents
 from dowse.search_state import SearchState
+from dowse.text.questions import asking_part
 from dowse.types import Hit, Response, Vector
 
 _PASSAGES = 12  # of one document
+_ASKS = 2  # terms from which a part of the query says enough to be compared with
 
 
 def with_answer(
@@ -95,6 +97,7 @@ def _similarity(search: SearchState) -> Callable[[Sequence[str]], Sequence[float
     embedder, vector = search.parts.embedder, search.vector
     if embedder is None or vector is None:
         return None
+    vector = _asked(search, embedder, vector)
 
     def similarity(sentences: Sequence[str]) -> list[float]:
         cosines: Vector = np.zeros(len(sentences), dtype=np.float32)
@@ -106,3 +109,16 @@ def _similarity(search: SearchState) -> Callable[[Sequence[str]], Sequence[float
         return [float(cosine) for cosine in cosines]
 
     return similarity
+
+
+def _asked(search: SearchState, embedder: Embedder, whole: Vector) -> Vector:
+    """The vector of what the query asks, without the sentences that only say why it asks."""
+    part = asking_part(search.query.text)
+    if part == search.query.text or search.hypothesis:
+        return whole
+    if len(set(search.parts.analyzer.query_terms(part))) < _ASKS:
+        return whole
+    try:
+        return embedder.query(part)
+    except EmbedError:
+        return whole

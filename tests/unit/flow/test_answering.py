@@ -65,3 +65,13 @@ def test_nothing_found_is_no_answer(tmp_path: Path) -> None:
     engine = with_writer(index_notes(tmp_path, _NOTES), model)
     assert engine.answer("zzzz", changes={"search.mode": "keyword"}).answer is None
     assert model.read == []
+
+
+def test_sentences_are_compared_with_the_part_of_the_query_that_asks(tmp_path: Path) -> None:
+    told = "The harbour office was flooded last winter"
+    text = f"{told} by heavy rain and snow.\n\nEvery month pumps are tested there."
+    engine = index_notes(tmp_path, {"pump.md": f"# Pump\n\n{text}\n"})
+    query = f"{told}. How often are the pumps tested every year?"
+    response = engine.answer(query, changes={"answer.sentences": 1, "fuse.keyword": 0.01})
+    assert response.answer is not None
+    assert response.answer.sentences[0].text == "Every month pumps are tested there."

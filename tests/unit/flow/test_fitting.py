@@ -81,6 +81,23 @@ def test_cosines_mean_the_same_whatever_their_range(engine: Engine, tmp_path: Pa
         assert squashed.mapped(near) == pytest.approx(fit.mapped(cosine), abs=1e-3)
 
 
+def test_a_model_is_compared_with_the_default_one_on_the_same_passages(engine: Engine) -> None:
+    with engine.read() as reading:
+        fit = fit_model(reading, Squashed(), "squashed", default=HashEmbedder())
+    assert fit is not None
+    assert fit.scale == pytest.approx(1 / (1 - _NOISE), abs=1e-2)
+    assert fit.mapped(_NOISE) == pytest.approx(0, abs=1e-2)
+
+
+def test_a_model_to_which_all_texts_are_alike_has_no_fit(tmp_path: Path) -> None:
+    class Alike(HashEmbedder):
+        def query(self, text: str) -> Vector:
+            return super().query(text[:0])
+
+    with _engine(tmp_path, Alike(), _THINGS[:3]) as engine, engine.read() as reading:
+        assert fit_model(reading, Alike(), "alike", default=HashEmbedder()) is None
+
+
 def test_with_the_fit_nonsense_is_no_good_match(engine: Engine) -> None:
     assert engine.search("qwertz asdfgh yxcvbn").no_good_match
     found = engine.search("how do I repair the bridge")
