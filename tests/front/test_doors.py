@@ -35,7 +35,7 @@ from dowse.request import OPTIONS, Call, SearchRequest, filters_of, option, opti
 from dowse.retrieve import Filters
 from dowse.search_state import SearchOptions
 from dowse.service import Service
-from dowse.settings.presets import preset_values
+from dowse.settings.presets import PRESETS, preset_values
 from dowse.settings.schema import known_settings
 from dowse.testing import HashEmbedder
 from dowse.types import Response
@@ -136,7 +136,8 @@ def _usual_number(asked: Asked) -> dict[str, Any]:
     row = option("n")
     if asked.keys() & {row.name, *row.older}:
         return {}
-    preset = preset_values(asked["preset"]) if "preset" in asked else {}
+    name = asked.get("preset")
+    preset = preset_values(name) if name in PRESETS else {}
     return {row.name: preset.get(row.setting, SearchOptions().top_n)}
 
 
