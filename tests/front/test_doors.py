@@ -35,7 +35,7 @@ from dowse.request import OPTIONS, Call, SearchRequest, filters_of, option, opti
 from dowse.retrieve import Filters
 from dowse.search_state import SearchOptions
 from dowse.service import Service
-from dowse.settings.presets import preset_values
+from dowse.settings.presets import PRESETS, preset_values
 from dowse.settings.schema import known_settings
 from dowse.testing import HashEmbedder
 from dowse.types import Response
@@ -136,7 +136,7 @@ def _usual_number(asked: Asked) -> dict[str, int]:
     row = option("n")
     if asked.keys() & {row.name, *row.older}:
         return {}
-    preset = preset_values(asked["preset"]) if "preset" in asked else {}
+    preset = preset_values(asked["preset"]) if asked.get("preset") in PRESETS else {}
     return {row.name: preset.get(row.setting, SearchOptions().top_n)}
 
 
