@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dowse.text.matching import Wanted
+from dowse.text.matching import TermsOf, Wanted
 from dowse.text.scripts import is_unspaced
 from dowse.types import Query
-
-TermsOf = Callable[[str], Collection[str]]
 
 
 @dataclass(frozen=True, slots=True)
