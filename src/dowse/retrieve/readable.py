@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -11,7 +12,7 @@ from dowse.retrieve.strategies import STRATEGIES
 from dowse.search_state import SearchState
 from dowse.types import ChunkKey, Ranking, Scores
 
-_AFTER_LATIN = "\u0250"  # the first character that no Latin alphabet in use has
+_BEYOND = re.compile("[^\0-\u024f]+")  # characters that no Latin alphabet in use has
 _DISTRUST = 3  # power of the share of Latin letters: best on both halves of a Chinese collection
 _USE_VECTORS = {one.name for one in STRATEGIES if one.uses != "words"}
 
@@ -65,8 +66,9 @@ def trusted(ranking: Ranking, trust: Mapping[ChunkKey, float]) -> Ranking:
 
 def latin_share(text: str) -> float:
     """The share of a text's letters that are Latin; 1 when it has no letters."""
-    if text.isascii():
-        return 1.0
-    letters = [character for character in text if character.isalpha()]
-    latin = sum(character < _AFTER_LATIN for character in letters)
-    return latin / len(letters) if letters else 1.0
+    others = 0 if text.isascii() else _letters("".join(_BEYOND.findall(text)))
+    return 1.0 - others / _letters(text) if others else 1.0
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalpha, text))
