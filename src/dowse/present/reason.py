@@ -53,10 +53,10 @@ def count_words(
     words: Sequence[frozenset[str]], texts: Iterable[str], terms_of: TermsOf
 ) -> WordsFound:
     """How many of the words some texts have between them."""
-    left = list(words)
+    left, wanted = list(words), Wanted(frozenset[str]().union(*words))
     for text in texts:
         if not left:  # the rest need not be read
             break
-        found = Wanted(frozenset[str]().union(*left)).among(terms_of(text))
+        found = wanted.among(terms_of(text))
         left = [word for word in left if word.isdisjoint(found)]
     return WordsFound(len(words) - len(left), len(words))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -44,10 +45,10 @@ class VectorFile:
         return self._array(self._bytes(self._count * self._row, self._start))
 
     def rows(self, places: Keys) -> NDArray[np.float16]:
-        """The vectors at some places."""
+        """The vectors at some places, which must ascend."""
         content = bytearray()
-        for place in places.tolist():
-            content += self._bytes(self._row, self._start + place * self._row)
+        for first, count in _runs(places):
+            content += self._bytes(count * self._row, self._start + first * self._row)
         return self._array(content)
 
     def _bytes(self, size: int, start: int) -> bytes:
@@ -61,3 +62,10 @@ class VectorFile:
 
     def _damaged(self) -> Exception:
         return replica_damaged(f"{self._path} is not as it was written.")
+
+
+def _runs(places: Keys) -> Iterator[tuple[int, int]]:
+    """The first place and the length of each run of rows, as those of a document follow."""
+    begins = np.flatnonzero(np.diff(places, prepend=-2) != 1)
+    lengths = np.diff(begins, append=len(places))
+    return zip(places[begins].tolist(), lengths.tolist(), strict=True)
