@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,9 @@ class VectorFile:
 
 def _runs(places: Keys) -> Iterator[tuple[int, int]]:
     """The first place and the length of each run of rows, as those of a document follow."""
-    begins = np.flatnonzero(np.diff(places, prepend=-2) != 1)
-    lengths = np.diff(begins, append=len(places))
-    return zip(places[begins].tolist(), lengths.tolist(), strict=True)
+    if not len(places):
+        return
+    cuts = (np.flatnonzero(places[1:] != places[:-1] + 1) + 1).tolist()
+    listed = places.tolist()
+    for begin, end in pairwise((0, *cuts, len(listed))):
+        yield listed[begin], end - begin
