@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from dowse.retrieve.strategies import STRATEGIES
 from dowse.search_state import SearchState
+from dowse.text.scripts import latin_share
 from dowse.types import ChunkKey, Ranking, Scores
 
-_BEYOND = re.compile("[^\0-\u024f]+")  # characters that no Latin alphabet in use has
 _DISTRUST = 3  # power of the share of Latin letters: best on both halves of a Chinese collection
 _USE_VECTORS = {one.name for one in STRATEGIES if one.uses != "words"}
 
@@ -62,13 +61,3 @@ def trusted(ranking: Ranking, trust: Mapping[ChunkKey, float]) -> Ranking:
         return sorted(lower, key=lambda pair: -pair[1])  # ties stay in their order
 
     return replace(ranking, scores=lowered(ranking.scores), others=lowered(ranking.others))
-
-
-def latin_share(text: str) -> float:
-    """The share of a text's letters that are Latin; 1 when it has no letters."""
-    others = 0 if text.isascii() else _letters("".join(_BEYOND.findall(text)))
-    return 1.0 - others / _letters(text) if others else 1.0
-
-
-def _letters(text: str) -> int:
-    return sum(map(str.isalpha, text))
