@@ -59,8 +59,8 @@ def _summary(report: IndexReport) -> str:
 def _unreadable(count: int) -> str:
     are = "passage is" if count == 1 else "passages are"
     return (
-        f"{number(count)} {are} in a script that the model cannot read: words find them, meaning"
-        " does not. For another model, see embed.model."
+        f"{number(count)} {are} in a script that the model cannot read, and found by words only."
+        " To choose another model, set embed.model."
     )
 
 
