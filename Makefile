@@ -8,7 +8,7 @@ DEMO   := .demo
 # The demo keeps its projects to itself.
 IN_DEMO := DOWSE_CONFIG_DIR=$(DEMO)/config DOWSE_DATA_DIR=$(DEMO)/data
 
-.PHONY: demo scale-demo node-clients test check torture lock minilm docs screenshots eval audit audit-lock clean
+.PHONY: demo scale-demo node-clients test check torture lock minilm docs screenshots eval bench audit audit-lock clean
 
 demo: $(VENV)/installed
 	@$(IN_DEMO) $(BIN)/dowse index examples/vault -p demo
@@ -84,6 +84,21 @@ eval: $(VENV)/developing
 	$(BIN)/python benchmarks/confidence.py $(DATA) $(EVAL)
 	$(BIN)/python benchmarks/defaults.py $(DATA) $(EVAL)
 	$(BIN)/python benchmarks/answers.py
+
+# How fast dowse is; the tables and pictures of docs/measurements.md. DATA is a folder of Markdown, by
+# default the documents that ship. make bench DATA=FOLDER CHUNKS=2000,20000 FILES=100 PEERS=fts5,qmd
+# BEFORE is another checkout whose queries are timed next to these.
+CHUNKS ?= 2000,20000,100000
+FILES  ?= 100,1000
+OF     := $(if $(DATA),--data $(DATA))
+
+bench: $(VENV)/developing minilm
+	$(BIN)/python -m benchmarks.speed.peers $(OF) $(if $(PEERS),--only $(PEERS))
+	$(BIN)/python -m benchmarks.speed.growth $(OF) --chunks $(CHUNKS)
+	$(BIN)/python -m benchmarks.speed.recall $(OF)
+	$(BIN)/python -m benchmarks.speed.stages $(OF) $(if $(BEFORE),--before $(BEFORE))
+	$(BIN)/python -m benchmarks.speed.first_answer $(OF) --files $(FILES)
+	$(BIN)/python -m benchmarks.speed.pictures
 
 # Known vulnerabilities, licences and a bill of materials of everything in the lock files.
 # Its tools are in an environment of their own; it fails when nothing could be looked up.

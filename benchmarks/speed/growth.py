@@ -1,0 +1,139 @@
+"""How the time of a query, memory and the time to open grow with an index.
+
+    python -m benchmarks.speed.growth [--data FOLDER] [--chunks 2000,20000,100000]
+
+Documents are copies of a collection with a fifth of their words replaced. Their vectors are random,
+made by a hash of the text; queries are embedded by the model. An index is measured in a process of
+its own. Every query is asked without a filter, with one that a fifth of the documents pass, and
+with one that a hundredth pass, and embedded alone, in turns, so that a busy machine slows all of
+them. Where other programs use the machine, CPU time says more than elapsed time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.speed.figures import (
+    Clock,
+    command_line,
+    documents,
+    p50,
+    p95,
+    ratio,
+    save,
+    sizes,
+    table,
+)
+from benchmarks.speed.material import ROOT, questions, real_embedder
+from benchmarks.speed.synthetic import Built, built, opened
+
+_ASKED, _WARM = 60, 5
+
+
+def main() -> None:
+    parser = command_line(__doc__)
+    parser.add_argument("--chunks", default="2000,20000,100000", help="sizes, about")
+    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    files = documents(options)
+    if options.measure:
+        print(json.dumps(measure(Path(options.measure), questions(files, _ASKED + _WARM))))
+        return
+    rows = [_row(built(files, size), options) for size in sizes(options.chunks)]
+    save("growth", rows)
+    print(growth_table(rows))
+
+
+def _row(index: Built, options: argparse.Namespace) -> dict[str, Any]:
+    line = [sys.executable, "-m", "benchmarks.speed.growth", "--measure", index.folder]
+    line += ["--data", str(options.data)] if options.data else []
+    done = subprocess.run(line, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    figures = json.loads(done.stdout.splitlines()[-1])
+    return {
+        "chunks": index.chunks,
+        "files": index.files,
+        "rate": index.chunks / index.cpu,
+    } | figures
+
+
+def measure(folder: Path, asked: Sequence[str]) -> dict[str, float]:
+    """The figures of one index."""
+    clock = Clock()
+    with opened(folder) as project:
+        project.search(asked[0], mode="keyword")
+        figures = {"open": 1000 * clock.elapsed}
+        embedder = real_embedder()
+        ways: dict[str, Callable[[str], object]] = {
+            "all": project.search,
+            "fifth": partial(project.search, where="part<20"),
+            "hundredth": partial(project.search, where="part<1"),
+            "embedding": embedder.query,
+        }
+        times, used = in_turns(ways, asked)
+    figures["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    figures |= {name: p50(some) for name, some in times.items()}
+    figures |= {f"{name} CPU": p50(some) for name, some in used.items()}
+    return figures | {"p95": p95(times["all"])}
+
+
+def in_turns(
+    ways: Mapping[str, Callable[[str], object]], asked: Sequence[str]
+) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """Elapsed and CPU seconds of every query in every way; the first ones are not counted."""
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    used: dict[str, list[float]] = {name: [] for name in ways}
+    for query in asked:
+        for name, ask in ways.items():
+            clock = Clock()
+            ask(query)
+            used[name].append(clock.cpu)
+            times[name].append(clock.elapsed)
+    return {name: some[_WARM:] for name, some in times.items()}, {
+        name: some[_WARM:] for name, some in used.items()
+    }
+
+
+def growth_table(rows: list[dict[str, Any]]) -> str:
+    """The figures, and how they relate to each other."""
+    heads = (
+        "chunks",
+        "hybrid query, p50 (p95), ms",
+        "CPU ms",
+        "÷ embedding the query alone, CPU",
+        "÷ the smallest index, CPU",
+        "a fifth passes, ÷ unfiltered, CPU",
+        "a hundredth passes, ÷ unfiltered, CPU",
+        "open and answer by words, ms",
+        "peak memory, MB",
+        "indexed without the model, chunks per CPU s",
+    )
+    return table(
+        heads,
+        [
+            (
+                row["chunks"],
+                f"{row['all']:.1f} ({row['p95']:.1f})",
+                row["all CPU"],
+                ratio(row["all CPU"], row["embedding CPU"]),
+                ratio(row["all CPU"], rows[0]["all CPU"]),
+                ratio(row["fifth CPU"], row["all CPU"]),
+                ratio(row["hundredth CPU"], row["all CPU"]),
+                row["open"],
+                row["memory"],
+                row["rate"],
+            )
+            for row in rows
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main()
