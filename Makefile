@@ -95,9 +95,9 @@ OF     := $(if $(DATA),--data $(DATA))
 bench: $(VENV)/developing minilm
 	$(BIN)/python -m benchmarks.speed.peers $(OF) $(if $(PEERS),--only $(PEERS))
 	$(BIN)/python -m benchmarks.speed.growth $(OF) --chunks $(CHUNKS)
-	$(BIN)/python -m benchmarks.speed.recall $(OF)
 	$(BIN)/python -m benchmarks.speed.stages $(OF) $(if $(BEFORE),--before $(BEFORE))
 	$(BIN)/python -m benchmarks.speed.first_answer $(OF) --files $(FILES)
+	$(BIN)/python -m benchmarks.speed.recall $(OF)
 	$(BIN)/python -m benchmarks.speed.pictures
 
 # Known vulnerabilities, licences and a bill of materials of everything in the lock files.

@@ -50,12 +50,12 @@ def install_dowse() -> Installed:
     return _once(folder, [[sys.executable, "-m", "venv", str(folder)], locked, own])
 
 
-def install_npm(package: str) -> Installed:
-    """A package from npm."""
+def install_npm(*packages: str) -> Installed:
+    """Packages from npm."""
     if not shutil.which("npm"):
         raise Failed("there is no npm on this machine")
-    folder = _PEERS / package.replace("/", "-").lstrip("@")
-    line = ["npm", "install", "--prefix", str(folder), "--no-audit", "--no-fund", package]
+    folder = _PEERS / packages[0].replace("/", "-").lstrip("@")
+    line = ["npm", "install", "--prefix", str(folder), "--no-audit", "--no-fund", *packages]
     return _once(folder, [line])
 
 

@@ -1,6 +1,6 @@
 """One peer: it indexes the chunks that it is given, and answers queries.
 
-    PYTHON peer.py NAME MATERIAL
+    PYTHON peer.py NAME MATERIAL [PACKAGE ...]
 
 Run by peers.py, with the Python of the peer's own environment. MATERIAL is a folder with the
 chunks, the queries and the vectors of both. Prints figures as JSON. A peer is a generator: it stops
@@ -17,6 +17,7 @@ import statistics
 import sys
 import time
 from functools import cached_property
+from importlib import metadata
 from pathlib import Path
 
 RESULTS, CANDIDATES, WARM = 5, 30, 5
@@ -144,7 +145,7 @@ def chroma(given, place):
     yield
     vectors, asked = given.vectors
     client = chromadb.PersistentClient(str(place / "chroma"))
-    made = client.create_collection("t", metadata={"hnsw:space": "cosine"})
+    made = client.create_collection("chunks", metadata={"hnsw:space": "cosine"})
     for start in range(0, len(given.texts), 2000):
         some = slice(start, start + 2000)
         made.add(
@@ -170,6 +171,10 @@ def txtai(given, place):
     made.index(given.texts)
     made.save(str(place / "txtai"))
     yield lambda number: made.search(given.queries[number], RESULTS)
+
+
+def version(*packages):
+    return ", ".join(metadata.version(package) for package in packages)
 
 
 PEERS = {one.__name__: one for one in (fts5, plain, plain_embedding, lancedb, chroma, txtai)}
@@ -206,4 +211,8 @@ def measure(name, folder):
 
 
 if __name__ == "__main__":
-    print("\n" + json.dumps(measure(sys.argv[1], Path(sys.argv[2]))))
+    found = version(*sys.argv[3:]) or sqlite3.sqlite_version
+    figures = measure(sys.argv[1], Path(sys.argv[2])) | {"version": found}
+    print(
+        "\n" + json.dumps(figures | {"version": version(*sys.argv[3:]) or sqlite3.sqlite_version})
+    )

@@ -101,7 +101,7 @@ def _of(peer: Peer, folder: Path) -> Callable[[], Figures]:
         installed = install_pip("-".join(peer.packages), peer.packages) if peer.packages else None
         python = installed.program("python") if installed else sys.executable
         script = Path(__file__).with_name("peer.py")
-        done = _run([python, "-P", str(script), peer.name, str(folder)])
+        done = _run([python, "-P", str(script), peer.name, str(folder), *peer.packages])
         figures: Figures = json.loads(done.splitlines()[-1])
         return figures | (vars_of(installed) if installed else {"install": 0.0, "size": 0.0})
 
@@ -126,21 +126,28 @@ def _run(line: list[str], environment: Mapping[str, str] | None = None) -> str:
 def commands(folder: Path, asked: list[str]) -> dict[str, Figures]:
     """qmd is a command, not a library: its keyword search next to the command of dowse."""
     own = {"DOWSE_CONFIG_DIR": f"{folder}/config", "DOWSE_DATA_DIR": f"{folder}/data"}
+    own |= {"DOWSE_EMBED_PROVIDER": "none"}
     dowse = str(Path(sys.executable).with_name("dowse"))
     rows = {}
     docs = str(folder / "docs")
 
     def measure_own() -> Figures:
-        index = [dowse, "index", docs, "-p", "bench", "--set", "embed.provider=none"]
+        index = [dowse, "index", docs, "-p", "bench"]
         search = [dowse, "search", "-p", "bench", "--mode", "keyword"]
-        return _timed([index], search, asked, own)
+        return _timed(index, search, asked, own)
 
     def measure_qmd() -> Figures:
-        installed = install_npm("@tobilu/qmd")
-        qmd = str(installed.folder / "node_modules" / ".bin" / "qmd")
-        home = {"HOME": str(folder), "XDG_CACHE_HOME": f"{folder}/cache"}
+        installed = install_npm("@tobilu/qmd", "bun")
+        modules = installed.folder / "node_modules"
+        qmd, path = str(modules / ".bin" / "qmd"), f"{modules / '.bin'}:{os.environ['PATH']}"
+        home = {"HOME": str(folder), "XDG_CACHE_HOME": f"{folder}/cache", "PATH": path}
+        package = json.loads((modules / "@tobilu" / "qmd" / "package.json").read_text("utf-8"))
         index = [qmd, "collection", "add", docs, "--name", "bench"]
-        return _timed([index], [qmd, "search"], asked, home) | vars_of(installed)
+        return (
+            _timed(index, [qmd, "search"], asked, home)
+            | vars_of(installed)
+            | {"version": package["version"]}
+        )
 
     rows["dowse: command, words"] = _attempt(measure_own)
     rows["qmd: command, words"] = {"against": "command, words"} | _attempt(measure_qmd)
@@ -148,11 +155,10 @@ def commands(folder: Path, asked: list[str]) -> dict[str, Figures]:
 
 
 def _timed(
-    indexing: list[list[str]], search: list[str], asked: list[str], environment: Mapping[str, str]
+    index: list[str], search: list[str], asked: list[str], environment: Mapping[str, str]
 ) -> Figures:
     clock = Clock()
-    for line in indexing:
-        _run(line, environment)
+    _run(index, environment)
     figures: Figures = {"index": clock.elapsed, "index CPU": clock.cpu}
     times, used = list[float](), list[float]()
     for query in asked:
@@ -167,6 +173,7 @@ def peer_table(rows: Mapping[str, Figures]) -> str:
     """The figures of each, and how they relate to those of dowse."""
     heads = (
         "",
+        "version",
         "installing, s",
         "installed, MB",
         "index, s (CPU s)",
@@ -181,7 +188,7 @@ def peer_table(rows: Mapping[str, Figures]) -> str:
 
 def _cells(name: str, row: Figures, rows: Mapping[str, Figures]) -> list[object]:
     ours = rows.get(f"dowse: {row.get('against', '')}", {})
-    cells: list[object] = [name, row.get("install"), row.get("size")]
+    cells: list[object] = [name, row.get("version"), row.get("install"), row.get("size")]
     if "failed" in row and "index" not in row:
         return [*cells, f"could not be measured: {row['failed']}", *([None] * 5)]
     for what in ("index", "query"):

@@ -1,22 +1,22 @@
 """How many of the 30 nearest vectors the scan over bits finds, against an exact search.
 
-    python -m benchmarks.speed.recall [--data FOLDER] [--chunks 2000]
+    python -m benchmarks.speed.recall [--data FOLDER] [--files 1000] [--index FOLDER]
 
-The vectors are real: the model embeds every chunk. Small indexes are searched exactly; here the
-scan that large ones use is turned on for them.
+The vectors are real: those of the index that first_answer.py has made of so many files, or of any
+index (--index, the folder that `dowse status` names) of the documents in --data. Small indexes are
+searched exactly; here the scan that large ones use is turned on for them.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from benchmarks.speed.figures import command_line, documents, save, table
-from benchmarks.speed.material import CHARACTERS, questions, real_embedder, write_copies
+from benchmarks.speed.first_answer import real_index
+from benchmarks.speed.material import questions, real_embedder
 
-from dowse import Dowse
 from dowse.store.embedded.vectors.index import VectorIndex
 from dowse.store.embedded.vectors.segments import (
     ROTATION,
@@ -34,11 +34,12 @@ _LIMIT, _ASKED = 30, 200
 
 def main() -> None:
     parser = command_line(__doc__)
-    parser.add_argument("--chunks", type=int, default=2000, help="about so many")
+    parser.add_argument("--files", type=int, default=1000)
+    parser.add_argument("--index", type=Path, help="vectors of an index that is there")
     options = parser.parse_args()
     files = documents(options)
+    vectors = vectors_in(options.index or real_index(files, options.files))
     with tempfile.TemporaryDirectory() as temporary:
-        vectors = real_vectors(files, options.chunks, Path(temporary))
         index = scanned(vectors, Path(temporary) / "vectors")
         embedder = real_embedder()
         asked = [embedder.query(query) for query in questions(files, _ASKED)]
@@ -48,15 +49,12 @@ def main() -> None:
     print(table(("chunks", "queries", f"recall@{_LIMIT}"), [tuple(figures.values())]))
 
 
-def real_vectors(files: Sequence[Path], chunks: int, folder: Path) -> Matrix:
-    """The vectors of an index of these files."""
-    write_copies(files, chunks * CHARACTERS, folder / "docs")
-    with Dowse(folder / "docs", home=folder / "home") as project:
-        project.index()
-        with project._engine.read() as reading:  # noqa: SLF001  (programs never need all vectors)
-            keys = reading.catalogue.keys_of([one.id for one in reading.catalogue.documents()])
-            known = reading.vectors.of(keys.tolist())
-    return np.stack(list(known.values()))
+def vectors_in(index: Path) -> Matrix:
+    """All vectors of an index on disk."""
+    parts = [np.load(path) for path in sorted(index.rglob("vectors-*/vectors-*.npy"))]
+    if not parts:
+        raise SystemExit(f"There are no vectors in {index}. Index the folder first.")
+    return np.unique(np.concatenate(parts).astype(np.float32), axis=0)
 
 
 def scanned(vectors: Matrix, folder: Path) -> VectorIndex:
