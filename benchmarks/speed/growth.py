@@ -66,11 +66,10 @@ def _row(index: Built, options: argparse.Namespace) -> dict[str, Any]:
 
 def measure(folder: Path, asked: Sequence[str]) -> dict[str, float]:
     """The figures of one index."""
-    clock = Clock()
-    with opened(folder) as project:
+    clock, embedder = Clock(), real_embedder()
+    with opened(folder, real=embedder) as project:
         project.search(asked[0], mode="keyword")
         figures = {"open": 1000 * clock.elapsed}
-        embedder = real_embedder()
         ways: dict[str, Callable[[str], object]] = {
             "all": project.search,
             "fifth": partial(project.search, where="part<20"),

@@ -213,6 +213,4 @@ def measure(name, folder):
 if __name__ == "__main__":
     found = version(*sys.argv[3:]) or sqlite3.sqlite_version
     figures = measure(sys.argv[1], Path(sys.argv[2])) | {"version": found}
-    print(
-        "\n" + json.dumps(figures | {"version": version(*sys.argv[3:]) or sqlite3.sqlite_version})
-    )
+    print("\n" + json.dumps(figures))

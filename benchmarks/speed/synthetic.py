@@ -12,6 +12,7 @@ from benchmarks.speed.figures import KEPT, Clock
 from benchmarks.speed.material import CHARACTERS, SyntheticEmbedder, real_embedder, write_copies
 
 from dowse import Dowse
+from dowse.ports import Embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,10 @@ def built(files: Sequence[Path], chunks: int) -> Built:
     return made
 
 
-def opened(folder: Path | str, times: list[float] | None = None) -> Dowse:
+def opened(
+    folder: Path | str, times: list[float] | None = None, real: Embedder | None = None
+) -> Dowse:
     """The project of an index that was built here; `times` gets those of embedding queries."""
     place = Path(folder)
-    embedder = SyntheticEmbedder(real_embedder(), times)
+    embedder = SyntheticEmbedder(real or real_embedder(), times)
     return Dowse(place / "docs", home=place / "home", embedder=embedder)
