@@ -23,8 +23,10 @@ def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("--files", default="100,1000", help="numbers of files")
     options = parser.parse_args()
-    rows = [measure(documents(options), count) for count in sizes(options.files)]
-    save("first_answer", rows)
+    rows = []
+    for count in sizes(options.files):
+        rows.append(measure(documents(options), count))
+        save("first_answer", rows)  # the next one may take long
     heads = ("files", "chunks", "words after, s (CPU s)", "all vectors after, s (CPU s)", "÷")
     print(table(heads, [_cells(row) for row in rows]))
 

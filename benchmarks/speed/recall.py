@@ -30,6 +30,7 @@ from dowse.store.embedded.vectors.segments import save as save_segment
 from dowse.types import Matrix, Vector
 
 _LIMIT, _ASKED = 30, 200
+_RELATED = 0.4  # cosine that the best answer has at least, in the mean; random ones have about .2
 
 
 def main() -> None:
@@ -44,9 +45,15 @@ def main() -> None:
         embedder = real_embedder()
         asked = [embedder.query(query) for query in questions(files, _ASKED)]
         found = [recall(index, vectors, query) for query in asked]
+    nearest = float(np.mean([np.max(vectors @ query) for query in asked]))
     figures = {"chunks": len(vectors), "queries": len(found), "recall": float(np.mean(found))}
-    save("recall", figures)
-    print(table(("chunks", "queries", f"recall@{_LIMIT}"), [tuple(figures.values())]))
+    save("recall", figures | {"nearest": nearest})
+    heads = ("chunks", "queries", f"recall@{_LIMIT}", "cosine of the nearest, mean")
+    print(table(heads, [(*figures.values(), nearest)]))
+    if nearest < _RELATED:
+        print(
+            "\nThese vectors are not of these documents and this model: the figure means nothing."
+        )
 
 
 def vectors_in(index: Path) -> Matrix:
