@@ -57,10 +57,11 @@ def ratio(one: float | None, other: float | None) -> str:
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table in Markdown."""
     lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in lines)
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """A value as people read it: three digits of a fraction, a dash for what is not known."""
     if value is None:
         return "–"
     if isinstance(value, float):

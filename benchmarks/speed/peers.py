@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed.figures import Clock, command_line, documents, p50, ratio, save, table
+from benchmarks.speed.figures import Clock, cell, command_line, documents, p50, ratio, save, table
 from benchmarks.speed.installing import Failed, Installed, install_dowse, install_npm, install_pip
 from benchmarks.speed.material import questions, real_embedder, write_files
 from benchmarks.speed.peer_dowse import Known, measure_dowse, write_material
@@ -177,10 +177,8 @@ def peer_table(rows: Mapping[str, Figures]) -> str:
         "installing, s",
         "installed, MB",
         "index, s (CPU s)",
-        "÷ dowse",
         "÷ dowse, CPU",
         "query, ms (CPU ms)",
-        "÷ dowse",
         "÷ dowse, CPU",
     )
     return table(heads, [_cells(name, row, rows) for name, row in rows.items()])
@@ -190,11 +188,11 @@ def _cells(name: str, row: Figures, rows: Mapping[str, Figures]) -> list[object]
     ours = rows.get(f"dowse: {row.get('against', '')}", {})
     cells: list[object] = [name, row.get("version"), row.get("install"), row.get("size")]
     if "failed" in row and "index" not in row:
-        return [*cells, f"could not be measured: {row['failed']}", *([None] * 5)]
+        return [*cells, f"could not be measured: {row['failed']}", *([None] * 3)]
     for what in ("index", "query"):
-        both = [row.get(what), row.get(f"{what} CPU")]
-        cells.append("–" if None in both else f"{both[0]:.3g} ({both[1]:.3g})")
-        cells += [ratio(row.get(one), ours.get(one)) for one in (what, f"{what} CPU")]
+        elapsed, used = row.get(what), row.get(f"{what} CPU")
+        cells.append(f"{cell(elapsed)} ({cell(used)})")
+        cells.append(ratio(used, ours.get(f"{what} CPU")))
     return cells
 
 

@@ -106,7 +106,7 @@ def test_a_peer_that_cannot_be_measured_is_listed_with_the_reason() -> None:
         "missing": {"against": "hybrid", "failed": str(Failed("there is no npm"))},
     }
     lines = peer_table(rows).split("\n")
-    assert lines[3] == "| other | – | – | – | 1 (3) | 0.5 × | 3 × | 8 (2) | 2 × | 0.5 × |"
+    assert lines[3] == "| other | – | – | – | 1 (3) | 3 × | 8 (2) | 0.5 × |"
     assert "could not be measured: there is no npm" in lines[4]
 
 
