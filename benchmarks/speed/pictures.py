@@ -30,13 +30,13 @@ def main() -> None:
 def draw_growth(rows: Sequence[Mapping[str, float]]) -> str:
     """Latency against size."""
     shown = {
-        "hybrid query": "all CPU",
-        "a fifth passes a filter": "fifth CPU",
-        "a hundredth passes": "hundredth CPU",
-        "embedding alone": "embedding CPU",
+        "hybrid query": "all",
+        "a fifth passes a filter": "fifth",
+        "a hundredth passes": "hundredth",
+        "embedding alone": "embedding",
     }
     lines = {name: [(row["chunks"], row[key]) for row in rows] for name, key in shown.items()}
-    return line_chart("A warm query by size of the index, median, CPU ms", "chunks", lines)
+    return line_chart("A warm query by size of the index, median, ms", "chunks", lines)
 
 
 def draw_stages(figures: Mapping[str, Any]) -> str:

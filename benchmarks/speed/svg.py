@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import cycle
 
 COLOURS = ("#4269d0", "#efb118", "#3ca951", "#ff725c", "#a463f2", "#9c6b4e", "#97bbf5", "#9498a0")
 _WIDTH, _LEFT, _RIGHT, _TOP = 720, 150, 30, 56
@@ -35,7 +36,7 @@ def line_chart(title: str, axis: str, lines: Mapping[str, Points]) -> str:
         )
     parts += [_text(place(x, 0)[0], bottom + 20, f"{x:,.0f}", "middle") for x in xs]
     parts.append(_text((left + _WIDTH) / 2, bottom + 42, axis, "middle"))
-    for colour, line in zip(COLOURS, lines.values(), strict=False):
+    for line, colour in zip(lines.values(), cycle(COLOURS), strict=False):
         corners = [place(x, y) for x, y in line]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
         parts.append(
@@ -48,10 +49,10 @@ def line_chart(title: str, axis: str, lines: Mapping[str, Points]) -> str:
 def bar_chart(title: str, unit: str, bars: Mapping[str, Mapping[str, float]]) -> str:
     """A bar for each name, made of parts that follow each other; the end says how long it is."""
     names = list(dict.fromkeys(part for bar in bars.values() for part in bar))
-    colours = dict(zip(names, COLOURS, strict=False))
+    colours = dict(zip(names, cycle(COLOURS), strict=False))
     longest = max(sum(bar.values()) for bar in bars.values())
     scale = (_WIDTH - _LEFT - 110) / longest
-    parts = [_legend(dict.fromkeys(names), _LEFT)]
+    parts = [_legend(dict.fromkeys(names), 16)]
     for row, (name, bar) in enumerate(bars.items()):
         top, x = _TOP + 34 + row * 46, float(_LEFT)
         parts.append(_text(_LEFT - 10, top + 19, name, "end"))
@@ -72,11 +73,15 @@ def nice_end(value: float) -> float:
 
 
 def _legend(names: Mapping[str, object], left: float) -> str:
-    parts, x = [], left
-    for colour, name in zip(COLOURS, names, strict=False):
-        parts.append(f'<rect x="{x:.0f}" y="{_TOP - 12}" width="12" height="12" fill="{colour}"/>')
-        parts.append(_text(x + 17, _TOP - 1, name, "start"))
-        x += 34 + 6.6 * len(name)
+    """The colours with their names, in as many rows as it takes."""
+    parts, x, y = list[str](), left, _TOP
+    for name, colour in zip(names, cycle(COLOURS), strict=False):
+        width = 34 + 6.6 * len(name)
+        if x + width > _WIDTH:
+            x, y = left, y + 20
+        parts.append(f'<rect x="{x:.0f}" y="{y - 12}" width="12" height="12" fill="{colour}"/>')
+        parts.append(_text(x + 17, y - 1, name, "start"))
+        x += width
     return "".join(parts)
 
 

@@ -117,7 +117,7 @@ def test_the_parts_of_a_query_add_up_to_the_whole() -> None:
 
 
 def test_pictures_are_valid_and_have_every_line_and_bar() -> None:
-    names = ("all CPU", "fifth CPU", "hundredth CPU", "embedding CPU")
+    names = ("all", "fifth", "hundredth", "embedding")
     rows = [{"chunks": size} | dict.fromkeys(names, 5.0) for size in (2000, 20_000)]
     growth = ET.fromstring(draw_growth(rows))  # noqa: S314  (it was made here)
     assert len(growth.findall(".//{*}polyline")) == 4
