@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import resource
 import statistics
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.speed.material import ROOT, SHIPPED, markdown_files
+
+from dowse import versions
 
 KEPT = ROOT / "build" / "bench"
 """Figures as JSON, of which pictures are drawn; and indexes that several tables use."""
@@ -98,6 +101,13 @@ def documents(options: argparse.Namespace) -> list[Path]:
     if not files:
         raise SystemExit(f"There is no Markdown file in {options.data}. Name another folder.")
     return files
+
+
+def kept_folder(name: str, files: Sequence[Path]) -> Path:
+    """Where something that is made of these files is kept; other files have another folder."""
+    numbers = [value for value in vars(versions).values() if isinstance(value, int)]
+    made_of = f"{len(files)} {files[0]} {files[-1]} {numbers}"
+    return KEPT / f"{name}-{hashlib.sha256(made_of.encode()).hexdigest()[:8]}"
 
 
 def sizes(text: str) -> list[int]:

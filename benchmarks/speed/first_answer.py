@@ -12,7 +12,16 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.speed.figures import KEPT, Clock, command_line, documents, ratio, save, sizes, table
+from benchmarks.speed.figures import (
+    Clock,
+    command_line,
+    documents,
+    kept_folder,
+    ratio,
+    save,
+    sizes,
+    table,
+)
 from benchmarks.speed.material import write_files
 
 from dowse import Dowse
@@ -38,7 +47,7 @@ def _cells(row: dict[str, float]) -> list[object]:
 
 def measure(files: Sequence[Path], count: int) -> dict[str, float]:
     """One row: seconds from the start of the first run."""
-    folder = KEPT / f"{count}-files"
+    folder = kept_folder(f"{count}-files", files)
     shutil.rmtree(folder, ignore_errors=True)
     write_files(files, count, folder / "docs")
     moments: list[tuple[float, float]] = []
@@ -59,7 +68,7 @@ def measure(files: Sequence[Path], count: int) -> dict[str, float]:
 
 def real_index(files: Sequence[Path], count: int) -> Path:
     """The folder of an index with real vectors; it is made where there is none."""
-    folder = KEPT / f"{count}-files"
+    folder = kept_folder(f"{count}-files", files)
     if not (folder / "home").exists():
         measure(files, count)
     return folder / "home"

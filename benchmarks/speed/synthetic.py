@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.speed.figures import KEPT, Clock
+from benchmarks.speed.figures import Clock, kept_folder
 from benchmarks.speed.material import CHARACTERS, SyntheticEmbedder, real_embedder, write_copies
 
 from dowse import Dowse
@@ -28,7 +28,7 @@ class Built:
 
 def built(files: Sequence[Path], chunks: int) -> Built:
     """The index of about so many chunks; one of an earlier run is used again."""
-    folder = KEPT / f"{chunks}-chunks"
+    folder = kept_folder(f"{chunks}-chunks", files)
     note = folder / "built.json"
     if note.exists():
         return Built(**json.loads(note.read_text("utf-8")))

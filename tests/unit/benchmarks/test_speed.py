@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from benchmarks.speed.figures import p50, ratio, table
+from benchmarks.speed.figures import kept_folder, p50, ratio, table
 from benchmarks.speed.growth import in_turns
 from benchmarks.speed.installing import Failed
 from benchmarks.speed.material import (
@@ -84,6 +84,12 @@ def test_queries_are_asked_in_turns_and_the_first_are_not_counted() -> None:
     times, used = in_turns(ways, [str(n) for n in range(7)])
     assert order[:4] == ["a0", "0", "a1", "1"]
     assert [len(times["a"]), len(used["b"])] == [2, 2]
+
+
+def test_an_index_of_other_documents_is_not_used_again() -> None:
+    one, other = [Path("a.md"), Path("b.md")], [Path("a.md"), Path("c.md")]
+    assert kept_folder("x", one) == kept_folder("x", one)
+    assert len({kept_folder("x", one), kept_folder("x", other), kept_folder("y", one)}) == 3
 
 
 def test_figures_become_cells() -> None:
