@@ -87,7 +87,7 @@ def test_an_index_of_an_earlier_version_is_rebuilt_when_that_is_asked_for(
     view = cast("RemoteStore", open_index().parts.store).view()
     now = view.head
     monkeypatch.setattr(head, "FORMAT", head.FORMAT - 1)
-    row = head.epoch_row(now.number, now.epoch, now.stamp, now.average)
+    row = head.epoch_row(now.number, now.epoch, now.stamp, now.averages)
     view.rows.put(view.records, [row])
     monkeypatch.undo()
     with pytest.raises(StampMismatch, match="earlier version") as refused:

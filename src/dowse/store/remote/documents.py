@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from operator import attrgetter
 
 import msgspec
 
@@ -22,7 +23,7 @@ from dowse.store.remote.tokens import (
     token,
     version_of,
 )
-from dowse.store.remote.weights import chunk_weights
+from dowse.store.remote.weights import Averages, chunk_weights
 from dowse.text.fold import fold, fold_name
 from dowse.types import (
     Chunk,
@@ -57,6 +58,7 @@ class Entry(msgspec.Struct, frozen=True):
     sections: int
     code_blocks: int
     terms: int  # of all chunks together, each as often as it is listed
+    code_terms: int  # of their code
     parts: int  # of the body
     links: tuple[Link, ...] | None  # None: they are in the body
     link_count: int
@@ -144,6 +146,8 @@ class DocumentRows:
         self._body = encode(self.indexed)
         chunked, document = self.indexed.chunked, self.indexed.chunked.document
         self._terms = [self._terms_of(chunk) for chunk in chunked.chunks]
+        self._blocks = blocks_by_chunk(chunked)
+        self._code = [self._code_of(blocks) for blocks in self._blocks]
         links = document.links
         self.entry = Entry(
             id=document.id,
@@ -153,8 +157,9 @@ class DocumentRows:
             state=self.indexed.state,
             chunks=len(chunked.chunks),
             sections=len(chunked.sections),
-            code_blocks=sum(map(len, blocks_by_chunk(chunked))),
+            code_blocks=sum(map(len, self._blocks)),
             terms=sum(map(len, self._terms)),
+            code_terms=sum(map(len, self._code)),
             parts=len(parts_of(self._body)),
             links=links if len(links) <= _MOST_LINKS else None,
             link_count=len(links),
@@ -186,22 +191,20 @@ class DocumentRows:
         ]
 
     def chunk_rows(
-        self, average: float, vectors: Mapping[bytes, Vector], zero: Vector
+        self, averages: Averages, vectors: Mapping[bytes, Vector], zero: Vector
     ) -> list[Row]:
         """The chunks with their vectors, as far as these are known."""
         chunked = self.indexed.chunked
-        blocks = blocks_by_chunk(chunked)
+        blocks = self._blocks
         names = _names_by_chunk(chunked)
         when = modified(chunked.document.fields, self.indexed.state.mtime_ns)
         facets = facet_tokens(chunked.document)
         rows = []
         for place, (key, chunk) in enumerate(zip(self.keys, chunked.chunks, strict=True)):
-            code = "\n".join(block.text for block in blocks[place])
-            code_terms = [term for term, _ in self._analyzer.code_terms(code)]
             languages = tuple(sorted({fold(block.language) for block in blocks[place]}))
             own = chain(
                 (token("body", term) for term in self._terms[place]),
-                (token("code", term) for term in code_terms),
+                (token("code", term) for term in self._code[place]),
                 (token("called", name) for name, _ in names[place]),
                 (token("language", one) for one in languages),
             )
@@ -220,17 +223,29 @@ class DocumentRows:
                     "tokens": fitting(facets | set(own), TOKENS),
                     "data": _chunk_data(chunk, chunked.text_of(chunk), names[place], languages),
                     "dense": zero if vector is None else vector,
-                    "body": chunk_weights(self._terms[place], average),
-                    "code": chunk_weights(code_terms, average),
+                    "body": chunk_weights(self._terms[place], averages.body),
+                    "code": chunk_weights(self._code[place], averages.code),
                 }
             )
         return rows
+
+    def _code_of(self, blocks: Sequence[CodeBlock]) -> list[str]:
+        code = "\n".join(block.text for block in blocks)
+        return [term for term, _ in self._analyzer.code_terms(code)]
 
     def _terms_of(self, chunk: Chunk) -> list[str]:
         chunked = self.indexed.chunked
         fields, text = chunked.document.fields, chunked.text_of(chunk)
         placed = self._analyzer.chunk_terms(fields, chunk.header_path, text)
         return [term for term, _ in placed]
+
+
+def averages_of(entries: Iterable[Entry]) -> Averages:
+    """The average lengths of the chunks of some documents; 0 when there are none."""
+    listed = list(entries)
+    chunks = sum(entry.chunks for entry in listed) or 1
+    body, code = (sum(map(attrgetter(name), listed)) for name in ("terms", "code_terms"))
+    return Averages(body / chunks, code / chunks)
 
 
 def record(key: str, kind: str, data: str, *, document: str = "") -> Row:

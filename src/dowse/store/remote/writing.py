@@ -18,7 +18,7 @@ from dowse.store.remote.change import (
     read_intents,
     spread_vectors,
 )
-from dowse.store.remote.documents import DocumentRows, Entry
+from dowse.store.remote.documents import DocumentRows, Entry, averages_of
 from dowse.store.remote.head import (
     ROOTS,
     Head,
@@ -37,6 +37,7 @@ from dowse.store.remote.tidying import merge_counts, reweigh, unused_vectors
 from dowse.store.remote.tokens import document_key
 from dowse.store.remote.view import View
 from dowse.store.remote.vocabulary import RemoteTextVectors, RemoteVocabulary
+from dowse.store.remote.weights import Averages
 from dowse.store.vectors import decode_vector, encode_vector, model_of
 from dowse.types import Batch, Debt, IndexedDocument, Stamp, Vector
 
@@ -76,7 +77,7 @@ class RemoteWriting:
         epoch, (_, dimensions) = self._state.new_epoch(number, stamp), model_of(stamp)
         with self._change(frozenset({"tidy"}) if before.epoch else frozenset()):
             self._rows.make(chunks_of(self._store.name, epoch, dimensions))
-            self._state.put(epoch_row(number, epoch, stamp, 0.0))
+            self._state.put(epoch_row(number, epoch, stamp))
             if before.epoch:
                 self._state.end_epoch(before.epoch)
 
@@ -100,7 +101,7 @@ class RemoteWriting:
             missing = [k for one in put for k in one.text_keys() if k not in vectors]
             known = read_vectors(self._rows, self._records, model, missing)
             change = BatchWriter(self._view, self._part, uuid.uuid4().hex)
-            change.replace(put, gone, self._average(put), {**known, **vectors})
+            change.replace(put, gone, self._averages(put), {**known, **vectors})
             change.touch(batch.touched)
             spread_vectors(self._view, vectors, waiting=True)
 
@@ -116,14 +117,13 @@ class RemoteWriting:
         ]
         return put, [old[key] for name in going if (key := document_key(name)) in old]
 
-    def _average(self, put: Sequence[DocumentRows]) -> float:
-        """The average length that weights are made with; the first batch of an index sets it."""
-        head, chunks = self._head, sum(one.entry.chunks for one in put)
-        if head.average or not chunks:
-            return head.average
-        average = sum(one.entry.terms for one in put) / chunks
-        self._state.put(epoch_row(head.number, head.epoch, head.stamp, average))
-        return average
+    def _averages(self, put: Sequence[DocumentRows]) -> Averages:
+        """The average lengths that weights are made with; the first batch of an index sets them."""
+        head, averages = self._head, averages_of(one.entry for one in put)
+        if head.averages.body or not averages.body:
+            return head.averages
+        self._state.put(epoch_row(head.number, head.epoch, head.stamp, averages))
+        return averages
 
     def remember(self, vectors: Mapping[bytes, Vector]) -> None:
         """Keeps vectors by text key; chunks that were waiting for one of them get it."""
