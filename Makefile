@@ -24,7 +24,7 @@ test: $(VENV)/developing minilm
 
 # Clients of MCP that are not in Python; with them, `make test` tries them too.
 node-clients:
-	npm ci --prefix tests/front/mcp/node --no-audit --no-fund
+	npm install --prefix tests/front/mcp/node --no-save --no-audit --no-fund
 
 # The campaigns that try to break dowse, at full length. The longest begin first, and a worker takes
 # one test at a time, so that both end at about the same time.

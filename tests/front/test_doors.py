@@ -136,7 +136,7 @@ def _usual_number(asked: Asked) -> dict[str, Any]:
     row = option("n")
     if asked.keys() & {row.name, *row.older}:
         return {}
-    name = asked.get("preset")
+    name = str(asked.get("preset"))
     preset = preset_values(name) if name in PRESETS else {}
     return {row.name: preset.get(row.setting, SearchOptions().top_n)}
 

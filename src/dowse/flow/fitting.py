@@ -43,7 +43,7 @@ _DRAWN = 200  # documents that are looked at for headings
 _WORDS = 2  # that a heading has at least
 _SAMPLE = 60  # passages that both models compare with the queries
 _LATIN = 0.9  # share of Latin letters from which the default model can read the headings
-_SPREAD = 0.005  # the least spread of the cosines: otherwise the model tells nothing apart
+_SPREAD = 0.005  # the least spread of the cosines: below it, all texts are alike to the model
 _NEAR = 20  # passages that may be of the heading's own document
 _APART = 0.02  # the least distance of the two averages: otherwise the model tells nothing apart
 # Averages of the default model, with what ten times as many chunks add: docs/quality.md.

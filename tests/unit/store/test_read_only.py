@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -57,17 +55,17 @@ with store.write() as writing:
 """
 
 
-def _no_file_grows() -> None:
-    import resource  # noqa: PLC0415  (in the child)
+# Every write then fails, as on a full disk.
+_NO_FILE_GROWS = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+"""
 
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # every write then fails, as on a full disk
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
-
-def _run(code: str, folder: Path, before: Callable[[], None] | None = None) -> tuple[str, str]:
+def _run(code: str, folder: Path) -> tuple[str, str]:
     done = subprocess.run(
         [sys.executable, "-B", "-c", code, str(folder)],
-        preexec_fn=before,
         capture_output=True,
         text=True,
         timeout=120,
@@ -138,12 +136,12 @@ def test_a_read_only_file_system_cannot_be_written_and_says_so(folder: Path) -> 
 
 
 def test_a_full_disk_can_be_searched(folder: Path) -> None:
-    out, err = _run(_SEARCH, folder, _no_file_grows)
+    out, err = _run(_NO_FILE_GROWS + _SEARCH, folder)
     assert out == f"{_COUNT} {_COUNT}\n" * 2, err
 
 
 def test_a_full_disk_cannot_be_written_and_the_index_stays_whole(folder: Path) -> None:
-    out, err = _run(_WRITE, folder, _no_file_grows)
+    out, err = _run(_NO_FILE_GROWS + _WRITE, folder)
     assert out.startswith("told: "), err
     assert "space" in out
     store = EmbeddedStore(folder, PlainAnalyzer())

@@ -65,7 +65,9 @@ def check(folder: Path, database: Path, replicas: Replicas) -> list[Finding]:
         with database_errors(database), connections.borrow() as connection:
             findings += _check_database(connection)
             if format_of(connection) == str(FORMAT):
+                connection.execute("BEGIN")
                 _read_everything(Statements(connection, database))
+                connection.rollback()
             if not findings:  # otherwise they have to be built again in any case
                 findings += _check_replicas(connection, folder, replicas)
     except DowseError as error:

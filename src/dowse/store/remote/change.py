@@ -97,7 +97,8 @@ class BatchWriter:
         self._rows.put(self._records, [one.entry_row() for one in put])
         flipped = [entry_key(intent.epoch, entry.key) for entry in gone]
         _remove(self._rows, self._records, flipped)
-        finish(self._view, intent, [one.indexed for one in put])
+        # What was written is not read again: an engine may show a row a moment after it took it.
+        finish(self._view, intent, {one.entry.key: one.entry for one in put}, put)
         clear_intent(self._rows, self._records, key)
 
     def _write(
@@ -190,13 +191,25 @@ def read_intents(rows: Rows, records: RowCollection, part: str) -> dict[str, Int
     return found
 
 
-def finish(view: View, intent: Intent, known: Sequence[IndexedDocument] = ()) -> None:
-    """Does what is left of a batch once entries were changed; doing it twice is doing it once.
+def recover(view: View, intent: Intent) -> None:
+    """Does what is left of a batch whose writer was killed; doing it twice is doing it once."""
+    # The entries as they are now, whatever the view met before.
+    now = View(view.rows, view.name, view.head, view.analyzer, view.shared)
+    finish(view, intent, now.entries_of([step.document for step in intent.steps]))
 
-    `known` are documents of the batch that need not be read again.
+
+def finish(
+    view: View,
+    intent: Intent,
+    entries: Mapping[str, Entry],
+    put: Sequence[DocumentRows] = (),
+) -> None:
+    """Counts the words of a batch and removes the versions that no entry names.
+
+    `entries` are those of its documents after the change; documents in `put` are not read again.
     """
-    entries = _entries_now(view, intent)
     if not _is_counted(view, intent):
+        known = {one.entry.id: one.indexed for one in put}
         view.rows.put(view.records, _counts(view, intent, entries, known))
     keys: list[ChunkKey] = []
     bodies: list[str] = []
@@ -220,7 +233,7 @@ def _is_counted(view: View, intent: Intent) -> bool:
 
 
 def _counts(
-    view: View, intent: Intent, entries: Mapping[str, Entry], known: Sequence[IndexedDocument]
+    view: View, intent: Intent, entries: Mapping[str, Entry], known: Mapping[str, IndexedDocument]
 ) -> list[Row]:
     """How the batch changes the counts of words."""
     done = [
@@ -228,11 +241,10 @@ def _counts(
         for step in intent.steps
         if (found.version if (found := entries.get(step.document)) else 0) == step.new
     ]
-    new = {one.chunked.document.id: one for one in known}
-    read = _bodies(view, intent.epoch, done, skipped=new.keys())
+    read = _bodies(view, intent.epoch, done, skipped=known.keys())
     words: Counter[str] = Counter()
     for step in done:
-        after = new.get(step.id) or read.get((step.document, step.new))
+        after = known.get(step.id) or read.get((step.document, step.new))
         before = read.get((step.document, step.old))
         words.update(words_of(after, view.analyzer) if after and step.new else ())
         words.subtract(words_of(before, view.analyzer) if before else ())
@@ -259,12 +271,6 @@ def _bodies(
         for name, some in wanted.items()
         if all(key in found for key in some)
     }
-
-
-def _entries_now(view: View, intent: Intent) -> dict[str, Entry]:
-    """The entries as they are now, whatever the view met before."""
-    now = View(view.rows, view.name, view.head, view.analyzer, view.shared)
-    return now.entries_of([step.document for step in intent.steps])
 
 
 def words_of(indexed: IndexedDocument, analyzer: Analyzer) -> Counter[str]:

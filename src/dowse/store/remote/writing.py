@@ -14,8 +14,8 @@ from dowse.store.remote.catalogue import RemoteCatalogue, Viewing
 from dowse.store.remote.change import (
     BatchWriter,
     clear_intent,
-    finish,
     read_intents,
+    recover,
     spread_vectors,
 )
 from dowse.store.remote.documents import DocumentRows, Entry, averages_of
@@ -178,7 +178,7 @@ class RemoteWriting:
         for key, intent in read_intents(self._rows, self._records, self._part).items():
             if intent is not None:
                 if intent.epoch == self._head.epoch:
-                    finish(self._view, intent)
+                    recover(self._view, intent)
                 clear_intent(self._rows, self._records, key)
 
     def _drop_left_epochs(self) -> None:

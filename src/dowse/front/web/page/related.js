@@ -8,6 +8,7 @@ import { home, state } from "./state.js";
 export async function drawRelated(body, opens) {
   show(body, el("p", { class: "soft" }, "Looking …"));
   const of = state.open;
+  if (!of) return; // it was closed before it was drawn
   let found;
   try {
     found = await api.related(home(), of);
