@@ -147,7 +147,7 @@ def overlap(here: Engine, there: Engine, query: str, changes: dict[str, Any]) ->
 
 
 def compare_filters(here: Engine, there: Engine, queries: Sequence[Any]) -> str:
-    """The share of the first ten that both have under each of ten filters."""
+    """The share of the first ten that both have under each of ten filters or more."""
     entries = here.documents()
     tags = sorted({tag for entry in entries for tag in entry.fields.tags})[:2]
     folders = sorted({entry.id.rpartition("/")[0] for entry in entries} - {""})[:3]
@@ -157,12 +157,14 @@ def compare_filters(here: Engine, there: Engine, queries: Sequence[Any]) -> str:
         "-the",
         "-cluster",
         "title:a",
+        "-title:a",
+        '-"in the"',
         f"after:{time.strftime('%Y-%m-%d', time.gmtime(median))}",
         f"before:{time.strftime('%Y-%m-%d', time.gmtime(median))}",
         '"in the"',
     ]
     shares: dict[str, list[float]] = {}
-    for condition in written[:10]:
+    for condition in written:
         for query in queries[:20]:
             share = overlap(here, there, f"{query.text} {condition}", {})
             shares.setdefault(condition, []).append(share)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from documents import PlainAnalyzer, batch, make_document, vector_of
+from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
 from dowse.ports import KeywordField, Reading, Store
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.store.memory import MemoryStore
@@ -187,8 +187,13 @@ def test_words_and_code_score_as_in_the_embedded_store(store: Store, tmp_path: P
         for number in range(40)
     ]
     other = EmbeddedStore(tmp_path / "other", PlainAnalyzer())
+    put.sort(key=lambda one: len(one.chunked.document.text))  # no batch is like the whole
     for one in (store, other):
-        fill(one, batch(*put))
+        with one.write() as writing:
+            writing.start(STAMP)
+            writing.expect(document.chunked for document in put)
+            writing.apply(batch(*put[:20]))
+            writing.apply(batch(*put[20:]))
     fields: tuple[KeywordField, ...] = ("body", "code")
     with store.read() as reading, other.read() as embedded:
         for field, term in product(fields, words[:8]):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal, Protocol
 
 from dowse.ports.parts import Analyzer
 from dowse.ports.reading import Catalogue, Links, Reading, TextVectors, Vocabulary
-from dowse.types import Announce, Batch, Debt, Finding, Stamp, Vector
+from dowse.types import Announce, Batch, ChunkedDocument, Debt, Finding, Stamp, Vector
 
 Isolation = Literal["generation", "document"]
 """What a reader is promised while a writer works.
@@ -34,6 +34,14 @@ class Writing(Protocol):
 
     def note_roots(self, roots: Sequence[str]) -> None:
         """Notes which folders the index is made of, so that its project can be restored."""
+        ...
+
+    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
+        """Says which documents an index that is still empty will get.
+
+        A store that weighs terms when it writes them learns their average length from these; others
+        need not look at them. Keyword search then scores at once as it does after `tidy`.
+        """
         ...
 
     def apply(self, batch: Batch) -> None:

@@ -129,7 +129,11 @@ def _fill(reading: Reading, writing: Writing, settings: Settings, announce: Anno
     wanted, there = reading.catalogue.files(), writing.catalogue.files()
     if gone := sorted(there.keys() - wanted.keys()):
         writing.apply(Batch(gone=tuple(gone)))
-    missing = _mixed(sorted(name for name, state in wanted.items() if there.get(name) != state))
+    missing = sorted(name for name, state in wanted.items() if there.get(name) != state)
+    if not there:
+        announce(Event("move", 0, len(missing)))
+        made = (_document(reading, name, wanted[name], settings) for name in missing)
+        writing.expect(one.chunked for one in made)
     for start in range(0, len(missing), _AT_ONCE):
         announce(Event("move", start, len(missing)))
         some = missing[start : start + _AT_ONCE]
@@ -138,12 +142,6 @@ def _fill(reading: Reading, writing: Writing, settings: Settings, announce: Anno
         known = reading.text_vectors.known(list({text_key(text) for text in texts}))
         writing.apply(Batch(put=tuple(put), vectors=known))
     return len(missing)
-
-
-def _mixed(names: list[str]) -> list[str]:
-    """The names with some from all over first: an engine weighs terms by the length of these."""
-    first = names[:: max(1, len(names) // _AT_ONCE)][:_AT_ONCE]
-    return [*first, *sorted(set(names).difference(first))]
 
 
 def _document(reading: Reading, name: str, state: FileState, settings: Settings) -> IndexedDocument:

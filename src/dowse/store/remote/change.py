@@ -94,7 +94,7 @@ class BatchWriter:
         intent = Intent(self._name, self._view.head.epoch, tuple(steps))
         key = write_intent(self._rows, self._records, self._part, intent)
         self._write(put, averages, vectors)
-        self._rows.put(self._records, [one.entry_row() for one in put])
+        self._rows.put(self._records, [one.entry_row(averages) for one in put])
         flipped = [entry_key(intent.epoch, entry.key) for entry in gone]
         _remove(self._rows, self._records, flipped)
         # What was written is not read again: an engine may show a row a moment after it took it.

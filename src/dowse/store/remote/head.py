@@ -21,7 +21,7 @@ from dowse.store.remote.weights import Averages
 from dowse.store.vectors import model_of
 from dowse.types import Stamp
 
-FORMAT = 2
+FORMAT = 3
 """The version of the rows; an index of another one is refused."""
 
 EPOCH, ROOTS = "meta/epoch", "meta/roots"

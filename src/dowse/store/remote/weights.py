@@ -8,7 +8,7 @@ listing a term more often. The query's weight is the rarity of the term.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from dowse.store.remote.tokens import ANYWHERE, dimension
@@ -20,11 +20,27 @@ _EXACT = 24  # lengths below it are kept as they are
 _BITS = 4  # of the rest of a length, with the leading one
 
 
+class Lengths(NamedTuple):
+    """How many terms some chunks have together."""
+
+    chunks: int
+    body: int  # each term as often as it is listed
+    code: int
+
+
 class Averages(NamedTuple):
-    """How many terms a chunk of the index has on average."""
+    """How many terms a chunk of the index has on average; 0 when there are no chunks."""
 
     body: float = 0.0
     code: float = 0.0  # also over chunks without code
+
+
+def averages_of(lengths: Iterable[Lengths]) -> Averages:
+    """The average lengths of the chunks of some documents."""
+    chunks = body = code = 0
+    for one in lengths:
+        chunks, body, code = chunks + one.chunks, body + one.body, code + one.code
+    return Averages(body / chunks, code / chunks) if chunks else Averages()
 
 
 def kept_length(length: int) -> int:

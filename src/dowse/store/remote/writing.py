@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, get_args
 
@@ -18,7 +18,7 @@ from dowse.store.remote.change import (
     recover,
     spread_vectors,
 )
-from dowse.store.remote.documents import DocumentRows, Entry, averages_of
+from dowse.store.remote.documents import DocumentRows, Entry
 from dowse.store.remote.head import (
     ROOTS,
     Head,
@@ -32,14 +32,15 @@ from dowse.store.remote.head import (
 from dowse.store.remote.links import RemoteLinks
 from dowse.store.remote.schema import chunks as chunks_of
 from dowse.store.remote.state import HiddenState, WriterState
+from dowse.store.remote.terms import ChunkTerms
 from dowse.store.remote.texts import read_vectors, vector_rows
 from dowse.store.remote.tidying import merge_counts, reweigh, unused_vectors
 from dowse.store.remote.tokens import document_key
 from dowse.store.remote.view import View
 from dowse.store.remote.vocabulary import RemoteTextVectors, RemoteVocabulary
-from dowse.store.remote.weights import Averages
+from dowse.store.remote.weights import Averages, averages_of
 from dowse.store.vectors import decode_vector, encode_vector, model_of
-from dowse.types import Batch, Debt, IndexedDocument, Stamp, Vector
+from dowse.types import Batch, ChunkedDocument, Debt, IndexedDocument, Stamp, Vector
 
 if TYPE_CHECKING:
     from dowse.store.remote.store import RemoteStore
@@ -87,6 +88,13 @@ class RemoteWriting:
             self._state.put(meta_row(ROOTS, list(roots)))
             self._look_again()
 
+    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
+        """Learns the average lengths of chunks from documents that an empty index will get."""
+        analyzer = self._store.analyzer
+        if not self._head.averages.body:
+            self._note_averages(averages_of(ChunkTerms(one, analyzer).lengths for one in documents))
+            self._look_again()
+
     def apply(self, batch: Batch) -> None:
         """Takes a batch document by document: each is replaced whole, or not at all."""
         model, dimensions = self._head.model
@@ -119,11 +127,15 @@ class RemoteWriting:
 
     def _averages(self, put: Sequence[DocumentRows]) -> Averages:
         """The average lengths that weights are made with; the first batch of an index sets them."""
-        head, averages = self._head, averages_of(one.entry for one in put)
-        if head.averages.body or not averages.body:
-            return head.averages
-        self._state.put(epoch_row(head.number, head.epoch, head.stamp, averages))
+        averages = averages_of(one.entry.lengths for one in put)
+        if self._head.averages.body or not averages.body:
+            return self._head.averages
+        self._note_averages(averages)
         return averages
+
+    def _note_averages(self, averages: Averages) -> None:
+        head = self._head
+        self._state.put(epoch_row(head.number, head.epoch, head.stamp, averages))
 
     def remember(self, vectors: Mapping[bytes, Vector]) -> None:
         """Keeps vectors by text key; chunks that were waiting for one of them get it."""
