@@ -197,12 +197,12 @@ def test_words_and_code_score_as_in_the_embedded_store(store: Store, tmp_path: P
     fields: tuple[KeywordField, ...] = ("body", "code")
     with store.read() as reading, other.read() as embedded:
         for field, term in product(fields, words[:8]):
-            one, two = (
+            here, there = (
                 _by_id(side, side.keyword.search(field, [term, "w9"], 200))
                 for side in (reading, embedded)
             )
-            assert one == pytest.approx(two, rel=1e-5)
-            assert one
+            assert here == pytest.approx(there, rel=1e-5)
+            assert here
     other.close()
 
 

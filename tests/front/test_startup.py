@@ -8,7 +8,7 @@ import sys
 import pytest
 
 _HEAVY = {"onnxruntime", "onnx", "graspologic_native", "markitdown", "watchfiles"}
-_HEAVY |= {"huggingface_hub", "httpx2"}
+_HEAVY |= {"huggingface_hub", "httpx2", "pymilvus", "qdrant_client"}
 _PROGRAM = """
 import sys
 from dowse.front.cli.main import run
