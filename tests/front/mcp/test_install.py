@@ -188,7 +188,7 @@ def test_an_entry_for_one_folder_is_written_there(dowse: Dowse, home: Path) -> N
     assert dowse(*line, "claude-code").code == 0
     assert json.loads((home / ".mcp.json").read_text())["mcpServers"]["dowse"]
     assert not _BY_NAME["claude-code"].path.exists()
-    refused = dowse(*line, "codex")
+    refused = dowse(*line, "goose")
     assert refused.code == 2
     assert "claude-code, cursor, vscode" in refused.err.replace("\n", " ")
 
@@ -326,6 +326,41 @@ def test_editors_keep_theirs_elsewhere(
     monkeypatch.delenv("APPDATA", raising=False)
     monkeypatch.setattr(sys, "platform", platform)
     assert _BY_NAME["zed"].path == home / expected
+
+
+@pytest.mark.parametrize(
+    ("platform", "name", "expected"),
+    [
+        ("win32", "goose", "AppData/Roaming/Block/goose/config/config.yaml"),
+        ("darwin", "goose", ".config/goose/config.yaml"),
+        ("win32", "opencode", ".config/opencode/opencode.json"),
+        ("darwin", "opencode", ".config/opencode/opencode.json"),
+        ("win32", "devin", "AppData/Roaming/devin/mcp_config.json"),
+        ("darwin", "devin", ".config/devin/mcp_config.json"),
+    ],
+)
+def test_each_client_is_looked_for_where_it_is_on_that_system(
+    home: Path, monkeypatch: pytest.MonkeyPatch, platform: str, name: str, expected: str
+) -> None:
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.delenv("APPDATA", raising=False)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert _BY_NAME[name].path == home / expected
+
+
+def test_the_file_of_an_older_version_is_used_while_it_is_the_only_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    cline, newer = _BY_NAME["cline"], home / ".cline/data/settings/cline_mcp_settings.json"
+    assert cline.path == newer
+    older = clients._placed(cline.older)
+    older.parent.mkdir(parents=True)
+    older.write_text("{}")
+    assert cline.path == older
+    newer.parent.mkdir(parents=True)
+    newer.write_text("{}")
+    assert cline.path == newer
 
 
 def test_the_program_is_the_one_that_runs() -> None:
