@@ -384,7 +384,8 @@ def test_nothing_is_written_where_documents_are_read(
 
 
 def test_a_skill_is_written_where_the_agent_reads_it(dowse: Dowse) -> None:
-    for client in CLIENTS:
+    once = {one.skill: one for one in CLIENTS}.values()  # Codex and Goose share a file
+    for client in once:
         seen = dowse("skill", "install", "--client", client.name, "--json")
         if not client.skill:
             assert seen.code == 2
