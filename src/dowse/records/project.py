@@ -62,6 +62,7 @@ class StatusShape:
     stamp: Annotated[Mapping[str, Any] | None, "What the index was built with."]
     notices: Annotated[tuple[str, ...], "Settings that the index was not built with."]
     run: Annotated[str, "An indexing run that has not come to its end; empty: none."]
+    unread: Annotated[int, "Files that could not be read, and have not changed since."]
     imported: Annotated[
         tuple[str, ...],
         "Those of `roots` that are not on this machine: their text comes from an import.",
@@ -83,6 +84,7 @@ class StatusShape:
             stamp=status.stamp,
             notices=status.notices,
             run=status.run,
+            unread=status.unread,
             imported=status.imported,
         )
 

@@ -102,7 +102,9 @@ class ResponseShape:
         tuple[HitShape, ...], "When nothing was found: the best below the threshold, as `hits`."
     ]
     removed: Annotated[
-        Mapping[str, int], "When nothing was found: chunks that each condition kept out."
+        Mapping[str, int],
+        "When nothing was found, or a good match is among them: chunks that each condition kept"
+        " out.",
     ]
     merged: Annotated[int, "Results that replace others with the same meaning."]
     counts: Annotated[Mapping[str, int], "Candidates left after each stage, in order."]
