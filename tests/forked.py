@@ -81,6 +81,10 @@ def _serve(link: socket.socket) -> None:
         link.send(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])).encode())
 
 
+_LAZY = ("graspologic_native", "tomlkit")
+"""What dowse loads only when a command needs it; every child would load it again."""
+
+
 def load() -> None:
     """Loads what the commands need."""
     import dowse  # noqa: PLC0415  not in the test's own process
@@ -88,6 +92,9 @@ def load() -> None:
     for module in pkgutil.walk_packages(dowse.__path__, "dowse."):
         if not module.name.startswith(("dowse.integrations", "dowse.front.mcp", "dowse.front.web")):
             importlib.import_module(module.name)
+    for name in _LAZY:
+        importlib.import_module(name)
+    dowse.settings.schema.known_settings()  # the slowest of what a command works out once
 
 
 def _become(request: dict[str, Any], streams: Sequence[int]) -> None:
