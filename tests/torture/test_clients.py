@@ -93,7 +93,7 @@ def _broken(server: Served, number: int, stop: threading.Event, tried: list[int]
 def test_broken_clients_take_nothing_from_good_ones(
     tmp_path: Path, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:
-    each = rounds(3, 150)
+    each = rounds(3, 50)
     with serving(tmp_path) as server:
         _load(server, 2)
         before = server.megabytes()

@@ -206,7 +206,7 @@ def test_a_reader_next_to_writers_never_sees_half_a_document(
     with store.write() as writing:
         writing.start(STAMP)
         writing.apply(batch(*numbered(0, "1/2"), *numbered(0, "2/2")))
-    deadline, looks, number = time.monotonic() + rounds(2, 45), 0, 1
+    deadline, looks, number = time.monotonic() + rounds(2, 120), 0, 1
     writers: list[subprocess.Popen[str]] = []
     try:
         while time.monotonic() < deadline:

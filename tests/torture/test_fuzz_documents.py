@@ -85,7 +85,7 @@ def test_documents_at_random(
     rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:
     fuzzer, rng = Fuzzer(SEED, corpus("documents"), PARTS), random.Random(SEED)
-    tried = rounds(400, 10_000)
+    tried = rounds(400, 6_000)
     for number in range(tried):
         text = fuzzer.text()
         try:

@@ -157,7 +157,7 @@ def test_random_values_from_the_environment_and_the_command_line(
     tally: Callable[[str, object], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    count = rounds(200, 2000)
+    count = rounds(200, 1000)
     rng = random.Random(10)
     for _ in range(count):
         name, text = rng.choice(_NAMES), rng.choice([_value, _scalar])(rng).strip("\"'")

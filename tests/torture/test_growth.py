@@ -11,7 +11,7 @@ from document_patterns import FRAMED, PATTERNS, filled
 from document_work import WORK
 
 SIZE = 12_000  # characters
-SMALLER = {"ask": 6_000}  # what takes longest
+SMALLER = {"ask": 3_000}  # what takes longest
 NOTICEABLE = 0.15  # seconds of the longer text; less than that is noise
 MOST = 8.0  # 4 is linear, 16 is quadratic
 

@@ -48,7 +48,7 @@ def test_an_index_survives_every_power_cut(base: Path, rounds: Rounds, tally: Ta
     fresh = {version: _fresh(base, version) for version in VERSIONS}
     history = _record("index", home, base)
     count = _try_states(
-        history, home, rounds(30, 500), lambda state: _check_index(state, home, base, fresh)
+        history, home, rounds(30, 300), lambda state: _check_index(state, home, base, fresh)
     )
     tally("power cuts while an index was written", count)
 
@@ -74,7 +74,7 @@ def test_an_import_survives_every_power_cut(base: Path, rounds: Rounds, tally: T
     home = base / "home"
     history = _record("transfer", home, base)
     count = _try_states(
-        history, home, rounds(15, 700), lambda state: _check_import(state, home, base)
+        history, home, rounds(15, 600), lambda state: _check_import(state, home, base)
     )
     tally("power cuts while a project was imported", count)
 

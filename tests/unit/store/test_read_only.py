@@ -54,6 +54,18 @@ with store.write() as writing:
     os._exit(9)
 """
 
+_KILLED_HALF_WAY = f"""
+import os, sys; sys.path.insert(0, {_TESTS!r})
+from pathlib import Path
+from documents import PlainAnalyzer, batch, make_document
+from dowse.store.embedded.replicas import Replicas
+from dowse.store.embedded.store import EmbeddedStore
+store = EmbeddedStore(Path(sys.argv[1]), PlainAnalyzer())
+with store.write() as writing:
+    Replicas.catch_up = lambda *_, **__: os._exit(9)
+    writing.apply(batch(make_document("last.md", "text of the last batch")))
+"""
+
 
 # Every write then fails, as on a full disk.
 _NO_FILE_GROWS = """
@@ -119,6 +131,16 @@ def test_a_read_only_file_system_can_be_searched_after_its_writer_was_killed(fol
     assert (folder / "index.db-wal").stat().st_size
     out, err = _run_mounted_read_only(_SEARCH, folder)
     assert out == f"{_COUNT + 1} {_COUNT + 1}\n" * 2, err
+
+
+def test_a_read_only_file_system_can_be_searched_although_its_replicas_are_behind(
+    folder: Path,
+) -> None:
+    _run(_KILLED_HALF_WAY, folder)
+    before = _names(folder)
+    out, err = _run_mounted_read_only(_SEARCH, folder)
+    assert out == f"{_COUNT + 1} {_COUNT + 1}\n" * 2, err
+    assert _names(folder) == before
 
 
 def test_a_log_that_cannot_be_read_is_reported(folder: Path) -> None:
