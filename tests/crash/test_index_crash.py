@@ -44,6 +44,7 @@ def runs(tmp_path: Path) -> Iterator[Runs]:
         yield Runs(tmp_path, server)
 
 
+@pytest.mark.takes(33)
 def test_no_kill_leaves_a_hole(
     runs: Runs, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:

@@ -83,6 +83,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disk]:
         yield disk
 
 
+@pytest.mark.takes(18)
 @pytest.mark.parametrize("name", _LINES)
 def test_a_full_disk_loses_nothing(
     name: str,

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from mutations import corpus, mutated
 from served import serving, status_of
 
 _IMPATIENCE = 0.1  # seconds for half a request, which is answered only after its deadline
 
 
+@pytest.mark.takes(28)
 def test_mutated_requests_never_reach_a_bug(
     tmp_path: Path, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:

@@ -248,6 +248,7 @@ def check_import(workspace: Workspace, file: Path) -> bool:
     return True
 
 
+@pytest.mark.takes(32)
 def test_fuzzed_import_files_give_a_clear_error_or_a_project(
     workspace: Workspace,
     honest: bytes,

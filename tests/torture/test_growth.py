@@ -47,6 +47,7 @@ def _growth(work: Callable[[str], None], unit: str, frame: str, size: int) -> fl
     return min(first, took(work, long)) / min(took(work, short) for _ in range(3))
 
 
+@pytest.mark.takes(31)
 @pytest.mark.parametrize("step", WORK)
 def test_four_times_the_text_takes_about_four_times_as_long(
     step: str, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]

@@ -126,6 +126,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, server: ForkServer) -> Home:
     return Home(tmp_path_factory.getbasetemp() / "kills0" / "home", server)
 
 
+@pytest.mark.takes(11)
 @pytest.mark.parametrize("name", _SCENARIOS)
 def test_a_killed_command_loses_nothing_and_can_be_run_again(
     name: str,

@@ -42,6 +42,7 @@ def base(tmp_path: Path) -> Iterator[Path]:
         yield Path(folder).resolve()
 
 
+@pytest.mark.takes(70)
 def test_an_index_survives_every_power_cut(base: Path, rounds: Rounds, tally: Tally) -> None:
     make_versions(base)
     home = base / "home"
@@ -66,6 +67,7 @@ def test_settings_and_projects_survive_every_power_cut(
     tally("power cuts while settings and projects were written", count)
 
 
+@pytest.mark.takes(24)
 def test_an_import_survives_every_power_cut(base: Path, rounds: Rounds, tally: Tally) -> None:
     make_versions(base / "plain")
     for version in ("v1", "v2"):

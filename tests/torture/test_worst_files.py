@@ -67,6 +67,7 @@ def tell(costs: list[Cost], tally: Callable[[str, object], None]) -> None:
         tally(f"worst of {len(costs)} files: {key}", figure)
 
 
+@pytest.mark.takes(8)
 @pytest.mark.parametrize("name", NAMED)
 def test_the_files_that_broke_dowse(
     name: str,
@@ -90,6 +91,7 @@ HEAVIEST = [
 _GROUPS = 4  # so that two workers share them
 
 
+@pytest.mark.takes(25)
 @pytest.mark.parametrize("group", range(_GROUPS))
 def test_all_other_worst_files(
     group: int,
@@ -106,6 +108,7 @@ def test_all_other_worst_files(
     tell(costs, tally)
 
 
+@pytest.mark.takes(30)
 @pytest.mark.parametrize("name", HEAVIEST)
 def test_the_heaviest_files_of_the_largest_size(
     name: str,
