@@ -206,11 +206,11 @@ class EmbeddedStore:
         connection.execute("BEGIN")
         truth = Truth(connection)
         with self._opening:
-            self._elsewhere = TemporaryDirectory(prefix="dowse-", ignore_cleanup_errors=True)
-            replicas = self._new_replicas(silent, Path(self._elsewhere.name))
             try:
+                self._elsewhere = TemporaryDirectory(prefix="dowse-", ignore_cleanup_errors=True)
+                replicas = self._new_replicas(silent, Path(self._elsewhere.name))
                 replicas.rebuild(truth)
-            except Unwritable:
+            except (OSError, Unwritable):
                 raise reason from None
             indexes = replicas.open(truth)
             if indexes is None:
