@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -44,10 +46,10 @@ class VectorFile:
         return self._array(self._bytes(self._count * self._row, self._start))
 
     def rows(self, places: Keys) -> NDArray[np.float16]:
-        """The vectors at some places."""
+        """The vectors at some places, which must ascend."""
         content = bytearray()
-        for place in places.tolist():
-            content += self._bytes(self._row, self._start + place * self._row)
+        for first, count in _runs(places):
+            content += self._bytes(count * self._row, self._start + first * self._row)
         return self._array(content)
 
     def _bytes(self, size: int, start: int) -> bytes:
@@ -61,3 +63,13 @@ class VectorFile:
 
     def _damaged(self) -> Exception:
         return replica_damaged(f"{self._path} is not as it was written.")
+
+
+def _runs(places: Keys) -> Iterator[tuple[int, int]]:
+    """The first place and the length of each run of rows, as those of a document follow."""
+    if not len(places):
+        return
+    cuts = (np.flatnonzero(places[1:] != places[:-1] + 1) + 1).tolist()
+    listed = places.tolist()
+    for begin, end in pairwise((0, *cuts, len(listed))):
+        yield listed[begin], end - begin
