@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
+from dowse.text.late_pattern import late_pattern
 from dowse.text.matching import Wanted
 from dowse.text.scripts import CJK, CJK_CHARACTER
 
@@ -29,7 +30,7 @@ class Mark:
 Place = tuple[int, int, set[str]]
 """Start, end and the terms met there."""
 
-_WORD = re.compile(rf"[^\s()\[\]{{}}<>\"`,;|=*“”„«»…、。，；：！？「」『』（）【】《》·{CJK}]+")
+_WORD = late_pattern(rf"[^\s()\[\]{{}}<>\"`,;|=*“”„«»…、。，；：！？「」『』（）【】《》·{CJK}]+")
 _LEADING = re.compile(r"['’!?:&^~%$@_-]+(?=\w)")
 _TRAILING = ".!?:'’&^~/_-"
 _STRETCH = 240  # characters whose terms are asked for at once

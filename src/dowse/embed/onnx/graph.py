@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dowse.arrays import np
 from dowse.embed.onnx.tensors import Array
 from dowse.errors import EmbedError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Precision = Literal["int8", "fp32"]
 """How weights are stored and multiplied: as bytes with scales, or in single precision."""

@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from itertools import chain
 
-import numpy as np
-
+from dowse.arrays import np
 from dowse.ports import KeywordField
 from dowse.store.embedded.sqlite.facets import field_facet
 from dowse.store.embedded.sqlite.statements import Statements
