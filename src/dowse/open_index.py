@@ -25,6 +25,7 @@ class OpenIndex:
         self.parts = parts
         self.roots = project.named_roots
         self._held = threading.local()
+        self._fitting: Stamp | None = None  # the last stamp that was found to fit
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -57,7 +58,11 @@ class OpenIndex:
                     f"The project {self.project.name!r} has not been indexed yet.",
                     f"Index it with: dowse index -p {self.project.typed}",
                 )
-            self.check_stamp(stamp, self.wanted())
+            if stamp != self._fitting:
+                wanted = self.wanted()
+                self.check_stamp(stamp, wanted)
+                # A model that cannot be had yet may turn out to be another one.
+                self._fitting = None if wanted.why_no_model else stamp
             yield reading, takes_vectors(stamp)
 
     def unfinished(self, reading: Reading) -> str:

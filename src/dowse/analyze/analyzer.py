@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from itertools import chain, count, repeat
 
 import Stemmer
@@ -27,6 +28,7 @@ from dowse.types import Fields
 _FIELD_GAP = 100  # positions between fields, so that no phrase spans two of them
 _VOCABULARY_WORD = re.compile(r"[^\W\d_][\w-]*")
 _PART = 65_536  # characters whose words are counted at once
+_WORDS = 20_000  # whose terms are remembered
 _LONGEST_WORD = 40  # characters; what is longer is no word: a hash, a line of text without spaces
 
 
@@ -38,6 +40,9 @@ class TextAnalyzer:
         stem = Stemmer.Stemmer(options.language).stemWord if options.stemming else None
         self._cjk = CjkTerms(options.tokenizer, options.stopwords)
         self._words = WordTerms(stem, options.stopwords, self._cjk)
+        terms = self._words.terms
+        # What is shown of a text is looked for word by word, and the words of texts recur.
+        self._terms_of_word = lru_cache(_WORDS)(lambda word: tuple(dict.fromkeys(terms(word))))
         self._boosts = {name: float(getattr(options, name)) for name in BOOSTED}
 
     @property
@@ -53,7 +58,7 @@ class TextAnalyzer:
         self, fields: Fields, header_path: Sequence[str], text: str
     ) -> list[tuple[str, int]]:
         """The terms of a chunk with their positions; a term weighs as often as it is listed."""
-        return list(self._weighted(_texts(fields, header_path, text)))
+        return self._weighted(_texts(fields, header_path, text))
 
     def code_terms(self, text: str) -> list[tuple[str, int]]:
         """The identifiers of a piece of code and their parts, with their positions."""
@@ -61,7 +66,9 @@ class TextAnalyzer:
 
     def query_terms(self, text: str) -> list[str]:
         """The distinct terms of a query, in the order in which they first occur."""
-        return list(dict.fromkeys(self._words.terms(text)))
+        if len(text) > _LONGEST_WORD:
+            return list(dict.fromkeys(self._words.terms(text)))
+        return list(self._terms_of_word(text))
 
     def vocabulary(self, text: str) -> Iterable[str]:
         """The words of a text that the vocabulary can hold, as often as they occur.
@@ -76,25 +83,26 @@ class TextAnalyzer:
         words = ((word.rstrip("_-"), often) for word, often in counts.items())
         return chain.from_iterable(repeat(word, often) for word, often in words if _is_word(word))
 
-    def _weighted(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, int]]:
+    def _weighted(self, texts: Iterable[tuple[str, str]]) -> list[tuple[str, int]]:
         # Frequencies are whole numbers: what a boost of 2.5 leaves over is carried to the next
         # occurrence of the term, and in the end rounded to the nearest.
         carried: defaultdict[str, float] = defaultdict(lambda: 0.5)
+        weighted: list[tuple[str, int]] = []
         start = 0
         for name, text in texts:
             whole, part = divmod(self._boosts[name], 1)
             terms = self._words.terms(text) if whole or part else []
             placed = zip(terms, count(start), strict=False)
-            if (whole, part) == (1, 0):  # the text itself, which is most of all terms
-                yield from placed
-            for term, position in placed:
-                times = int(whole)
-                if part:
-                    carried[term] += part
-                    times += carried[term] >= 1
-                    carried[term] %= 1
-                yield from repeat((term, position), times)
             start += len(terms) + _FIELD_GAP
+            if not part:
+                times = int(whole)
+                weighted += placed if times == 1 else [one for one in placed for _ in range(times)]
+                continue
+            for term, position in placed:
+                carried[term] += part
+                weighted += [(term, position)] * (int(whole) + (carried[term] >= 1))
+                carried[term] %= 1
+        return weighted
 
 
 def _is_word(word: str) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import chain, count
 
 from dowse.analyze.identifiers import joined, split_identifier
 from dowse.analyze.words import LONGEST
@@ -14,20 +16,21 @@ _IDENTIFIER = re.compile(r"(?<!\w)[A-Za-z](?:\+\+|#)(?!\w)|\w+(?:(?:::|\.|->)\w+
 
 def code_terms(text: str) -> Iterator[tuple[str, int]]:
     """The terms of a piece of code with their positions."""
-    position = 0
-    for match in _IDENTIFIER.finditer(unicodedata.normalize("NFC", text)):
-        for term in _terms(match.group()):
-            yield term, position
-            position += 1
+    names = _IDENTIFIER.findall(unicodedata.normalize("NFC", text))
+    return zip(chain.from_iterable(map(_terms_of, names)), count(), strict=False)
 
 
-def _terms(name: str) -> Iterator[str]:
+def _terms_of(name: str) -> tuple[str, ...]:
+    return _remembered(name) if len(name) <= LONGEST else _terms(name)
+
+
+def _terms(name: str) -> tuple[str, ...]:
     whole = name.casefold()
     if name[-1] in "+#":
-        yield whole
-        return
+        return (whole,)
     parts = split_identifier(name)
-    if [whole] != parts and len(whole) <= LONGEST:
-        yield whole
-        yield from joined(whole)
-    yield from (part for part in parts if len(part) <= LONGEST)
+    wholes = (whole, *joined(whole)) if [whole] != parts and len(whole) <= LONGEST else ()
+    return (*wholes, *(part for part in parts if len(part) <= LONGEST))
+
+
+_remembered = lru_cache(20_000)(_terms)  # most names recur

@@ -28,7 +28,7 @@ _RUN_WITH_SIGNS = re.compile(
     rf"(?:(?<![A-Za-z0-9])\*(?=\.\w))?{_INSIDE}"
     rf"(?:(?:(?<=\w-)>(?=\w)|(?<=\d)>(?=&\d)){_INSIDE})*(?:\(\))?"
 )
-_SIGNS = ("->", ">&", "*.", "()")
+_SIGNS = re.compile(r"->|>&|\*\.|\(\)")
 _LEADING = re.compile(r"(?:[!?:'’&^%+_]|~~|~(?!/)|[#@$]{2,}|\.{3,})+")
 _TRAILING = ".!?:'’&^~/-_$"
 _AFTER_A_WORD = re.compile(r"\w\w[+#]")
@@ -47,10 +47,12 @@ class WordTerms:
 
     def terms(self, text: str) -> list[str]:
         """The terms of a text, in their order."""
+        if text.isascii():
+            return self._terms_of(text, japanese=False)
         return self._terms_of(unicodedata.normalize("NFC", text), self._cjk.is_japanese(text))
 
     def _terms_of(self, text: str, japanese: bool) -> list[str]:
-        pattern = _RUN_WITH_SIGNS if any(sign in text for sign in _SIGNS) else _RUN
+        pattern = _RUN_WITH_SIGNS if _SIGNS.search(text) else _RUN
         seen = self._seen[japanese]
         found: list[str] = []
         for run in pattern.findall(text):

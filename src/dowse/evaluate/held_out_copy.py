@@ -146,6 +146,7 @@ def _fill(
         left_out=(),
         notices=tuple(vectors.notices),
         seconds={},
+        unreadable=vectors.unreadable,
     )
 
 

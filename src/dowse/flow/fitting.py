@@ -22,7 +22,7 @@ import numpy as np
 
 from dowse.errors import EmbedError
 from dowse.ports import Embedder, Reading
-from dowse.retrieve.readable import latin_share
+from dowse.text.scripts import latin_share
 from dowse.types import (
     Announce,
     ChunkKey,

@@ -24,8 +24,7 @@ def drop_deleted(search: SearchState) -> None:
 def is_gone(roots: Sequence[Root], document_id: str) -> bool:
     """Whether the file has been deleted; not when its whole root is out of reach."""
     root = _owner(roots, document_id)
-    # The plain spelling is nearly always the right one, and quicker to look at than to make sure.
-    if root and not _is_missing(root.path / document_id.removeprefix(root.prefix)):
+    if root and not _is_missing(_plain_path(root, document_id)):
         return False
     path = _path(roots, document_id)
     if root is None or path is None:
@@ -38,18 +37,34 @@ def is_stale(
     roots: Sequence[Root], entry: DocumentEntry, files: Callable[[], Mapping[str, FileState]]
 ) -> bool:
     """Whether the file says something else than when it was indexed, or cannot be looked at."""
-    root, path = _owner(roots, entry.id), _path(roots, entry.id)
+    root = _owner(roots, entry.id)
     if root is not None and root.is_elsewhere:
         return False  # what was imported is all there is to know
+    if root is not None and _is_as_indexed(_plain_path(root, entry.id), entry):
+        return False
+    path = _path(roots, entry.id)
     if path is None:
         return True
+    if _is_as_indexed(path, entry):
+        return False
     try:
-        status = path.stat()
-        if (status.st_size, status.st_mtime_ns) == (entry.size, entry.mtime_ns):
-            return False
-        return status.st_size != entry.size or _digest(path) != files()[entry.id].digest
+        return path.stat().st_size != entry.size or _digest(path) != files()[entry.id].digest
     except OSError:
         return True
+
+
+def _is_as_indexed(path: Path, entry: DocumentEntry) -> bool:
+    """Whether a file has the size and the time that it was indexed with."""
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    return (status.st_size, status.st_mtime_ns) == (entry.size, entry.mtime_ns)
+
+
+def _plain_path(root: Root, document_id: str) -> Path:
+    """The path as the id spells it: nearly always the right one, and quicker than to make sure."""
+    return root.path / document_id.removeprefix(root.prefix)
 
 
 def _owner(roots: Sequence[Root], document_id: str) -> Root | None:

@@ -13,6 +13,7 @@ from dowse.present import excerpt, range_around, ranges, text_of
 from dowse.present.ranges import Range
 from dowse.search_state import Candidate, SearchState
 from dowse.text.headings import heading_path
+from dowse.text.matching import Wanted
 from dowse.types import Edge, FileState, Hit, OtherPassage
 
 
@@ -24,6 +25,7 @@ class _Known:
     files: Callable[[], Mapping[str, FileState]]
     rarity: Mapping[str, float]  # of the query's terms
     words: Words  # of the query
+    wanted: Wanted  # its terms
     terms_of: Callable[[str], Sequence[str]]  # the analyzer, which sees many words several times
 
 
@@ -35,6 +37,7 @@ def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit
         cache(search.reading.catalogue.files),  # needed only when a file's time has changed
         search.rarity("body", search.query.terms),
         query_words(search),
+        Wanted(search.query.terms),
         cache(search.parts.analyzer.query_terms),
     )
     return tuple(_hit(search, candidate, known) for candidate in candidates)
@@ -47,7 +50,7 @@ def _hit(search: SearchState, candidate: Candidate, known: _Known) -> Hit:
     if (heading := candidate.heading) is not None:
         above, passage_line = heading.path, heading.line
         passage = passage[heading.start - chunk.start :]
-    found = excerpt(passage, search.query.terms, known.terms_of, known.rarity)
+    found = excerpt(passage, known.wanted, known.terms_of, known.rarity)
     links_out, links_in = _links(document.id, known.edges)
     match, reason = verdict(search, candidate, known.words)
     return Hit(

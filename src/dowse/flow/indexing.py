@@ -169,6 +169,7 @@ def run_indexing(
         left_out=tuple(work.left_out),
         notices=tuple(vectors.notices),
         secrets=work.secrets,
+        unreadable=vectors.unreadable,
         seconds=clock.seconds,
         counts=dict(work.counts),
     )

@@ -21,6 +21,7 @@ class IndexReport:
     notices: tuple[str, ...]  # what could not be done, and how to change that
     seconds: dict[str, float]  # time by stage
     secrets: int = 0  # matches of read.redact that were replaced in what was added or changed
+    unreadable: int = 0  # texts in a script that the model cannot read; words find them
     counts: dict[str, int] = field(default_factory=dict)  # what each stage worked on
 
     @property

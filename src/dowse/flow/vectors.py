@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
+
 from dowse.errors import EmbedError
 from dowse.ports import Embedder, Writing
+from dowse.text.scripts import latin_share
 from dowse.types import Vector, text_key
+
+# Vectors of such texts would count for less than a thousandth in a search (see retrieve/readable),
+# and Chinese takes as long to embed as English.
+_UNREADABLE = 0.1  # share of Latin letters, for a model that reads no others
 
 
 class VectorMaker:
@@ -16,6 +23,7 @@ class VectorMaker:
         self._embedder = embedder
         self._writing = writing
         self.made = 0  # texts that the embedder has read
+        self.unreadable = 0  # texts in a script that the model cannot read
         self.notices: list[str] = []  # why there are no vectors, if there are none
 
     @property
@@ -43,15 +51,26 @@ class VectorMaker:
         if self._embedder is None or not texts:
             return made
         try:
-            for batch in self._embedder.passages(texts):
+            blank = self._blank(texts)
+            readable = [text for text in texts if text_key(text) not in blank]
+            for batch in self._embedder.passages(readable):
                 for position, vector in zip(batch.positions, batch.vectors, strict=True):
-                    made[text_key(texts[position])] = vector
-                progress(len(made) / len(texts))
+                    made[text_key(readable[position])] = vector
+                progress(len(made) / len(readable))
         except EmbedError as error:
             self.notices.append(f"Indexed for keyword search only. {error}")
-            self._embedder = None
+            self._embedder, blank = None, {}
         except BaseException:
             self._writing.remember(made)
             raise
         self.made += len(made)
-        return made
+        self.unreadable += len(blank)
+        return made | blank
+
+    def _blank(self, texts: Sequence[str]) -> dict[bytes, Vector]:
+        """Vectors that are near nothing, for texts that the model cannot read."""
+        model = self._embedder.model if self._embedder else None
+        if model is None or not model.latin_only:
+            return {}
+        nothing: Vector = np.zeros(model.dimensions, np.float32)
+        return {text_key(text): nothing for text in texts if latin_share(text) < _UNREADABLE}

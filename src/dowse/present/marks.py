@@ -7,15 +7,14 @@ among the characters, since the text does not show what the analyzer takes for a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import chain
 
 from dowse.text.late_pattern import late_pattern
-from dowse.text.matching import Wanted
+from dowse.text.matching import TermsOf, Wanted
 from dowse.text.scripts import CJK, CJK_CHARACTER
-
-TermsOf = Callable[[str], Collection[str]]
-"""The analyzer's terms of a stretch of text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +26,12 @@ class Mark:
     terms: frozenset[str]
 
 
-Place = tuple[int, int, set[str]]
+Place = tuple[int, int, AbstractSet[str]]
 """Start, end and the terms met there."""
 
 _WORD = late_pattern(rf"[^\s()\[\]{{}}<>\"`,;|=*“”„«»…、。，；：！？「」『』（）【】《》·{CJK}]+")
 _LEADING = re.compile(r"['’!?:&^~%$@_-]+(?=\w)")
 _TRAILING = ".!?:'’&^~/_-"
-_STRETCH = 240  # characters whose terms are asked for at once
 _LONGEST_WORD = 100  # characters; of what is longer only the beginning is marked
 
 
@@ -51,58 +49,46 @@ def _merged(places: list[Place]) -> list[Place]:
     for start, end, hits in sorted(places, key=lambda place: place[:2]):
         if merged and start <= merged[-1][1]:
             first, last, known = merged[-1]
-            known |= hits
-            merged[-1] = (first, max(last, end), known)
+            merged[-1] = (first, max(last, end), known | hits)
         else:
-            merged.append((start, end, set(hits)))
+            merged.append((start, end, hits))
     return merged
 
 
 # ── Words between blanks ─────────────────────────────────────────────────────
 
 
-def _word_places(text: str, wanted: Wanted, terms_of: TermsOf) -> list[Place]:
-    stretches = list(_stretches(text))
-    terms = [terms_of(_words_only(text[start:end])) for start, end in stretches]
-    met = [wanted.among(found) for found in terms]
-    if missing := wanted.terms.difference(*met):
-        wanted = wanted.loosened(missing)
-        met = [wanted.among(found) for found in terms]
-    return [
-        place
-        for (start, end), hits in zip(stretches, met, strict=True)
-        if hits
-        for place in _places_within(text, start, end, wanted, terms_of)
-    ]
-
-
-def _stretches(text: str) -> Iterator[tuple[int, int]]:
-    """The text in stretches of whole words, since most stretches hold no match at all."""
-    start = 0
-    while start < len(text):
-        cut = text.find(" ", start + _STRETCH)
-        end = cut if cut >= 0 else len(text)
-        yield start, end
-        start = end + 1
-
-
-def _words_only(stretch: str) -> str:
-    """The stretch without what is written without blanks, which is looked for in another way."""
-    return " ".join(_WORD.findall(stretch)) if CJK_CHARACTER.search(stretch) else stretch
-
-
-def _places_within(
-    text: str, start: int, end: int, wanted: Wanted, terms_of: TermsOf
-) -> Iterator[Place]:
-    for match in _WORD.finditer(text, start, end):
-        if hits := wanted.among(terms_of(match[0])):
-            leading = _LEADING.match(match[0])
-            skipped = leading.end() if leading else 0
-            core = match[0][skipped:].rstrip(_TRAILING)
-            if not core:
-                skipped, core = 0, match[0]
-            first = match.start() + skipped
+def _word_places(text: str, wanted: Wanted, terms_of: TermsOf) -> Iterator[Place]:
+    words = set(_WORD.findall(text))  # most of them recur, and most have no term of the query
+    met = wanted.in_words(words, terms_of)
+    missing = wanted.terms.difference(*met.values())
+    if begun := missing and _begun(missing, chain.from_iterable(map(terms_of, words))):
+        met = wanted.loosened(begun).in_words(words, terms_of)
+    for word, hits in met.items():
+        leading = _LEADING.match(word)
+        skipped = leading.end() if leading else 0
+        core = word[skipped:].rstrip(_TRAILING)
+        if not core:
+            skipped, core = 0, word
+        for start in _whole_words(text, word):
+            first = start + skipped
             yield first, first + min(len(core), _LONGEST_WORD), hits
+
+
+def _begun(missing: Iterable[str], found: Iterable[str]) -> set[str]:
+    """Those of the missing terms with which a term of the text begins; mostly none."""
+    lines = "\n".join(("", *found))
+    return {term for term in missing if f"\n{term}" in lines}
+
+
+def _whole_words(text: str, word: str) -> Iterator[int]:
+    """Where a word is in a text, but not where it is a part of a longer one."""
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        if not (_WORD.match(text[start - 1 : start]) or _WORD.match(text[end : end + 1])):
+            yield start
+        start = text.find(word, end)
 
 
 # ── Scripts without blanks ───────────────────────────────────────────────────

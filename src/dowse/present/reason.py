@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dowse.text.matching import Wanted
+from dowse.text.matching import TermsOf, Wanted
 from dowse.text.scripts import is_unspaced
 from dowse.types import Query
-
-TermsOf = Callable[[str], Collection[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +53,10 @@ def count_words(
     words: Sequence[frozenset[str]], texts: Iterable[str], terms_of: TermsOf
 ) -> WordsFound:
     """How many of the words some texts have between them."""
-    left = list(words)
+    left, wanted = list(words), Wanted(frozenset[str]().union(*words))
     for text in texts:
         if not left:  # the rest need not be read
             break
-        found = Wanted(frozenset[str]().union(*left)).among(terms_of(text))
+        found = wanted.among(terms_of(text))
         left = [word for word in left if word.isdisjoint(found)]
     return WordsFound(len(words) - len(left), len(words))

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from dowse.present.marks import Mark, TermsOf, find_marks
+from dowse.present.marks import Mark, find_marks
 from dowse.present.readable import one_line, readable
-from dowse.text.matching import Wanted
+from dowse.text.matching import TermsOf, Wanted
 from dowse.text.scripts import is_unspaced
 from dowse.text.sentences import sentence_ends
 
@@ -38,18 +38,16 @@ class Excerpt:
 
 def snippet(text: str, terms: Collection[str], terms_of: TermsOf) -> str:
     """The part of a text that has the most distinct terms."""
-    return excerpt(text, terms, terms_of).text
+    return excerpt(text, Wanted(terms), terms_of).text
 
 
-def excerpt(
-    text: str, terms: Collection[str], terms_of: TermsOf, rarity: Rarity = _EQUAL
-) -> Excerpt:
+def excerpt(text: str, wanted: Wanted, terms_of: TermsOf, rarity: Rarity = _EQUAL) -> Excerpt:
     """The stretch of about 200 characters with the most and rarest terms, each between ** and **.
 
     It is plain text: the text's own Markdown is left out, and where two stars are meant, as in
     `f(**keywords)`, they are escaped. Without any match it is the beginning of the text.
     """
-    wanted, weights = Wanted(terms), _Weights(terms, rarity)
+    weights = _Weights(wanted.terms, rarity)
     seen = readable(text)
     shown, marks = seen.text, find_marks(seen.text, wanted, terms_of)
     if not shown or (wanted and not marks):
@@ -64,7 +62,8 @@ def excerpt(
     of_seen = shown is seen.text
     pieces = {seen.lines_at(mark.start) for mark in inside} if of_seen else {range(len(text) + 1)}
     words = {shown[mark.start : mark.end] for mark in inside}
-    line = _line_with(inside, _lines_with(words, text, pieces), weights, terms_of)
+    said = wanted.only(_terms(inside))
+    line = _line_with(said, _lines_with(words, text, pieces), weights, terms_of)
     if line is None:
         line = min((lines.start for lines in pieces), default=0)
     drawn = before + _drawn(shown, start, end, inside) + after
@@ -83,10 +82,9 @@ class _Weights:
 
 
 def _line_with(
-    marks: list[Mark], lines: Iterable[tuple[int, str]], weights: _Weights, terms_of: TermsOf
+    wanted: Wanted, lines: Iterable[tuple[int, str]], weights: _Weights, terms_of: TermsOf
 ) -> int | None:
-    """The first of these numbered lines that says most of the terms of some marks."""
-    wanted = Wanted(_terms(marks))
+    """The first of these numbered lines that says most of some terms."""
     best, most = None, 0
     for number, line in lines:
         said = weights.of(_terms(find_marks(line, wanted, terms_of)))

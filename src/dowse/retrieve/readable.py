@@ -9,9 +9,9 @@ from typing import Annotated
 
 from dowse.retrieve.strategies import STRATEGIES
 from dowse.search_state import SearchState
+from dowse.text.scripts import latin_share
 from dowse.types import ChunkKey, Ranking, Scores
 
-_AFTER_LATIN = "\u0250"  # the first character that no Latin alphabet in use has
 _DISTRUST = 3  # power of the share of Latin letters: best on both halves of a Chinese collection
 _USE_VECTORS = {one.name for one in STRATEGIES if one.uses != "words"}
 
@@ -61,12 +61,3 @@ def trusted(ranking: Ranking, trust: Mapping[ChunkKey, float]) -> Ranking:
         return sorted(lower, key=lambda pair: -pair[1])  # ties stay in their order
 
     return replace(ranking, scores=lowered(ranking.scores), others=lowered(ranking.others))
-
-
-def latin_share(text: str) -> float:
-    """The share of a text's letters that are Latin; 1 when it has no letters."""
-    if text.isascii():
-        return 1.0
-    letters = [character for character in text if character.isalpha()]
-    latin = sum(character < _AFTER_LATIN for character in letters)
-    return latin / len(letters) if letters else 1.0

@@ -7,11 +7,11 @@ from functools import cache
 
 from dowse.retrieve.meaning import COMPLETIONS, Known
 from dowse.retrieve.query import understand
-from dowse.retrieve.readable import latin_share
 from dowse.retrieve.rewrite import rewrite
 from dowse.retrieve.strategies import mode_of, strategies_wanted
 from dowse.search_state import SearchState
 from dowse.text.fold import fold_word
+from dowse.text.scripts import latin_share
 from dowse.types import Condition, Query
 
 

@@ -16,12 +16,21 @@ def fold_name(text: str) -> str:
     `#` stays, because C# is not C; so do symbols such as +.
     """
     folded = fold(unicodedata.normalize("NFKC", text))
-    plain = "".join(" " if _is_punctuation(sign) else sign for sign in folded)
+    plain = folded.translate(_NO_PUNCTUATION)
     return " ".join(plain.split()) or " ".join(folded.split())
 
 
-def _is_punctuation(sign: str) -> bool:
-    return sign != "#" and unicodedata.category(sign).startswith("P")
+class _NoPunctuation(dict[int, str]):
+    """Characters by what stands for them in a name; each is looked at once."""
+
+    def __missing__(self, code: int) -> str:
+        sign = chr(code)
+        is_punctuation = sign != "#" and unicodedata.category(sign).startswith("P")
+        self[code] = " " if is_punctuation else sign
+        return self[code]
+
+
+_NO_PUNCTUATION = _NoPunctuation()
 
 
 def fold_word(text: str) -> str:

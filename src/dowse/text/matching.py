@@ -2,36 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+
+TermsOf = Callable[[str], Collection[str]]
+"""The analyzer's terms of a stretch of text."""
 
 _SHORTEST_PREFIX = 4  # letters; what is shorter begins too many words
 
 
 class Wanted:
-    """The terms of a query; one that ends with `*` stands for every word that begins so."""
+    """The terms of a query; one that ends with `*` stands for every word that begins so.
+
+    It remembers what it was asked, since the words of a text recur.
+    """
 
     def __init__(self, terms: Collection[str]) -> None:
         self.terms = frozenset(terms)
         self._prefixes = {term: term[:-1] for term in terms if len(term) > 1 and term[-1] == "*"}
+        self._met: dict[str, frozenset[str]] = {}  # by a term of a text
+        self._words: dict[str, frozenset[str]] = {}  # by a word of a text
+        self._looser: dict[frozenset[str], Wanted] = {}  # by the terms that were missing
+        self._narrower: dict[frozenset[str], Wanted] = {}  # by the terms that are left
 
     def among(self, found: Iterable[str]) -> set[str]:
         """Those of the query's terms that are among the terms of a stretch."""
         if not self._prefixes:
             return set(self.terms.intersection(found))
-        found = list(found)
-        begun = {
-            term
-            for term, prefix in self._prefixes.items()
-            if any(one.startswith(prefix) for one in found)
-        }
-        return begun.union(self.terms.intersection(found))
+        hits: set[str] = set()
+        for one in found:
+            met = self._met.get(one)
+            if met is None:
+                met = self._met[one] = self._meant_by(one)
+            if met:
+                hits |= met
+        return hits
+
+    def in_words(self, words: Iterable[str], terms_of: TermsOf) -> dict[str, frozenset[str]]:
+        """Those of some words that have terms of the query, with these terms."""
+        known = self._words
+        for word in words:
+            if word not in known:
+                known[word] = frozenset(self.among(terms_of(word)))
+        return {word: met for word in words if (met := known[word])}
+
+    def _meant_by(self, found: str) -> frozenset[str]:
+        begun = (term for term, prefix in self._prefixes.items() if found.startswith(prefix))
+        return self.terms.intersection([found]).union(begun)
 
     def loosened(self, missing: Collection[str]) -> Wanted:
         """The same, but terms that were met nowhere may also be the beginning of a word."""
-        prefixes = {term: term for term in missing if len(term) >= _SHORTEST_PREFIX}
-        loose = Wanted(self.terms)
-        loose._prefixes = prefixes | self._prefixes
-        return loose
+        key = frozenset(missing)
+        if key not in self._looser:
+            prefixes = {term: term for term in key if len(term) >= _SHORTEST_PREFIX}
+            loose = self._looser[key] = Wanted(self.terms)
+            loose._prefixes = prefixes | self._prefixes
+        return self._looser[key]
+
+    def only(self, terms: Collection[str]) -> Wanted:
+        """Some of the terms."""
+        key = frozenset(terms)
+        if key not in self._narrower:
+            self._narrower[key] = Wanted(key)
+        return self._narrower[key]
 
     def __bool__(self) -> bool:
         return bool(self.terms)

@@ -29,6 +29,7 @@ HAN_CHARACTER = late_pattern(f"[{HAN}]")
 KANA_CHARACTER = late_pattern(f"[{KANA}]")
 HANGUL_RUN = late_pattern(f"([{HANGUL}]+)")
 
+_NOT_LATIN = re.compile("[^\0-\u024f]+")  # characters that no Latin alphabet in use has
 _UNSPACED = late_pattern(f"[{HAN}{KANA}{WIDE_SIGNS}]")
 
 # Full-width punctuation that ends a word is left as it is: "：" ends one where ":" does not.
@@ -38,6 +39,16 @@ _OTHER_WIDTH = late_pattern("[\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1
 def is_unspaced(character: str) -> bool:
     """Whether it is of a script that puts no spaces between words, as Korean does."""
     return _UNSPACED.match(character) is not None
+
+
+def latin_share(text: str) -> float:
+    """The share of a text's letters that are Latin; 1 when it has no letters."""
+    others = 0 if text.isascii() else _letters("".join(_NOT_LATIN.findall(text)))
+    return 1.0 - others / _letters(text) if others else 1.0
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalpha, text))
 
 
 def one_width(text: str) -> str:

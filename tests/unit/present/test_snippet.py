@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dowse.analyze import KeywordOptions, TextAnalyzer
 from dowse.present import excerpt, snippet
 from dowse.present.snippet import Excerpt
+from dowse.text.matching import Wanted
 
 _TERMS = TextAnalyzer(KeywordOptions()).query_terms
 
@@ -200,7 +201,7 @@ pgdump --database readings
 
 
 def _found(query: str, rarity: dict[str, float] | None = None) -> Excerpt:
-    return excerpt(_PASSAGE, _TERMS(query), _TERMS, rarity or {})
+    return excerpt(_PASSAGE, Wanted(_TERMS(query)), _TERMS, rarity or {})
 
 
 @pytest.mark.parametrize(
@@ -229,10 +230,10 @@ def test_a_rare_word_counts_more_than_several_frequent_ones() -> None:
     text = "The database of readings. " + "Nothing here. " * 30 + "The vault is closed."
     terms = _TERMS("database readings vault")
     often = {"databas": 0.1, "read": 0.1, "vault": 3.0}
-    assert "**vault**" not in excerpt(text, terms, _TERMS).text
-    assert "**vault**" in excerpt(text, terms, _TERMS, often).text
+    assert "**vault**" not in excerpt(text, Wanted(terms), _TERMS).text
+    assert "**vault**" in excerpt(text, Wanted(terms), _TERMS, often).text
 
 
 def test_a_comment_or_frontmatter_before_the_match_does_not_move_its_line() -> None:
     text = "---\ntitle: x\n---\n<!-- two\nlines -->\n\nThe vault.\n"
-    assert excerpt(text, ["vault"], _TERMS).line == 6
+    assert excerpt(text, Wanted(["vault"]), _TERMS).line == 6

@@ -7,8 +7,9 @@ import math
 import pytest
 
 from dowse.retrieve.keyword import most_bm25
-from dowse.retrieve.readable import latin_share, trusted
+from dowse.retrieve.readable import trusted
 from dowse.text.rarity import rarity
+from dowse.text.scripts import latin_share
 from dowse.types import Ranking
 
 

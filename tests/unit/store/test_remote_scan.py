@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -54,6 +55,8 @@ def open_index(tmp_path: Path, spy: Spy) -> Iterator[Callable[[], Engine]]:
     """Opens an index of eight notes, as a process of its own would."""
     name = f"scan_{uuid.uuid4().hex[:8]}"
     write_vault(tmp_path / "vault", 8)
+    for note in (tmp_path / "vault").rglob("*.md"):
+        os.utime(note, (1_700_000_000, 1_700_000_000))  # a file that is just written is read again
 
     def opened(analyzer: Analyzer) -> RemoteStore:
         return RemoteStore(lambda: cast("Rows", spy), name, analyzer)

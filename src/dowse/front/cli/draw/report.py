@@ -25,6 +25,8 @@ def draw_report(
     )
     if verbose:
         yield from folded(line((_times(report), "dim")), width)
+    if report.unreadable:
+        yield from folded(line((_unreadable(report.unreadable), "dim")), width)
     yield from _draw_left_out(report.left_out, width, verbose=verbose)
 
 
@@ -52,6 +54,14 @@ def _summary(report: IndexReport) -> str:
     if report.secrets:
         parts.append(f"{counted(report.secrets, 'secret')} left out")
     return ", ".join(parts) or "no documents found"
+
+
+def _unreadable(count: int) -> str:
+    are = "passage is" if count == 1 else "passages are"
+    return (
+        f"{number(count)} {are} in a script that the model cannot read, and found by words only."
+        " To choose another model, set embed.model."
+    )
 
 
 def _times(report: IndexReport) -> str:

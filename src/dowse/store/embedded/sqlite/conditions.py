@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING, TypeAlias
 
 from dowse.arrays import np
 from dowse.ports import KeywordField
@@ -14,22 +17,33 @@ from dowse.text.fold import fold
 from dowse.text.values import matcher
 from dowse.types import Condition, Keys
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 Statement = tuple[str, *tuple[object, ...]]
 """A statement, then the values bound to it."""
 
 Phrase = Callable[[KeywordField, Sequence[str]], Keys]
 """Finds the chunks in which some terms follow each other."""
 
+Met: TypeAlias = "NDArray[np.bool_]"
+"""Whether a condition covers each chunk."""
+
+_REMEMBERED = 16  # conditions; each takes a byte for every chunk
 _EQUAL = {"category", "tag", "source"}
 _BEGINS = {"under": "path"}
 _DATED = {"after": ">=", "before": "<"}
 
 
 class Owners:
-    """The chunks and their documents, loaded when a condition is first asked for."""
+    """The chunks of a generation and their documents, loaded when a condition is first asked for.
+
+    It remembers what the last conditions covered.
+    """
 
     def __init__(self) -> None:
         self._loaded: tuple[Keys, Keys] | None = None
+        self._met: dict[Condition, Met] = {}  # the oldest first
 
     def get(self, load: Callable[[], Sequence[tuple[int, int]]]) -> tuple[Keys, Keys]:
         """The chunks, ascending, and the document of each; `load` gives pairs of both."""
@@ -42,6 +56,19 @@ class Owners:
             self._loaded = chunks[order], documents[order]
         return self._loaded
 
+    def met(self, condition: Condition, find: Callable[[], Met]) -> Met:
+        """Which of the chunks a condition covers; `find` says it when it was not asked lately."""
+        key = replace(condition, negated=False, written="")
+        met = self._met.get(key)
+        if met is None:
+            met = find()
+            # A page asks the same with every key that is pressed. What another thread removes in
+            # the same moment is not needed.
+            for oldest in list(self._met)[: len(self._met) + 1 - _REMEMBERED]:
+                self._met.pop(oldest, None)
+            self._met[key] = met
+        return met
+
 
 def matching(
     sql: Statements, phrase: Phrase, owners: Owners, conditions: Sequence[Condition]
@@ -52,16 +79,21 @@ def matching(
     )
     kept = np.ones(len(keys), dtype=bool)
     for condition in conditions:
-        if condition.kind == "phrase":
-            met = np.isin(keys, phrase("body", condition.values))
-        elif condition.kind == "language":
-            met = np.isin(keys, sql.keys(*_chunks_with(condition)))
-        elif condition.kind == "field":
-            met = np.isin(documents, _documents_with_field(sql, condition))
-        else:
-            met = np.isin(documents, sql.keys(*_documents_with(condition)))
-        kept &= met != condition.negated
+        find = partial(_find, sql, phrase, keys, documents, condition)
+        kept &= owners.met(condition, find) != condition.negated
     return keys[kept]
+
+
+def _find(
+    sql: Statements, phrase: Phrase, keys: Keys, documents: Keys, condition: Condition
+) -> Met:
+    if condition.kind == "phrase":
+        return np.isin(keys, phrase("body", condition.values))
+    if condition.kind == "language":
+        return np.isin(keys, sql.keys(*_chunks_with(condition)))
+    if condition.kind == "field":
+        return np.isin(documents, _documents_with_field(sql, condition))
+    return np.isin(documents, sql.keys(*_documents_with(condition)))
 
 
 def _chunks_with(condition: Condition) -> Statement:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import io
 import os
 import weakref
+from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -98,11 +100,21 @@ class VectorFile(HeldFile):
         return self._array(self._bytes(head.rows * head.row, head.start))
 
     def rows(self, places: Keys) -> NDArray[np.float16]:
-        """The vectors at some places."""
+        """The vectors at some places, which must ascend."""
         content, row, start = bytearray(), self._header.row, self._header.start
-        for place in places.tolist():
-            content += self._bytes(row, start + place * row)
+        for first, count in _runs(places):
+            content += self._bytes(count * row, start + first * row)
         return self._array(content)
 
     def _array(self, content: bytes | bytearray) -> NDArray[np.float16]:
         return np.frombuffer(content, self._header.kind).reshape(-1, self._header.dimensions)
+
+
+def _runs(places: Keys) -> Iterator[tuple[int, int]]:
+    """The first place and the length of each run of rows, as those of a document follow."""
+    if not len(places):
+        return
+    cuts = (np.flatnonzero(places[1:] != places[:-1] + 1) + 1).tolist()
+    listed = places.tolist()
+    for begin, end in pairwise((0, *cuts, len(listed))):
+        yield listed[begin], end - begin

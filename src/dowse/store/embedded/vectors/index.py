@@ -1,14 +1,15 @@
 """Searching one generation of the vector index: segments, scanned flat.
 
 Small indexes are searched exactly. Above `EXACT_ROWS` a scan over one bit per dimension (signs
-after a random rotation, compared by Hamming distance) picks candidates, which are then scored
-exactly; no graph has to be built, and a filter cannot starve the search.
+after a random rotation, compared by Hamming distance) picks many candidates. The same bits against
+the query itself, not only its signs, order them well enough to read few vectors from the disk,
+which are then scored exactly. No graph has to be built, and a filter cannot starve the search.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
 EXACT_ROWS = 20_000
 """Up to so many vectors every one is scored exactly."""
 
-# Of 100,000 vectors of 384 dimensions, a scan takes 5 ms; gathering 5,000 of them takes 6 ms,
-# 20,000 take 35 ms.
+# Of 100,000 vectors of 384 dimensions, gathering 5,000 takes 6 ms, 20,000 take 35 ms.
 _GATHERED = 5000  # rows of a large index that are scored exactly when no others are allowed
-_RESCORED = 1000  # candidates of the bit scan that are scored exactly
+# On 15,699 passages of real documentation, these find .996 of the first 30. Without the estimate,
+# reading the 1,000 nearest of the scan finds .993.
+_SCANNED = 3000  # candidates of the bit scan whose scores are estimated
+_RESCORED = 500  # of these, those that are read and scored exactly
 _ROUNDING = 1e-5  # more than a sum of single floats can be off
 
 Rows: TypeAlias = "NDArray[np.intp]"
@@ -80,7 +83,7 @@ class VectorIndex:
         if limit < 1 or not len(rows):
             return []
         if not self._small and len(rows) > self._few:
-            rows = self._candidates(vector, allowed, max(_RESCORED, 20 * limit))
+            rows = self._candidates(vector, allowed, limit)
         best = rows[_top(-self._scores(rows, vector), limit, slack=_ROUNDING)]
         # Equal vectors must score equally wherever they lie, which sums in single floats do not.
         exact = self._gather(best).astype(np.float64) @ vector.astype(np.float64)
@@ -115,18 +118,33 @@ class VectorIndex:
 
     @cached_property
     def _codes(self) -> NDArray[np.uint64]:
-        return np.concatenate([codes for _, _, codes in self._segments])
+        """The codes, word by word: adding up numbers of bits is four times as fast that way."""
+        return np.concatenate([codes for _, _, codes in self._segments]).T.copy()
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
         return np.cumsum([0] + [len(keys) for keys, _, _ in self._segments])
 
-    def _candidates(self, vector: Vector, allowed: NDArray[np.bool_], count: int) -> Rows:
-        code = codes_of(vector[None, :], self._rotation)
-        distance = np.bitwise_count(self._codes ^ code).sum(axis=1, dtype=np.int32)
-        distance[~allowed] = np.iinfo(np.int32).max
-        rows = np.sort(_top(distance, count))
-        return rows[allowed[rows]]
+    def _candidates(self, vector: Vector, allowed: NDArray[np.bool_], limit: int) -> Rows:
+        (code,) = codes_of(vector[None, :], self._rotation)
+        distance = np.zeros(len(self._keys), np.uint16)
+        for words, asked in zip(self._codes, code, strict=True):
+            distance += np.bitwise_count(words ^ asked)
+        distance[~allowed] = np.iinfo(np.uint16).max
+        rows = _top(distance, max(_SCANNED, 60 * limit))
+        rows = rows[allowed[rows]]
+        return rows[_top(-self._estimates(rows, vector), max(_RESCORED, 10 * limit))]
+
+    def _estimates(self, rows: Rows, vector: Vector) -> NDArray[np.float32]:
+        """About how near some rows are: the query against the signs of their dimensions."""
+        rotated = vector @ self._rotation
+        padded = np.zeros(64 * len(self._codes), np.float32)
+        padded[: len(rotated)] = rotated
+        by_byte = (padded.reshape(-1, 8) @ _signs().T).astype(np.float32)  # what each byte adds
+        signs = np.ascontiguousarray(self._codes[:, rows].T).view(np.uint8)
+        places = signs + np.arange(0, by_byte.size, 256)
+        estimates: NDArray[np.float32] = by_byte.ravel().take(places).sum(axis=1)
+        return estimates
 
     def _scores(self, rows: Rows, vector: Vector) -> NDArray[np.float32]:
         if self._small and 4 * len(rows) > len(self._keys):  # else gathering them is cheaper
@@ -151,3 +169,9 @@ def _top(values: NDArray[Any], count: int, slack: float = 0) -> NDArray[np.intp]
     # Everything equal to the last one that fits is kept, so that ties are broken by key.
     last = np.partition(values, count - 1)[count - 1]
     return np.flatnonzero(values <= last + slack)
+
+
+@cache
+def _signs() -> NDArray[np.float64]:
+    """The signs that the bits of every byte stand for, a row each."""
+    return 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1
