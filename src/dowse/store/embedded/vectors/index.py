@@ -172,6 +172,6 @@ def _top(values: NDArray[Any], count: int, slack: float = 0) -> NDArray[np.intp]
 
 
 @cache
-def _signs() -> NDArray[np.float64]:
+def _signs() -> NDArray[Any]:
     """The signs that the bits of every byte stand for, a row each."""
     return 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1
