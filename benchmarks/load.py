@@ -98,7 +98,7 @@ def _load(port: int, process: int, paths: Sequence[str], clients: int, seconds: 
     busy, begin = _busy(process), time.perf_counter()
     threads = [
         threading.Thread(
-            target=_ask, args=(port, paths[place:] + paths[:place], None, begin + seconds, one)
+            target=_ask, args=(port, [*paths[place:], *paths[:place]], None, begin + seconds, one)
         )
         for place, one in ((number % len(paths), load) for number, load in enumerate(loads))
     ]
