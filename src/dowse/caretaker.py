@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dowse.errors import DowseError
-from dowse.flow.scan import scan
 from dowse.open_index import OpenIndex
 from dowse.projects.unread_note import unread_of
 from dowse.types import Counts, Finding, Stamp
@@ -49,6 +48,8 @@ class Caretaker:
 
     def status(self) -> Status:
         """What there is to know about the project."""
+        from dowse.flow.scan import scan  # noqa: PLC0415  a search does not walk through folders
+
         with self._index.read() as reading:
             stamp = reading.catalogue.stamp()
             changes = scan(

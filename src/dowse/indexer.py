@@ -17,7 +17,6 @@ from dowse.open_index import OpenIndex
 from dowse.projects.model_fit import read_fit, write_fit
 from dowse.projects.run_note import noted
 from dowse.projects.unread_note import note_unread
-from dowse.read import watch
 from dowse.stamp import takes_vectors
 from dowse.types import Announce, Event, ModelFit, Shard, silent
 
@@ -148,6 +147,8 @@ class Indexer:
                     announce(Event("watch", 0, None, note=f"{error.message} Waiting for it."))
                 else:
                     return
+
+        from dowse.read.watch import watch  # noqa: PLC0415  most calls end without watching
 
         roots = self._index.roots
         with suppress(_SettingsChanged):

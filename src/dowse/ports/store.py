@@ -59,7 +59,7 @@ class Writing(Protocol):
         """What has not been done since documents last changed, also when that run was killed.
 
         A batch that changes documents owes it, in its own transaction; `set_communities` and
-        `tidy` pay it.
+        `tidy` pay it. A store that sees that no link leads elsewhere owes no communities.
         """
         ...
 

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from dowse.caretaker import Freshness, Status
 from dowse.engine import Engine
 from dowse.flow import IndexReport, ListedDocument
-from dowse.links.references import Passage
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace
 from dowse.text.dates import iso
 from dowse.types import Counts, Finding, LeftOut
+
+if TYPE_CHECKING:
+    from dowse.links.references import Passage
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from dowse.arrays import np
 from dowse.conditions import leaves
 from dowse.retrieve.strategies import STRATEGIES, Strategy, find_strategy
 from dowse.search_state import SearchState
@@ -111,13 +112,11 @@ def complete_scores(search: SearchState) -> None:
 
 
 def _scores_of(search: SearchState, ranking: Ranking, found: set[ChunkKey]) -> Scores:
-    import numpy as np  # noqa: PLC0415  listing the strategies must not take as long as loading it
-
     strategy = find_strategy(ranking.strategy)
-    missing = np.array(sorted(found.difference(key for key, _ in ranking.scores)), dtype=np.int64)
-    if strategy is None or strategy.follows or not len(missing):
+    missing = found.difference(key for key, _ in ranking.scores)
+    if strategy is None or strategy.follows or not missing:
         return []
-    return strategy.rank(search, len(missing), missing).scores
+    return strategy.rank(search, len(missing), np.array(sorted(missing), dtype=np.int64)).scores
 
 
 def _listing(search: SearchState) -> Ranking:
