@@ -66,7 +66,8 @@ lock:
 docs: $(VENV)/developing
 	$(BIN)/python -m dowse.front.cli.reference docs
 
-# The pictures of the web page in docs/images; they need Chromium.
+# The pictures of the web page in docs/images; they need Chromium, and a font with Chinese and
+# Japanese characters: apt-get install chromium fonts-noto-cjk
 screenshots: $(VENV)/developing
 	$(BIN)/python tools/screenshots.py
 

@@ -28,22 +28,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-_LONGEST = (
-    "test_crowd",
-    "test_engines",
-    "test_worst_files",
-    "test_power_cuts",
-    "test_growth",
-    "test_kills",
-    "test_index_crash",
-)
-"""The files of campaigns that take longest, so that no worker begins one when others are done."""
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Puts the longest campaigns first, so that no worker begins one when others are done."""
     if config.getoption("--torture"):
-        order = {name: place for place, name in enumerate(_LONGEST)}
-        items.sort(key=lambda item: order.get(item.path.stem, len(order)))
+        items.sort(key=_seconds, reverse=True)
+
+
+def _seconds(item: pytest.Item) -> int:
+    mark = item.get_closest_marker("takes")
+    return int(mark.args[0]) if mark else 0
 
 
 @pytest.fixture(autouse=True)

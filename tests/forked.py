@@ -14,6 +14,7 @@ import io
 import json
 import os
 import pkgutil
+import resource
 import socket
 import subprocess
 import sys
@@ -21,16 +22,24 @@ import traceback
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 _LONGEST = 1 << 20  # bytes of a request: a line and its environment
-_PATIENCE = 60.0  # seconds; a line that takes longer hangs
+_PATIENCE = 240.0  # seconds; a line that takes longer hangs
+
+
+class Used(NamedTuple):
+    """What a line took."""
+
+    memory: float  # MB at the peak
+    seconds: float  # computed
 
 
 class Forker:
     """The test's side of the process that forks."""
 
     def __init__(self) -> None:
+        self.used = Used(0.0, 0.0)  # by the last line that has ended
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LONGEST)
         self._link.settimeout(_PATIENCE)
@@ -49,7 +58,9 @@ class Forker:
 
     def ended(self) -> int:
         """The exit code of the line that was started, as soon as it has ended."""
-        return int(self._link.recv(100))
+        code, memory, seconds = self._link.recv(100).split()
+        self.used = Used(float(memory), float(seconds))
+        return int(code)
 
     def _close(self) -> None:
         self._link.close()
@@ -78,7 +89,18 @@ def _serve(link: socket.socket) -> None:
             _become(json.loads(data), streams)
         for number in streams:
             os.close(number)
-        link.send(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])).encode())
+        link.send(_account(*os.wait4(child, 0)[1:]).encode())
+
+
+def _account(status: int, usage: resource.struct_rusage) -> str:
+    """The exit code of a child, its memory in MB, and its seconds."""
+    memory = usage.ru_maxrss / (1024 * (1024 if sys.platform == "darwin" else 1))
+    seconds = usage.ru_utime + usage.ru_stime
+    return f"{os.waitstatus_to_exitcode(status)} {memory} {seconds}"
+
+
+_LAZY = ("graspologic_native", "tomlkit")
+"""What dowse loads only when a command needs it; every child would load it again."""
 
 
 def load() -> None:
@@ -88,6 +110,9 @@ def load() -> None:
     for module in pkgutil.walk_packages(dowse.__path__, "dowse."):
         if not module.name.startswith(("dowse.integrations", "dowse.front.mcp", "dowse.front.web")):
             importlib.import_module(module.name)
+    for name in _LAZY:
+        importlib.import_module(name)
+    dowse.settings.schema.known_settings()  # the slowest of what a command works out once
 
 
 def _become(request: dict[str, Any], streams: Sequence[int]) -> None:

@@ -7,7 +7,8 @@ import os
 import random
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from command_line import DOWSE
 from vaults import note
 
 _NOTES = 30
+_AT_ONCE = 8  # requests
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,15 @@ class Served:
                 while part := connection.recv(65_536):
                     answer += part
             return answer
+
+    def statuses(self, requests: Sequence[bytes], *, seconds: float) -> list[int]:
+        """The status of the answer to each request; several are on their way at a time.
+
+        Half a request has no answer, and nobody should wait for one after the other.
+        """
+        with ThreadPoolExecutor(_AT_ONCE) as senders:
+            answers = senders.map(lambda one: self.send(one, seconds=seconds), requests)
+            return [status_of(answer) for answer in answers]
 
     def get(self, path: str) -> bytes:
         """The answer to a good request."""

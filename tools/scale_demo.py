@@ -56,6 +56,11 @@ def show(url: str) -> None:
         raise SystemExit("The engine finds something else than the embedded index.")
     say("All results are the same. One search from the engine:")
     print(run("search", "-p", "demo", "-n", "2", QUERIES[0]))
+    say("Moving the index back into the project's folder.")
+    print(run("move", "-p", "demo", "--to", "here"))
+    if [hits(query) for query in QUERIES] != embedded:
+        raise SystemExit("The index that was moved back finds something else than before.")
+    say("All results are as they were at first.")
 
 
 def hits(query: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -62,6 +63,7 @@ def main(folder: Path) -> None:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         sys.exit("Chromium is not installed. Install it with: apt-get install chromium")
+    _check_fonts()
     folder.mkdir(parents=True, exist_ok=True)
     with _serving() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
@@ -69,6 +71,18 @@ def main(folder: Path) -> None:
             _take(browser, address, shot, folder / f"{shot.name}.png")
             print(folder / f"{shot.name}.png")
         browser.close()
+
+
+def _check_fonts() -> None:
+    """Ends where a language of the example vault would be drawn as empty boxes."""
+    for language in ("ja", "zh"):
+        listed = ["fc-list", f":lang={language}", "family"]
+        found = subprocess.run(listed, capture_output=True, check=True)  # noqa: S603  fixed words
+        if not found.stdout.strip():
+            sys.exit(
+                f"No font has the characters of the language {language}."
+                " Install one with: apt-get install fonts-noto-cjk"
+            )
 
 
 def _take(browser: Browser, address: str, shot: Shot, file: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dowse.errors import DowseError
-from dowse.flow.scan import scan
 from dowse.open_index import OpenIndex
+from dowse.projects.unread_note import unread_of
 from dowse.types import Counts, Finding, Stamp
 
 
@@ -32,6 +32,7 @@ class Status:
     freshness: Freshness
     notices: tuple[str, ...]
     run: str = ""  # a run that has not come to its end, in a sentence
+    unread: int = 0  # files that could not be read, and have not changed since
     imported: tuple[str, ...] = ()  # those of the roots whose documents are on another machine
 
 
@@ -47,12 +48,16 @@ class Caretaker:
 
     def status(self) -> Status:
         """What there is to know about the project."""
+        from dowse.flow.scan import scan  # noqa: PLC0415  a search does not walk through folders
+
         with self._index.read() as reading:
             stamp = reading.catalogue.stamp()
             changes = scan(
                 self._index.roots, (), self._index.settings.read, reading.catalogue.files()
             )
-            new = sum(source.id not in changes.known for source in changes.pending)
+            unread = unread_of(self._index.project.folder, changes.pending)
+            waiting = [source.id for source in changes.pending if source.id not in unread]
+            new = sum(id_ not in changes.known for id_ in waiting)
             return Status(
                 project=self._index.project.name,
                 roots=tuple(str(root) for root in self._index.project.roots),
@@ -60,9 +65,10 @@ class Caretaker:
                 bytes=self._index.parts.store.bytes(),
                 counts=reading.catalogue.counts(),
                 stamp=stamp,
-                freshness=Freshness(new, len(changes.pending) - new, len(changes.gone)),
+                freshness=Freshness(new, len(waiting) - new, len(changes.gone)),
                 notices=tuple(self._index.wanted().mismatches(stamp) if stamp else ()),
                 run=self._index.unfinished(reading),
+                unread=len(unread),
                 imported=tuple(str(root.path) for root in self._index.roots if root.is_elsewhere),
             )
 

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from dowse.errors import Locked
 
 PRIVATE_FILE = 0o600
@@ -127,6 +125,8 @@ def update_file(path: Path, change: Callable[[bytes | None], bytes]) -> None:
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Keeps other processes away from a path; raises `Locked` when one does not end."""
+    from filelock import FileLock, Timeout  # noqa: PLC0415  reading takes no lock
+
     lock = FileLock(path.with_name(f".{path.name}.lock"), mode=PRIVATE_FILE)
     try:
         lock.acquire(timeout=_PATIENCE, poll_interval=_POLL)

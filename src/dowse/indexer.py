@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -15,7 +16,7 @@ from dowse.fuse.nearness import DEFAULT
 from dowse.open_index import OpenIndex
 from dowse.projects.model_fit import read_fit, write_fit
 from dowse.projects.run_note import noted
-from dowse.read import watch
+from dowse.projects.unread_note import note_unread
 from dowse.stamp import takes_vectors
 from dowse.types import Announce, Event, ModelFit, Shard, silent
 
@@ -69,7 +70,7 @@ class Indexer:
     ) -> IndexReport:
         from dowse.flow.indexing import run_indexing  # noqa: PLC0415  (searching needs no parsers)
 
-        part = str(shard or "")
+        part, began = str(shard or ""), time.time_ns()
         with self._index.parts.store.write(wait, part) as writing:
             wanted = self._index.wanted()
             stamp = writing.catalogue.stamp()
@@ -91,6 +92,8 @@ class Indexer:
                     announce=noting,
                     shard=shard,
                 )
+        lost = [one.id for one in report.left_out if one.whole and one.lost]
+        note_unread(self._index.project.folder, lost, began, whole=not paths and not part)
         if takes_vectors(stamp) and report.added:
             self._fit_unknown_model(announce)
         if takes_vectors(stamp) or not wanted.why_no_model:
@@ -144,6 +147,8 @@ class Indexer:
                     announce(Event("watch", 0, None, note=f"{error.message} Waiting for it."))
                 else:
                     return
+
+        from dowse.read.watch import watch  # noqa: PLC0415  most calls end without watching
 
         roots = self._index.roots
         with suppress(_SettingsChanged):

@@ -219,6 +219,7 @@ class SearchState:
             self.recipe,
             self.parts,
             query=replace(self.query, conditions=()),
+            weights=dict(self.weights),
             strategies=self.strategies,
             hypothesis=self.hypothesis,
             embedded_text=self.embedded_text,

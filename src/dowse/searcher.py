@@ -6,33 +6,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dowse.flow import (
-    Counted,
-    Explanation,
-    FieldValues,
-    Filter,
-    KnownWords,
-    LinkGraph,
-    ListedDocument,
-    Related,
-    Retrieved,
-    Sort,
-    explain,
-    find_related,
-    list_documents,
-    list_fields,
-    list_values,
-    rank_documents,
-    retrieve_only,
-    run_search,
-    start_search,
-    whole_graph,
-    with_answer,
-    with_written_answer,
-)
-from dowse.links.references import Passage, find_passage
+from dowse import flow
+from dowse.flow.searching import rank_documents, run_search, start_search
+from dowse.flow.words import KnownWords
 from dowse.open_index import OpenIndex
 from dowse.ports import Reading
 from dowse.projects.model_fit import read_fit
@@ -53,6 +31,20 @@ from dowse.types import (
     Edge,
     Response,
 )
+
+if TYPE_CHECKING:
+    from dowse.flow import (
+        Counted,
+        Explanation,
+        FieldValues,
+        Filter,
+        LinkGraph,
+        ListedDocument,
+        Related,
+        Retrieved,
+        Sort,
+    )
+    from dowse.links.references import Passage
 
 
 class Searcher:
@@ -102,7 +94,7 @@ class Searcher:
         options, others = change_answer(self._index.settings.answer, changes)
         writer = self._index.parts.writer if written else None
         with self._searching(query, filters, others) as search:
-            return with_answer(search, run_search(search), options, writer)
+            return flow.with_answer(search, run_search(search), options, writer)
 
     def write_answer(
         self, response: Response, question: str, changes: Mapping[str, Any] = NOTHING
@@ -112,7 +104,7 @@ class Searcher:
         if writer is None or not response.hits:
             return response
         options, _ = change_answer(self._index.settings.answer, changes)
-        return with_written_answer(question, response, options, writer)
+        return flow.with_written_answer(question, response, options, writer)
 
     def explain(
         self,
@@ -124,6 +116,8 @@ class Searcher:
         here: Path | None = None,
     ) -> Explanation:
         """Why a document has its rank in the results, or is not in them."""
+        from dowse.flow.explain import explain  # noqa: PLC0415  most calls explain nothing
+
         with self._searching(query, filters, changes) as search:
             document = self._passage(search.reading, reference, here).document
             run_search(search)
@@ -134,18 +128,18 @@ class Searcher:
     ) -> Retrieved:
         """What every strategy finds, to be fused in one way or another."""
         with self._searching(query, filters, changes) as search:
-            return retrieve_only(search)
+            return flow.retrieve_only(search)
 
     def related(self, reference: str, limit: int = 10, *, here: Path | None = None) -> Related:
         """What belongs to a document: by links, by community, by meaning."""
         with self._index.read_usable() as (reading, _):
             document = self._passage(reading, reference, here).document
-            return find_related(reading, document, limit)
+            return flow.find_related(reading, document, limit)
 
     def graph(self) -> LinkGraph:
         """All documents and the links between them."""
         with self._index.read_usable() as (reading, _):
-            return whole_graph(reading)
+            return flow.whole_graph(reading)
 
     @contextmanager
     def read(self) -> Iterator[Reading]:
@@ -196,6 +190,8 @@ class Searcher:
         return [notice]
 
     def _passage(self, reading: Reading, reference: str, here: Path | None) -> Passage:
+        from dowse.links.references import find_passage  # noqa: PLC0415  it brings the parsers
+
         return find_passage(reading, reference, self._index.roots, here)
 
     def get(self, reference: str, *, here: Path | None = None) -> Passage:
@@ -226,17 +222,17 @@ class Searcher:
         """
         moment = moment_said(since, time.time()) if since else None
         with self._index.read() as reading:
-            return list_documents(reading, sort, moment, path)
+            return flow.list_documents(reading, sort, moment, path)
 
     def values_of(self, name: Filter, path: Sequence[str] = ()) -> list[Counted]:
         """The values of a filter, each with the number of documents that have it."""
         with self._index.read() as reading:
-            return list_values(reading, name, path)
+            return flow.list_values(reading, name, path)
 
     def fields(self, path: Sequence[str] = ()) -> list[FieldValues]:
         """The fields of the frontmatter with their values, each with a number of documents."""
         with self._index.read() as reading:
-            return list_fields(reading, path)
+            return flow.list_fields(reading, path)
 
     def path_of(self, document_id: str) -> Path:
         """Where a document's file is."""

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from dowse.analyze import TextAnalyzer
-from dowse.answer import EndpointWriter
+from dowse.answer import AnswerOptions
 from dowse.embed import EmbedOptions, can_rerank, open_embedder, open_reranker
 from dowse.locations import Locations
 from dowse.ports import Analyzer, Embedder, Reranker, Store, Writer
@@ -83,8 +83,14 @@ def assemble(
         )
     cache, fetched = locations.cache, str(settings.value("rerank.model"))
     reranker = rerankers(settings.embed, embedder, cache, announce, given.reranker, fetched=fetched)
-    writer = EndpointWriter(settings.answer) if settings.answer.endpoint_url else None
+    writer = _writer(settings.answer) if settings.answer.endpoint_url else None
     return Parts(store, analyzer, embedder, reranker, writer, _default_model(given, cache))
+
+
+def _writer(options: AnswerOptions) -> Writer:
+    from dowse.answer import EndpointWriter  # noqa: PLC0415  few users have such an endpoint
+
+    return EndpointWriter(options)
 
 
 def _default_model(given: Given, cache: Path) -> Callable[[], Embedder | None]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from documents import PlainAnalyzer, batch, make_document, vector_of
-from dowse.ports import Store
+from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
+from dowse.ports import KeywordField, Reading, Store
+from dowse.store.embedded.store import EmbeddedStore
+from dowse.store.memory import MemoryStore
 from dowse.types import Fields, Keys, Scores
 from store_steps import MakeStore, fill, found_in, texts, where
 
@@ -166,3 +170,43 @@ def test_ties_are_cut_by_key(store: Store) -> None:
             among = np.array(ties[5:], np.int64)
             found = [key for key, _ in reading.keyword.search("body", ["apple"], limit, among)]
             assert found == ties[5:][:limit]
+
+
+def test_words_and_code_score_as_in_the_embedded_store(store: Store, tmp_path: Path) -> None:
+    """Lengths from 1 to 400 terms: the embedded store keeps long ones coarsely."""
+    if isinstance(store, MemoryStore):
+        pytest.skip("it scores by the exact length")
+    rng, words = random.Random(4), [f"w{number}" for number in range(60)]
+    put = [
+        make_document(
+            f"{number}.md",
+            " ".join(rng.choices(words, k=rng.choice((1, 30, 41, 90, 400))))
+            + ("\n\n```\n" + " ".join(rng.choices(words, k=50)) + "\n```" if number % 3 else ""),
+            fields=Fields(),
+        )
+        for number in range(40)
+    ]
+    other = EmbeddedStore(tmp_path / "other", PlainAnalyzer())
+    put.sort(key=lambda one: len(one.chunked.document.text))  # no batch is like the whole
+    for one in (store, other):
+        with one.write() as writing:
+            writing.start(STAMP)
+            writing.expect(document.chunked for document in put)
+            writing.apply(batch(*put[:20]))
+            writing.apply(batch(*put[20:]))
+    fields: tuple[KeywordField, ...] = ("body", "code")
+    with store.read() as reading, other.read() as embedded:
+        for field, term in product(fields, words[:8]):
+            here, there = (
+                _by_id(side, side.keyword.search(field, [term, "w9"], 200))
+                for side in (reading, embedded)
+            )
+            assert here == pytest.approx(there, rel=1e-5)
+            assert here
+    other.close()
+
+
+def _by_id(reading: Reading, scores: Scores) -> dict[tuple[str, str], float]:
+    found = dict(scores)
+    chunks = reading.catalogue.chunks(list(found))
+    return {(one.document.id, one.chunk.id): found[one.key] for one in chunks}

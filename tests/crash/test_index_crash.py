@@ -2,68 +2,70 @@
 
 from __future__ import annotations
 
-import io
 import random
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from dowse.engine import Engine
 from index_content import content
+from torture.children import ForkServer, fork_server
 from vaults import open_engine, write_vault
 
-_RUN = """
-import sys; sys.path.insert(0, sys.argv[1])
-from pathlib import Path
-from vaults import open_engine
-print("ready", flush=True)
-open_engine(Path(sys.argv[2]), Path(sys.argv[3])).index()
-"""
+
+class Runs:
+    """Runs of `dowse index` over a folder, each a process that is forked from one."""
+
+    def __init__(self, folder: Path, server: ForkServer) -> None:
+        self.vault = folder / "vault"
+        self._folder = folder
+        self._server = server
+
+    def index(self, name: str, after: float | None = None) -> int:
+        """Updates the index of a project; kills the run after some seconds. Gives its code."""
+        line = ("index", self.vault, "-p", name)
+        return self._server.dowse(*line, here=self._folder, after=after).code
+
+    def open(self, name: str) -> Engine:
+        """An engine over the index of a project."""
+        return open_engine(self.vault, self._folder / "data" / "projects" / name)
 
 
-def _start(vault: Path, index: Path) -> subprocess.Popen[bytes]:
-    tests = str(Path(__file__).parents[1])
-    process = subprocess.Popen(
-        [sys.executable, "-c", _RUN, tests, str(vault), str(index)], stdout=subprocess.PIPE
-    )
-    with process.stdout or io.BytesIO() as said:
-        assert said.readline() == b"ready\n"
-    return process
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[Runs]:
+    own = {f"DOWSE_{name.upper()}_DIR": str(tmp_path / name) for name in ("config", "data")}
+    with fork_server({**own, "HOME": str(tmp_path)}) as server:
+        server.shell("true")  # waits until dowse is loaded: the time of a run is measured
+        yield Runs(tmp_path, server)
 
 
-def _whole_run(vault: Path, index: Path) -> float:
-    start = time.monotonic()
-    process = _start(vault, index)
-    assert process.wait(timeout=120) == 0
-    return time.monotonic() - start
-
-
+@pytest.mark.takes(33)
 def test_no_kill_leaves_a_hole(
-    tmp_path: Path, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
+    runs: Runs, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:
-    vault, index, files = tmp_path / "vault", tmp_path / "harmed", rounds(120, 300)
-    write_vault(vault, files)
-    duration = _whole_run(vault, tmp_path / "unharmed")
+    files = rounds(120, 300)
+    write_vault(runs.vault, files)
+    start = time.monotonic()
+    assert runs.index("unharmed") == 0
+    duration = time.monotonic() - start
     moments = random.Random(7)
     killed = 0
     while killed < rounds(8, 50):
-        process = _start(vault, index)
-        time.sleep(moments.uniform(0, duration * 0.5))
-        process.send_signal(signal.SIGKILL)
-        killed += process.wait() == -signal.SIGKILL
-        with open_engine(vault, index) as engine:
+        killed += runs.index("harmed", moments.uniform(0, duration * 0.5)) == -signal.SIGKILL
+        with runs.open("harmed") as engine:
             pending = engine.status().freshness  # opens, and lets the replicas catch up
             assert engine.check() == []
         if pending.new + pending.changed < files / 5:  # a finished index cannot be interrupted
-            _edit_some(vault, moments)
+            _edit_some(runs.vault, moments)
     tally(f"kills of a run over {files} files survived", killed)
-    _whole_run(vault, index)
-    _whole_run(vault, tmp_path / "fresh")
-    with open_engine(vault, index) as harmed, open_engine(vault, tmp_path / "fresh") as fresh:
+    assert runs.index("harmed") == 0
+    assert runs.index("fresh") == 0
+    with runs.open("harmed") as harmed, runs.open("fresh") as fresh:
         assert harmed.check() == []
         with harmed.parts.store.read() as one, fresh.parts.store.read() as other:
             assert content(one) == content(other)

@@ -33,3 +33,21 @@ def test_other_names_of_indexing(vault: Path, dowse: Dowse, alias: str) -> None:
 def test_suggestions_name_the_command_that_an_alias_means(dowse: Dowse) -> None:
     assert "Did you mean search?" in dowse("querry", "x").err
     assert "Did you mean index?" in dowse("updat").err
+    assert "Did you mean" not in dowse("delete").err
+
+
+@pytest.mark.parametrize(
+    ("line", "same"),
+    [
+        (("help",), ("--help",)),
+        (("help", "search"), ("search", "--help")),
+        (("help", "find"), ("find", "--help")),
+        (("help", "project", "add"), ("project", "add", "--help")),
+        (("project", "help"), ("project", "--help")),
+    ],
+)
+def test_help_can_be_asked_for_as_a_command(
+    dowse: Dowse, line: tuple[str, ...], same: tuple[str, ...]
+) -> None:
+    assert dowse(*line).out == dowse(*same).out
+    assert "Usage: dowse" in dowse(*line).out

@@ -14,7 +14,7 @@ def test_a_folder_becomes_a_project_on_the_fly(vault: Path, dowse: Dowse) -> Non
     result = dowse("index", vault)
     assert result.code == 0
     assert result.out.startswith("vault: 5 added, ")
-    assert "1 file indexed in part:" in result.out
+    assert "1 file indexed with a remark:" in result.out
     assert "broken.md" in result.out
 
 
@@ -45,6 +45,24 @@ def test_files_left_out_are_named_and_give_exit_code_3(vault: Path, dowse: Dowse
     every = dowse("index", vault, "--verbose")
     assert every.code == 3
     assert "bad-24.md: " in every.out
+
+
+def test_a_file_that_cannot_be_read_is_not_called_new_until_it_changes(
+    vault: Path, dowse: Dowse
+) -> None:
+    bad = vault / "bad.md"
+    bad.write_bytes(b"\x00\xff\x00binary" * 30)
+    assert dowse("index", vault).code == 3
+    seen = dowse("status")
+    assert "up to date" in seen.out
+    assert "1 file could not be read; why: dowse index -p vault" in seen.out
+    assert dowse("index", vault / "guides").code == 0  # it looks at other files
+    shape = dowse("status", "--json").json
+    assert (shape["up_to_date"], shape["unread"]) == (True, 1)
+    bad.write_text("# Good\n\nIt can be read now.\n")
+    assert dowse("status", "--json").json["freshness"]["new"] == 1
+    assert dowse("index", vault).code == 0
+    assert dowse("status", "--json").json["unread"] == 0
 
 
 def test_a_path_that_is_not_there(home: Path, dowse: Dowse) -> None:

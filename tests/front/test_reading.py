@@ -134,6 +134,9 @@ def test_get_suggests_what_is_near(dowse: Dowse) -> None:
     result = dowse("get", "guides/restor.md")
     assert result.code == 2
     assert "guides/restore.md" in result.err
+    for nearly in ("Hme", "[[restroe]]", "Restore a backpu"):
+        assert "Did you mean" in dowse("get", nearly).err, nearly
+    assert "dowse ls" in dowse("get", "something else entirely").err
     assert dowse("get", "Home:99").code == 2
 
 

@@ -45,10 +45,13 @@ def hits(dowse: Dowse) -> list[list[str]]:
 def test_an_index_moves_to_an_engine_and_back_and_finds_the_same(
     notes: Path, dowse: Dowse, engine: str
 ) -> None:
+    for number in range(15):  # more than are compared: which of them come first is no difference
+        (notes / f"same{number}.md").write_text("# Same\n\nRestore the database.\n", "utf-8")
+    dowse("index", notes)
     before, counts = hits(dowse), dowse("status", "--json").json["counts"]
     moved = dowse("move", "--to", engine, "--json").json
     assert moved["written"] == moved["documents"] == counts["documents"]
-    assert moved["agreement"] > 0.9
+    assert moved["agreement"] == 1.0
     status = dowse("status", "--json").json
     assert status["folder"].startswith(engine)
     assert (status["counts"], status["up_to_date"]) == (counts, True)

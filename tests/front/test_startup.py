@@ -8,7 +8,7 @@ import sys
 import pytest
 
 _HEAVY = {"onnxruntime", "onnx", "graspologic_native", "markitdown", "watchfiles"}
-_HEAVY |= {"huggingface_hub", "httpx2"}
+_HEAVY |= {"huggingface_hub", "httpx2", "pymilvus", "qdrant_client"}
 _PROGRAM = """
 import sys
 from dowse.front.cli.main import run
@@ -23,6 +23,22 @@ def _modules(*line: str) -> set[str]:
         [sys.executable, "-c", _PROGRAM, *line], capture_output=True, text=True, check=True
     )
     return set(done.stderr.split())
+
+
+# What a line that embeds nothing, parses nothing and fetches nothing does not need either.
+_NOT_FOR_WORDS = {"numpy", "tokenizers", "tree_sitter", "yaml", "asyncio", "concurrent", "filelock"}
+_NOT_FOR_WORDS |= {"markdown_it", "starlette", "uvicorn", "mcp", "pydantic", "rapidfuzz", "tomlkit"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [["search", "--mode", "keyword", "restore"], ["ls"], ["status"], ["tags"]],
+    ids=" ".join,
+)
+@pytest.mark.usefixtures("indexed")
+def test_what_only_reads_words_loads_little(line: list[str]) -> None:
+    loaded = _modules(*line)
+    assert not loaded & (_HEAVY | _NOT_FOR_WORDS)
 
 
 @pytest.mark.parametrize(

@@ -184,13 +184,17 @@ class _Counter:
 
     def __init__(self, die_at: int | None) -> None:
         self._die_at = die_at
+        self._traced: dict[str, bool] = {}  # by file: every call of every part asks
         self.lines = 0
 
     def start(self) -> None:
         sys.settrace(self._enter)
 
     def _enter(self, frame: FrameType, _event: str, _value: object) -> Callable[..., Any] | None:
-        return self._line if any(part in frame.f_code.co_filename for part in _TRACED) else None
+        file = frame.f_code.co_filename
+        if file not in self._traced:
+            self._traced[file] = any(part in file for part in _TRACED)
+        return self._line if self._traced[file] else None
 
     def _line(self, _frame: FrameType, event: str, _value: object) -> Callable[..., Any]:
         if event == "line":

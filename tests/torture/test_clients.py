@@ -12,6 +12,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from served import Served, serving, status_of
 
 _GOOD = 48
@@ -90,10 +92,11 @@ def _broken(server: Served, number: int, stop: threading.Event, tried: list[int]
         time.sleep(0.05)  # broken, but no flood: that is for a proxy to stop
 
 
+@pytest.mark.takes(50)
 def test_broken_clients_take_nothing_from_good_ones(
     tmp_path: Path, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:
-    each = rounds(3, 150)
+    each = rounds(3, 50)
     with serving(tmp_path) as server:
         _load(server, 2)
         before = server.megabytes()

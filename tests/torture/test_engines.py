@@ -108,6 +108,7 @@ def whole_documents(store: RemoteStore) -> dict[str, int]:
     return {name: int(found[0][0].removeprefix("number")) for name, found in parts.items()}
 
 
+@pytest.mark.takes(20)
 def test_an_engine_that_is_killed_while_it_is_written_keeps_whole_documents(
     server: engines.MilvusLite, name: str, rounds: Rounds, tally: Tally
 ) -> None:
@@ -150,6 +151,7 @@ def forget_claims(store: RemoteStore) -> None:
     store.rows.remove_where(store.shared.records, In("kind", [KIND]))
 
 
+@pytest.mark.takes(40)
 def test_a_shard_that_is_killed_is_simply_run_again(
     server: engines.MilvusLite, name: str, rounds: Rounds, tally: Tally
 ) -> None:
@@ -176,6 +178,7 @@ def test_a_shard_that_is_killed_is_simply_run_again(
     store.close()
 
 
+@pytest.mark.takes(10)
 def test_two_runs_of_one_shard_wait_for_each_other_and_two_shards_do_not(
     server: engines.MilvusLite, name: str, rounds: Rounds
 ) -> None:
@@ -199,6 +202,7 @@ def test_two_runs_of_one_shard_wait_for_each_other_and_two_shards_do_not(
     store.close()
 
 
+@pytest.mark.takes(124)
 def test_a_reader_next_to_writers_never_sees_half_a_document(
     server: engines.MilvusLite, name: str, rounds: Rounds, tally: Tally
 ) -> None:
@@ -206,7 +210,7 @@ def test_a_reader_next_to_writers_never_sees_half_a_document(
     with store.write() as writing:
         writing.start(STAMP)
         writing.apply(batch(*numbered(0, "1/2"), *numbered(0, "2/2")))
-    deadline, looks, number = time.monotonic() + rounds(2, 45), 0, 1
+    deadline, looks, number = time.monotonic() + rounds(2, 120), 0, 1
     writers: list[subprocess.Popen[str]] = []
     try:
         while time.monotonic() < deadline:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+import pytest
+
 from front.conftest import by_meaning, dowse, given, home, notes, prepared
 from front.test_advice import Patient, patient, projects_only
 
@@ -20,6 +22,7 @@ __all__ = [  # fixtures
 ]
 
 
+@pytest.mark.takes(20)
 def test_what_doctor_calls_sound_gives_the_right_answers(
     patient: Patient, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:

@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable
 from itertools import pairwise
 
+import pytest
+
 from document_work import ANALYZER, present
 from dowse.chunk import ChunkOptions, chunk
 from dowse.parse import parse
@@ -81,11 +83,12 @@ def try_document(text: str, options: ChunkOptions, name: str) -> None:
         ANALYZER.code_terms(code.text)
 
 
+@pytest.mark.takes(35)
 def test_documents_at_random(
     rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:
     fuzzer, rng = Fuzzer(SEED, corpus("documents"), PARTS), random.Random(SEED)
-    tried = rounds(400, 10_000)
+    tried = rounds(400, 6_000)
     for number in range(tried):
         text = fuzzer.text()
         try:

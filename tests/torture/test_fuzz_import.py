@@ -248,6 +248,7 @@ def check_import(workspace: Workspace, file: Path) -> bool:
     return True
 
 
+@pytest.mark.takes(32)
 def test_fuzzed_import_files_give_a_clear_error_or_a_project(
     workspace: Workspace,
     honest: bytes,
@@ -255,7 +256,7 @@ def test_fuzzed_import_files_give_a_clear_error_or_a_project(
     rounds: Callable[[int, int], int],
     tally: Callable[[str, object], None],
 ) -> None:
-    file, taken, count = tmp_path / "fuzzed", 0, rounds(40, 2000)
+    file, taken, count = tmp_path / "fuzzed", 0, rounds(40, 1000)
     for seed in range(count):
         file.write_bytes(fuzzed(honest, seed))
         try:

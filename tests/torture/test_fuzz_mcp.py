@@ -11,6 +11,8 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
+import pytest
+
 from command_line import DOWSE
 from mutations import corpus, mutated
 from served import environment, indexed_notes, serving, status_of
@@ -88,6 +90,7 @@ def _query(number: int) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": f"good-{number}", "method": "tools/call", "params": params}
 
 
+@pytest.mark.takes(12)
 def test_mutated_frames_over_stdio_leave_the_server_answering(
     tmp_path: Path, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:
@@ -103,6 +106,7 @@ def test_mutated_frames_over_stdio_leave_the_server_answering(
     tally("MCP frames fuzzed over stdio", count)
 
 
+@pytest.mark.takes(8)
 def test_mutated_frames_over_http_leave_the_server_answering(
     tmp_path: Path, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:

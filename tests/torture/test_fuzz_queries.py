@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from document_work import ANALYZER
 from dowse.errors import DowseError
 from dowse.retrieve.classify import classify
@@ -40,11 +42,12 @@ def check_query(text: str) -> None:
     assert classify(text) in {"factual", "navigational", "exploratory"}
 
 
+@pytest.mark.takes(15)
 def test_queries_at_random_are_understood(
     rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:
     fuzzer = Fuzzer(SEED, corpus("queries"), PARTS)
-    tried = rounds(1500, 30_000)
+    tried = rounds(1500, 15_000)
     for number in range(tried):
         text = fuzzer.text()
         try:
@@ -55,6 +58,7 @@ def test_queries_at_random_are_understood(
     tally("queries fuzzed", tried)
 
 
+@pytest.mark.takes(9)
 def test_searching_at_random_gives_hits_or_a_reason(
     tmp_path: Path, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:

@@ -142,6 +142,7 @@ def test_what_is_kept_breaks_nothing(home: _Home, path: Path) -> None:
     assert not read_local(home.local, home.workspace.trust).withheld
 
 
+@pytest.mark.takes(7)
 def test_random_files_of_settings(
     home: _Home, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:
@@ -151,13 +152,14 @@ def test_random_files_of_settings(
     tally("files of settings fuzzed", 3 * count)
 
 
+@pytest.mark.takes(17)
 def test_random_values_from_the_environment_and_the_command_line(
     home: _Home,
     rounds: Callable[[int, int], int],
     tally: Callable[[str, object], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    count = rounds(200, 2000)
+    count = rounds(200, 1000)
     rng = random.Random(10)
     for _ in range(count):
         name, text = rng.choice(_NAMES), rng.choice([_value, _scalar])(rng).strip("\"'")

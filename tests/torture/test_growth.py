@@ -11,7 +11,7 @@ from document_patterns import FRAMED, PATTERNS, filled
 from document_work import WORK
 
 SIZE = 12_000  # characters
-SMALLER = {"ask": 6_000}  # what takes longest
+SMALLER = {"ask": 3_000}  # what takes longest
 NOTICEABLE = 0.15  # seconds of the longer text; less than that is noise
 MOST = 8.0  # 4 is linear, 16 is quadratic
 
@@ -47,6 +47,7 @@ def _growth(work: Callable[[str], None], unit: str, frame: str, size: int) -> fl
     return min(first, took(work, long)) / min(took(work, short) for _ in range(3))
 
 
+@pytest.mark.takes(31)
 @pytest.mark.parametrize("step", WORK)
 def test_four_times_the_text_takes_about_four_times_as_long(
     step: str, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]

@@ -126,6 +126,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, server: ForkServer) -> Home:
     return Home(tmp_path_factory.getbasetemp() / "kills0" / "home", server)
 
 
+@pytest.mark.takes(11)
 @pytest.mark.parametrize("name", _SCENARIOS)
 def test_a_killed_command_loses_nothing_and_can_be_run_again(
     name: str,
@@ -141,7 +142,7 @@ def test_a_killed_command_loses_nothing_and_can_be_run_again(
     assert name == "watch" or whole.code in {0, 1}, whole
     lines = whole.lines or 3000
     killed = 0
-    for _ in range(rounds(1, 12)):  # with those of a long run: 218 in all
+    for _ in range(rounds(1, 10)):  # with those of tests/crash: 210 in all
         home.prepare(scenario)
         documents = _digest(home.vault)
         ended = home.run(scenario.line, die_at=moments.randrange(1, lines), after=10.0)

@@ -42,13 +42,14 @@ def base(tmp_path: Path) -> Iterator[Path]:
         yield Path(folder).resolve()
 
 
+@pytest.mark.takes(70)
 def test_an_index_survives_every_power_cut(base: Path, rounds: Rounds, tally: Tally) -> None:
     make_versions(base)
     home = base / "home"
     fresh = {version: _fresh(base, version) for version in VERSIONS}
     history = _record("index", home, base)
     count = _try_states(
-        history, home, rounds(30, 500), lambda state: _check_index(state, home, base, fresh)
+        history, home, rounds(30, 300), lambda state: _check_index(state, home, base, fresh)
     )
     tally("power cuts while an index was written", count)
 
@@ -66,6 +67,7 @@ def test_settings_and_projects_survive_every_power_cut(
     tally("power cuts while settings and projects were written", count)
 
 
+@pytest.mark.takes(24)
 def test_an_import_survives_every_power_cut(base: Path, rounds: Rounds, tally: Tally) -> None:
     make_versions(base / "plain")
     for version in ("v1", "v2"):
@@ -74,7 +76,7 @@ def test_an_import_survives_every_power_cut(base: Path, rounds: Rounds, tally: T
     home = base / "home"
     history = _record("transfer", home, base)
     count = _try_states(
-        history, home, rounds(15, 700), lambda state: _check_import(state, home, base)
+        history, home, rounds(15, 600), lambda state: _check_import(state, home, base)
     )
     tally("power cuts while a project was imported", count)
 

@@ -124,6 +124,7 @@ def _complaints(workspace: Workspace) -> dict[str, Exception]:
     return raised
 
 
+@pytest.mark.takes(40)
 def test_a_wrong_value_is_damage_that_doctor_finds_and_a_rebuild_repairs(
     workspace: Workspace,
     rounds: Callable[[int, int], int],

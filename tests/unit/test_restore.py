@@ -50,6 +50,7 @@ def _index(workspace: Workspace) -> None:
         engine.index()
 
 
+@pytest.mark.takes(10)
 def test_no_change_of_several_processes_fails_or_is_lost(
     workspace: Workspace, tmp_path: Path, rounds: Callable[[int, int], int]
 ) -> None:

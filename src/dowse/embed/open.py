@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dowse.embed.endpoint.embedder import EndpointEmbedder
-from dowse.embed.models.fetch import copy_model, fetch_model
 from dowse.embed.models.folder_model import FolderModel
 from dowse.embed.models.known import KNOWN_MODELS, full_name
 from dowse.embed.models.local_model import CachedModel, LocalModel
 from dowse.embed.models.model_cache import ModelCache
 from dowse.embed.models.shipped import SHIPPED, ShippedModel
-from dowse.embed.onnx.cross_encoder import CrossEncoder
 from dowse.embed.onnx.embedder import OnnxEmbedder, cores
-from dowse.embed.onnx.late_interaction import LateInteraction
 from dowse.embed.options import EmbedOptions
 from dowse.errors import BadSettings, NotFound, UsageError
 from dowse.files import folder_size
@@ -47,6 +43,8 @@ def open_embedder(
     With `offline`, an endpoint is not asked how long its vectors are.
     """
     if options.provider == "endpoint":
+        from dowse.embed.endpoint.embedder import EndpointEmbedder  # noqa: PLC0415  a rare choice
+
         notes = cache_dir / "models" / ".endpoints.json"
         return EndpointEmbedder(options, notes, offline=offline)
     if options.provider == "none":
@@ -85,9 +83,13 @@ def open_reranker(
 ) -> Reranker:
     """A cross-encoder by its name or folder; without one, the embedder's own token vectors."""
     if model:
+        from dowse.embed.onnx.cross_encoder import CrossEncoder  # noqa: PLC0415  as above
+
         opened = open_model(model, cache_dir, announce, fetch=fetch)
         return CrossEncoder(opened, threads=options.threads or cores())
     if isinstance(embedder, OnnxEmbedder):
+        from dowse.embed.onnx.late_interaction import LateInteraction  # noqa: PLC0415  as above
+
         return LateInteraction(embedder)
     raise UsageError(
         "Only a model on this machine can rerank.",
@@ -113,6 +115,8 @@ def pull(
         raise BadSettings(
             f"{model} is a folder, and is used in place.", "There is nothing to pull."
         )
+    from dowse.embed.models.fetch import copy_model, fetch_model  # noqa: PLC0415  as above
+
     models, name = ModelCache(cache_dir), full_name(model)
     if name in SHIPPED:
         return _status(models, name)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -22,6 +24,9 @@ def run_parallel(
     interrupt or a caller that stops asking starts no others; those that run are waited for, except
     after an interrupt. Results that were ready before an error are still handed over.
     """
+    # Loading it takes longer than most commands work, and few of them embed anything.
+    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait  # noqa: PLC0415
+
     remaining = iter(jobs)
     pool = ThreadPoolExecutor(workers, thread_name_prefix="dowse-embed")
     patient = True

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from dowse.answer import (
     AnswerOptions,
     Read,
@@ -15,6 +13,7 @@ from dowse.answer import (
     read_of,
     written_answer,
 )
+from dowse.arrays import np
 from dowse.errors import EmbedError, EndpointFailed
 from dowse.ports import Embedder, Writer
 from dowse.refine.documents import lists_documents

@@ -11,7 +11,8 @@ from dowse.chunk import chunk
 from dowse.deadline import Deadline, TookTooLong
 from dowse.flow.index_state import FileBatch, IndexState, ParsedFile, ReadFile
 from dowse.parse import parse
-from dowse.read import ReadOptions, Unreadable, load
+from dowse.read import ReadOptions, Unreadable
+from dowse.read.load import load
 from dowse.types import Batch, FileState, IndexedDocument, LeftOut, SourceFile
 
 _FILES = 64

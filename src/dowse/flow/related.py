@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
+from dowse.arrays import np
 from dowse.ports import Reading
 from dowse.retrieve import one_per_document
 from dowse.types import DocumentEntry, Edge

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dowse.read import ReadOptions, Root, walk
+from dowse.read import ReadOptions, Root
+from dowse.read.walk import walk
 from dowse.types import FileState, LeftOut, Shard, SourceFile
 
 

@@ -57,7 +57,11 @@ def run_search(search: SearchState, offset: int = 0) -> Response:
         total=counts[_BEFORE_THE_CUT],
         offset=offset,
     )
-    return response if search.candidates else _explain_emptiness(search, response)
+    if not search.candidates:
+        return _explain_emptiness(search, response)
+    if search.no_good_match and _is_better_without_conditions(search):
+        return replace(response, removed=_kept_out(search))
+    return response
 
 
 def run_flow(search: SearchState, clock: Clock) -> dict[str, int]:
@@ -109,6 +113,15 @@ def _explain_emptiness(search: SearchState, response: Response) -> Response:
         unsure = list(best_of_each(unsure).values())
     nearest = make_hits(search, unsure[: search.asked.top_n])
     return replace(response, nearest=nearest, removed=_kept_out(search))
+
+
+def _is_better_without_conditions(search: SearchState) -> bool:
+    """Whether a good match is among what the conditions exclude."""
+    if not search.conditions:
+        return False
+    free = search.without_conditions()
+    run_stages(free, Clock(), _OF_DOCUMENTS)
+    return not has_no_good_match(free)
 
 
 def _kept_out(search: SearchState) -> dict[str, int]:

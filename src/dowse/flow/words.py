@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 
-import numpy as np
-
+from dowse.arrays import np
 from dowse.ports import Reading
 from dowse.types import Matrix, text_key
 
@@ -21,19 +20,20 @@ class KnownWords:
             -1,
         )  # generation and size: a discarded index counts generations from 0
         self._words: list[str] = []
-        self._vectors: Matrix = np.zeros((0, 0), dtype=np.float32)
+        self._vectors: Matrix | None = None
 
     def of(self, reading: Reading) -> tuple[list[str], Matrix]:
         """The words that have a vector, and the vectors."""
         with self._lock:
-            if (reading.catalogue.generation, reading.keyword.size) != self._of:
-                self._load(reading)
-                self._of = (reading.catalogue.generation, reading.keyword.size)
+            wanted = (reading.catalogue.generation, reading.keyword.size)
+            if self._vectors is None or self._of != wanted:
+                self._words, self._vectors = self._load(reading)
+                self._of = wanted
             return self._words, self._vectors
 
-    def _load(self, reading: Reading) -> None:
+    def _load(self, reading: Reading) -> tuple[list[str], Matrix]:
         keys = {text_key(word): word for word in reading.vocabulary.most_frequent(self._size)}
         known = reading.text_vectors.known(list(keys))
-        self._words = [word for key, word in keys.items() if key in known]
+        words = [word for key, word in keys.items() if key in known]
         vectors = [known[key] for key in keys if key in known]
-        self._vectors = np.stack(vectors) if vectors else np.zeros((0, 0), dtype=np.float32)
+        return words, np.stack(vectors) if vectors else np.zeros((0, 0), dtype=np.float32)

@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from dowse.errors import DowseError, NotFound, UsageError
@@ -18,7 +18,7 @@ from dowse.ports import Reading
 from dowse.read import Root
 from dowse.text.fold import fold, fold_name
 from dowse.text.wikilinks import WIKILINK, read_wikilink
-from dowse.types import Link, StoredDocument
+from dowse.types import DocumentEntry, Link, StoredDocument
 
 _LINES = re.compile(
     r"(?P<name>.+?):(?P<line>\d{1,12})(?::(?P<count>\d{1,12})|-(?P<last>\d{1,12}))?$"
@@ -203,8 +203,21 @@ def _lines(document: StoredDocument, first: int, count: int | None) -> Passage:
 
 
 def _not_found(reading: Reading, name: str) -> NotFound:
-    ids = [entry.id for entry in reading.catalogue.documents()]
-    near = [id_ for id_ in ids if fold(name) in fold(id_)][:3]
-    near = near or difflib.get_close_matches(name, ids, n=3, cutoff=0.5)
+    entries = reading.catalogue.documents()
+    near = [entry.id for entry in entries if fold(name) in fold(entry.id)][:3] or _near(
+        entries, name
+    )
     hint = f"Did you mean {' or '.join(near)}?" if near else "List documents with: dowse ls"
     return NotFound(f"There is no document {name!r}.", hint)
+
+
+def _near(entries: Sequence[DocumentEntry], name: str) -> list[str]:
+    """The documents whose path, file name, title or alias is written most like a name."""
+    names = {
+        fold_name(one): entry.id
+        for entry in reversed(entries)
+        for one in (*entry.fields.aliases, entry.fields.title, PurePosixPath(entry.id).stem)
+    }
+    names |= {fold_name(entry.id): entry.id for entry in entries}
+    close = difflib.get_close_matches(fold_name(name.strip("[]")), names, n=3, cutoff=0.6)
+    return list(dict.fromkeys(names[one] for one in close))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import numpy as np
+from dowse.arrays import np
 
 _MASK = b"x" * 4096
 # Entities mean nothing to what is looked for, and the grammars stumble over them in brackets.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal, Protocol
 
 from dowse.ports.parts import Analyzer
 from dowse.ports.reading import Catalogue, Links, Reading, TextVectors, Vocabulary
-from dowse.types import Announce, Batch, Debt, Finding, Stamp, Vector
+from dowse.types import Announce, Batch, ChunkedDocument, Debt, Finding, Stamp, Vector
 
 Isolation = Literal["generation", "document"]
 """What a reader is promised while a writer works.
@@ -36,6 +36,14 @@ class Writing(Protocol):
         """Notes which folders the index is made of, so that its project can be restored."""
         ...
 
+    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
+        """Says which documents an index that is still empty will get.
+
+        A store that weighs terms when it writes them learns their average length from these; others
+        need not look at them. Keyword search then scores at once as it does after `tidy`.
+        """
+        ...
+
     def apply(self, batch: Batch) -> None:
         """Takes a batch in one transaction: after a crash all of it is there, or nothing.
 
@@ -51,7 +59,7 @@ class Writing(Protocol):
         """What has not been done since documents last changed, also when that run was killed.
 
         A batch that changes documents owes it, in its own transaction; `set_communities` and
-        `tidy` pay it.
+        `tidy` pay it. A store that sees that no link leads elsewhere owes no communities.
         """
         ...
 

@@ -13,13 +13,14 @@ from dataclasses import replace
 from typing import TypeVar
 
 from dowse.text.amounts import counted
+from dowse.text.late_pattern import late_pattern
 from dowse.text.scripts import HAN, HANGUL, KANA, WIDE_SIGNS
 from dowse.text.shorten import shorten
 from dowse.types import Hit, Response
 
 _T = TypeVar("_T")
 
-_RUN = re.compile(
+_RUN = late_pattern(
     rf"""
       (?P<word>[A-Z]?[a-z]+)
     | (?P<capitals>[A-Z]+)

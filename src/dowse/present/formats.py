@@ -36,6 +36,7 @@ def _blocks(response: Response) -> Iterator[str]:
     yield f"# Results for: {_inline(response.query)}"
     yield from (f"> {_inline(notice)}" for notice in response.notices)
     if response.no_good_match:
+        yield from _removed(response)
         yield NO_GOOD_MATCH
     yield from _hits(response.hits, response.offset)
     # A budget may have left no room for what was found.
@@ -45,12 +46,16 @@ def _blocks(response: Response) -> Iterator[str]:
 
 
 def _why_nothing(response: Response) -> Iterator[str]:
-    if response.removed:
-        kept_out = response.removed.items()
-        yield "\n".join(f"- {_code(condition)} kept out {count}" for condition, count in kept_out)
+    yield from _removed(response)
     if response.nearest:
         yield "The nearest results below the threshold:"
         yield from _hits(response.nearest)
+
+
+def _removed(response: Response) -> Iterator[str]:
+    if response.removed:
+        kept_out = response.removed.items()
+        yield "\n".join(f"- {_code(condition)} kept out {count}" for condition, count in kept_out)
 
 
 def _hits(hits: Sequence[Hit], offset: int = 0) -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
 
+from dowse.text.late_pattern import late_pattern
 from dowse.text.matching import TermsOf, Wanted
 from dowse.text.scripts import CJK, CJK_CHARACTER
 
@@ -28,7 +29,7 @@ class Mark:
 Place = tuple[int, int, AbstractSet[str]]
 """Start, end and the terms met there."""
 
-_WORD = re.compile(rf"[^\s()\[\]{{}}<>\"`,;|=*“”„«»…、。，；：！？「」『』（）【】《》·{CJK}]+")
+_WORD = late_pattern(rf"[^\s()\[\]{{}}<>\"`,;|=*“”„«»…、。，；：！？「」『』（）【】《》·{CJK}]+")
 _LEADING = re.compile(r"['’!?:&^~%$@_-]+(?=\w)")
 _TRAILING = ".!?:'’&^~/_-"
 _LONGEST_WORD = 100  # characters; of what is longer only the beginning is marked

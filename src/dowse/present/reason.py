@@ -46,7 +46,20 @@ def words_of(query: Query, terms_of: TermsOf) -> list[frozenset[str]]:
         elif terms:
             # Of `auth-server` the whole counts: "server" alone is something else.
             words[frozenset([max(terms, key=lambda term: (len(term), term))])] = None
-    return list(words)
+    return _joined(list(words), query)
+
+
+def _joined(words: list[frozenset[str]], query: Query) -> list[frozenset[str]]:
+    """The words, those that OR joins as one: any of them is what was asked for."""
+    for condition in query.conditions:
+        if condition.kind != "any" or condition.negated:
+            continue
+        wanted = {term for one in condition.parts if one.kind == "phrase" for term in one.values}
+        joined = [word for word in words if not word.isdisjoint(wanted)]
+        if len(joined) > 1:
+            words = [word for word in words if word not in joined]
+            words.append(frozenset[str]().union(*joined))
+    return words
 
 
 def count_words(

@@ -176,6 +176,7 @@ def _merged(
 ) -> Response:
     hits = _best([(name, hit) for name, one in found.items() for hit in one.hits], limit)
     near = [(name, hit) for name, one in found.items() for hit in one.nearest]
+    good = any(one.hits and not one.no_good_match for one in found.values())
     calibrations = {one.calibration for one in found.values()}
     return Response(
         query,
@@ -186,8 +187,8 @@ def _merged(
         (*_notices(found), *failed),
         calibrations.pop() if len(calibrations) == 1 else "",
         nearest=() if hits else _best(near, limit),
-        removed={} if hits else _sums([one.removed for one in found.values()]),
-        no_good_match=all(one.no_good_match for one in found.values() if one.hits) and bool(hits),
+        removed={} if good else _sums([one.removed for one in found.values()]),
+        no_good_match=bool(hits) and not good,
         total=sum(one.total for one in found.values()),
     )
 

@@ -16,6 +16,7 @@ from functools import cache
 
 from dowse.errors import BadSettings
 from dowse.read.safe_open import Unreadable
+from dowse.text.late_pattern import late_pattern
 
 KNOWN = "known"
 """The name of all built-in patterns but `jwt`: samples of those are common in documentation."""
@@ -120,7 +121,7 @@ def _patterns(entry: str) -> Iterator[_Pattern]:
         )
     for name in [one for one in _BUILT_IN if one != "jwt"] if entry == KNOWN else [entry]:
         needles, expression = _BUILT_IN[name]
-        yield _Pattern(re.compile(expression), needles)
+        yield _Pattern(late_pattern(expression), needles)
 
 
 def _own(expression: str) -> re.Pattern[str]:
@@ -140,7 +141,7 @@ def _own(expression: str) -> re.Pattern[str]:
     return pattern
 
 
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     r"(?P<repeat>\{(?P<low>\d*)(?P<to>,(?P<high>\d*))?\}|[*+?]\??\+?)"
     r"|(?P<special>\(\?(?!:)|\\[0-9])|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?:|.",
     re.DOTALL,

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from dowse.caretaker import Freshness, Status
 from dowse.engine import Engine
 from dowse.flow import IndexReport, ListedDocument
-from dowse.links.references import Passage
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace
 from dowse.text.dates import iso
 from dowse.types import Counts, Finding, LeftOut
+
+if TYPE_CHECKING:
+    from dowse.links.references import Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class StatusShape:
     stamp: Annotated[Mapping[str, Any] | None, "What the index was built with."]
     notices: Annotated[tuple[str, ...], "Settings that the index was not built with."]
     run: Annotated[str, "An indexing run that has not come to its end; empty: none."]
+    unread: Annotated[int, "Files that could not be read, and have not changed since."]
     imported: Annotated[
         tuple[str, ...],
         "Those of `roots` that are not on this machine: their text comes from an import.",
@@ -83,6 +86,7 @@ class StatusShape:
             stamp=status.stamp,
             notices=status.notices,
             run=status.run,
+            unread=status.unread,
             imported=status.imported,
         )
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from dowse.engine import Engine
 from dowse.flow import ChunkOutcome, Explanation, StrategyRank
-from dowse.projects.all_projects import AllProjects
 from dowse.text.dates import iso
 from dowse.types import Answer, Hit, Match, OtherPassage, Place, Response, Sentence, Step
 
-Searched = Engine | AllProjects
+if TYPE_CHECKING:
+    from dowse.engine import Engine
+    from dowse.projects.all_projects import AllProjects
+
+Searched: TypeAlias = "Engine | AllProjects"
 """What was searched: one project, or all of them."""
 
 
@@ -102,7 +104,9 @@ class ResponseShape:
         tuple[HitShape, ...], "When nothing was found: the best below the threshold, as `hits`."
     ]
     removed: Annotated[
-        Mapping[str, int], "When nothing was found: chunks that each condition kept out."
+        Mapping[str, int],
+        "When nothing was found, or a good match is among them: chunks that each condition kept"
+        " out.",
     ]
     merged: Annotated[int, "Results that replace others with the same meaning."]
     counts: Annotated[Mapping[str, int], "Candidates left after each stage, in order."]

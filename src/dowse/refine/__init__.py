@@ -6,11 +6,11 @@ Places are indexes into the ranking, best first, from 0.
 from dowse.refine.diversity import over_limit, select_diverse
 from dowse.refine.duplicates import (
     fold_whitespace,
-    near_duplicates,
     repeats,
     semantic_duplicates,
 )
 from dowse.refine.rerank import reorder
+from dowse.refine.trigrams import near_duplicates
 
 __all__ = [
     "fold_whitespace",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dowse.arrays import np
 from dowse.types import Vector
 
-Directions = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Directions: TypeAlias = "NDArray[np.float64]"
 """One row of unit length per result; a row of zeros where there is no vector."""
 
 _PLACES = 6  # decimals that vectors of single precision can be trusted for

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import numpy as np
 from msgspec import Meta
 
+from dowse.arrays import np
 from dowse.bounds import SHARE, check_bounds
 from dowse.refine.cosines import cosines, directions
 from dowse.refine.parents import ParentsOptions

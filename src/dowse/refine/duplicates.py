@@ -1,34 +1,17 @@
-"""Results that repeat a better one: the same text, nearly the same, or the same in other words.
-
-Nearly the same is measured by the Jaccard similarity of character trigrams. Most pairs share so
-little that a sketch of each text settles them: its trigrams, hashed into a few thousand bits.
-Hashing can only make a union smaller, so the bits of two sketches together bound the union from
-below and the similarity from above. What the bound leaves is counted exactly.
-"""
+"""Results that repeat a better one: the same text, nearly the same, or the same in other words."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Annotated
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dowse.arrays import np
 from dowse.bounds import SHARE, check_bounds
 from dowse.refine.cosines import cosines, directions
+from dowse.refine.trigrams import near_duplicates
 from dowse.search_state import SearchState
 from dowse.types import Vector
-
-Grams = NDArray[np.uint64]
-"""The distinct trigrams of a text as numbers, ascending."""
-
-_CODE_BITS = np.uint64(21)  # hold every code point, and three times so many fit into 64
-_FILLING = (1 << 21) - 1  # no code point
-_SKETCH_BITS = 4096
-_HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads well (Knuth)
-_HASH_SHIFT = np.uint64(64 - 12)  # leaves the upper 12 bits, a number below 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,60 +112,3 @@ def semantic_duplicates(vectors: Sequence[Vector | None], threshold: float) -> d
         else:
             stays[place] = True
     return found
-
-
-def near_duplicates(texts: Sequence[str], threshold: float) -> dict[int, int]:
-    """The place of each text that is nearly a better placed one that stays, and of that one."""
-    grams = _trigrams([text.lower() for text in texts])
-    sizes = np.array([len(each) for each in grams])
-    sketches = _sketches(grams)
-    found: dict[int, int] = {}
-    for place in range(1, len(texts)):
-        unions = sketches[:place] | sketches[place]
-        possible = _at_most(unions, sizes[:place] + sizes[place]) >= threshold
-        for other in np.flatnonzero(possible).tolist():
-            if other not in found and _jaccard(grams[other], grams[place]) >= threshold:
-                found[place] = other
-                break
-    return found
-
-
-def _trigrams(texts: Sequence[str]) -> list[Grams]:
-    """The trigrams of each text; a text too short for one is filled up to three characters."""
-    ends = list(accumulate(max(3, len(text)) for text in texts))
-    spans = list(zip([0, *ends], ends, strict=False))
-    # One pass over all texts at once: a call per text would cost more than the work it does.
-    whole = "".join(text.ljust(3) for text in texts).encode("utf-32-le", "surrogatepass")
-    codes = np.frombuffer(whole, "<u4").astype(np.uint64)
-    for text, (start, end) in zip(texts, spans, strict=True):
-        codes[start + len(text) : end] = _FILLING  # nothing, but for a short text
-    grams = (((codes[:-2] << _CODE_BITS) | codes[1:-1]) << _CODE_BITS) | codes[2:]
-    return [_distinct(grams[start : end - 2]) for start, end in spans]
-
-
-def _distinct(grams: Grams) -> Grams:
-    grams.sort()
-    first = np.ones(len(grams), np.bool_)
-    np.not_equal(grams[1:], grams[:-1], out=first[1:])
-    return grams[first]
-
-
-def _sketches(grams: Sequence[Grams]) -> NDArray[np.uint64]:
-    """One row of bits per text."""
-    bits = np.zeros((len(grams), _SKETCH_BITS), np.bool_)
-    for row, each in zip(bits, grams, strict=True):
-        row[(each * _HASH_FACTOR) >> _HASH_SHIFT] = True
-    return np.packbits(bits, axis=1).view(np.uint64)
-
-
-def _at_most(unions: NDArray[np.uint64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The Jaccard index that pairs cannot exceed, by their joined sketches and summed sizes."""
-    least: NDArray[np.int32] = np.bitwise_count(unions).sum(axis=1, dtype=np.int32)
-    return (sizes - least) / least
-
-
-def _jaccard(one: Grams, other: Grams) -> float:
-    both = np.concatenate((one, other))
-    both.sort()
-    shared = int(np.count_nonzero(both[1:] == both[:-1]))
-    return shared / (len(both) - shared)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+from dowse.arrays import np
 from dowse.ports import within
 from dowse.search_state import Candidate, SearchState
 from dowse.types import ChunkKey, Name, NameKind
@@ -50,8 +51,6 @@ def _names(search: SearchState) -> dict[ChunkKey, Name]:
 
 
 def _allowed(search: SearchState, keys: set[ChunkKey]) -> set[ChunkKey]:
-    import numpy as np  # noqa: PLC0415  (listing the stages must not take as long as loading it)
-
     if search.among is None or not keys:
         return keys
     return set(within(np.array(sorted(keys), np.int64), search.among).tolist())

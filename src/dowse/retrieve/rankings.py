@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from dowse.arrays import np
 from dowse.conditions import leaves
 from dowse.retrieve.strategies import STRATEGIES, Strategy, find_strategy
 from dowse.search_state import SearchState
@@ -12,6 +13,8 @@ from dowse.types import ChunkKey, Ranking, Scores
 
 _DATES = frozenset({"after", "before"})
 _ROUNDING = 1e-6  # more than a sum of single floats can be off, as a share of it
+_SPARE = 16  # candidates that are fetched beyond the limit: most ties with the last one end there
+_MOST_TIED = 500  # no more are fetched after so many: then the store cuts equal passages by key
 
 
 def own_rankers(search: SearchState) -> tuple[Strategy, ...]:
@@ -54,20 +57,31 @@ def follow(search: SearchState) -> None:
 
 
 def _rank(search: SearchState, strategies: Sequence[Strategy]) -> None:
-    limit, among = search.limit, search.among
     for strategy in strategies:
-        ranking = strategy.rank(search, limit, among)
+        ranking = _best(search, strategy)
         if ranking.scores:
-            search.rankings.append(replace(ranking, scores=_with_ties(search, ranking.scores)))
+            search.rankings.append(ranking)
 
 
-def _with_ties(search: SearchState, scores: Scores) -> Scores:
-    """The ranking with scores that hardly differ made equal, by document and position.
+def _best(search: SearchState, strategy: Strategy) -> Ranking:
+    """The best of a strategy, with scores that hardly differ made equal.
 
     Stores break ties by key, and a sum of single floats depends on the machine and the engine: in
-    what order equal passages come must depend on neither.
+    what order equal passages come, and which of them the limit cuts off, must depend on neither.
+    So more is fetched until all that ties with the last one is there.
     """
-    groups = list(ties(scores))
+    limit, count = search.limit, search.limit + _SPARE
+    while True:
+        ranking = strategy.rank(search, count, search.among)
+        groups = list(ties(ranking.scores))
+        is_cut_off = len(ranking.scores) == count and count - len(groups[-1]) < limit
+        if not is_cut_off or count >= _MOST_TIED:
+            return replace(ranking, scores=_by_place(search, groups)[:limit])
+        count *= 4
+
+
+def _by_place(search: SearchState, groups: Sequence[Scores]) -> Scores:
+    """Groups of equal passages as one ranking, each in the order of document and position."""
     stored = search.stored([key for tied in groups if len(tied) > 1 for key, _ in tied])
     places = {key: (one.document.id, one.chunk.start) for key, one in stored.items()}
     return [
@@ -98,13 +112,11 @@ def complete_scores(search: SearchState) -> None:
 
 
 def _scores_of(search: SearchState, ranking: Ranking, found: set[ChunkKey]) -> Scores:
-    import numpy as np  # noqa: PLC0415  listing the strategies must not take as long as loading it
-
     strategy = find_strategy(ranking.strategy)
-    missing = np.array(sorted(found.difference(key for key, _ in ranking.scores)), dtype=np.int64)
-    if strategy is None or strategy.follows or not len(missing):
+    missing = found.difference(key for key, _ in ranking.scores)
+    if strategy is None or strategy.follows or not missing:
         return []
-    return strategy.rank(search, len(missing), missing).scores
+    return strategy.rank(search, len(missing), np.array(sorted(missing), dtype=np.int64)).scores
 
 
 def _listing(search: SearchState) -> Ranking:

@@ -10,10 +10,13 @@ _MAKE_VECTORS = "Make them with: dowse config set embed.provider local, then dow
 
 
 def rank_by_meaning(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
-    """Chunks by the cosine of their vector to the query's."""
+    """Chunks by the cosine of their vector to the query's.
+
+    A chunk that the model cannot read has a vector of zeros, and is near nothing.
+    """
     vector = query_vector(search)
     found = [] if vector is None else search.reading.vectors.nearest(vector, limit, among)
-    return Ranking("semantic", found, ceiling=1.0)
+    return Ranking("semantic", [pair for pair in found if pair[1] != 0.0], ceiling=1.0)
 
 
 def query_vector(search: SearchState) -> Vector | None:

@@ -94,20 +94,28 @@ _CHOICES: Mapping[str, Any] = {_MODE: Mode, _PRESET: Literal[("", *PRESETS)]}
 @cache
 def known_settings() -> dict[str, Setting]:
     """Every setting there is, by full name."""
-    found = {}
-    for section, options in SECTIONS.items():
-        plain = get_type_hints(options)
-        for one in dataclasses.fields(options):
-            hint, name = declared(options)[one.name], f"{section}.{one.name}"
-            kind = _CHOICES.get(name, plain[one.name])
-            said = f"{meaning(hint)} {modes_explained()}" if name == _MODE else meaning(hint)
-            found[name] = Setting(name, kind, one.default, said, hint)
+    return {
+        name: setting for section in SECTIONS for name, setting in _settings_of(section).items()
+    }
+
+
+@cache
+def _settings_of(section: str) -> dict[str, Setting]:
+    """The settings of a section; to describe all of them takes longer than most searches."""
+    options, found = SECTIONS[section], {}
+    plain = get_type_hints(options)
+    for one in dataclasses.fields(options):
+        hint, name = declared(options)[one.name], f"{section}.{one.name}"
+        kind = _CHOICES.get(name, plain[one.name])
+        said = f"{meaning(hint)} {modes_explained()}" if name == _MODE else meaning(hint)
+        found[name] = Setting(name, kind, one.default, said, hint)
     return found
 
 
 def find_setting(name: str, where: str = "") -> Setting:
     """The setting of this name; raises `BadSettings` with what comes nearest."""
-    setting = known_settings().get(name)
+    section = name.partition(".")[0]
+    setting = _settings_of(section).get(name) if section in SECTIONS else None
     if setting is None:
         there = "there" if where else "There"
         raise BadSettings(f"{where}{there} is no setting {shown(name)}.", _suggestion(name))
@@ -272,10 +280,14 @@ def layer_of(path: Path, tables: Mapping[str, Any], ignored: Sequence[str] = ())
 def from_environment(environment: Mapping[str, str] = os.environ) -> Layer:
     """The settings that DOWSE_SECTION_NAME variables give."""
     values: dict[str, Any] = {}
-    for name, setting in known_settings().items():
-        text = environment.get("DOWSE_" + name.replace(".", "_").upper())
-        if text is not None:
-            values[name] = parse_text(setting, text)
+    for section in SECTIONS:
+        prefix = f"DOWSE_{section.upper()}_"
+        if not any(variable.startswith(prefix) for variable in environment):
+            continue
+        for name, setting in _settings_of(section).items():
+            text = environment.get("DOWSE_" + name.replace(".", "_").upper())
+            if text is not None:
+                values[name] = parse_text(setting, text)
     return Layer("environment", values)
 
 

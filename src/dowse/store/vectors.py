@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from dowse.arrays import np
 from dowse.errors import EmbedError, StampMismatch
 from dowse.types import Stamp, Vector
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta, timezone
 
+from dowse.text.late_pattern import late_pattern
+
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _YEAR = r"(?P<year>\d{4})"
 _DAY = r"(?P<day>\d\d?) (?:st|nd|rd|th)?"
@@ -21,7 +23,7 @@ _CLOCK = r"""
 # Numbers alone are only read with the year first: the other orders mean different days in
 # different countries.
 _FORMS = [
-    re.compile(day + _CLOCK, re.IGNORECASE | re.VERBOSE)
+    late_pattern(day + _CLOCK, re.IGNORECASE | re.VERBOSE)
     for day in (
         rf"{_YEAR} [-/.] (?P<month>\d\d?) (?: [-/.] (?P<day>\d\d?) )?",
         rf"{_YEAR} (?P<month>\d\d) (?P<day>\d\d)",
@@ -32,7 +34,7 @@ _FORMS = [
     )
 ]
 # What a filter takes: as ISO 8601 writes it, from a year down to a second with its zone.
-_ISO = re.compile(
+_ISO = late_pattern(
     rf"{_YEAR} (?: - (?P<month>\d\d?) (?: - (?P<day>\d\d?) {_CLOCK} )? )?",
     re.IGNORECASE | re.VERBOSE | re.ASCII,
 )

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from dowse.text.late_pattern import late_pattern
+
 HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Chinese characters, in whichever language they are used; ranges for a class of a pattern."""
 
@@ -21,17 +23,17 @@ WIDE_SIGNS = "\u2e80-\u303f\u3100-\u312f\u31f0-\u31ff\uff00-\uff65"
 CJK = f"{HAN}{KANA}{HANGUL}"
 """Chinese, Japanese and Korean."""
 
-CJK_CHARACTER = re.compile(f"[{CJK}]")
-CJK_RUN = re.compile(f"([{CJK}]+)")
-HAN_CHARACTER = re.compile(f"[{HAN}]")
-KANA_CHARACTER = re.compile(f"[{KANA}]")
-HANGUL_RUN = re.compile(f"([{HANGUL}]+)")
+CJK_CHARACTER = late_pattern(f"[{CJK}]")
+CJK_RUN = late_pattern(f"([{CJK}]+)")
+HAN_CHARACTER = late_pattern(f"[{HAN}]")
+KANA_CHARACTER = late_pattern(f"[{KANA}]")
+HANGUL_RUN = late_pattern(f"([{HANGUL}]+)")
 
 _NOT_LATIN = re.compile("[^\0-\u024f]+")  # characters that no Latin alphabet in use has
-_UNSPACED = re.compile(f"[{HAN}{KANA}{WIDE_SIGNS}]")
+_UNSPACED = late_pattern(f"[{HAN}{KANA}{WIDE_SIGNS}]")
 
 # Full-width punctuation that ends a word is left as it is: "：" ends one where ":" does not.
-_OTHER_WIDTH = re.compile("[\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uffef]+")
+_OTHER_WIDTH = late_pattern("[\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uffef]+")
 
 
 def is_unspaced(character: str) -> bool:

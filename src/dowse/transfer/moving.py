@@ -7,7 +7,7 @@ project switches to its new store only after both gave the same answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,6 +27,7 @@ from dowse.types import (
     Event,
     FileState,
     IndexedDocument,
+    Scores,
     Stamp,
     silent,
     text_key,
@@ -40,6 +41,8 @@ _AT_ONCE = 64  # documents that are stored together
 _WAIT = 10.0  # seconds for another writer to end
 _SAMPLES = 20  # documents whose titles and vectors are searched for on both sides
 _FIRST = 10  # results that are compared
+_FETCHED = 50  # results that are looked at: which of equal ones come first differs between stores
+_ROUNDING = 1e-5  # share by which equal scores may differ
 _AGREEMENT = 0.7  # share of them that must be the same, on average
 
 
@@ -130,6 +133,10 @@ def _fill(reading: Reading, writing: Writing, settings: Settings, announce: Anno
     if gone := sorted(there.keys() - wanted.keys()):
         writing.apply(Batch(gone=tuple(gone)))
     missing = sorted(name for name, state in wanted.items() if there.get(name) != state)
+    if not there:
+        announce(Event("move", 0, len(missing)))
+        made = (_document(reading, name, wanted[name], settings) for name in missing)
+        writing.expect(one.chunked for one in made)
     for start in range(0, len(missing), _AT_ONCE):
         announce(Event("move", start, len(missing)))
         some = missing[start : start + _AT_ONCE]
@@ -184,8 +191,9 @@ def _compare(one: Reading, other: Reading, announce: Announce) -> float:
     return agreement
 
 
-_Search = Callable[[Reading], list[str]]
-"""Searches one side, and gives the ids of the chunks."""
+_Found = list[tuple[str, float]]
+_Search = Callable[[Reading], _Found]
+"""Searches one side, and gives the ids of the chunks with their scores, best first."""
 
 
 def _searches(reading: Reading) -> Iterator[_Search]:
@@ -194,23 +202,31 @@ def _searches(reading: Reading) -> Iterator[_Search]:
     step = max(1, len(listed) // _SAMPLES)
     for entry in listed[::step][:_SAMPLES]:
         terms = [word for word in entry.fields.title.lower().split() if word.isalnum()]
-        yield lambda side, terms=terms: _ids(  # type: ignore[misc]  # a default keeps its value
-            side, [key for key, _ in side.keyword.search("body", terms, _FIRST)]
+        yield lambda side, terms=terms: _found(  # type: ignore[misc]  # a default keeps its value
+            side, side.keyword.search("body", terms, _FETCHED)
         )
         vectors = reading.vectors.of(reading.catalogue.keys_of([entry.id]).tolist()[:1])
         for vector in vectors.values():
-            yield lambda side, vector=vector: _ids(  # type: ignore[misc]  # as above
-                side, [key for key, _ in side.vectors.nearest(vector, _FIRST)]
+            yield lambda side, vector=vector: _found(  # type: ignore[misc]  # as above
+                side, side.vectors.nearest(vector, _FETCHED)
             )
 
 
-def _ids(side: Reading, keys: Sequence[int]) -> list[str]:
-    return [one.chunk.id for one in side.catalogue.chunks(keys)]
+def _found(side: Reading, scores: Scores) -> _Found:
+    score_of = dict(scores)
+    chunks = side.catalogue.chunks(list(score_of))
+    return [(one.chunk.id, score_of[one.key]) for one in chunks]
 
 
 def _shared(search: _Search, one: Reading, other: Reading) -> list[float]:
-    left, right = set(search(one)), set(search(other))
-    return [len(left & right) / max(len(left), len(right))] if left or right else []
+    """The share of the first results that are the same; which of equal ones come first is not."""
+    left, right = search(one), search(other)
+    if not left or not right:
+        return [0.0] if left or right else []
+    last = right[:_FIRST][-1][1]
+    first = {found for found, score in right if score >= last - _ROUNDING * abs(last)}
+    same = sum(found in first for found, _ in left[:_FIRST])
+    return [same / max(len(left[:_FIRST]), len(right[:_FIRST]))]
 
 
 def _switch(workspace: Workspace, project: Project, values: Mapping[str, str]) -> None:

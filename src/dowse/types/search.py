@@ -210,7 +210,8 @@ class Response:
     notices: tuple[str, ...]  # what could not be done, and how to change that
     calibration: str = ""  # what the scores are, in a few words
     nearest: tuple[Hit, ...] = ()  # when nothing was found: the best below the threshold
-    removed: Mapping[str, int] = field(default_factory=dict)  # then, by condition: what it kept out
+    # By condition what it kept out: when nothing was found, or a good match is among it.
+    removed: Mapping[str, int] = field(default_factory=dict)
     answer: Answer | None = None  # when one was asked for and the results hold one
     no_good_match: bool = False  # even the best of the hits hardly fits the query
     total: int = 0  # results that match, as far as the search looked: for more it looks further

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,13 @@ from mcp.server.lowlevel.server import Server
 
 from command_line import Dowse
 from dowse.errors import DowseError
+from dowse.front.cli.sent_line import run_line
 from dowse.front.mcp import progress
+from dowse.front.mcp.calls import SharedCalls, run_tool
 from dowse.front.mcp.projects import VisibleProjects
+from dowse.front.mcp.server import build_server
+from dowse.front.socket.client import ask_tool, server_answers
+from dowse.front.socket.server import LineServer
 from dowse.indexer import Indexer
 from dowse.projects.run_note import noted
 from dowse.searcher import Searcher
@@ -215,8 +221,21 @@ def test_nothing_is_opened_before_it_is_asked_for() -> None:
     VisibleProjects(refuse)
 
 
+def _serving_itself(service: Service) -> Server[Any]:
+    return build_server(VisibleProjects(lambda: service), [])
+
+
+def _asking_a_running_server(_: Service) -> Server[Any]:
+    projects = VisibleProjects(lambda: pytest.fail("Nothing is opened here."))
+    return build_server(projects, [], calls=SharedCalls(projects, ask_tool, server_answers))
+
+
+@pytest.mark.parametrize("built", [_serving_itself, _asking_a_running_server])
 def test_a_call_with_progress_waits_for_the_first_index(
-    server: Server[Any], new_project: str, monkeypatch: pytest.MonkeyPatch
+    built: Callable[[Service], Server[Any]],
+    service: Service,
+    new_project: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(progress, "INTERVAL", 0.02)
     index = Indexer.index
@@ -244,7 +263,8 @@ def test_a_call_with_progress_waits_for_the_first_index(
             meta={"progress_token": "t"},  # a client in another process sets it by itself
         )
 
-    found = with_client(server, work)
+    with LineServer(service, run_line, run_tool):
+        found = with_client(built(service), work)
     assert [hit["document"] for hit in found.structured_content["hits"]] == ["tide.md"]
     assert said.is_set()
     assert [done for done, _ in seen] == sorted({done for done, _ in seen})

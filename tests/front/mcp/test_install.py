@@ -188,7 +188,7 @@ def test_an_entry_for_one_folder_is_written_there(dowse: Dowse, home: Path) -> N
     assert dowse(*line, "claude-code").code == 0
     assert json.loads((home / ".mcp.json").read_text())["mcpServers"]["dowse"]
     assert not _BY_NAME["claude-code"].path.exists()
-    refused = dowse(*line, "codex")
+    refused = dowse(*line, "goose")
     assert refused.code == 2
     assert "claude-code, cursor, vscode" in refused.err.replace("\n", " ")
 
@@ -328,6 +328,41 @@ def test_editors_keep_theirs_elsewhere(
     assert _BY_NAME["zed"].path == home / expected
 
 
+@pytest.mark.parametrize(
+    ("platform", "name", "expected"),
+    [
+        ("win32", "goose", "AppData/Roaming/Block/goose/config/config.yaml"),
+        ("darwin", "goose", ".config/goose/config.yaml"),
+        ("win32", "opencode", ".config/opencode/opencode.json"),
+        ("darwin", "opencode", ".config/opencode/opencode.json"),
+        ("win32", "devin", "AppData/Roaming/devin/mcp_config.json"),
+        ("darwin", "devin", ".config/devin/mcp_config.json"),
+    ],
+)
+def test_each_client_is_looked_for_where_it_is_on_that_system(
+    home: Path, monkeypatch: pytest.MonkeyPatch, platform: str, name: str, expected: str
+) -> None:
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.delenv("APPDATA", raising=False)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert _BY_NAME[name].path == home / expected
+
+
+def test_the_file_of_an_older_version_is_used_while_it_is_the_only_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    cline, newer = _BY_NAME["cline"], home / ".cline/data/settings/cline_mcp_settings.json"
+    assert cline.path == newer
+    older = clients._placed(cline.older)
+    older.parent.mkdir(parents=True)
+    older.write_text("{}")
+    assert cline.path == older
+    newer.parent.mkdir(parents=True)
+    newer.write_text("{}")
+    assert cline.path == newer
+
+
 def test_the_program_is_the_one_that_runs() -> None:
     assert Path(clients.start_command(None)[0]).parent == Path(sys.executable).parent
 
@@ -349,7 +384,8 @@ def test_nothing_is_written_where_documents_are_read(
 
 
 def test_a_skill_is_written_where_the_agent_reads_it(dowse: Dowse) -> None:
-    for client in CLIENTS:
+    once = {one.skill: one for one in CLIENTS}.values()  # Codex and Goose share a file
+    for client in once:
         seen = dowse("skill", "install", "--client", client.name, "--json")
         if not client.skill:
             assert seen.code == 2

@@ -245,3 +245,22 @@ def test_nonsense_is_refused_in_silence(
         link.sendall(_UPLOAD)
     assert _status(say(f"GET {_HEALTH} HTTP/1.1")) == 200
     assert caplog.records == []
+
+
+def test_an_answer_does_not_wait_until_its_beginning_is_confirmed(
+    server: tuple[Server, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    received = Connection.data_received
+
+    def look(self: Connection, data: bytes) -> None:
+        link = self.transport.get_extra_info("socket")
+        seen.append(link.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        received(self, data)
+
+    monkeypatch.setattr(Connection, "data_received", look)
+    with _connect(server[1]) as link:
+        link.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert _status(_all(link)) == 200
+    assert seen
+    assert all(seen)

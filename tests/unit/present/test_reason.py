@@ -6,6 +6,7 @@ import pytest
 
 from dowse.analyze import KeywordOptions, TextAnalyzer
 from dowse.present.reason import count_words, words_of
+from dowse.retrieve.query import understand
 from dowse.types import Query
 
 _TERMS = TextAnalyzer(KeywordOptions()).query_terms
@@ -43,6 +44,14 @@ def test_a_name_from_code_is_one_word() -> None:
     query = _query("get_station_by_id masts")
     assert _reason(query, "get_station_by_id") == "1 of 2 words found"
     assert _reason(query, "a station with an id") == "close in meaning, no word in common"
+
+
+def test_words_joined_by_or_are_one_word() -> None:
+    query = understand("harbour (lantern OR gap)", TextAnalyzer(KeywordOptions()))
+    assert _reason(query, "a lantern in the harbour") == "both words found"
+    assert _reason(query, "mind the gap") == "1 of 2 words found"
+    either = understand("lantern OR gap", TextAnalyzer(KeywordOptions()))
+    assert _reason(either, "mind the gap") == "word found"
 
 
 def test_one_of_several_spellings_is_enough() -> None:

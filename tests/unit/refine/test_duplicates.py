@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
 
-from dowse.refine import fold_whitespace, near_duplicates, repeats, semantic_duplicates
+from dowse.refine import fold_whitespace, near_duplicates, repeats, semantic_duplicates, trigrams
 from dowse.types import Vector
 
 
@@ -83,6 +84,18 @@ def test_a_changed_word_is_noticed_a_changed_paragraph_is_not() -> None:
 def test_few_texts_are_no_trouble() -> None:
     assert near_duplicates([], 0.7) == {}
     assert near_duplicates(["alone"], 0.0) == {}
+
+
+def test_sets_and_arrays_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(7)
+    words = ["gateway", "station", "frame", "Straße", "漢字", "🎉", "a", ""]
+    for _ in range(50):
+        texts = [" ".join(chance.choices(words, k=chance.randint(0, 6))) for _ in range(8)]
+        threshold = chance.choice([0.3, 0.5, 0.7, 0.9, 1.0])
+        monkeypatch.setattr(trigrams, "is_loaded", lambda: True)
+        by_arrays = near_duplicates(texts, threshold)
+        monkeypatch.setattr(trigrams, "is_loaded", lambda: False)
+        assert near_duplicates(texts, threshold) == by_arrays
 
 
 def test_a_letter_whose_lower_case_is_longer() -> None:

@@ -31,3 +31,22 @@ def test_ties_do_not_depend_on_the_order_of_indexing(tmp_path: Path, mode: str) 
     kept = {f"{stage}_dedup.enabled": False for stage in ("exact", "near", "semantic")}
     hits = engine.search("rain gauge", changes={"search.mode": mode, **kept}).hits
     assert [hit.document for hit in hits] == ["a.md", "b.md", "c.md"]
+
+
+@pytest.mark.parametrize("mode", ["semantic", "keyword"])
+def test_which_equal_passages_are_candidates_does_not_depend_on_the_order_of_indexing(
+    tmp_path: Path, mode: str
+) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    engine = open_engine(vault, tmp_path / "index")
+    for batch in ("b", "a"):  # all of the first get lower keys
+        for number in range(30):
+            path = vault / f"{batch}{number:02}.md"
+            path.write_text("# Same\n\nThe rain gauge is calibrated.\n", "utf-8")
+            os.utime(path, (1_600_000_000, 1_600_000_000))
+        engine.index()
+    kept = {f"{stage}_dedup.enabled": False for stage in ("exact", "near", "semantic")}
+    few = {"search.top_k": 5, "search.top_n": 5, "search.mode": mode}
+    hits = engine.search("rain gauge", changes={**few, **kept}).hits
+    assert [hit.document for hit in hits] == [f"a{number:02}.md" for number in range(5)]

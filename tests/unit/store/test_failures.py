@@ -15,7 +15,7 @@ import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
 from dowse.errors import Damaged, DowseError, Locked, StampMismatch
-from dowse.store.embedded.failures import database_errors, disk_errors, tantivy_errors
+from dowse.store.embedded.failures import Unwritable, database_errors, disk_errors, tantivy_errors
 from dowse.store.embedded.store import EmbeddedStore
 
 
@@ -176,7 +176,7 @@ def test_a_full_disk_loses_nothing(store: EmbeddedStore) -> None:
         writing._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
         with pytest.raises(DowseError, match=r"disk is full.*Free some space") as caught:
             writing.apply(batch(make_document("big.md", "large " * 50_000)))
-        assert type(caught.value) is DowseError
+        assert type(caught.value) is Unwritable
         assert writing.catalogue.generation == before
         writing._connection.execute("PRAGMA max_page_count = 1000000")
         writing.apply(batch(make_document("big.md", "large " * 50_000)))
@@ -234,7 +234,7 @@ def assert_told(store: EmbeddedStore) -> None:
     for open_ in (store.read, store.write):
         with pytest.raises(DowseError, match="Check its permissions") as caught, open_():
             pass
-        assert type(caught.value) is DowseError
+        assert type(caught.value) is Unwritable
 
 
 def test_a_folder_that_may_not_be_written(ordinary_user: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -10,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from documents import STAMP, PlainAnalyzer, batch, make_document
+from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
+from dowse.errors import DowseError
+from dowse.store.embedded.failures import disk_errors
+from dowse.store.embedded.replicas import Replicas
 from dowse.store.embedded.store import EmbeddedStore
 
 _TESTS = str(Path(__file__).parents[2])
@@ -52,6 +56,18 @@ store = EmbeddedStore(Path(sys.argv[1]), PlainAnalyzer())
 with store.write() as writing:
     writing.apply(batch(make_document("last.md", "text of the last batch")))
     os._exit(9)
+"""
+
+_KILLED_HALF_WAY = f"""
+import os, sys; sys.path.insert(0, {_TESTS!r})
+from pathlib import Path
+from documents import PlainAnalyzer, batch, make_document
+from dowse.store.embedded.replicas import Replicas
+from dowse.store.embedded.store import EmbeddedStore
+store = EmbeddedStore(Path(sys.argv[1]), PlainAnalyzer())
+with store.write() as writing:
+    Replicas.catch_up = lambda *_, **__: os._exit(9)
+    writing.apply(batch(make_document("last.md", "text of the last batch")))
 """
 
 
@@ -121,6 +137,16 @@ def test_a_read_only_file_system_can_be_searched_after_its_writer_was_killed(fol
     assert out == f"{_COUNT + 1} {_COUNT + 1}\n" * 2, err
 
 
+def test_a_read_only_file_system_can_be_searched_although_its_replicas_are_behind(
+    folder: Path,
+) -> None:
+    _run(_KILLED_HALF_WAY, folder)
+    before = _names(folder)
+    out, err = _run_mounted_read_only(_SEARCH, folder)
+    assert out == f"{_COUNT + 1} {_COUNT + 1}\n" * 2, err
+    assert _names(folder) == before
+
+
 def test_a_log_that_cannot_be_read_is_reported(folder: Path) -> None:
     _run(_KILLED, folder)
     (folder / "index.db-shm").unlink()
@@ -138,6 +164,28 @@ def test_a_read_only_file_system_cannot_be_written_and_says_so(folder: Path) -> 
 def test_a_full_disk_can_be_searched(folder: Path) -> None:
     out, err = _run(_NO_FILE_GROWS + _SEARCH, folder)
     assert out == f"{_COUNT} {_COUNT}\n" * 2, err
+
+
+def test_a_full_disk_can_be_searched_although_its_replicas_are_behind(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def find_no_room(*_: object, **__: object) -> None:
+        with disk_errors(folder):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    store = EmbeddedStore(folder, PlainAnalyzer())
+    with pytest.raises(DowseError, match="Free some space"), store.write() as writing:  # noqa: PT012
+        monkeypatch.setattr(Replicas, "catch_up", find_no_room)
+        writing.apply(batch(make_document("last.md", "text of the last batch")))
+    for _ in range(2):
+        with store.read() as reading:
+            assert len(reading.keyword.search("body", ["text"], 100)) == _COUNT + 1
+            assert len(reading.vectors.nearest(vector_of("x"), 100)) == _COUNT + 1
+    store.close()
+    monkeypatch.setattr("dowse.store.embedded.store.TemporaryDirectory", find_no_room)
+    with pytest.raises(DowseError, match="Free some space"), store.read():
+        pass
+    store.close()
 
 
 def test_a_full_disk_cannot_be_written_and_the_index_stays_whole(folder: Path) -> None:

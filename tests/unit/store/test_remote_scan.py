@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 import engines
@@ -15,7 +16,9 @@ from dowse.engine import Engine
 from dowse.errors import StampMismatch
 from dowse.ports import Analyzer
 from dowse.store.remote import head
-from dowse.store.remote.rows import In, RowCollection, Rows, Where
+from dowse.store.remote.coding import encode
+from dowse.store.remote.documents import Entry
+from dowse.store.remote.rows import In, Row, RowCollection, Rows, Where
 from dowse.store.remote.store import RemoteStore
 from vaults import open_engine, write_vault
 
@@ -84,17 +87,26 @@ def test_a_search_never_reads_all_entries(open_index: Callable[[], Engine], spy:
 
 
 def test_an_index_of_an_earlier_version_is_rebuilt_when_that_is_asked_for(
-    open_index: Callable[[], Engine], monkeypatch: pytest.MonkeyPatch
+    open_index: Callable[[], Engine],
 ) -> None:
     open_index().index()
     view = cast("RemoteStore", open_index().parts.store).view()
-    now = view.head
-    monkeypatch.setattr(head, "FORMAT", head.FORMAT - 1)
-    row = head.epoch_row(now.number, now.epoch, now.stamp, now.average)
-    view.rows.put(view.records, [row])
-    monkeypatch.undo()
-    with pytest.raises(StampMismatch, match="earlier version") as refused:
-        open_index().search("gateway")
-    assert "dowse index --rebuild" in refused.value.hint
+    now = {"number": view.head.number, "epoch": view.head.epoch, "stamp": view.head.stamp}
+    before = head.meta_row(head.EPOCH, {**now, "average": 20.0, "format": 2})
+    entries = [_as_in_format_2(one, view.head.epoch) for one in view.entries().values()]
+    view.rows.put(view.records, [before, *entries])
+    for refused in (lambda: open_index().search("gateway"), lambda: open_index().index()):
+        with pytest.raises(StampMismatch, match="earlier version") as error:
+            refused()
+        assert "dowse index --rebuild" in error.value.hint
     open_index().index(rebuild=True)
     assert open_index().search("gateway").hits
+
+
+def _as_in_format_2(entry: Entry, epoch: str) -> Row:
+    known = {
+        name: value
+        for name, value in msgspec.structs.asdict(entry).items()
+        if name not in {"code_terms", "weighed"}
+    }
+    return entry.row(epoch, ()) | {"data": encode(known)}

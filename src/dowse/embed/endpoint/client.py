@@ -6,8 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from dowse.arrays import np
 from dowse.embed.options import EmbedOptions
 from dowse.errors import EndpointFailed
 from dowse.network.endpoints import Endpoint, EndpointClient, Wait, encodable

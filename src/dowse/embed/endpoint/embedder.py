@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
+from dowse.arrays import np
 from dowse.decoding import UNREADABLE, read_small
 from dowse.embed.endpoint.client import EmbeddingClient
 from dowse.embed.options import EmbedOptions

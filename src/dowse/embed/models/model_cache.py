@@ -18,7 +18,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import filelock
 import msgspec
 
 from dowse.decoding import UNREADABLE, read_small
@@ -118,6 +117,8 @@ class ModelCache:
 
     @contextlib.contextmanager
     def _sole(self, name: str, announce: Announce) -> Iterator[None]:
+        import filelock  # noqa: PLC0415  only fetching and removing take the lock
+
         lock = filelock.FileLock(self.root / f".{_folder_name(name)}.lock")
         try:
             lock.acquire(timeout=0)

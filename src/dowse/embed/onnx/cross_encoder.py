@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dowse.arrays import np
 from dowse.embed.models.folder import WEIGHTS
 from dowse.embed.models.local_model import LocalModel
 from dowse.embed.onnx.architecture import read_architecture
@@ -18,6 +17,9 @@ from dowse.embed.onnx.session import Session
 from dowse.embed.onnx.tensors import read_tensors
 from dowse.embed.onnx.tokenize import TextTokenizer
 from dowse.embed.parallel import run_parallel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class CrossEncoder:

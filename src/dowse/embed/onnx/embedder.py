@@ -8,10 +8,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dowse.arrays import np
 from dowse.embed.models.folder import WEIGHTS
 from dowse.embed.models.local_model import Identity, LocalModel
 from dowse.embed.onnx.architecture import read_architecture
@@ -24,6 +23,9 @@ from dowse.embed.options import EmbedOptions
 from dowse.embed.parallel import run_parallel
 from dowse.errors import EmbedError
 from dowse.types import EmbeddedBatch, Matrix, Model, Vector
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # About a quarter of a second of work on one core for the default model.
 _TOKENS_PER_BATCH = 2048

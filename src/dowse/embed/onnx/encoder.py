@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-
+from dowse.arrays import np
 from dowse.embed.onnx.architecture import Architecture
 from dowse.embed.onnx.graph import MICROSOFT, GraphWriter, Precision
 from dowse.embed.onnx.tensors import Tensors

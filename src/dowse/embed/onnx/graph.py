@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dowse.arrays import np
+from dowse.embed.onnx import proto
 from dowse.embed.onnx.tensors import Array
 from dowse.errors import EmbedError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Precision = Literal["int8", "fp32"]
 """How weights are stored and multiplied: as bytes with scales, or in single precision."""
@@ -23,24 +25,21 @@ _LARGEST_WEIGHT = 64
 
 _OPSET = 18
 _IR_VERSION = 9
+_LARGEST_GRAPH = (1 << 31) - 1  # bytes, which is all that protobuf can read
 
 
 class GraphWriter:
     """Collects the nodes and constants of a graph; values are known by name."""
 
     def __init__(self, precision: Precision) -> None:
-        import onnx  # noqa: PLC0415  (a third of a second, and only building needs it)
-
-        self._onnx = onnx
         self._precision = precision
-        self._nodes: list[Any] = []
-        self._constants: dict[str, Any] = {}
+        self._nodes: list[bytes] = []
+        self._constants: dict[str, bytes] = {}
 
     def constant(self, name: str, value: NDArray[Any]) -> str:
         """A constant; writing the same name twice keeps the first."""
         if name not in self._constants:
-            tensor = self._onnx.numpy_helper.from_array(np.asarray(value, order="C"), name)
-            self._constants[name] = tensor
+            self._constants[name] = proto.tensor(name, value)
         return name
 
     def node(
@@ -60,8 +59,7 @@ class GraphWriter:
     ) -> list[str]:
         """An operator with several outputs, which it returns."""
         names = [f"{operator}_{len(self._nodes)}_{number}" for number in range(outputs)]
-        make = self._onnx.helper.make_node
-        self._nodes.append(make(operator, inputs, names, domain=domain, **attributes))
+        self._nodes.append(proto.node(operator, inputs, names, domain, attributes))
         return names
 
     def linear(self, name: str, value: str, weight: Array, bias: Array) -> str:
@@ -84,35 +82,29 @@ class GraphWriter:
         if self._precision == "fp32":
             return self.node("Gather", [self.constant(name, table), ids])
         rows = self.node("Gather", [self.constant(name, table.astype(np.float16)), ids])
-        return self.node("Cast", [rows], to=self._onnx.TensorProto.FLOAT)
+        return self.node("Cast", [rows], to=proto.FLOAT)
 
     def finish(self, inputs: Sequence[str], outputs: dict[str, tuple[str, list[Any]]]) -> bytes:
         """The graph as onnxruntime reads it; inputs are token numbers, outputs floats.
 
         Each output has a name for callers, the value it shows and that value's shape.
         """
-        helper, types = self._onnx.helper, self._onnx.TensorProto
-        for name, (value, _) in outputs.items():
-            self._nodes.append(helper.make_node("Identity", [value], [name]))
-        graph = helper.make_graph(
-            self._nodes,
+        shown = [
+            proto.node("Identity", [one], [name], "", {}) for name, (one, _) in outputs.items()
+        ]
+        graph = proto.graph(
             "dowse",
-            [helper.make_tensor_value_info(name, types.INT64, ["b", "s"]) for name in inputs],
-            [
-                helper.make_tensor_value_info(name, types.FLOAT, shape)
-                for name, (_, shape) in outputs.items()
-            ],
+            [*self._nodes, *shown],
+            [proto.value(name, proto.INT64, ["b", "s"]) for name in inputs],
+            [proto.value(name, proto.FLOAT, shape) for name, (_, shape) in outputs.items()],
             list(self._constants.values()),
         )
-        opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid(MICROSOFT, 1)]
-        model = helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION)
-        try:
-            content: bytes = model.SerializeToString()
-        except Exception as error:  # protobuf's own error type differs between its versions
+        content = proto.model(graph, _IR_VERSION, {"": _OPSET, MICROSOFT: 1})
+        if len(content) > _LARGEST_GRAPH:
             raise EmbedError(
                 "The model is too large to build: its graph would exceed 2 GB.",
                 "Use a smaller model, or embed.precision = int8.",
-            ) from error
+            )
         return content
 
 

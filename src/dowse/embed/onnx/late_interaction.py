@@ -11,8 +11,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Protocol
 
-import numpy as np
-
+from dowse.arrays import np
 from dowse.embed.onnx.embedder import TokenVectors
 from dowse.types import Matrix, text_key
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from dowse.arrays import np
 from dowse.errors import EmbedError
 
 _QUIET = 3  # errors only: onnxruntime warns on stderr about devices that nobody asked for

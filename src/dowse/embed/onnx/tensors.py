@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dowse.arrays import np
 from dowse.embed.onnx.architecture import canonical_name
 from dowse.errors import EmbedError
 
-Array = NDArray[np.float32]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Array: TypeAlias = "NDArray[np.float32]"
 """A weight, always computed with in single precision."""
 
 _SCALE = ".scale"  # next to a matrix of small integers: the factor of each row

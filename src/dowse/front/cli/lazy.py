@@ -17,6 +17,8 @@ from dowse.front.cli.call import global_options
 Topics = Mapping[str, Mapping[str, str]]
 """Commands with their summaries, under the headings that the help shows."""
 
+_NEAR = 0.65  # how alike two names must be for one to be suggested: `delete` is not `related`
+
 
 class Group(click.Group):
     """A group that takes the global options and knows what nearly was a command."""
@@ -32,12 +34,23 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the arguments name; what is nearest is suggested when there is none."""
         known = self.list_commands(ctx)
+        if args[0] == "help":  # as git has it
+            return self._help(ctx, args[1:])
         if args[0] not in [*known, *self.aliases] and not args[0].startswith("-"):
-            spelled = difflib.get_close_matches(args[0], [*known, *self.aliases], n=2, cutoff=0.6)
+            spelled = difflib.get_close_matches(args[0], [*known, *self.aliases], n=2, cutoff=_NEAR)
             near = list(dict.fromkeys(self.aliases.get(one, one) for one in spelled))
             said = f"There is no command {args[0]!r}."
             ctx.fail(f"{said} Did you mean {' or '.join(near)}?" if near else said)
         return super().resolve_command(ctx, args)
+
+    def _help(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The help of the command that the arguments name; without one, that of the group."""
+        if not args:
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
+        return self.resolve_command(ctx, [*args, "--help"])
 
 
 class LazyGroup(Group):

@@ -31,7 +31,7 @@ class Client:
 
     name: str
     title: str
-    file: str  # its configuration: "~" is the user's home, "{apps}" and "{config}" see below
+    file: str  # its configuration: "~" is the user's home, "{apps}", "{config}", "{xdg}" see below
     key: str = "mcpServers"  # the object in it that holds the servers
     says: tuple[tuple[str, Any], ...] = ()  # what an entry must say in addition to the command
     then: str = "Start it again."  # what makes it read the file
@@ -41,6 +41,8 @@ class Client:
     whole: bool = False  # whether this field has the arguments too
     env: str = "env"  # the field of the environment
     skill: str = ""  # its file for a skill or a rule about dowse, where it reads one
+    on_windows: str = ""  # its configuration on Windows, where that has another name
+    older: str = ""  # where older versions keep it; used when it is there and the newer one is not
 
     @property
     def path(self) -> Path:
@@ -55,7 +57,12 @@ class Client:
                 f"{self.title} has no file for one folder.",
                 f"Leave --scope out. These have one: {has}.",
             )
-        return _placed(self.in_folder if scope == "folder" else self.file)
+        return _placed(self.in_folder) if scope == "folder" else self._users_own()
+
+    def _users_own(self) -> Path:
+        windows = self.on_windows if sys.platform == "win32" else ""
+        path, older = _placed(windows or self.file), _placed(self.older)
+        return older if self.older and older.is_file() and not path.exists() else path
 
     @property
     def skill_path(self) -> Path:
@@ -78,7 +85,7 @@ class Client:
 
 
 def _placed(file: str) -> Path:
-    filled = file.format(apps=_applications(), config=_configurations())
+    filled = file.format(apps=_applications(), config=_configurations(), xdg=_xdg())
     return Path(filled).expanduser().absolute()
 
 
@@ -87,6 +94,7 @@ def _split(field: str, command: list[str]) -> dict[str, Any]:
 
 
 _STDIO = (("type", "stdio"),)
+_SHARED_SKILL = "~/.agents/skills/dowse/SKILL.md"  # where several agents look, Codex and Goose too
 CLIENTS = (
     Client(
         "claude-code",
@@ -128,23 +136,25 @@ CLIENTS = (
         "~/.codex/config.toml",
         key="mcp_servers",
         form="toml",
-        skill="~/.codex/skills/dowse/SKILL.md",
+        in_folder=".codex/config.toml",
+        skill=_SHARED_SKILL,
     ),
     Client(
         "opencode",
         "opencode",
-        "{config}/opencode/opencode.json",
+        "{xdg}/opencode/opencode.json",
         key="mcp",
         says=(("type", "local"), ("enabled", True)),
         in_folder="opencode.json",
         whole=True,
         env="environment",
-        skill="{config}/opencode/skills/dowse/SKILL.md",
+        skill="{xdg}/opencode/skills/dowse/SKILL.md",
     ),
     Client(
         "cline",
         "Cline",
         "~/.cline/data/settings/cline_mcp_settings.json",
+        older="{apps}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
         skill="~/.cline/skills/dowse/SKILL.md",
     ),
     Client(
@@ -156,16 +166,30 @@ CLIENTS = (
     Client(
         "goose",
         "Goose",
-        "{config}/goose/config.yaml",
+        "{xdg}/goose/config.yaml",
+        on_windows="{apps}/Block/goose/config/config.yaml",
         key="extensions",
-        says=(("name", NAME), ("type", "stdio"), ("enabled", True), ("timeout", 300)),
+        says=(
+            ("name", NAME),
+            ("description", "Searches your notes and documents."),
+            ("type", "stdio"),
+            ("enabled", True),
+            ("timeout", 300),
+        ),
         form="yaml",
         command="cmd",
         env="envs",
-        skill="{config}/goose/skills/dowse/SKILL.md",
+        skill=_SHARED_SKILL,
     ),
-    Client("jetbrains", "JetBrains Junie", "~/.junie/mcp/mcp.json"),
+    Client(
+        "jetbrains",
+        "JetBrains Junie",
+        "~/.junie/mcp/mcp.json",
+        in_folder=".junie/mcp/mcp.json",
+        skill="~/.junie/skills/dowse/SKILL.md",
+    ),
     Client("windsurf", "Windsurf", "~/.codeium/windsurf/mcp_config.json"),
+    Client("devin", "Devin Desktop", "{config}/devin/mcp_config.json"),
     Client(
         "gemini-cli",
         "Gemini CLI",
@@ -208,10 +232,15 @@ def _configurations() -> Path:
     return Path.home() / ".config" if sys.platform == "darwin" else _applications()
 
 
+def _xdg() -> Path:
+    """Where programs keep settings that follow the XDG rule on every system."""
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+
+
 def _applications() -> Path:
     """Where programs of the desktop keep settings."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"
     if sys.platform == "win32":
         return Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return _xdg()

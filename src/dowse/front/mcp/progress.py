@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
+import anyio.to_thread
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -47,4 +48,5 @@ async def _report(context: ServerRequestContext[Any, Any], told: Callable[[], st
     while asks_for_progress(context):
         await anyio.sleep(INTERVAL)
         passed += INTERVAL
-        await context.session.report_progress(passed, None, told())
+        doing = await anyio.to_thread.run_sync(told, abandon_on_cancel=True)
+        await context.session.report_progress(passed, None, doing)

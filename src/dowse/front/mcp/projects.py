@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 class BeingIndexed(IndexUnusable):
     """There is no index yet; a run that builds it is under way."""
 
-    def __init__(self, message: str, hint: str, job: Job) -> None:
+    def __init__(
+        self, message: str, hint: str, project: str, wait: Callable[[float], object]
+    ) -> None:
         super().__init__(message, hint)
-        self.job = job
+        self.project = project
+        self.wait = wait  # for the run to end, so many seconds at most
 
 
 class VisibleProjects:
@@ -139,7 +142,8 @@ class VisibleProjects:
             told.strip(),
             f"It is being indexed in the background{_amount(job)}: see project_info for the"
             " progress, then call again.",
-            job,
+            project.name,
+            job.ended.wait,
         )
 
     def doing(self) -> str:

@@ -91,7 +91,7 @@ class _Door:
         except BeingIndexed as error:
             if not asks_for_progress(context):
                 raise
-            await self._aside(partial(error.job.ended.wait, _FIRST_INDEX))
+            await self._aside(partial(error.wait, _FIRST_INDEX))
             return await self._aside(work)
 
     async def list_tools(
@@ -113,7 +113,7 @@ class _Door:
             said = {n: one for n, one in (params.arguments or {}).items() if one is not None}
             arguments = checked(spec.parameters, said, guessed=True)
             work = partial(self._indexed, context, partial(self._calls.run, spec, arguments))
-            reply = await while_reporting(context, self._desk.doing, work)
+            reply = await while_reporting(context, self._calls.doing, work)
             return _result(reply, linked=context.protocol_version >= _LINKS_SINCE)
         except DowseError as error:
             return _failure(str(error))

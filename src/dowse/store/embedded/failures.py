@@ -19,6 +19,10 @@ _UNDECODABLE: tuple[type[Exception], ...] = (*UNREADABLE[1:], TypeError)
 _NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 
 
+class Unwritable(DowseError):
+    """Nothing can be written where an index is: the disk is full, or not ours to write."""
+
+
 @contextmanager
 def database_errors(path: Path) -> Iterator[None]:
     """Translates what SQLite raises about the file at a path."""
@@ -110,12 +114,12 @@ def _is_full(folder: Path) -> bool:
         return False
 
 
-def _full(path: Path) -> DowseError:
-    return DowseError(
+def _full(path: Path) -> Unwritable:
+    return Unwritable(
         f"The disk is full: {path} could not grow.",
         "Nothing that was indexed is lost. Free some space and run the command again.",
     )
 
 
-def _inaccessible(path: Path, reason: str) -> DowseError:
-    return DowseError(f"{path} cannot be opened: {reason}.", "Check its permissions.")
+def _inaccessible(path: Path, reason: str) -> Unwritable:
+    return Unwritable(f"{path} cannot be opened: {reason}.", "Check its permissions.")

@@ -15,15 +15,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-from filelock import FileLock, Timeout
 
 from dowse.errors import Locked
 from dowse.files import PRIVATE_FILE, close_tree, create_private_file, make_private_folder
 from dowse.process import UNNAMED, command_name
 from dowse.store.embedded.failures import check_kind, disk_errors
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 _NAME = re.compile(r"dowse [a-z]+")
 
@@ -40,6 +42,8 @@ class _Writer:
 @contextmanager
 def writer_lock(folder: Path, wait: float) -> Iterator[None]:
     """Holds the writer's lock of an index; raises `Locked` when it is not free in time."""
+    from filelock import FileLock  # noqa: PLC0415  reading takes no lock
+
     note = folder / "writer.json"
     lock = FileLock(folder / "writer.lock", mode=PRIVATE_FILE)
     with disk_errors(folder):
@@ -61,6 +65,8 @@ def writer_lock(folder: Path, wait: float) -> Iterator[None]:
 
 
 def _acquire(lock: FileLock, wait: float, note: Path) -> None:
+    from filelock import Timeout  # noqa: PLC0415  as above
+
     try:
         lock.acquire(timeout=wait, poll_interval=0.05)
     except Timeout:

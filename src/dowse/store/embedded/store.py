@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from dowse.errors import Damaged, Locked
 from dowse.files import folder_size, sync_folder
 from dowse.ports import Analyzer, Isolation, Reading
 from dowse.store.embedded import checks
 from dowse.store.embedded.failures import (
+    Unwritable,
     check_kind,
     database_errors,
     disk_errors,
@@ -40,7 +42,7 @@ from dowse.store.embedded.sqlite.truth import Truth
 from dowse.store.embedded.sqlite.vocabulary import SqliteVocabulary
 from dowse.store.embedded.sqlite.writing import SqliteWriting
 from dowse.store.embedded.vectors.replica import VectorReplica
-from dowse.types import Announce, Finding, silent
+from dowse.types import Announce, Event, Finding, silent
 
 _PATIENCE = 5.0  # seconds that a reader waits for a writer to finish publishing a batch
 DATABASE = "index.db"
@@ -66,7 +68,9 @@ class EmbeddedStore:
         self._database = folder / DATABASE
         self._analyzer = analyzer
         self._connections = Connections(self._database)
+        self._announce = announce
         self._replicas = self._new_replicas(announce)
+        self._elsewhere: TemporaryDirectory[str] | None = None  # of replicas that a reader built
         self._opening = threading.Lock()
         self._opened: tuple[tuple[str, object], Indexes] | None = None  # with what it is of
 
@@ -145,12 +149,15 @@ class EmbeddedStore:
     def close(self) -> None:
         """Closes everything that is open."""
         self._opened = None
+        if self._elsewhere is not None:
+            self._elsewhere.cleanup()
         self._connections.close()
 
-    def _new_replicas(self, announce: Announce) -> Replicas:
+    def _new_replicas(self, announce: Announce, folder: Path | None = None) -> Replicas:
         """Both replicas, with no file trusted yet."""
-        keyword = KeywordReplica(self._folder, self._analyzer)
-        return Replicas(self._folder, keyword, self._vectors(self._folder), announce)
+        folder = folder or self._folder
+        keyword = KeywordReplica(folder, self._analyzer)
+        return Replicas(folder, keyword, self._vectors(folder), announce)
 
     def _settle(self, connection: sqlite3.Connection) -> Indexes:
         """Begins a transaction on a generation that SQLite and both replicas agree on."""
@@ -160,6 +167,8 @@ class EmbeddedStore:
         while indexes is None:
             try:
                 return self._recover(connection)
+            except Unwritable as error:
+                return self._build_elsewhere(connection, error)
             except Locked:
                 if time.monotonic() > deadline:
                     raise
@@ -187,9 +196,31 @@ class EmbeddedStore:
                 raise replica_damaged("The keyword or vector index is behind the database.")
             return indexes
 
+    def _build_elsewhere(self, connection: sqlite3.Connection, reason: Unwritable) -> Indexes:
+        """Replicas in a temporary folder, while those of the index cannot be written.
+
+        They are built again by every process that reads. Raises `reason` when there is no room.
+        """
+        note = f"{reason.message} The keyword and vector indexes are built in a temporary folder."
+        self._announce(Event("repair", 0, None, note=note))
+        connection.execute("BEGIN")
+        truth = Truth(connection)
+        with self._opening:
+            try:
+                self._elsewhere = TemporaryDirectory(prefix="dowse-", ignore_cleanup_errors=True)
+                replicas = self._new_replicas(silent, Path(self._elsewhere.name))
+                replicas.rebuild(truth)
+            except (OSError, Unwritable):
+                raise reason from None
+            indexes = replicas.open(truth)
+            if indexes is None:
+                raise reason
+            self._opened = (_generation_of(truth), indexes)
+            return indexes
+
     def _open(self, connection: sqlite3.Connection) -> Indexes | None:
         truth = Truth(connection)
-        wanted = (truth.identity, truth.generation_id or truth.generation)
+        wanted = _generation_of(truth)
         with self._opening:
             if self._opened is not None and not self._opened[1].are_whole:
                 self._opened = None
@@ -200,6 +231,10 @@ class EmbeddedStore:
                     return None
                 self._opened = (wanted, indexes)
             return self._opened[1]
+
+
+def _generation_of(truth: Truth) -> tuple[str, object]:
+    return truth.identity, truth.generation_id or truth.generation
 
 
 def _remove(path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,7 @@ from dowse.store.memory.records import (
 )
 from dowse.store.memory.searching import MemoryKeywords, MemoryVectors, matching
 from dowse.store.vectors import decode_vector, encode_vector, model_of
-from dowse.types import Batch, Debt, Finding, IndexedDocument, Stamp, Vector
+from dowse.types import Batch, ChunkedDocument, Debt, Finding, IndexedDocument, Stamp, Vector
 
 
 class MemoryWriting:
@@ -46,6 +46,9 @@ class MemoryWriting:
     def note_roots(self, roots: Sequence[str]) -> None:
         """Notes which folders the index is made of."""
         self._newest.state = self._store.state = replace(self._newest.state, roots=tuple(roots))
+
+    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
+        """Needs nothing: terms are weighed when they are searched for."""
 
     def apply(self, batch: Batch) -> None:
         """Takes a batch in one transaction: after a crash all of it is there, or nothing."""

@@ -27,6 +27,7 @@ from dowse.store.remote.rows import In, Key, Row, RowCollection, Rows
 from dowse.store.remote.shared import count_rows
 from dowse.store.remote.tokens import chunk_key
 from dowse.store.remote.view import View
+from dowse.store.remote.weights import Averages
 from dowse.types import ChunkKey, FileState, IndexedDocument, Vector
 
 KIND = "intent"
@@ -83,7 +84,7 @@ class BatchWriter:
         self,
         put: Sequence[DocumentRows],
         gone: Sequence[Entry],
-        average: float,
+        averages: Averages,
         vectors: Mapping[bytes, Vector],
     ) -> None:
         """Puts documents and removes others."""
@@ -92,8 +93,8 @@ class BatchWriter:
             return
         intent = Intent(self._name, self._view.head.epoch, tuple(steps))
         key = write_intent(self._rows, self._records, self._part, intent)
-        self._write(put, average, vectors)
-        self._rows.put(self._records, [one.entry_row() for one in put])
+        self._write(put, averages, vectors)
+        self._rows.put(self._records, [one.entry_row(averages) for one in put])
         flipped = [entry_key(intent.epoch, entry.key) for entry in gone]
         _remove(self._rows, self._records, flipped)
         # What was written is not read again: an engine may show a row a moment after it took it.
@@ -101,14 +102,14 @@ class BatchWriter:
         clear_intent(self._rows, self._records, key)
 
     def _write(
-        self, put: Sequence[DocumentRows], average: float, vectors: Mapping[bytes, Vector]
+        self, put: Sequence[DocumentRows], averages: Averages, vectors: Mapping[bytes, Vector]
     ) -> None:
         chunks, bodies = self._view.chunks, [row for one in put for row in one.body_rows()]
         _put(self._rows, self._records, bodies)
         zero = zero_vector(chunks)
         rows: list[Row] = []
         for one in put:
-            rows += one.chunk_rows(average, vectors, zero)
+            rows += one.chunk_rows(averages, vectors, zero)
             if len(rows) >= _AT_ONCE:
                 _put(self._rows, chunks, rows)
                 rows = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -13,6 +12,7 @@ from dowse.links.targets import LinkName, names_of, names_of_target
 from dowse.ports import Analyzer
 from dowse.store.remote.coding import decode, decode_json, encode, parts_of
 from dowse.store.remote.rows import TEXT, TOKENS, Row
+from dowse.store.remote.terms import ChunkTerms
 from dowse.store.remote.tokens import (
     chunk_key,
     document_key,
@@ -22,13 +22,12 @@ from dowse.store.remote.tokens import (
     token,
     version_of,
 )
-from dowse.store.remote.weights import chunk_weights
+from dowse.store.remote.weights import Averages, Lengths, chunk_weights
 from dowse.text.fold import fold, fold_name
 from dowse.types import (
     Chunk,
     ChunkedDocument,
     ChunkKey,
-    CodeBlock,
     Document,
     DocumentEntry,
     Fields,
@@ -57,6 +56,8 @@ class Entry(msgspec.Struct, frozen=True):
     sections: int
     code_blocks: int
     terms: int  # of all chunks together, each as often as it is listed
+    code_terms: int  # of their code
+    weighed: Averages  # that the weights of its terms were made with
     parts: int  # of the body
     links: tuple[Link, ...] | None  # None: they are in the body
     link_count: int
@@ -79,6 +80,11 @@ class Entry(msgspec.Struct, frozen=True):
     def names(self) -> list[LinkName]:
         """All the ways in which links can call it."""
         return names_of(self.id, self.fields.aliases)
+
+    @property
+    def lengths(self) -> Lengths:
+        """How many terms its chunks have together."""
+        return Lengths(self.chunks, self.terms, self.code_terms)
 
     def chunk_keys(self, epoch: str) -> list[ChunkKey]:
         """The keys of its chunks, in the order of the text."""
@@ -140,10 +146,10 @@ class DocumentRows:
         self.indexed = settled(indexed)
         self.old = old
         self._epoch = epoch
-        self._analyzer = analyzer
         self._body = encode(self.indexed)
         chunked, document = self.indexed.chunked, self.indexed.chunked.document
-        self._terms = [self._terms_of(chunk) for chunk in chunked.chunks]
+        self._terms = ChunkTerms(chunked, analyzer)
+        lengths = self._terms.lengths
         links = document.links
         self.entry = Entry(
             id=document.id,
@@ -153,8 +159,10 @@ class DocumentRows:
             state=self.indexed.state,
             chunks=len(chunked.chunks),
             sections=len(chunked.sections),
-            code_blocks=sum(map(len, blocks_by_chunk(chunked))),
-            terms=sum(map(len, self._terms)),
+            code_blocks=sum(map(len, self._terms.blocks)),
+            terms=lengths.body,
+            code_terms=lengths.code,
+            weighed=Averages(),
             parts=len(parts_of(self._body)),
             links=links if len(links) <= _MOST_LINKS else None,
             link_count=len(links),
@@ -171,9 +179,10 @@ class DocumentRows:
         chunked = self.indexed.chunked
         return [text_key(chunked.embedding_text(chunk)) for chunk in chunked.chunks]
 
-    def entry_row(self) -> Row:
-        """The row that makes this version count."""
-        return self.entry.row(self._epoch, self.indexed.chunked.document.links)
+    def entry_row(self, averages: Averages) -> Row:
+        """The row that makes this version count, weighed by these averages."""
+        entry = msgspec.structs.replace(self.entry, weighed=averages)
+        return entry.row(self._epoch, self.indexed.chunked.document.links)
 
     def body_rows(self) -> list[Row]:
         """The body, in parts."""
@@ -186,22 +195,20 @@ class DocumentRows:
         ]
 
     def chunk_rows(
-        self, average: float, vectors: Mapping[bytes, Vector], zero: Vector
+        self, averages: Averages, vectors: Mapping[bytes, Vector], zero: Vector
     ) -> list[Row]:
         """The chunks with their vectors, as far as these are known."""
         chunked = self.indexed.chunked
-        blocks = blocks_by_chunk(chunked)
+        terms, blocks = self._terms, self._terms.blocks
         names = _names_by_chunk(chunked)
         when = modified(chunked.document.fields, self.indexed.state.mtime_ns)
         facets = facet_tokens(chunked.document)
         rows = []
         for place, (key, chunk) in enumerate(zip(self.keys, chunked.chunks, strict=True)):
-            code = "\n".join(block.text for block in blocks[place])
-            code_terms = [term for term, _ in self._analyzer.code_terms(code)]
             languages = tuple(sorted({fold(block.language) for block in blocks[place]}))
             own = chain(
-                (token("body", term) for term in self._terms[place]),
-                (token("code", term) for term in code_terms),
+                (token("body", term) for term in terms.body[place]),
+                (token("code", term) for term in terms.code[place]),
                 (token("called", name) for name, _ in names[place]),
                 (token("language", one) for one in languages),
             )
@@ -220,17 +227,11 @@ class DocumentRows:
                     "tokens": fitting(facets | set(own), TOKENS),
                     "data": _chunk_data(chunk, chunked.text_of(chunk), names[place], languages),
                     "dense": zero if vector is None else vector,
-                    "body": chunk_weights(self._terms[place], average),
-                    "code": chunk_weights(code_terms, average),
+                    "body": chunk_weights(terms.body[place], averages.body),
+                    "code": chunk_weights(terms.code[place], averages.code),
                 }
             )
         return rows
-
-    def _terms_of(self, chunk: Chunk) -> list[str]:
-        chunked = self.indexed.chunked
-        fields, text = chunked.document.fields, chunked.text_of(chunk)
-        placed = self._analyzer.chunk_terms(fields, chunk.header_path, text)
-        return [term for term, _ in placed]
 
 
 def record(key: str, kind: str, data: str, *, document: str = "") -> Row:
@@ -244,17 +245,6 @@ def record(key: str, kind: str, data: str, *, document: str = "") -> Row:
         "file": "",
         "data": data,
     }
-
-
-def blocks_by_chunk(chunked: ChunkedDocument) -> list[list[CodeBlock]]:
-    """For each chunk, the code that begins in it; what is left out at the end has none."""
-    found: list[list[CodeBlock]] = [[] for _ in chunked.chunks]
-    ends = [chunk.end for chunk in chunked.chunks]
-    for block in chunked.document.code_blocks:
-        place = bisect_right(ends, block.start)
-        if place < len(found):
-            found[place].append(block)
-    return found
 
 
 def _names_by_chunk(chunked: ChunkedDocument) -> list[list[tuple[str, Name]]]:

@@ -17,14 +17,17 @@ from typing import Any
 from dowse.store.remote.documents import record
 from dowse.store.remote.rows import In, Row, RowCollection, Rows
 from dowse.store.remote.schema import chunks, records
+from dowse.store.remote.weights import Averages
 from dowse.store.vectors import model_of
 from dowse.types import Stamp
 
-FORMAT = 2
+FORMAT = 3
 """The version of the rows; an index of another one is refused."""
 
 EPOCH, ROOTS = "meta/epoch", "meta/roots"
+_NOTHING = Averages()
 _PROGRESS, _PAID = "meta/progress/", "meta/paid/"
+_KEPT = frozenset({"number", "epoch", "stamp", "format"})  # older versions wrote others as well
 # The collections of an index whose name begins like that of another must not be taken for it.
 _EPOCH_NAME = re.compile(r"\d+x[0-9a-f]{8}")
 
@@ -36,7 +39,7 @@ class Head:
     number: int = 0  # of the epoch
     epoch: str = ""  # its name; empty while the index is new
     stamp: Stamp | None = None
-    average: float = 0.0  # terms of a chunk, as its weights were made with; 0: nothing was written
+    averages: Averages = _NOTHING  # that weights were made with; 0: nothing was written
     format: int = FORMAT
     roots: tuple[str, ...] = ()
     progress: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by part
@@ -77,21 +80,24 @@ def read_state(rows: Rows, collection: RowCollection) -> list[Row]:
 def head_of(state: Iterable[Row]) -> Head:
     """The state that these rows say."""
     values: dict[str, Any] = {row["key"]: json.loads(row["data"]) for row in state}
+    epoch = dict(values.get(EPOCH, {}))
+    averages = Averages(*epoch.pop("averages", ()))
     return Head(
-        **values.get(EPOCH, {}),
+        **{name: value for name, value in epoch.items() if name in _KEPT},
+        averages=averages,
         roots=tuple(values.get(ROOTS, ())),
         progress=_below(values, _PROGRESS),
         paid=_below(values, _PAID),
     )
 
 
-def epoch_row(number: int, epoch: str, stamp: Stamp | None, average: float) -> Row:
+def epoch_row(number: int, epoch: str, stamp: Stamp | None, averages: Averages = _NOTHING) -> Row:
     """The row that makes an epoch the one that counts."""
     data = {
         "number": number,
         "epoch": epoch,
         "stamp": stamp or {},
-        "average": average,
+        "averages": averages,
         "format": FORMAT,
     }
     return meta_row(EPOCH, data)

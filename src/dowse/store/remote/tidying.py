@@ -6,18 +6,23 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from dowse.store.remote.change import zero_vector
-from dowse.store.remote.documents import DocumentRows
+from dowse.store.remote.documents import DocumentRows, Entry
 from dowse.store.remote.head import epoch_row
 from dowse.store.remote.rows import In, Row
 from dowse.store.remote.shared import count_rows, read_counts
 from dowse.store.remote.texts import KIND, read_vectors, vector_keys
 from dowse.store.remote.view import View
+from dowse.store.remote.weights import Averages, averages_of
 from dowse.types import text_key
 
-# Share by which the average length may move before all weights are made again. It changes the
-# weights of all chunks alike, so that a small difference hardly changes their order.
-_DRIFT = 0.2
+# Shares by which the average lengths may move before all weights are made again. They change the
+# weights of all chunks alike, so that a small difference hardly changes their order. How much code
+# there is differs more from folder to folder, and fewer searches ask for it.
+_DRIFTS = Averages(0.2, 0.5)
+_EXACT = 1e-9
 _MERGED = 8  # counts of words that may lie next to each other
 
 
@@ -64,27 +69,38 @@ _EMBEDDED = In("embedded", [0, 1])
 
 
 def reweigh(view: View, put: Callable[[Row], None], *, thorough: bool) -> None:
-    """Makes the weights of all terms again when the average length of chunks has moved.
+    """Makes the weights of terms again that were not made with the averages that hold now.
 
-    `put` changes the state of the index.
+    `put` changes the state of the index. Each document says what it was weighed with, so that a
+    run that was killed goes on where it was, and writers that began at the same time agree.
     """
-    entries = list(view.entries().values())
-    chunks = sum(entry.chunks for entry in entries)
-    if not chunks or not view.head.average:
+    head, entries = view.head, list(view.entries().values())
+    averages = averages_of(entry.lengths for entry in entries)
+    if not averages.body:
         return
-    average = sum(entry.terms for entry in entries) / chunks
-    moved = abs(average - view.head.average) / view.head.average
-    if moved <= (1e-9 if thorough else _DRIFT):
-        return
-    head = view.head
-    put(epoch_row(head.number, head.epoch, head.stamp, average))
+    drifts = Averages(_EXACT, _EXACT) if thorough else _DRIFTS
+    if any(map(_has_moved, head.averages, averages, drifts)):
+        put(epoch_row(head.number, head.epoch, head.stamp, averages))
+    else:
+        averages = head.averages
     for entry in entries:
-        body = view.body(entry)
-        if body is None:
-            continue
-        made = DocumentRows(body, entry, head.epoch, view.analyzer)
-        known = read_vectors(view.rows, view.records, head.model[0], made.text_keys())
-        fresh = made.chunk_rows(average, known, zero_vector(view.chunks))
-        for row, key in zip(fresh, entry.chunk_keys(head.epoch), strict=True):
-            row |= {"key": key, "version": entry.version}
-        view.rows.put(view.chunks, fresh)
+        if entry.weighed != averages:
+            _weigh(view, entry, averages)
+
+
+def _weigh(view: View, entry: Entry, averages: Averages) -> None:
+    head, body = view.head, view.body(entry)
+    if body is None:
+        return
+    made = DocumentRows(body, entry, head.epoch, view.analyzer)
+    known = read_vectors(view.rows, view.records, head.model[0], made.text_keys())
+    fresh = made.chunk_rows(averages, known, zero_vector(view.chunks))
+    for row, key in zip(fresh, entry.chunk_keys(head.epoch), strict=True):
+        row |= {"key": key, "version": entry.version}
+    view.rows.put(view.chunks, fresh)
+    weighed = msgspec.structs.replace(entry, weighed=averages)
+    view.rows.put(view.records, [weighed.row(head.epoch, body.chunked.document.links)])
+
+
+def _has_moved(before: float, now: float, share: float) -> bool:
+    return abs(now - before) > share * before

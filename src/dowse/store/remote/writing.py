@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, get_args
 
@@ -32,13 +32,15 @@ from dowse.store.remote.head import (
 from dowse.store.remote.links import RemoteLinks
 from dowse.store.remote.schema import chunks as chunks_of
 from dowse.store.remote.state import HiddenState, WriterState
+from dowse.store.remote.terms import ChunkTerms
 from dowse.store.remote.texts import read_vectors, vector_rows
 from dowse.store.remote.tidying import merge_counts, reweigh, unused_vectors
 from dowse.store.remote.tokens import document_key
 from dowse.store.remote.view import View
 from dowse.store.remote.vocabulary import RemoteTextVectors, RemoteVocabulary
+from dowse.store.remote.weights import Averages, averages_of
 from dowse.store.vectors import decode_vector, encode_vector, model_of
-from dowse.types import Batch, Debt, IndexedDocument, Stamp, Vector
+from dowse.types import Batch, ChunkedDocument, Debt, IndexedDocument, Stamp, Vector
 
 if TYPE_CHECKING:
     from dowse.store.remote.store import RemoteStore
@@ -76,7 +78,7 @@ class RemoteWriting:
         epoch, (_, dimensions) = self._state.new_epoch(number, stamp), model_of(stamp)
         with self._change(frozenset({"tidy"}) if before.epoch else frozenset()):
             self._rows.make(chunks_of(self._store.name, epoch, dimensions))
-            self._state.put(epoch_row(number, epoch, stamp, 0.0))
+            self._state.put(epoch_row(number, epoch, stamp))
             if before.epoch:
                 self._state.end_epoch(before.epoch)
 
@@ -84,6 +86,13 @@ class RemoteWriting:
         """Notes which folders the index is made of."""
         if self.catalogue.roots() != list(roots):
             self._state.put(meta_row(ROOTS, list(roots)))
+            self._look_again()
+
+    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
+        """Learns the average lengths of chunks from documents that an empty index will get."""
+        analyzer = self._store.analyzer
+        if not self._head.averages.body:
+            self._note_averages(averages_of(ChunkTerms(one, analyzer).lengths for one in documents))
             self._look_again()
 
     def apply(self, batch: Batch) -> None:
@@ -100,7 +109,7 @@ class RemoteWriting:
             missing = [k for one in put for k in one.text_keys() if k not in vectors]
             known = read_vectors(self._rows, self._records, model, missing)
             change = BatchWriter(self._view, self._part, uuid.uuid4().hex)
-            change.replace(put, gone, self._average(put), {**known, **vectors})
+            change.replace(put, gone, self._averages(put), {**known, **vectors})
             change.touch(batch.touched)
             spread_vectors(self._view, vectors, waiting=True)
 
@@ -116,14 +125,17 @@ class RemoteWriting:
         ]
         return put, [old[key] for name in going if (key := document_key(name)) in old]
 
-    def _average(self, put: Sequence[DocumentRows]) -> float:
-        """The average length that weights are made with; the first batch of an index sets it."""
-        head, chunks = self._head, sum(one.entry.chunks for one in put)
-        if head.average or not chunks:
-            return head.average
-        average = sum(one.entry.terms for one in put) / chunks
-        self._state.put(epoch_row(head.number, head.epoch, head.stamp, average))
-        return average
+    def _averages(self, put: Sequence[DocumentRows]) -> Averages:
+        """The average lengths that weights are made with; the first batch of an index sets them."""
+        averages = averages_of(one.entry.lengths for one in put)
+        if self._head.averages.body or not averages.body:
+            return self._head.averages
+        self._note_averages(averages)
+        return averages
+
+    def _note_averages(self, averages: Averages) -> None:
+        head = self._head
+        self._state.put(epoch_row(head.number, head.epoch, head.stamp, averages))
 
     def remember(self, vectors: Mapping[bytes, Vector]) -> None:
         """Keeps vectors by text key; chunks that were waiting for one of them get it."""

@@ -81,6 +81,7 @@ def test_what_an_address_says_is_text(site: Any) -> None:
     expect(page.locator(".chip.on")).to_have_text("tag: <b>x</b>")
     expect(page.locator("#reader [role=alert]")).to_be_visible()
     assert page.locator("main img").count() == 0
+    page.wait_for_load_state("networkidle")
     site.troubles[:] = [one for one in site.troubles if "status of 4" not in one]
 
 

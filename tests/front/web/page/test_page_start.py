@@ -76,10 +76,43 @@ def test_all_projects_are_searched_at_once(two: Any) -> None:
     expect(page.locator("#reader-body")).to_contain_text("like it")
     page.reload()
     expect(page.locator("#reader h2").first).to_have_text("Soup")
-    page.click("#view-graph")
-    expect(page.locator("#graph-of-one")).to_be_visible()
     page.click("#home")
     expect(page.locator(".begin-group").first).to_contain_text("recipes")
+
+
+def test_a_question_is_answered_from_all_projects(two: Any) -> None:
+    page = two.open("#project=all&q=how do you stir leek and potato?")
+    expect(page.locator("#answer")).to_contain_text("Stir leek and potato; restore the heat.")
+    page.locator("#answer .source").first.click()
+    expect(page.locator(".hit[aria-selected=true] .hit-project")).to_have_text("recipes")
+    expect(page.locator("#reader h2").first).to_have_text("Soup")
+    page.fill("#query", "restore")
+    expect(page.locator("#answer")).to_be_hidden()
+    page.click("#answer-ask")
+    expect(page.locator("#answer")).to_contain_text("In the words of the documents")
+
+
+def test_the_graph_shows_all_projects_and_opens_the_document_of_the_right_one(
+    two: Any, home: Path, dowse: Dowse
+) -> None:
+    (home / "recipes" / "lonely.md").write_text("# Stew\n\nSee [[soup]].\n", "utf-8")
+    assert dowse("index", home / "recipes").code == 0
+    page = two.open("#project=all&view=graph", reduced_motion="reduce")
+    expect(page.locator(".graph-panel")).to_contain_text("8 documents")
+    expect(page.locator(".graph-panel")).to_contain_text("in 2 projects")
+    for project, title in (("recipes", "Stew"), ("notes", "Lonely")):
+        page.fill("#graph-find", f"{project}: lonely")
+        expect(page.locator("#graph-found button")).to_have_count(1)
+        page.press("#graph-find", "Enter")
+        expect(page.locator("#reader h2").first).to_have_text(title)
+        assert f"in={project}" in page.url
+    chosen = "document.getElementById('graph-canvas').picture.chosen"
+    assert page.evaluate(chosen) == "notes: lonely.md"
+    page.route("**/api/v1/graph?project=recipes*", lambda route: route.fulfill(status=500, json={}))
+    page.reload()
+    expect(page.locator(".graph-panel .notice")).to_contain_text("recipes: The server said 500")
+    expect(page.locator(".graph-panel")).to_contain_text("6 documents")
+    two.troubles.clear()  # the browser reports the answer that this test made up
 
 
 def test_an_unknown_project_in_the_address_is_reported_and_not_replaced(two: Any) -> None:

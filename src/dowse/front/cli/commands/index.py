@@ -74,7 +74,7 @@ def command(
 
     PATH is a folder or a file. Without PATH, the project of the current folder is indexed. A folder
     that belongs to no project becomes a new project. Unchanged files are skipped. Ctrl-C is safe at
-    any time. The exit code is 3 when files were left out. A file that is indexed in part is
+    any time. The exit code is 3 when files were left out. A file that is indexed with a remark is
     reported and does not change the exit code.
 
     With --shard, documents are divided by a hash of their ids. When an engine keeps the index

@@ -108,5 +108,6 @@ def _run(command: list[str]) -> None:
         ) from error
     if code:
         raise DowseError(
-            f"{command[0]} ended with the code {code}.", "See what it says, or use --print."
+            f"{command[0]} ended with the code {code}.",
+            "See what it says, or set an editor with: dowse config set open.editor code",
         )

@@ -7,7 +7,7 @@ import click
 from dowse.errors import UsageError
 from dowse.front.cli.asking import takes_query
 from dowse.front.cli.call import Call, Command, pass_call
-from dowse.front.cli.draw.nothing_found import say_nothing_found
+from dowse.front.cli.draw.nothing_found import kept_out_by, say_nothing_found
 from dowse.front.cli.formats import CARRY_NOTICES, FORMATS, LISTS, SAY_MATCH, Form
 from dowse.front.cli.last_results import remember
 from dowse.present import within_budget
@@ -98,6 +98,8 @@ def command(
             remember(call.workspace.locations, engine.project.name, found)
     if found.no_good_match and name not in SAY_MATCH:
         call.remark(NO_GOOD_MATCH)
+    if found.hits and name != "md":
+        call.remark(*kept_out_by(found))
     if not found.hits and name != "md":
         say_nothing_found(call, found, in_full=name == "text")
     if name not in CARRY_NOTICES:

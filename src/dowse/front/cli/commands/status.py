@@ -58,6 +58,10 @@ def draw_status(status: Status, width: int | None) -> Iterator[Text]:
         ("Groups", f"{number(counts.communities)} of documents that link to each other"),
         ("State", _state(status)),
     ]
+    if status.unread:
+        files = counted(status.unread, "file")
+        why = f"{files} could not be read; why: dowse index -p {quote(status.project)}"
+        rows.append(("Left out", (why, "yellow")))
     if counts.secrets:
         rows.append(("Secrets", f"{number(counts.secrets)} left out (read.redact)"))
     rows += [("Run", (status.run, "yellow"))] if status.run else []

@@ -14,16 +14,21 @@ def say_nothing_found(call: Call, response: Response, *, in_full: bool) -> None:
         matching = counted(response.total, "result")
         call.remark(f"Nothing is left after the first {response.offset}: there are {matching}.")
         return
-    kept_out = [
-        f"{condition} excluded {counted(count, 'passage')} that would otherwise match."
-        for condition, count in response.removed.items()
-        if count
-    ]
+    kept_out = kept_out_by(response)
     known = kept_out or response.nearest or response.notices
     call.remark("Nothing found." if known else f"Nothing found. {_hint(response)}", *kept_out)
     if response.nearest and in_full:
         call.remark("The nearest results, below the least confidence:")
         call.show_aside(lambda width: draw_hits(response.nearest, width))
+
+
+def kept_out_by(response: Response) -> list[str]:
+    """A sentence for each condition that excludes something better."""
+    return [
+        f"{condition} excluded {counted(count, 'passage')} that would otherwise match."
+        for condition, count in response.removed.items()
+        if count
+    ]
 
 
 def _hint(response: Response) -> str:

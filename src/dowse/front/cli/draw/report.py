@@ -81,7 +81,7 @@ def _draw_left_out(
     whole = [item for item in items if item.whole and item.lost]
     parts = [item for item in items if not item.whole]
     yield from _draw_some(whole, "left out", width, verbose=verbose)
-    yield from _draw_some(parts, "indexed in part", width, verbose=verbose)
+    yield from _draw_some(parts, "indexed with a remark", width, verbose=verbose)
 
 
 def _draw_kinds(items: list[LeftOut], width: int | None) -> Iterator[Text]:

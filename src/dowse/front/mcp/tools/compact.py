@@ -37,6 +37,7 @@ def compact_structured(response: Response, engine: Searched) -> Json:
     }
     if not response.hits:
         structured["nearest"] = [_hit(hit) for hit in response.nearest]
+    if response.removed or not response.hits:
         structured["removed"] = dict(response.removed)
     return structured
 
@@ -44,9 +45,8 @@ def compact_structured(response: Response, engine: Searched) -> Json:
 def compact_text(response: Response) -> str:
     """The same as a list."""
     lines = [QUOTED, *(f"> {notice}" for notice in response.notices), ""]
-    if not response.hits:
-        kept_out = response.removed.items()
-        lines += ["Nothing was found.", *(f"- {coded(one)} kept out {n}" for one, n in kept_out)]
+    lines += [] if response.hits else ["Nothing was found."]
+    lines += [f"- {coded(one)} kept out {n}" for one, n in response.removed.items()]
     lines += ["Nearest:"] if response.nearest else []
     lines += ["No good match. The nearest results:"] if response.no_good_match else []
     lines += [_line(hit) for hit in response.hits or response.nearest]

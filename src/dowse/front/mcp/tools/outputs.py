@@ -58,7 +58,7 @@ def _schema(*required: str) -> Json:
 
 
 SEARCH = _schema("hits")
-"""What searching gives; `nearest` and `removed` come where there are no hits."""
+"""What searching gives; `nearest` comes without hits, `removed` where conditions exclude better."""
 
 PASSAGES = _schema("passages")
 """What `get_document` gives."""

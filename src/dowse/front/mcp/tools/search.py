@@ -184,6 +184,7 @@ def _structured(response: Response, engine: Searched) -> Json:
     }
     if not response.hits:
         structured["nearest"] = _hits(response.nearest, engine)
+    if response.removed or not response.hits:
         structured["removed"] = dict(response.removed)
     return structured
 

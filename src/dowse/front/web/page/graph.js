@@ -1,8 +1,8 @@
 // The graph of links: communities in colours, a search in it, and a list for those who see no picture.
 
-import * as api from "./api.js";
 import { byId, counted, el, narrow, show } from "./dom.js";
 import { Picture } from "./canvas.js";
+import { gathered, keyOf } from "./links.js";
 import { ALL, change, state } from "./state.js";
 import { isDark } from "./theme.js";
 
@@ -15,15 +15,14 @@ let names = new Map(); // communities, the largest first: number → { place, ti
 let marked = ""; // the document that has a ring
 let focused = null; // the community that is highlighted
 
-/** Shows the graph of the project; asks for it when it is not there yet. */
+/** Shows the graph of the project, or of all projects; asks for it when it is not there yet. */
 export async function open() {
   const host = byId("graph-picture");
   if (drawnFor === state.project && picture) return picture.draw();
-  if (state.project === ALL) return show(host, el("p", { class: "notice", id: "graph-of-one" }, "The graph shows one project. Choose one above."));
   show(host, el("p", { class: "soft waiting" }, "Reading the links …"));
   const project = state.project;
   try {
-    const graph = await api.graph(project);
+    const graph = await gathered();
     if (project !== state.project) return undefined;
     build(host, graph);
     drawnFor = project;
@@ -46,17 +45,17 @@ export function redraw() {
   picture.draw();
 }
 
-/** Marks the document that is open. */
-export function mark(id) {
-  marked = id;
+/** Marks the document that is open; null: none is. */
+export function mark(place) {
+  marked = place ? keyOf(place.project, place.document) : "";
   if (!picture) return;
-  picture.chosen = id;
+  picture.chosen = marked;
   picture.draw();
 }
 
 function build(host, graph) {
-  const byName = new Map(graph.documents.map((one) => [one.id, { ...one, degree: 0 }]));
-  nodes = [...byName.values()];
+  const byName = new Map(graph.nodes.map((one) => [one.id, one]));
+  nodes = graph.nodes;
   const seen = new Set();
   const links = [];
   for (const { source, target } of graph.edges) {
@@ -70,13 +69,13 @@ function build(host, graph) {
     target.degree += 1;
   }
   names = communities();
-  frame(host, links);
+  frame(host, links, graph.failed);
 }
 
 function communities() {
   const groups = new Map();
   for (const node of nodes) if (node.community !== null) groups.set(node.community, [...(groups.get(node.community) ?? []), node]);
-  const sorted = [...groups].sort((a, b) => b[1].length - a[1].length || a[0] - b[0]);
+  const sorted = [...groups].sort((a, b) => b[1].length - a[1].length || String(a[0]).localeCompare(b[0], "en", { numeric: true }));
   return new Map(sorted.map(([number, members], at) => [number, { place: at, title: members.reduce((best, one) => (one.degree > best.degree ? one : best)).title, ids: new Set(members.map((one) => one.id)) }]));
 }
 
@@ -88,7 +87,7 @@ function colour(community) {
   return `oklch(${dark ? 0.74 : 0.58} ${at < 12 ? 0.13 : 0.07} ${(205 + at * 137.5) % 360})`;
 }
 
-function frame(host, links) {
+function frame(host, links, failed) {
   const canvas = el("canvas", { id: "graph-canvas", class: "graph-canvas", role: "application", tabindex: "0", "aria-label": `Graph of ${counted(nodes.length, "document")} and ${counted(links.length, "link")}. Arrow keys move, plus and minus zoom. The field next to it finds documents.` });
   const field = el("input", { id: "graph-find", type: "search", placeholder: "Find in the graph", "aria-label": "Find in the graph", on: { input: find, keydown: enter } });
   show(
@@ -97,7 +96,8 @@ function frame(host, links) {
     el(
       "div",
       { class: "graph-panel" },
-      el("p", { class: "soft" }, `${counted(nodes.length, "document")}, ${counted(links.length, "link")}, ${counted(names.size, "community", "communities")}`),
+      el("p", { class: "soft" }, `${counted(nodes.length, "document")}, ${counted(links.length, "link")}, ${counted(names.size, "community", "communities")}${ofProjects()}`),
+      failed.map((one) => el("p", { class: "notice" }, one)),
       field,
       el("ul", { id: "graph-found", class: "graph-found", "aria-label": "Documents found" }),
       el("div", { id: "graph-legend", class: "graph-legend", role: "group", "aria-label": "Communities" }),
@@ -118,9 +118,12 @@ function frame(host, links) {
   legend();
 }
 
+/** How many projects the documents are of, where all are shown. */
+const ofProjects = () => (state.project === ALL ? `, in ${counted(new Set(nodes.map((one) => one.project)).size, "project")}` : "");
+
 function choose(node) {
   picture.chosen = node.id;
-  change({ open: node.id, line: 0, tab: "document" }, { step: true });
+  change({ open: node.document, of: state.project === ALL ? node.project : "", line: 0, tab: "document" }, { step: true });
 }
 
 function legend() {

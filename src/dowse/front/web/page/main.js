@@ -17,7 +17,7 @@ import * as recent from "./recent.js";
 import * as results from "./results.js";
 import * as stages from "./stages.js";
 import * as begin from "./start.js";
-import { ALL, change, CLOSED, onChange, placed, readAddress, state } from "./state.js";
+import { change, CLOSED, home, onChange, placed, readAddress, state } from "./state.js";
 import * as status from "./status.js";
 import * as theme from "./theme.js";
 import * as token from "./token.js";
@@ -84,7 +84,7 @@ function drawFound() {
   filters.draw(response.hits);
   announce(good ? `${counted(response.hits.length, "result")}. First: ${response.hits[0].title}` : byId("no-match").textContent);
   layOut();
-  if (good && answer.isQuestion(state.query) && state.project !== ALL) answerIt();
+  if (good && answer.isQuestion(state.query)) answerIt();
   else answer.clear();
   if (good) noteSoon(state.query);
   if (openedByHand && state.tab === "why") reader.open(null, response);
@@ -99,7 +99,7 @@ function more() {
 
 /** Answers the question from the results; `wanted` by hand, for a query that does not look like one. */
 function answerIt({ wanted = false } = {}) {
-  if (response?.hits.length && state.project !== ALL) answer.ask(state, (place) => results.select(place, { read: narrow() }), { wanted });
+  if (response?.hits.length) answer.ask(state, (place) => results.select(place, { read: narrow() }), { wanted });
 }
 
 function failed(error) {
@@ -163,12 +163,12 @@ function changed(names) {
   if (names.has("project")) changeProject();
   if (names.has("changes")) stages.draw();
   if (any("filters", "mode")) filters.draw(response?.hits);
-  if (any("open", "line", "tab", "project")) {
+  if (any("open", "of", "line", "tab", "project")) {
     const hit = hitOfOpen();
     const fromAddress = names.has("open") && names.has("query"); // nothing else changes both
     openedByHand = Boolean(state.open) && (fromAddress || !hit) && !response?.nearest.some((one) => one.document === state.open);
     reader.open(hit, response);
-    graph.mark(state.open || (results.current()?.document ?? ""));
+    graph.mark(state.open ? { document: state.open, project: home() } : results.current());
   }
   if (any("query")) searchSoon();
   else if (any("project", "filters", "mode", "count", "changes")) search();

@@ -150,7 +150,7 @@ function moved(hit, place) {
 function summary(response) {
   const seconds = Object.values(response.seconds).reduce((sum, one) => sum + one, 0);
   const parts = [el("span", { id: "found-count" }, `${amount(response)} in ${Math.max(1, Math.round(seconds * 1000))} ms`)];
-  if (response.hits.length && state.project !== ALL && !response.no_good_match) parts.push(el("button", { type: "button", class: "inline", id: "answer-ask", on: { click: () => answered() } }, "Answer from these"));
+  if (response.hits.length && !response.no_good_match) parts.push(el("button", { type: "button", class: "inline", id: "answer-ask", on: { click: () => answered() } }, "Answer from these"));
   if (response.merged) parts.push(el("span", {}, `${response.merged} replace others with the same meaning`));
   return parts;
 }

@@ -75,7 +75,7 @@ export function readAddress() {
   const parts = new URLSearchParams(location.hash.slice(1) || location.search);
   const read = fresh();
   read.query = parts.get("q") ?? "";
-  read.project = parts.get("project") ?? "";
+  read.project = parts.get("project") || state.project; // an address that names none stays where the user is
   read.mode = parts.get("mode") ?? "";
   read.count = Math.min(Math.max(Number.parseInt(parts.get("n") ?? "10", 10) || 10, 1), 100);
   read.tab = ["document", "why", "related"].includes(parts.get("tab")) ? parts.get("tab") : "document";

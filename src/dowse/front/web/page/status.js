@@ -69,6 +69,7 @@ async function ofAll() {
     bytes: sum((one) => one.bytes),
     counts: Object.fromEntries(["documents", "chunks", "links", "embedded"].map((name) => [name, sum((one) => one.counts[name])])),
     freshness: Object.fromEntries(["new", "changed", "deleted"].map((name) => [name, sum((one) => one.freshness[name])])),
+    unread: sum((one) => one.unread),
     notices: answers.flatMap((one) => (one.failed ? [`${one.project}: ${one.failed.message} ${one.failed.hint}`] : one.notices.map((notice) => `${one.project}: ${notice}`))),
     job: good.map((one) => one.job).find((job) => job?.state === "running") ?? null,
     watch: { watching: good.every((one) => one.watch.watching), error: good.map((one) => one.watch.error).find(Boolean) ?? null },
@@ -136,6 +137,7 @@ function rows() {
     ["With vectors", `${counts.embedded.toLocaleString("en")} of ${counted(counts.chunks, "passage")}`],
     ["Size", `${(told.bytes / 1e6).toFixed(1)} MB`],
     ["Changes", told.watch.error ? `not followed: ${told.watch.error.error} ${told.watch.error.hint}` : told.watch.watching ? "followed as they happen" : "not followed"],
+    ...(told.unread ? [["Not read", `${counted(told.unread, "file")}; the reasons: dowse index`]] : []),
     ["Folder since then", behind.length ? behind.map(([number, what]) => `${number} ${what}`).join(", ") : "unchanged"],
   ];
 }

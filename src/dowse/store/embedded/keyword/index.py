@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tantivy
-from numpy.typing import NDArray
 
+from dowse.arrays import np
 from dowse.ports import KeywordField
 from dowse.store.embedded.failures import tantivy_errors
 from dowse.store.embedded.keyword.mirror import open_searcher
@@ -74,7 +74,7 @@ class KeywordIndex:
         else:
             query = tantivy.Query.phrase_query(self._schema, field, list(terms))
         keys, _ = self._fetch(tantivy.Query.const_score_query(query, 0.0), max(1, self.size))
-        return np.sort(keys)
+        return np.sort(np.array(keys, np.int64))
 
     def frequencies(self, field: KeywordField, terms: Sequence[str]) -> dict[str, int]:
         """In about how many chunks each term occurs."""
@@ -100,21 +100,19 @@ class KeywordIndex:
         count = min(everything, int(1.2 * limit / share) + 1)
         while True:
             keys, scores = self._fetch(query, count)
-            seen_all = len(keys) < count
-            last = scores[-1:]
+            found = list(zip(keys, scores, strict=True))
             if among is not None:
-                allowed = np.isin(keys, among, assume_unique=True)
-                keys, scores = keys[allowed], scores[allowed]
+                allowed = np.isin(np.array(keys, np.int64), among, assume_unique=True)
+                found = list(compress(found, allowed.tolist()))
             # Whatever ties with the last one that fits must have been fetched.
-            if seen_all or (len(keys) >= limit and scores[limit - 1] > last[0]):
-                order = np.lexsort((keys, -scores))[:limit]
-                return list(zip(keys[order].tolist(), scores[order].tolist(), strict=True))
+            if len(keys) < count or (len(found) >= limit and found[limit - 1][1] > scores[-1]):
+                return sorted(found, key=lambda one: (-one[1], one[0]))[:limit]
             count = min(everything, _GROWTH * count)
 
-    def _fetch(self, query: tantivy.Query, count: int) -> tuple[Keys, NDArray[np.float64]]:
+    def _fetch(self, query: tantivy.Query, count: int) -> tuple[list[ChunkKey], list[float]]:
         hits = self._searcher.search(query, count, count=False).hits
         keys: Any = self._searcher.fast_field_values("key", [address for _, address in hits])
-        return np.array(keys, np.int64), np.array([score for score, _ in hits], np.float64)
+        return keys, [score for score, _ in hits]
 
     def _listed(self, query: tantivy.Query, among: Keys) -> tantivy.Query:
         keys = tantivy.Query.term_set_query(self._schema, "key", among.tolist())

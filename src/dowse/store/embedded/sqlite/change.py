@@ -51,12 +51,14 @@ class TableWriter:
         self._put: list[str] = []  # ids
         self._words: Counter[str] = Counter()
         self._deleted = False
+        self._led: dict[int, set[int]] = {}  # by changed document: where its links led before
+        self._links_changed = False
 
     @property
     def debts(self) -> frozenset[Debt]:
         """What has to be done once more after this change."""
         debts: set[Debt] = set()
-        if self._put or self._deleted:
+        if self._links_changed:
             debts.add("communities")
         if self._deleted:
             debts.add("tidy")
@@ -64,7 +66,7 @@ class TableWriter:
 
     def clear(self) -> None:
         """Deletes all documents, and what hangs on them."""
-        self._deleted = True
+        self._deleted = self._links_changed = True
         self._journal(self._column("SELECT key FROM chunks"))
         self._connection.execute("DELETE FROM documents")
         self._connection.execute("DELETE FROM terms")
@@ -80,6 +82,8 @@ class TableWriter:
         """Inserts or replaces a document."""
         document = indexed.chunked.document
         old = self._row("SELECT key, body, text FROM documents WHERE id = ?", document.id)
+        if old:
+            self._led.setdefault(old[0], self._leads(old[0]))
         before = self._clear_parts(*old) if old else set()
         key = self._put_document(indexed)
         self._put_parts(key, indexed.chunked)
@@ -122,12 +126,24 @@ class TableWriter:
     def finish(self) -> None:
         """Resolves the links that the change concerns, and counts words up and down."""
         resolve_links(self._connection, self._names, self._put)
+        # Names that came or went may lead links of any document elsewhere. Otherwise only the
+        # links of the documents that changed can lead elsewhere, and most edits change none.
+        self._links_changed = (
+            self._links_changed
+            or bool(self._names)
+            or any(self._leads(key) != led for key, led in self._led.items())
+        )
         self._connection.executemany(
             "INSERT INTO terms VALUES (?, ?)"
             " ON CONFLICT (term) DO UPDATE SET count = count + excluded.count",
             ((term, count) for term, count in self._words.items() if count),
         )
         self._connection.execute("DELETE FROM terms WHERE count <= 0")
+
+    def _leads(self, document: int) -> set[int]:
+        """The documents that the links of a document lead to."""
+        query = "SELECT DISTINCT leads FROM links WHERE source = ? AND leads IS NOT NULL"
+        return set(self._column(query, document))
 
     def _clear_parts(self, key: int, body: int, text: str) -> set[_Spelling]:
         """Deletes what hangs on a document; returns the names it had."""

@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dowse.arrays import np
 from dowse.ports import KeywordField
 from dowse.store.embedded.sqlite.facets import field_facet
 from dowse.store.embedded.sqlite.statements import Statements
@@ -18,13 +17,16 @@ from dowse.text.fold import fold
 from dowse.text.values import matcher
 from dowse.types import Condition, Keys
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 Statement = tuple[str, *tuple[object, ...]]
 """A statement, then the values bound to it."""
 
 Phrase = Callable[[KeywordField, Sequence[str]], Keys]
 """Finds the chunks in which some terms follow each other."""
 
-Met = NDArray[np.bool_]
+Met: TypeAlias = "NDArray[np.bool_]"
 """Whether a condition covers each chunk."""
 
 _REMEMBERED = 16  # conditions; each takes a byte for every chunk

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-import numpy as np
 
+from dowse.arrays import np
 from dowse.store.embedded.failures import content_errors, database_errors
 from dowse.store.vectors import model_of
 from dowse.types import Keys, Stamp

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import get_args
@@ -24,7 +24,7 @@ from dowse.store.embedded.sqlite.sums import communities_sum, sum_of
 from dowse.store.embedded.sqlite.text_vectors import SqliteTextVectors
 from dowse.store.embedded.sqlite.truth import Truth
 from dowse.store.embedded.sqlite.vocabulary import SqliteVocabulary
-from dowse.types import Batch, Debt, Stamp, Vector, text_key
+from dowse.types import Batch, ChunkedDocument, Debt, Stamp, Vector, text_key
 
 
 class SqliteWriting:
@@ -68,6 +68,9 @@ class SqliteWriting:
         if self.catalogue.roots() != list(roots):
             with database_errors(self._database):
                 self._set_meta(ROOTS, json.dumps(list(roots)))
+
+    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
+        """Needs nothing: terms are weighed when they are searched for."""
 
     def apply(self, batch: Batch) -> None:
         """Takes a batch in one transaction: after a crash all of it is there, or nothing."""

@@ -9,23 +9,25 @@ which are then scored exactly. No graph has to be built, and a filter cannot sta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dowse.arrays import np
+from dowse.store.embedded.vectors.file import HeldFile
 from dowse.store.embedded.vectors.segments import (
     ROTATION,
+    HeldSegment,
+    OpenSegment,
     codes_of,
-    dead_keys,
-    load_array,
+    dead_name,
     no_keys,
-    open_segment,
 )
 from dowse.types import ChunkKey, Keys, Matrix, Scores, Vector
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 EXACT_ROWS = 20_000
 """Up to so many vectors every one is scored exactly."""
@@ -36,10 +38,9 @@ _GATHERED = 5000  # rows of a large index that are scored exactly when no others
 # reading the 1,000 nearest of the scan finds .993.
 _SCANNED = 3000  # candidates of the bit scan whose scores are estimated
 _RESCORED = 500  # of these, those that are read and scored exactly
-_SIGNS = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1  # of every byte
 _ROUNDING = 1e-5  # more than a sum of single floats can be off
 
-Rows = NDArray[np.intp]
+Rows: TypeAlias = "NDArray[np.intp]"
 """Places of vectors, counted through all segments."""
 
 
@@ -47,16 +48,33 @@ class VectorIndex:
     """One generation of the vector index, open for reading."""
 
     def __init__(self, folder: Path, segments: Sequence[int], exact_rows: int) -> None:
-        self._segments = [open_segment(folder, segment) for segment in segments]
-        self._rotation: Matrix = load_array(folder / ROTATION)
-        self._dead = dead_keys(folder, segments)
-        self._few = min(exact_rows, _GATHERED)
-        self._small = sum(len(keys) for keys, _, _ in self._segments) <= exact_rows
+        self._held = [HeldSegment(folder, segment) for segment in segments]
+        self._held_rotation = HeldFile(folder / ROTATION)
+        self._held_dead = HeldFile(folder / dead_name(max(segments))) if segments else None
+        self._few, self._exact_rows = min(exact_rows, _GATHERED), exact_rows
 
     @property
     def is_whole(self) -> bool:
         """Whether the vectors that are still on disk can be read."""
-        return all(vectors.is_whole for _, vectors, _ in self._segments)
+        return all(segment.is_whole for segment in self._held)
+
+    @cached_property
+    def _segments(self) -> list[OpenSegment]:
+        return [segment.open() for segment in self._held]
+
+    @cached_property
+    def _rotation(self) -> Matrix:
+        rotation: Matrix = self._held_rotation.array()
+        return rotation
+
+    @cached_property
+    def _dead(self) -> Keys:
+        dead: Keys = self._held_dead.array() if self._held_dead else no_keys()
+        return dead
+
+    @cached_property
+    def _small(self) -> bool:
+        return sum(len(keys) for keys, _, _ in self._segments) <= self._exact_rows
 
     def nearest(self, vector: Vector, limit: int, among: Keys | None = None) -> Scores:
         """Chunks by cosine to the vector, best first; only `among` these keys, if given."""
@@ -122,7 +140,7 @@ class VectorIndex:
         rotated = vector @ self._rotation
         padded = np.zeros(64 * len(self._codes), np.float32)
         padded[: len(rotated)] = rotated
-        by_byte = (padded.reshape(-1, 8) @ _SIGNS.T).astype(np.float32)  # what each byte adds
+        by_byte = (padded.reshape(-1, 8) @ _signs().T).astype(np.float32)  # what each byte adds
         signs = np.ascontiguousarray(self._codes[:, rows].T).view(np.uint8)
         places = signs + np.arange(0, by_byte.size, 256)
         estimates: NDArray[np.float32] = by_byte.ravel().take(places).sum(axis=1)
@@ -151,3 +169,9 @@ def _top(values: NDArray[Any], count: int, slack: float = 0) -> NDArray[np.intp]
     # Everything equal to the last one that fits is kept, so that ties are broken by key.
     last = np.partition(values, count - 1)[count - 1]
     return np.flatnonzero(values <= last + slack)
+
+
+@cache
+def _signs() -> NDArray[Any]:
+    """The signs that the bits of every byte stand for, a row each."""
+    return 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1

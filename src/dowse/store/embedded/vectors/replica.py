@@ -6,8 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
+from dowse.arrays import np
 from dowse.files import make_private_folder
 from dowse.store.embedded.manifest import FileSum, ReplicaManifest, sum_files
 from dowse.store.embedded.sqlite.truth import Truth, describe

@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dowse.arrays import np
 from dowse.store.embedded.failures import replica_damaged
 from dowse.store.embedded.sqlite.truth import VectorRow
-from dowse.store.embedded.vectors.file import VectorFile
+from dowse.store.embedded.vectors.file import HeldFile, VectorFile
 from dowse.types import Keys, Matrix
 
-Segment = tuple[Keys, NDArray[np.float16], NDArray[np.uint64]]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Segment: TypeAlias = "tuple[Keys, NDArray[np.float16], NDArray[np.uint64]]"
 """The keys, the vectors and the sign codes of some rows."""
 
-OpenSegment = tuple[Keys, VectorFile, NDArray[np.uint64]]
+OpenSegment: TypeAlias = "tuple[Keys, VectorFile, NDArray[np.uint64]]"
 """The same, with vectors that are read when they are needed."""
 
 ROTATION = "rotation.npy"
@@ -44,10 +45,22 @@ def load_keys(folder: Path, number: int) -> Keys:
     return keys
 
 
-def open_segment(folder: Path, number: int) -> OpenSegment:
-    """A segment to search in, whose vectors stay on disk."""
-    keys, vectors, codes = (folder / name for name in file_names(number))
-    return load_array(keys), VectorFile(vectors), load_array(codes)
+class HeldSegment:
+    """The files of a segment, open; they are read when they are first searched."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        keys, vectors, codes = (folder / name for name in file_names(number))
+        self._keys, self._codes = HeldFile(keys), HeldFile(codes)
+        self._vectors = VectorFile(vectors)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the vectors that are still on disk can be read."""
+        return self._vectors.is_whole
+
+    def open(self) -> OpenSegment:
+        """The segment to search in, whose vectors stay on disk."""
+        return self._keys.array(), self._vectors, self._codes.array()
 
 
 def save(folder: Path, number: int, parts: Sequence[Segment]) -> None:

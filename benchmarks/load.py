@@ -1,0 +1,159 @@
+"""Many clients at once: the throughput and the waiting times of `dowse serve`.
+
+    python benchmarks/load.py -p PROJECT --clients 16 --seconds 20
+    python benchmarks/load.py -p PROJECT --mode keyword
+
+One client asks alone first, then all of them ask at the same time, the same queries in the same
+run. `of cores` is the throughput over that of as many lone clients as there are cores: 1 means
+that requests do not get in each other's way. The clients run in one process, on the same machine,
+so a part of the processor is theirs; `server` says how busy the server itself was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+_WARM_UP = 20  # queries that are not counted
+_QUERIES = (
+    "how do I restore a backup",
+    "configuration file",
+    "why does the connection fail",
+    "getting started",
+    "what changed in the last version",
+    "error message",
+    "list of options",
+    "install on another machine",
+)
+
+
+@dataclass
+class Load:
+    """What some clients saw."""
+
+    seconds: list[float] = field(default_factory=list)  # of each request that was answered
+    errors: int = 0
+    wall: float = 0.0
+    busy: float = 0.0  # seconds of processor time of the server
+
+    @property
+    def rate(self) -> float:
+        """Requests in a second."""
+        return len(self.seconds) / self.wall
+
+    def at(self, share: float) -> float:
+        """The time under which this share of the requests was answered, in milliseconds."""
+        ordered = sorted(self.seconds)
+        return 1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-p", "--project", required=True)
+    parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--mode", default="hybrid")
+    parser.add_argument("--queries", type=Path, help="a file with one query in a line")
+    asked = parser.parse_args()
+    queries = asked.queries.read_text("utf-8").splitlines() if asked.queries else _QUERIES
+    with _serving(asked.project) as (port, process):
+        paths = [f"/api/v1/search?query={quote(query)}&mode={asked.mode}" for query in queries]
+        _ask(port, paths, _WARM_UP, float("inf"), Load())
+        alone = _load(port, process, paths, 1, asked.seconds / 4)
+        together = _load(port, process, paths, asked.clients, asked.seconds)
+    _print(alone, together, asked.clients)
+
+
+@contextmanager
+def _serving(project: str) -> Iterator[tuple[int, int]]:
+    """A server of its own, with its port and the number of its process."""
+    command = [sys.executable, "-m", "dowse", "serve", "-p", project]
+    process = subprocess.Popen(
+        [*command, "--port", "0", "--json", "--no-watch"], stdout=subprocess.PIPE
+    )
+    try:
+        if process.stdout is None or not (said := process.stdout.readline()):
+            raise SystemExit("The server did not start.")
+        yield int(json.loads(said)["address"].rstrip("/").rpartition(":")[2]), process.pid
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _load(port: int, process: int, paths: Sequence[str], clients: int, seconds: float) -> Load:
+    """So many clients, each with a connection of its own, ask for so long."""
+    loads = [Load() for _ in range(clients)]
+    busy, begin = _busy(process), time.perf_counter()
+    threads = [
+        threading.Thread(
+            target=_ask, args=(port, [*paths[place:], *paths[:place]], None, begin + seconds, one)
+        )
+        for place, one in ((number % len(paths), load) for number, load in enumerate(loads))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return Load(
+        [one for load in loads for one in load.seconds],
+        sum(load.errors for load in loads),
+        time.perf_counter() - begin,
+        _busy(process) - busy,
+    )
+
+
+def _ask(port: int, paths: Sequence[str], count: int | None, end: float, load: Load) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    number = 0
+    while time.perf_counter() < end and (count is None or number < count):
+        begin = time.perf_counter()
+        try:
+            connection.request("GET", paths[number % len(paths)])
+            response = connection.getresponse()
+            response.read()
+            answered = response.status == http.client.OK
+        except (OSError, http.client.HTTPException):
+            connection.close()
+            answered = False
+        if answered:
+            load.seconds.append(time.perf_counter() - begin)
+        else:
+            load.errors += 1
+        number += 1
+    connection.close()
+
+
+def _busy(process: int) -> float:
+    """The processor time that a process has taken; 0 where the system does not say."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _print(alone: Load, together: Load, clients: int) -> None:
+    print("clients  requests/s  p50 ms  p99 ms  p99/p50  errors  server, cores busy")
+    for count, load in ((1, alone), (clients, together)):
+        p50, p99, busy = load.at(0.5), load.at(0.99), load.busy / load.wall
+        figures = f"{p50:>7.1f} {p99:>7.1f} {p99 / p50:>8.1f} {load.errors:>7} {busy:>8.2f}"
+        print(f"{count:>7}  {load.rate:>10.1f} {figures}")
+    cores = os.cpu_count() or 1
+    share = together.rate * statistics.median(alone.seconds) / cores
+    print(f"of cores: {share:.2f} (throughput × time of one query / {cores} cores)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""The terms of a document's chunks, as keyword search weighs them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from dowse.ports import Analyzer
+from dowse.store.remote.weights import Lengths
+from dowse.types import Chunk, ChunkedDocument, CodeBlock
+
+
+class ChunkTerms:
+    """For each chunk of a document, the terms of its text and those of its code."""
+
+    def __init__(self, chunked: ChunkedDocument, analyzer: Analyzer) -> None:
+        self._chunked, self._analyzer = chunked, analyzer
+        self.blocks = blocks_by_chunk(chunked)
+        self.body = [self._body_of(chunk) for chunk in chunked.chunks]
+        self.code = [self._code_of(blocks) for blocks in self.blocks]
+
+    @property
+    def lengths(self) -> Lengths:
+        """How many terms all chunks have together."""
+        return Lengths(len(self.body), sum(map(len, self.body)), sum(map(len, self.code)))
+
+    def _body_of(self, chunk: Chunk) -> list[str]:
+        fields, text = self._chunked.document.fields, self._chunked.text_of(chunk)
+        placed = self._analyzer.chunk_terms(fields, chunk.header_path, text)
+        return [term for term, _ in placed]
+
+    def _code_of(self, blocks: Sequence[CodeBlock]) -> list[str]:
+        code = "\n".join(block.text for block in blocks)
+        return [term for term, _ in self._analyzer.code_terms(code)]
+
+
+def blocks_by_chunk(chunked: ChunkedDocument) -> list[list[CodeBlock]]:
+    """For each chunk, the code that begins in it; what is left out at the end has none."""
+    found: list[list[CodeBlock]] = [[] for _ in chunked.chunks]
+    ends = [chunk.end for chunk in chunked.chunks]
+    for block in chunked.document.code_blocks:
+        place = bisect_right(ends, block.start)
+        if place < len(found):
+            found[place].append(block)
+    return found
