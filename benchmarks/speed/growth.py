@@ -56,7 +56,7 @@ def _row(index: Built, options: argparse.Namespace) -> dict[str, Any]:
     line = [sys.executable, "-m", "benchmarks.speed.growth", "--measure", index.folder]
     line += ["--data", str(options.data)] if options.data else []
     done = subprocess.run(line, cwd=ROOT, stdout=subprocess.PIPE, check=True)
-    figures = json.loads(done.stdout.splitlines()[-1])
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return {
         "chunks": index.chunks,
         "files": index.files,

@@ -51,9 +51,7 @@ def main() -> None:
     heads = ("chunks", "queries", f"recall@{_LIMIT}", "cosine of the nearest, mean")
     print(table(heads, [(*figures.values(), nearest)]))
     if nearest < _RELATED:
-        print(
-            "\nThese vectors are not of these documents and this model: the figure means nothing."
-        )
+        print("\nThe nearest vectors are far: are they of these documents, and of this model?")
 
 
 def vectors_in(index: Path) -> Matrix:
