@@ -38,6 +38,9 @@ def run(arguments: Sequence[str], given: Given | None = None) -> int:
 
 def main() -> NoReturn:
     """The console script."""
+    # A search multiplies with one vector. A second thread of numpy's would gain nothing, and keep a
+    # core busy while it waits for the next product.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = run(sys.argv[1:])
     if code == INTERRUPTED:
         os._exit(code)  # after Ctrl-C nobody wants to wait for threads
