@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import cast
 
 import pytest
 
 import engines
 from documents import STAMP, PlainAnalyzer, batch, link, make_document, vector_of
 from dowse.ports import Reading
-from dowse.store.remote.rows import Rows
+from dowse.store.remote.rows import Row, RowCollection, Rows
 from dowse.store.remote.store import RemoteStore
 from dowse.types import Batch
 from engines import Killed, Mortal, void_claims
@@ -106,6 +107,34 @@ def test_no_document_is_ever_half_there_and_the_next_writer_finishes(rows: Rows,
             assert words == [*expected, "two", "words", "zeta"], writes
         tried += 1
     assert tried > 8
+
+
+class Losing(Mortal):
+    """An engine that dies after it removed the entries that it was to replace."""
+
+    def put(self, collection: RowCollection, some: Sequence[Row]) -> None:
+        if any(str(row.get("kind", "")).endswith("/entry") for row in some):
+            self._rows.remove(collection, [row["key"] for row in some])
+            self.left = 0
+        self._counted(self._rows.put)(collection, some)
+
+
+def test_entries_that_an_engine_lost_are_restored_by_the_next_writer(rows: Rows, name: str) -> None:
+    store = RemoteStore(lambda: rows, name, PlainAnalyzer())
+    with store.write() as writing:
+        writing.start(STAMP)
+        writing.apply(OLD)
+    dying = RemoteStore(lambda: cast("Rows", Losing(rows, 10**6)), name, PlainAnalyzer())
+    with pytest.raises(Killed), dying.write() as writing:
+        writing.apply(NEW)
+    void_claims(rows, store)
+    assert seen_now(store)["a.md"] == set()
+    with store.write():
+        pass
+    assert store.check() == []
+    # A document that is new comes with the next run; one that goes is still there.
+    assert seen_now(store) == {**NEW_TEXTS, "c.md": {"gone soon"}, "d.md": set()}
+    store.discard()
 
 
 def test_an_index_that_is_replaced_is_the_former_one_or_the_new_one(name: str) -> None:

@@ -130,11 +130,13 @@ def test_an_engine_that_is_killed_while_it_is_written_keeps_whole_documents(
         killer.join()
         store.close()
         server.start()
-        seen = whole_documents(store)
-        assert len(seen) == _DOCUMENTS, turn
-        assert set(seen.values()) <= {last, number}, (turn, seen)
+        # Milvus Lite can be killed after it removed the rows that it was to replace.
+        assert set(whole_documents(store).values()) <= {last, number}, turn
         forget_claims(store)
-        with store.write() as writing:
+        with store.write() as writing:  # which restores them
+            seen = whole_documents(store)
+            assert len(seen) == _DOCUMENTS, turn
+            assert set(seen.values()) <= {last, number}, (turn, seen)
             writing.apply(batch(*numbered(number)))
         assert store.check() == []
         assert set(whole_documents(store).values()) == {number}

@@ -6,12 +6,14 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dowse.text.headings import under_headings
 from dowse.text.markup import plain
 from dowse.text.pieces import Piece, pieces
 
 _NO_END = 10**9  # no text has so many lines
+_SHORT = 10_000  # characters; what is longer is not remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,10 @@ class Readable:
 
 def readable(text: str) -> Readable:
     """The text on one line, without its markup."""
+    return _remembered(text) if len(text) <= _SHORT else _read(text)
+
+
+def _read(text: str) -> Readable:
     found = pieces(text)
     shown: list[str] = []
     kept: list[Piece] = []
@@ -50,6 +56,9 @@ def readable(text: str) -> Readable:
             shown.append(part)
             size += len(part) + 1
     return Readable(" ".join(shown), tuple(kept), tuple(starts))
+
+
+_remembered = lru_cache(256)(_read)  # who goes on typing sees mostly the same passages
 
 
 def _parts(found: Sequence[Piece]) -> Iterator[str]:

@@ -195,7 +195,29 @@ def recover(view: View, intent: Intent) -> None:
     """Does what is left of a batch whose writer was killed; doing it twice is doing it once."""
     # The entries as they are now, whatever the view met before.
     now = View(view.rows, view.name, view.head, view.analyzer, view.shared)
-    finish(view, intent, now.entries_of([step.document for step in intent.steps]))
+    entries = now.entries_of([step.document for step in intent.steps])
+    lost = [one for one in intent.steps if one.old and one.new and one.document not in entries]
+    finish(view, intent, entries | _restore(view, intent.epoch, lost))
+
+
+def _restore(view: View, epoch: str, lost: Sequence[DocumentStep]) -> dict[str, Entry]:
+    """Writes the entries of documents that have none, although they were only to be replaced.
+
+    Milvus Lite replaces a row by removing and adding it, and can be killed in between. An entry is
+    replaced after all rows of the new version were written.
+    """
+    bodies = _bodies(view, epoch, lost, skipped=())
+    entries, rows = {}, []
+    for step in lost:
+        version = step.new if (step.document, step.new) in bodies else step.old
+        if (body := bodies.get((step.document, version))) is None:
+            continue
+        made = DocumentRows(body, None, epoch, view.analyzer).entry
+        entry = msgspec.structs.replace(made, version=version, weighed=view.head.averages)
+        entries[entry.key] = entry
+        rows.append(entry.row(epoch, body.chunked.document.links))
+    _put(view.rows, view.records, rows)
+    return entries
 
 
 def finish(
