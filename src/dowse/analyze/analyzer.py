@@ -11,7 +11,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from functools import lru_cache
 from itertools import chain, count, repeat
 
 import Stemmer
@@ -28,7 +27,6 @@ from dowse.types import Fields
 _FIELD_GAP = 100  # positions between fields, so that no phrase spans two of them
 _VOCABULARY_WORD = re.compile(r"[^\W\d_][\w-]*")
 _PART = 65_536  # characters whose words are counted at once
-_WORDS = 20_000  # whose terms are remembered
 _LONGEST_WORD = 40  # characters; what is longer is no word: a hash, a line of text without spaces
 
 
@@ -40,9 +38,6 @@ class TextAnalyzer:
         stem = Stemmer.Stemmer(options.language).stemWord if options.stemming else None
         self._cjk = CjkTerms(options.tokenizer, options.stopwords)
         self._words = WordTerms(stem, options.stopwords, self._cjk)
-        terms = self._words.terms
-        # What is shown of a text is looked for word by word, and the words of texts recur.
-        self._terms_of_word = lru_cache(_WORDS)(lambda word: tuple(dict.fromkeys(terms(word))))
         self._boosts = {name: float(getattr(options, name)) for name in BOOSTED}
 
     @property
@@ -66,9 +61,7 @@ class TextAnalyzer:
 
     def query_terms(self, text: str) -> list[str]:
         """The distinct terms of a query, in the order in which they first occur."""
-        if len(text) > _LONGEST_WORD:
-            return list(dict.fromkeys(self._words.terms(text)))
-        return list(self._terms_of_word(text))
+        return list(dict.fromkeys(self._words.terms(text)))
 
     def vocabulary(self, text: str) -> Iterable[str]:
         """The words of a text that the vocabulary can hold, as often as they occur.

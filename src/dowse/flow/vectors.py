@@ -51,8 +51,8 @@ class VectorMaker:
         if self._embedder is None or not texts:
             return made
         try:
-            blank = self._blank(texts)
-            readable = [text for text in texts if text_key(text) not in blank]
+            blank = self._unreadable(texts)
+            readable = [text for text in texts if text not in blank]
             for batch in self._embedder.passages(readable):
                 for position, vector in zip(batch.positions, batch.vectors, strict=True):
                     made[text_key(readable[position])] = vector
@@ -65,12 +65,12 @@ class VectorMaker:
             raise
         self.made += len(made)
         self.unreadable += len(blank)
-        return made | blank
+        return made | {text_key(text): vector for text, vector in blank.items()}
 
-    def _blank(self, texts: Sequence[str]) -> dict[bytes, Vector]:
-        """Vectors that are near nothing, for texts that the model cannot read."""
+    def _unreadable(self, texts: Sequence[str]) -> dict[str, Vector]:
+        """The texts that the model cannot read, each with a vector that is near nothing."""
         model = self._embedder.model if self._embedder else None
         if model is None or not model.latin_only:
             return {}
         nothing: Vector = np.zeros(model.dimensions, np.float32)
-        return {text_key(text): nothing for text in texts if latin_share(text) < _UNREADABLE}
+        return {text: nothing for text in texts if latin_share(text) < _UNREADABLE}

@@ -38,8 +38,8 @@ def run(arguments: Sequence[str], given: Given | None = None) -> int:
 
 def main() -> NoReturn:
     """The console script."""
-    # A search multiplies with one vector. A second thread of numpy's would gain nothing, and keep a
-    # core busy while it waits for the next product.
+    # A second thread of numpy's makes a search 3 to 8 % faster and takes twice the processor time,
+    # because it keeps a core busy while it waits for the next product.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = run(sys.argv[1:])
     if code == INTERRUPTED:

@@ -98,7 +98,10 @@ class BatchWriter:
         flipped = [entry_key(intent.epoch, entry.key) for entry in gone]
         _remove(self._rows, self._records, flipped)
         # What was written is not read again: an engine may show a row a moment after it took it.
-        finish(self._view, intent, {one.entry.key: one.entry for one in put}, put)
+        entries = {one.entry.key: one.entry for one in put}
+        known = {one.entry.id: one.indexed for one in put}
+        self._rows.put(self._records, _counts(self._view, intent, entries, known))
+        _remove_other_versions(self._view, intent, entries)
         clear_intent(self._rows, self._records, key)
 
     def _write(
@@ -197,7 +200,10 @@ def recover(view: View, intent: Intent) -> None:
     now = View(view.rows, view.name, view.head, view.analyzer, view.shared)
     entries = now.entries_of([step.document for step in intent.steps])
     lost = [one for one in intent.steps if one.old and one.new and one.document not in entries]
-    finish(view, intent, entries | _restore(view, intent.epoch, lost))
+    entries |= _restore(view, intent.epoch, lost)
+    if not _is_counted(view, intent):
+        view.rows.put(view.records, _counts(view, intent, entries, {}))
+    _remove_other_versions(view, intent, entries)
 
 
 def _restore(view: View, epoch: str, lost: Sequence[DocumentStep]) -> dict[str, Entry]:
@@ -220,19 +226,8 @@ def _restore(view: View, epoch: str, lost: Sequence[DocumentStep]) -> dict[str, 
     return entries
 
 
-def finish(
-    view: View,
-    intent: Intent,
-    entries: Mapping[str, Entry],
-    put: Sequence[DocumentRows] = (),
-) -> None:
-    """Counts the words of a batch and removes the versions that no entry names.
-
-    `entries` are those of its documents after the change; documents in `put` are not read again.
-    """
-    if not _is_counted(view, intent):
-        known = {one.entry.id: one.indexed for one in put}
-        view.rows.put(view.records, _counts(view, intent, entries, known))
+def _remove_other_versions(view: View, intent: Intent, entries: Mapping[str, Entry]) -> None:
+    """Removes the versions that no entry names; `entries` are those after the change."""
     keys: list[ChunkKey] = []
     bodies: list[str] = []
     for step in intent.steps:
