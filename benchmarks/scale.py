@@ -6,12 +6,13 @@
 
 DATA holds judged collections (docs/, queries.jsonl, qrels.tsv). `parity` indexes each one here,
 copies it into the engine and asks both the same. `growth` writes chunks with random vectors and
-words into both stores in one run.
+words into both stores in one run, and asks each of them at every size.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import random
 import resource
@@ -68,6 +69,7 @@ def main() -> None:
     two = commands.add_parser("growth")
     two.add_argument("--url", required=True)
     two.add_argument("--chunks", default="10000,100000")
+    two.add_argument("--stores", default="engine,embedded")
     two.add_argument("--pid", type=int, default=0, help="process of the engine, for its memory")
     two.set_defaults(run=growth)
     arguments = parser.parse_args()
@@ -200,54 +202,62 @@ def shape(explanation: Any) -> object:
 
 
 def growth(arguments: argparse.Namespace) -> None:
-    """Prints insert rate, query times and memory of both stores at several sizes."""
+    """Prints insert rate, query times and memory of both stores as they grow."""
     print(
         "| chunks | store | insert/s | vector p50/p95 | 3 words p50/p95 | filtered p50 | memory"
         " | CPU ms: insert | vector | 3 words | filtered |"
     )
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
-    for count in map(int, arguments.chunks.split(",")):
-        for name in ("embedded", "engine"):
-            with tempfile.TemporaryDirectory(dir=_memory()) as folder:
-                measure(name, Path(folder), count, arguments)
+    print("|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    for name in arguments.stores.split(","):
+        # Each store has a process of its own, so that memory is that of one store.
+        process = multiprocessing.get_context("spawn").Process(target=grow, args=(name, arguments))
+        process.start()
+        process.join()
 
 
-def measure(name: str, folder: Path, count: int, arguments: argparse.Namespace) -> None:
-    """One row of the table."""
-    url = arguments.url if name == "engine" else ""
+def grow(name: str, arguments: argparse.Namespace) -> None:
+    """The rows of one store: it is filled to one size after the other."""
+    url, pid = (arguments.url, arguments.pid) if name == "engine" else ("", 0)
     options = StoreOptions(url=url, index="FLAT" if url else "AUTOINDEX", timeout=600.0)
-    project = Project("growth", folder / "growth", (folder,))
-    analyzer = TextAnalyzer(KeywordOptions())
-    store = open_store(project, options, analyzer, lambda _: None)
-    try:
-        pid = arguments.pid if url else 0
-        began, spent = time.perf_counter(), cpu_ms(pid)
-        fill(store, count)
-        rate = count / (time.perf_counter() - began)
-        cpu = [(cpu_ms(pid) - spent) / count]
-        searches = (by_vector, by_words, by_vector_in_a_folder)
-        figures = [ask(store, search, pid) for search in searches]
-        cpu += [figure[2] for figure in figures]
-        vector, words, filtered = figures
-        memory = _resident(arguments.pid) if url and arguments.pid else _own_memory()
-        print(
-            f"| {count:,} | {name} | {rate:.0f} | {vector[0]:.1f} / {vector[1]:.1f} ms"
-            f" | {words[0]:.1f} / {words[1]:.1f} ms | {filtered[0]:.1f} ms | {memory:.0f} MB"
-            f" | {' | '.join(f'{one:.2f}' for one in cpu)} |",
-            flush=True,
-        )
-    finally:
-        store.discard()
-        store.close()
+    with tempfile.TemporaryDirectory(dir=_memory()) as folder:
+        project = Project("growth", Path(folder) / "growth", (Path(folder),))
+        store = open_store(project, options, TextAnalyzer(KeywordOptions()), lambda _: None)
+        try:
+            before = 0
+            for count in map(int, arguments.chunks.split(",")):
+                measure(name, store, before, count, pid)
+                before = count
+        finally:
+            store.discard()
+            store.close()
 
 
-def fill(store: Store, count: int) -> None:
-    """Writes documents of twenty chunks each."""
-    rng, words = np.random.default_rng(7), _WORDS
+def measure(name: str, store: Store, before: int, count: int, pid: int) -> None:
+    """Fills a store from one size to the next, and prints a row of the table."""
+    began, spent = time.perf_counter(), cpu_ms(pid)
+    fill(store, before, count)
+    rate = (count - before) / (time.perf_counter() - began)
+    cpu = [(cpu_ms(pid) - spent) / (count - before)]
+    figures = [ask(store, search, pid) for search in (by_vector, by_words, by_vector_in_a_folder)]
+    cpu += [figure[2] for figure in figures]
+    vector, words, filtered = figures
+    memory = _resident(pid) if pid else _own_memory()
+    print(
+        f"| {count:,} | {name} | {rate:.0f} | {vector[0]:.1f} / {vector[1]:.1f} ms"
+        f" | {words[0]:.1f} / {words[1]:.1f} ms | {filtered[0]:.1f} ms | {memory:.0f} MB"
+        f" | {' | '.join(f'{one:.2f}' for one in cpu)} |",
+        flush=True,
+    )
+
+
+def fill(store: Store, before: int, count: int) -> None:
+    """Writes documents of twenty chunks each, until there are so many chunks."""
+    rng = np.random.default_rng(before)
     with store.write() as writing:
-        writing.start({"model": "random", "dimensions": DIMENSIONS})
-        for start in range(0, count // _CHUNKS_PER_DOCUMENT, 25):
-            put = [document(number, words) for number in range(start, start + 25)]
+        if not before:
+            writing.start({"model": "random", "dimensions": DIMENSIONS})
+        for start in range(before // _CHUNKS_PER_DOCUMENT, count // _CHUNKS_PER_DOCUMENT, 25):
+            put = [document(number, _WORDS) for number in range(start, start + 25)]
             texts = [one.chunked.embedding_text(part) for one in put for part in one.chunked.chunks]
             vectors = {text_key(text): unit(rng) for text in texts}
             writing.apply(Batch(put=tuple(put), vectors=vectors))
