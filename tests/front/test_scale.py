@@ -110,7 +110,7 @@ def test_another_machine_searches_by_the_name_of_the_index(
 def test_a_project_takes_its_collections_with_it(vault: Path, dowse: Dowse, engine: str) -> None:
     dowse("config", "set", "store.url", engine)
     dowse("index", vault)
-    assert len(engines.milvus_rows().names("dowse_vault")) == 2
+    assert len(engines.milvus_rows().names("dowse_vault")) == 3  # state, records, chunks
     dowse("project", "rename", "vault", "notes")
     assert dowse("search", "-p", "notes", "stop the writer").code == 0
     dowse("project", "remove", "notes", "--yes")
