@@ -175,7 +175,7 @@ def test_keys_are_in_no_export_no_file_and_no_process_list(
     dowse("config", "set", "store.token_env", "ENGINE_KEY")
     monkeypatch.setenv("ENGINE_KEY", "sehr-geheim")
     file = home / "vault.zip"
-    for line in (("index", vault), ("search", "writer"), ("export", "-o", file), ("doctor",)):
+    for line in (("index", vault), ("search", "writer"), ("export", file), ("doctor",)):
         assert dowse(*line).code in {0, 3}, line  # 3: the paper is left out
     assert started
     with zipfile.ZipFile(file) as archive:
