@@ -1,8 +1,8 @@
 """Texts that are nearly the same, by the Jaccard similarity of their character trigrams.
 
 Most pairs share so little that a sketch of each text settles them: its trigrams, hashed into a few
-thousand places. Hashing can only make a union smaller, so two sketches together bound the union
-from below and the similarity from above. What the bound leaves is counted exactly.
+thousand bits. Hashing can only make a union smaller, so the bits of two sketches together bound the
+union from below and the similarity from above. What the bound leaves is counted exactly.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Grams: TypeAlias = "NDArray[np.uint64]"
 
 _CODE_BITS = 21  # hold every code point, and three times so many fit into 64
 _FILLING = (1 << 21) - 1  # no code point
-_SKETCH = 4096  # places
+_SKETCH_BITS = 4096
 _HASH_FACTOR = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: spreads well (Knuth)
 _HASH_SHIFT = 64 - 12  # leaves the upper 12 bits, a number below 4096
 
@@ -52,11 +52,16 @@ def _by_sets(texts: Sequence[str], threshold: float) -> dict[int, int]:
 
 def _by_arrays(texts: Sequence[str], threshold: float) -> dict[int, int]:
     grams = _trigrams(texts)
+    sizes = np.array([len(each) for each in grams])
+    sketches = _sketches(grams, sizes)
     found: dict[int, int] = {}
-    for place, other in np.argwhere(np.tril(_at_most(grams) >= threshold, -1)).tolist():
-        seen = place in found or other in found
-        if not seen and _jaccard(grams[other], grams[place]) >= threshold:
-            found[place] = other
+    for place in range(1, len(texts)):
+        unions = sketches[:place] | sketches[place]
+        possible = _at_most(unions, sizes[:place] + sizes[place]) >= threshold
+        for other in np.flatnonzero(possible).tolist():
+            if other not in found and _jaccard(grams[other], grams[place]) >= threshold:
+                found[place] = other
+                break
     return found
 
 
@@ -81,18 +86,19 @@ def _distinct(grams: Grams) -> Grams:
     return grams[first]
 
 
-def _at_most(grams: Sequence[Grams]) -> NDArray[np.float64]:
-    """The Jaccard index that each pair of texts cannot exceed."""
-    sizes = np.array([len(each) for each in grams])
-    sketches = np.zeros((len(grams), _SKETCH), np.float32)  # a product counts what rows share
+def _sketches(grams: Sequence[Grams], sizes: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """One row of bits per text."""
+    bits = np.zeros((len(grams), _SKETCH_BITS), np.bool_)
     hashed = (np.concatenate(grams) * np.uint64(_HASH_FACTOR)) >> np.uint64(_HASH_SHIFT)
-    rows = np.repeat(np.arange(len(grams)) * _SKETCH, sizes)
-    sketches.ravel()[rows + hashed.astype(np.int64)] = 1
-    shared = (sketches @ sketches.T).astype(np.float64)
-    filled = shared.diagonal()
-    unions = filled[:, None] + filled - shared
-    most: NDArray[np.float64] = (sizes[:, None] + sizes - unions) / unions
-    return most
+    rows = np.repeat(np.arange(len(grams)) * _SKETCH_BITS, sizes)
+    bits.ravel()[rows + hashed.astype(np.int64)] = True
+    return np.packbits(bits, axis=1).view(np.uint64)
+
+
+def _at_most(unions: NDArray[np.uint64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The Jaccard index that pairs cannot exceed, by their joined sketches and summed sizes."""
+    least: NDArray[np.int32] = np.bitwise_count(unions).sum(axis=1, dtype=np.int32)
+    return (sizes - least) / least
 
 
 def _jaccard(one: Grams, other: Grams) -> float:
