@@ -6,12 +6,13 @@
 
 DATA holds judged collections (docs/, queries.jsonl, qrels.tsv). `parity` indexes each one here,
 copies it into the engine and asks both the same. `growth` writes chunks with random vectors and
-words into both stores in one run.
+words into both stores in one run, and asks each of them at every size.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import random
 import resource
@@ -20,6 +21,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ from dowse.analyze import KeywordOptions, TextAnalyzer
 from dowse.engine import Engine
 from dowse.evaluate import Collection, measure_queries, read_collection, sample
 from dowse.evaluate.measures import mean
-from dowse.evaluate.runs import search_run
+from dowse.evaluate.records import JudgedQuery, Ranked, Run
 from dowse.ports import Store
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace
@@ -64,10 +66,12 @@ def main() -> None:
     one.add_argument("--queries", type=int, default=0, help="ask so many per set; 0: all")
     one.add_argument("--modes", default="hybrid,keyword,semantic")
     one.add_argument("--index", default="FLAT", help="store.index of the engine")
+    one.add_argument("--as-is", action="store_true", help="index nothing: compare what is there")
     one.set_defaults(run=parity)
     two = commands.add_parser("growth")
     two.add_argument("--url", required=True)
     two.add_argument("--chunks", default="10000,100000")
+    two.add_argument("--stores", default="engine,embedded")
     two.add_argument("--pid", type=int, default=0, help="process of the engine, for its memory")
     two.set_defaults(run=growth)
     arguments = parser.parse_args()
@@ -84,10 +88,12 @@ def parity(arguments: argparse.Namespace) -> None:
         if arguments.queries:
             collection = sample(collection, arguments.queries)
         modes = list(filter(None, arguments.modes.split(",")))
-        compare_set(collection, arguments.url, arguments.index, modes)
+        compare_set(collection, arguments.url, arguments.index, modes, as_is=arguments.as_is)
 
 
-def compare_set(collection: Collection, url: str, index: str, modes: Sequence[str]) -> None:
+def compare_set(
+    collection: Collection, url: str, index: str, modes: Sequence[str], *, as_is: bool
+) -> None:
     """Indexes a collection here, copies it into the engine, and asks both."""
     user = Workspace()
     documents = collection.documents
@@ -97,7 +103,8 @@ def compare_set(collection: Collection, url: str, index: str, modes: Sequence[st
         user.projects.add([documents.resolve()], collection.name)
     project = user.projects.get(collection.name)
     with user.open(project, {"store.url": ""}, fetch=True) as here:
-        here.index()
+        if not as_is:
+            here.index()
         began = time.perf_counter()
         values = {"name": f"parity_{uuid.uuid4().hex[:8]}", "index": index}
         moved = move_project(user, project, url, changes=values, keep=True)
@@ -107,8 +114,9 @@ def compare_set(collection: Collection, url: str, index: str, modes: Sequence[st
         took = time.perf_counter() - began
         print(
             f"\n{collection.name}: {moved.counts.documents} documents,"
-            f" {moved.counts.chunks} chunks, copied in {took:.0f} s"
-            f" ({moved.counts.chunks / took:.0f} chunks/s)"
+            f" {moved.counts.chunks} chunks, {moved.counts.embedded} with a vector, copied in"
+            f" {took:.0f} s ({moved.counts.chunks / took:.0f} chunks/s)",
+            flush=True,
         )
         with user.open(project, copy) as there:
             compare_answers(collection, here, there, modes)
@@ -122,28 +130,56 @@ def compare_answers(
     queries = collection.answerable
     for mode in modes:
         changes: dict[str, Any] = {"threshold.min_confidence": 0.0, "search.mode": mode}
-        quality = []
-        for name, engine in (("embedded", here), ("engine", there)):
-            run = search_run(name, engine, queries, changes)
-            figures = mean(measure_queries(run, queries).values())
-            p50 = statistics.median(run.seconds.values()) * 1000
-            quality.append((name, figures.ndcg_10 if figures else 0.0, p50))
-        shares = [overlap(here, there, query.text, changes) for query in queries]
-        told = ", ".join(f"{name} nDCG@10 {ndcg:.4f} ({p50:.0f} ms)" for name, ndcg, p50 in quality)
+        changes |= {"search.top_n": 10, "recency.bias": 0.0}
+        embedded, remote = (answers(engine, queries, changes) for engine in (here, there))
+        pairs = list(zip(embedded.hits, remote.hits, strict=True))
+        shares = [shared(one, other) for one, other in pairs]
+        same = sum(one == other for one, other in pairs)
         print(
-            f"  {mode}: {told}, overlap of the first ten {statistics.mean(shares):.3f}", flush=True
+            f"  {mode}, {len(queries)} queries: embedded {embedded}, engine {remote},"
+            f" overlap of the first ten {statistics.mean(shares):.4f},"
+            f" same lists {same}",
+            flush=True,
         )
-    print(f"  same first ten under filters: {compare_filters(here, there, queries)}")
-    print(f"  same explanations: {compare_explanations(here, there, queries)}")
+    print(f"  same first ten under filters: {compare_filters(here, there, queries)}", flush=True)
+    print(f"  same explanations: {compare_explanations(here, there, queries)}", flush=True)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What an engine found for every query."""
+
+    hits: list[list[str]]  # ids of passages, best first
+    ndcg_10: float
+    p50: float  # ms
+
+    def __str__(self) -> str:
+        return f"nDCG@10 {self.ndcg_10:.4f} ({self.p50:.0f} ms)"
+
+
+def answers(engine: Engine, queries: Sequence[JudgedQuery], changes: dict[str, Any]) -> Answers:
+    """Asks every query once."""
+    hits, found, times = [], {}, []
+    for query in queries:
+        began = time.perf_counter()
+        response = engine.search(query.text, changes=changes)
+        times.append((time.perf_counter() - began) * 1000)
+        hits.append([hit.id for hit in response.hits])
+        found[query.id] = tuple(Ranked(hit.document, hit.score) for hit in response.hits)
+    figures = mean(measure_queries(Run("", found), queries).values())
+    return Answers(hits, figures.ndcg_10 if figures else 0.0, statistics.median(times))
+
+
+def shared(one: Sequence[str], other: Sequence[str]) -> float:
+    """The share of the results that both lists have."""
+    return len({*one} & {*other}) / max(len(one), len(other)) if one or other else 1.0
 
 
 def overlap(here: Engine, there: Engine, query: str, changes: dict[str, Any]) -> float:
     """The share of the first ten results that both have."""
-    one, other = (
-        {hit.id for hit in engine.search(query, changes={**changes, "search.top_n": 10}).hits}
-        for engine in (here, there)
-    )
-    return len(one & other) / max(len(one), len(other)) if one or other else 1.0
+    changes = {**changes, "search.top_n": 10}
+    one, other = (engine.search(query, changes=changes).hits for engine in (here, there))
+    return shared([hit.id for hit in one], [hit.id for hit in other])
 
 
 def compare_filters(here: Engine, there: Engine, queries: Sequence[Any]) -> str:
@@ -200,54 +236,62 @@ def shape(explanation: Any) -> object:
 
 
 def growth(arguments: argparse.Namespace) -> None:
-    """Prints insert rate, query times and memory of both stores at several sizes."""
+    """Prints insert rate, query times and memory of both stores as they grow."""
     print(
         "| chunks | store | insert/s | vector p50/p95 | 3 words p50/p95 | filtered p50 | memory"
         " | CPU ms: insert | vector | 3 words | filtered |"
     )
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
-    for count in map(int, arguments.chunks.split(",")):
-        for name in ("embedded", "engine"):
-            with tempfile.TemporaryDirectory(dir=_memory()) as folder:
-                measure(name, Path(folder), count, arguments)
+    print("|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    for name in arguments.stores.split(","):
+        # Each store has a process of its own, so that memory is that of one store.
+        process = multiprocessing.get_context("spawn").Process(target=grow, args=(name, arguments))
+        process.start()
+        process.join()
 
 
-def measure(name: str, folder: Path, count: int, arguments: argparse.Namespace) -> None:
-    """One row of the table."""
-    url = arguments.url if name == "engine" else ""
+def grow(name: str, arguments: argparse.Namespace) -> None:
+    """The rows of one store: it is filled to one size after the other."""
+    url, pid = (arguments.url, arguments.pid) if name == "engine" else ("", 0)
     options = StoreOptions(url=url, index="FLAT" if url else "AUTOINDEX", timeout=600.0)
-    project = Project("growth", folder / "growth", (folder,))
-    analyzer = TextAnalyzer(KeywordOptions())
-    store = open_store(project, options, analyzer, lambda _: None)
-    try:
-        pid = arguments.pid if url else 0
-        began, spent = time.perf_counter(), cpu_ms(pid)
-        fill(store, count)
-        rate = count / (time.perf_counter() - began)
-        cpu = [(cpu_ms(pid) - spent) / count]
-        searches = (by_vector, by_words, by_vector_in_a_folder)
-        figures = [ask(store, search, pid) for search in searches]
-        cpu += [figure[2] for figure in figures]
-        vector, words, filtered = figures
-        memory = _resident(arguments.pid) if url and arguments.pid else _own_memory()
-        print(
-            f"| {count:,} | {name} | {rate:.0f} | {vector[0]:.1f} / {vector[1]:.1f} ms"
-            f" | {words[0]:.1f} / {words[1]:.1f} ms | {filtered[0]:.1f} ms | {memory:.0f} MB"
-            f" | {' | '.join(f'{one:.2f}' for one in cpu)} |",
-            flush=True,
-        )
-    finally:
-        store.discard()
-        store.close()
+    with tempfile.TemporaryDirectory(dir=_memory()) as folder:
+        project = Project("growth", Path(folder) / "growth", (Path(folder),))
+        store = open_store(project, options, TextAnalyzer(KeywordOptions()), lambda _: None)
+        try:
+            before = 0
+            for count in map(int, arguments.chunks.split(",")):
+                measure(name, store, before, count, pid)
+                before = count
+        finally:
+            store.discard()
+            store.close()
 
 
-def fill(store: Store, count: int) -> None:
-    """Writes documents of twenty chunks each."""
-    rng, words = np.random.default_rng(7), _WORDS
+def measure(name: str, store: Store, before: int, count: int, pid: int) -> None:
+    """Fills a store from one size to the next, and prints a row of the table."""
+    began, spent = time.perf_counter(), cpu_ms(pid)
+    fill(store, before, count)
+    rate = (count - before) / (time.perf_counter() - began)
+    cpu = [(cpu_ms(pid) - spent) / (count - before)]
+    figures = [ask(store, search, pid) for search in (by_vector, by_words, by_vector_in_a_folder)]
+    cpu += [figure[2] for figure in figures]
+    vector, words, filtered = figures
+    memory = _resident(pid) if pid else _own_memory()
+    print(
+        f"| {count:,} | {name} | {rate:.0f} | {vector[0]:.1f} / {vector[1]:.1f} ms"
+        f" | {words[0]:.1f} / {words[1]:.1f} ms | {filtered[0]:.1f} ms | {memory:.0f} MB"
+        f" | {' | '.join(f'{one:.2f}' for one in cpu)} |",
+        flush=True,
+    )
+
+
+def fill(store: Store, before: int, count: int) -> None:
+    """Writes documents of twenty chunks each, until there are so many chunks."""
+    rng = np.random.default_rng(before)
     with store.write() as writing:
-        writing.start({"model": "random", "dimensions": DIMENSIONS})
-        for start in range(0, count // _CHUNKS_PER_DOCUMENT, 25):
-            put = [document(number, words) for number in range(start, start + 25)]
+        if not before:
+            writing.start({"model": "random", "dimensions": DIMENSIONS})
+        for start in range(before // _CHUNKS_PER_DOCUMENT, count // _CHUNKS_PER_DOCUMENT, 25):
+            put = [document(number, _WORDS) for number in range(start, start + 25)]
             texts = [one.chunked.embedding_text(part) for one in put for part in one.chunked.chunks]
             vectors = {text_key(text): unit(rng) for text in texts}
             writing.apply(Batch(put=tuple(put), vectors=vectors))

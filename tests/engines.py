@@ -122,5 +122,6 @@ def void_claims(rows: Rows, store: RemoteStore) -> None:
     """Removes the claims of a writer that died in this process, which lives on."""
     from dowse.store.remote.lease import KIND  # noqa: PLC0415
     from dowse.store.remote.rows import In  # noqa: PLC0415
+    from dowse.store.remote.schema import state  # noqa: PLC0415
 
-    rows.remove_where(store.shared.records, In("kind", [KIND]))
+    rows.remove_where(state(store.name), In("kind", [KIND]))

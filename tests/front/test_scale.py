@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -110,7 +114,7 @@ def test_another_machine_searches_by_the_name_of_the_index(
 def test_a_project_takes_its_collections_with_it(vault: Path, dowse: Dowse, engine: str) -> None:
     dowse("config", "set", "store.url", engine)
     dowse("index", vault)
-    assert len(engines.milvus_rows().names("dowse_vault")) == 2
+    assert len(engines.milvus_rows().names("dowse_vault")) == 3  # state, records, chunks
     dowse("project", "rename", "vault", "notes")
     assert dowse("search", "-p", "notes", "stop the writer").code == 0
     dowse("project", "remove", "notes", "--yes")
@@ -153,6 +157,36 @@ def test_keys_are_never_in_an_address_and_must_be_there(
     monkeypatch.setenv("DOWSE_STORE_TIMEOUT", "1")
     everything = [dowse("index", vault), dowse("config", "show"), dowse("doctor")]
     assert "sehr-geheim" not in "".join(one.out + one.err for one in everything)
+
+
+def test_keys_are_in_no_export_no_file_and_no_process_list(
+    vault: Path, home: Path, dowse: Dowse, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+    start = subprocess.Popen.__init__
+
+    def noted(self: Any, command: Any, *rest: Any, **named: Any) -> None:
+        started.append(repr(command))
+        start(self, command, *rest, **named)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", noted)
+    (vault / "paper.docx").write_bytes(b"PK")  # another process tries to read it
+    dowse("config", "set", "store.url", engine)
+    dowse("config", "set", "store.token_env", "ENGINE_KEY")
+    monkeypatch.setenv("ENGINE_KEY", "sehr-geheim")
+    file = home / "vault.zip"
+    for line in (("index", vault), ("search", "writer"), ("export", file), ("doctor",)):
+        assert dowse(*line).code in {0, 3}, line  # 3: the paper is left out
+    assert started
+    with zipfile.ZipFile(file) as archive:
+        exported = b"".join(archive.read(name) for name in archive.namelist())
+    assert b"Stop the writer first" in exported
+    for hidden in (b"ENGINE_KEY", engine.encode(), b"sehr-geheim"):
+        assert hidden not in exported
+    files = [path for path in home.rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if b"sehr-geheim" in path.read_bytes()]
+    assert not [line for line in (*started, *sys.argv) if "sehr-geheim" in line]
 
 
 @pytest.mark.parametrize("url", ["http://host:1", "milvus:/x", "milvus://host:99999", "qdrant://"])

@@ -132,7 +132,7 @@ def test_an_engine_that_is_killed_while_it_is_written_keeps_whole_documents(
         server.start()
         # Milvus Lite can be killed after it removed the rows that it was to replace.
         assert set(whole_documents(store).values()) <= {last, number}, turn
-        forget_claims(store)
+        engines.void_claims(store.rows, store)  # this process lives on
         with store.write() as writing:  # which restores them
             seen = whole_documents(store)
             assert len(seen) == _DOCUMENTS, turn
@@ -143,14 +143,6 @@ def test_an_engine_that_is_killed_while_it_is_written_keeps_whole_documents(
         survived, last = survived + 1, number
     tally("kills of the engine survived", survived)
     store.close()
-
-
-def forget_claims(store: RemoteStore) -> None:
-    """Removes claims of this process that it could not take back while the engine was down."""
-    from dowse.store.remote.lease import KIND  # noqa: PLC0415
-    from dowse.store.remote.rows import In  # noqa: PLC0415
-
-    store.rows.remove_where(store.shared.records, In("kind", [KIND]))
 
 
 @pytest.mark.takes(40)

@@ -92,6 +92,38 @@ def test_an_import_that_fails_leaves_the_former_index(
     assert found(workspace) == (4, True)
 
 
+def test_an_import_scores_words_by_the_lengths_of_all_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for number in range(4):
+        note = tmp_path / "notes" / f"{number}.md"
+        note.parent.mkdir(exist_ok=True)
+        note.write_text(f"gateway {'filler ' * 20 * number}\n", "utf-8")
+    where = Locations(tmp_path / "c", tmp_path / "d", tmp_path / "cache")
+    embedded = Workspace(where, Given(HashEmbedder()))
+    with embedded.open(embedded.projects.add([tmp_path / "notes"])) as engine:
+        engine.index()
+    file = tmp_path / "notes.zip"
+    export_project(embedded, embedded.projects.get("notes"), file)
+    monkeypatch.setattr("dowse.transfer.unpack._DOCUMENTS", 1)  # a batch each; the first is short
+    imported = user(tmp_path / "other", name)
+    import_project(imported, file)
+    wanted = word_scores(embedded)
+    assert len(set(wanted.values())) == 4
+    assert word_scores(imported) == pytest.approx(wanted)
+
+
+def word_scores(workspace: Workspace) -> dict[str, float]:
+    """The score of each document by the word that all of them have."""
+    with (
+        workspace.open(workspace.projects.get("notes")) as engine,
+        engine.parts.store.read() as reading,
+    ):
+        scores = dict(reading.keyword.search("body", ["gateway"], 10))
+        chunks = reading.catalogue.chunks(list(scores))
+    return {one.document.id: scores[one.key] for one in chunks}
+
+
 def test_an_import_never_replaces_an_index_in_the_engine_unasked(
     workspace: Workspace, exported: Path, tmp_path: Path, name: str
 ) -> None:

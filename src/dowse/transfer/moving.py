@@ -7,7 +7,7 @@ project switches to its new store only after both gave the same answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +20,7 @@ from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace
 from dowse.settings.schema import Settings
 from dowse.store_options import StoreOptions
+from dowse.transfer.agreement import FIRST, agreement_of
 from dowse.types import (
     Announce,
     Batch,
@@ -27,7 +28,6 @@ from dowse.types import (
     Event,
     FileState,
     IndexedDocument,
-    Scores,
     Stamp,
     silent,
     text_key,
@@ -39,11 +39,7 @@ HERE = "here"
 
 _AT_ONCE = 64  # documents that are stored together
 _WAIT = 10.0  # seconds for another writer to end
-_SAMPLES = 20  # documents whose titles and vectors are searched for on both sides
-_FIRST = 10  # results that are compared
-_FETCHED = 50  # results that are looked at: which of equal ones come first differs between stores
-_ROUNDING = 1e-5  # share by which equal scores may differ
-_AGREEMENT = 0.7  # share of them that must be the same, on average
+_AGREEMENT = 0.7  # share of the first results that must be the same, on average
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,53 +176,14 @@ def _compare(one: Reading, other: Reading, announce: Announce) -> float:
             f"The copy differs: {before} became {after}.",
             "Nothing was switched. Run the same command again.",
         )
-    shares = [share for search in _searches(one) for share in _shared(search, one, other)]
-    agreement = sum(shares) / len(shares) if shares else 1.0
+    agreement = agreement_of(one, other)
     if agreement < _AGREEMENT:
         raise Damaged(
-            f"Of the first {_FIRST} results only {agreement:.0%} are the same on both sides.",
+            f"Of the first {FIRST} results only {agreement:.0%} are the same on both sides.",
             "Nothing was switched. Run the same command again, or rebuild with: dowse index"
             " --rebuild",
         )
     return agreement
-
-
-_Found = list[tuple[str, float]]
-_Search = Callable[[Reading], _Found]
-"""Searches one side, and gives the ids of the chunks with their scores, best first."""
-
-
-def _searches(reading: Reading) -> Iterator[_Search]:
-    """Searches for the titles and the vectors of documents from all over the index."""
-    listed = reading.catalogue.documents()
-    step = max(1, len(listed) // _SAMPLES)
-    for entry in listed[::step][:_SAMPLES]:
-        terms = [word for word in entry.fields.title.lower().split() if word.isalnum()]
-        yield lambda side, terms=terms: _found(  # type: ignore[misc]  # a default keeps its value
-            side, side.keyword.search("body", terms, _FETCHED)
-        )
-        vectors = reading.vectors.of(reading.catalogue.keys_of([entry.id]).tolist()[:1])
-        for vector in vectors.values():
-            yield lambda side, vector=vector: _found(  # type: ignore[misc]  # as above
-                side, side.vectors.nearest(vector, _FETCHED)
-            )
-
-
-def _found(side: Reading, scores: Scores) -> _Found:
-    score_of = dict(scores)
-    chunks = side.catalogue.chunks(list(score_of))
-    return [(one.chunk.id, score_of[one.key]) for one in chunks]
-
-
-def _shared(search: _Search, one: Reading, other: Reading) -> list[float]:
-    """The share of the first results that are the same; which of equal ones come first is not."""
-    left, right = search(one), search(other)
-    if not left or not right:
-        return [0.0] if left or right else []
-    last = right[:_FIRST][-1][1]
-    first = {found for found, score in right if score >= last - _ROUNDING * abs(last)}
-    same = sum(found in first for found, _ in left[:_FIRST])
-    return [same / max(len(left[:_FIRST]), len(right[:_FIRST]))]
 
 
 def _switch(workspace: Workspace, project: Project, values: Mapping[str, str]) -> None:

@@ -79,6 +79,7 @@ def fill(
     """Starts an index and fills it, with the vectors of the export or without them."""
     writing.start(stamp)
     dimensions = int(archive.manifest.stamp["dimensions"])
+    writing.expect(chunked for _, _, chunked in _documents(archive, settings))
     communities: dict[str, int] = {}
     done = 0
     for batch in _batches(archive, settings, communities, dimensions):
@@ -95,11 +96,8 @@ def fill(
 def _batches(
     archive: Archive, settings: Settings, communities: dict[str, int], dimensions: int
 ) -> Iterator[_Batch]:
-    batch, seen = _Batch(), set[str]()
-    for line, chunks in archive.documents():
-        _check(line, seen, settings.read.max_bytes)
-        document = parse(line.id, _without_secrets(line, settings.read))
-        chunked = chunk(document, settings.chunk)
+    batch = _Batch()
+    for line, chunks, chunked in _documents(archive, settings):
         batch.put.append(IndexedDocument(chunked, line.file))
         batch.characters += len(line.text)
         batch.take(_vectors(chunks, chunked, dimensions), dimensions)
@@ -110,6 +108,19 @@ def _batches(
             batch = _Batch()
     if batch.put:
         yield batch
+
+
+def _documents(
+    archive: Archive, settings: Settings
+) -> Iterator[tuple[ImportedDocument, Iterator[ImportedChunk], ChunkedDocument]]:
+    """All documents as lines, each with the lines of its chunks, and cut by the rules of here."""
+    seen = set[str]()
+    for line, chunks in archive.documents():
+        _check(line, seen, settings.read.max_bytes)
+        document = parse(line.id, _without_secrets(line, settings.read))
+        yield line, chunks, chunk(document, settings.chunk)
+        for _ in chunks:  # those that nobody has read: the next document has others
+            pass
 
 
 def _without_secrets(line: ImportedDocument, read: ReadOptions) -> str:

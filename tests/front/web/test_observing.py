@@ -19,7 +19,9 @@ from dowse.front.cli.logs import start_logging
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
 from dowse.metrics import Metrics, Numbers, Times
+from dowse.projects.workspace import Workspace
 from dowse.service import Service
+from engines import MilvusLite
 
 HERE = "http://127.0.0.1:7333"
 _LINE = re.compile(
@@ -77,6 +79,30 @@ def test_an_index_that_does_not_open_is_not_ready(client: TestClient, service: S
     told = answer.json()
     assert told["ready"] is False
     assert told["projects"][0]["reason"]
+
+
+def test_ready_follows_an_engine_that_goes_down_and_comes_back(
+    tmp_path: Path, vault: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = MilvusLite(tmp_path / "engine")
+    engine.start()
+    try:
+        monkeypatch.setenv("DOWSE_STORE_URL", engine.url)
+        monkeypatch.setenv("DOWSE_STORE_TIMEOUT", "1")
+        with workspace.open(workspace.projects.add([vault])) as made:
+            made.index()
+        service = Service(workspace, vault)
+        with TestClient(application(service, Door(), watch=False), base_url=HERE) as client:
+            assert client.get("/ready").json()["ready"] is True
+            engine.kill()
+            down = client.get("/ready")
+            assert (down.status_code, client.get("/health").status_code) == (503, 200)
+            assert engine.url in down.json()["projects"][0]["reason"]
+            engine.start()
+            assert client.get("/ready").status_code == 200
+        service.close()
+    finally:
+        engine.kill()
 
 
 def test_metrics_count_requests_searches_and_stages(client: TestClient) -> None:

@@ -92,7 +92,7 @@ class BatchWriter:
         if not steps:
             return
         intent = Intent(self._name, self._view.head.epoch, tuple(steps))
-        key = write_intent(self._rows, self._records, self._part, intent)
+        key = write_intent(self._rows, self._view.state, self._part, intent)
         self._write(put, averages, vectors)
         self._rows.put(self._records, [one.entry_row(averages) for one in put])
         flipped = [entry_key(intent.epoch, entry.key) for entry in gone]
@@ -102,7 +102,7 @@ class BatchWriter:
         known = {one.entry.id: one.indexed for one in put}
         self._rows.put(self._records, _counts(self._view, intent, entries, known))
         _remove_other_versions(self._view, intent, entries)
-        clear_intent(self._rows, self._records, key)
+        clear_intent(self._rows, self._view.state, key)
 
     def _write(
         self, put: Sequence[DocumentRows], averages: Averages, vectors: Mapping[bytes, Vector]
@@ -154,7 +154,7 @@ def spread_vectors(view: View, vectors: Mapping[bytes, Vector], *, waiting: bool
             _put(view.rows, view.chunks, changed)
 
 
-def write_intent(rows: Rows, records: RowCollection, part: str, intent: Intent) -> str:
+def write_intent(rows: Rows, state: RowCollection, part: str, intent: Intent) -> str:
     """Notes a batch that is about to be written; returns the name of the note."""
     key = f"intent/{part or 'whole'}/{intent.name}"
     parts = parts_of(encode(intent))
@@ -162,26 +162,26 @@ def write_intent(rows: Rows, records: RowCollection, part: str, intent: Intent) 
     for place in reversed(range(len(parts))):
         total = str(len(parts))
         row = record(f"{key}/{place}", KIND, parts[place], document=total) | {"number": place}
-        rows.put(records, [row])
+        rows.put(state, [row])
     return key
 
 
-def clear_intent(rows: Rows, records: RowCollection, key: str) -> None:
+def clear_intent(rows: Rows, state: RowCollection, key: str) -> None:
     """Removes the note of a batch, its first part first."""
-    total = rows.get(records, [f"{key}/0"], ["document"])
+    total = rows.get(state, [f"{key}/0"], ["document"])
     count = int(total[f"{key}/0"]["document"]) if total else 1
     for place in range(count):
-        rows.remove(records, [f"{key}/{place}"])
+        rows.remove(state, [f"{key}/{place}"])
 
 
-def read_intents(rows: Rows, records: RowCollection, part: str) -> dict[str, Intent | None]:
+def read_intents(rows: Rows, state: RowCollection, part: str) -> dict[str, Intent | None]:
     """The batches that were never finished, by name; None for one that was never begun.
 
     The writer of a part sees its own, the writer of the whole index sees all.
     """
     parts: dict[str, dict[int, Row]] = {}
     prefix = f"intent/{part}/" if part else "intent/"
-    for row in rows.scan(records, In("kind", [KIND]), ["data", "number", "document"]):
+    for row in rows.scan(state, In("kind", [KIND]), ["data", "number", "document"]):
         if row["key"].startswith(prefix):
             parts.setdefault(row["key"].rpartition("/")[0], {})[row["number"]] = row
     found: dict[str, Intent | None] = {}
@@ -190,7 +190,7 @@ def read_intents(rows: Rows, records: RowCollection, part: str) -> dict[str, Int
         text = joined([some[place]["data"] for place in sorted(some)])
         found[name] = decode(text, Intent) if whole else None
         if not whole:
-            rows.remove(records, [row["key"] for row in some.values()])
+            rows.remove(state, [row["key"] for row in some.values()])
     return found
 
 

@@ -10,19 +10,22 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dowse.store.remote.documents import record
 from dowse.store.remote.rows import In, Row, RowCollection, Rows
-from dowse.store.remote.schema import chunks, records
+from dowse.store.remote.schema import chunks, records, state
 from dowse.store.remote.weights import Averages
 from dowse.store.vectors import model_of
 from dowse.types import Stamp
 
-FORMAT = 3
-"""The version of the rows; an index of another one is refused."""
+FORMAT = 4
+"""The version of the rows; an index of a later one is refused."""
+
+OLDEST = 3
+"""The first version that can be used: its state is still among the records."""
 
 EPOCH, ROOTS = "meta/epoch", "meta/roots"
 _NOTHING = Averages()
@@ -65,21 +68,47 @@ class Head:
         return chunks(name, self.epoch, self.model[1])
 
 
-def read_head(rows: Rows, collection: RowCollection) -> Head:
+def read_head(rows: Rows, name: str) -> Head:
     """The state of an index; that of a new one where there is none."""
-    return head_of(read_state(rows, collection))
+    return head_of(read_state(rows, name))
 
 
-def read_state(rows: Rows, collection: RowCollection) -> list[Row]:
+def read_state(rows: Rows, name: str) -> list[Row]:
     """The rows of the state; none where there is no index."""
+    found = _state_in(rows, state(name))
+    return found if _has_epoch(found) else _state_in(rows, records(name)) or found
+
+
+def take_over(rows: Rows, name: str) -> None:
+    """Moves the state of an index of format 3 into its own collection.
+
+    The row of the epoch comes last: until then the former rows count. They stay, so that an earlier
+    version of dowse reads there that it must not be used any more.
+    """
+    if _has_epoch(_state_in(rows, state(name))):
+        return
+    former = {row["key"]: json.loads(row["data"]) for row in _state_in(rows, records(name))}
+    epoch = former.pop(EPOCH, {})
+    if epoch.get("format") == OLDEST:
+        moved = meta_row(EPOCH, epoch | {"format": FORMAT})
+        rows.put(state(name), [meta_row(key, value) for key, value in former.items()])
+        rows.put(state(name), [moved])
+        rows.put(records(name), [moved])
+
+
+def _state_in(rows: Rows, collection: RowCollection) -> list[Row]:
     if not rows.exists(collection.name):
         return []
     return list(rows.scan(collection, In("kind", ["meta"]), ["data"]))
 
 
-def head_of(state: Iterable[Row]) -> Head:
+def _has_epoch(found: Sequence[Row]) -> bool:
+    return any(row["key"] == EPOCH for row in found)
+
+
+def head_of(rows: Iterable[Row]) -> Head:
     """The state that these rows say."""
-    values: dict[str, Any] = {row["key"]: json.loads(row["data"]) for row in state}
+    values: dict[str, Any] = {row["key"]: json.loads(row["data"]) for row in rows}
     epoch = dict(values.get(EPOCH, {}))
     averages = Averages(*epoch.pop("averages", ()))
     return Head(

@@ -86,14 +86,14 @@ def excludes(one: str, other: str) -> bool:
 
 
 @contextmanager
-def claimed(rows: Rows, records: RowCollection, part: str, wait: float) -> Iterator[None]:
+def claimed(rows: Rows, state: RowCollection, part: str, wait: float) -> Iterator[None]:
     """Holds the claim to a part of an index; raises `Locked` when it is not free in time."""
     now = time.time()
     claim = Claim(
         uuid.uuid4().hex, part, socket.gethostname(), os.getpid(), command_name(), now, now
     )
     deadline = time.monotonic() + max(0.0, wait)
-    while (holder := _try(rows, records, claim)) is not None:
+    while (holder := _try(rows, state, claim)) is not None:
         if time.monotonic() >= deadline:
             raise Locked(
                 f"The index is being written by {holder.who}.",
@@ -102,7 +102,7 @@ def claimed(rows: Rows, records: RowCollection, part: str, wait: float) -> Itera
         time.sleep(min(_POLL, max(0.01, deadline - time.monotonic())))
     ended = threading.Event()
     renewing = threading.Thread(
-        target=_renew, args=(rows, records, claim, ended), name="dowse-claim", daemon=True
+        target=_renew, args=(rows, state, claim, ended), name="dowse-claim", daemon=True
     )
     renewing.start()
     try:
@@ -110,38 +110,38 @@ def claimed(rows: Rows, records: RowCollection, part: str, wait: float) -> Itera
     finally:
         ended.set()
         renewing.join()
-        rows.remove(records, [claim.key])
+        rows.remove(state, [claim.key])
 
 
-def holders(rows: Rows, records: RowCollection) -> list[Claim]:
+def holders(rows: Rows, state: RowCollection) -> list[Claim]:
     """Those who write now; claims of writers that are gone are removed."""
-    found = [decode(row["data"], Claim) for row in rows.scan(records, In("kind", [KIND]), ["data"])]
+    found = [decode(row["data"], Claim) for row in rows.scan(state, In("kind", [KIND]), ["data"])]
     now = time.time()
     void = [claim for claim in found if claim.is_void(now)]
     if void:
-        rows.remove(records, [claim.key for claim in void])
+        rows.remove(state, [claim.key for claim in void])
     return sorted((one for one in found if one not in void), key=lambda one: one.order)
 
 
-def _try(rows: Rows, records: RowCollection, claim: Claim) -> Claim | None:
+def _try(rows: Rows, state: RowCollection, claim: Claim) -> Claim | None:
     """Leaves a claim; when another one is in the way, takes it back and returns that one."""
-    others = [one for one in holders(rows, records) if excludes(one.part, claim.part)]
+    others = [one for one in holders(rows, state) if excludes(one.part, claim.part)]
     if others:
         return others[0]
     mine = msgspec.structs.replace(claim, since=time.time(), renewed=time.time())
-    rows.put(records, [mine.row])
+    rows.put(state, [mine.row])
     # Another may have left its own between the look and this: the older one of both counts.
-    for one in holders(rows, records):
+    for one in holders(rows, state):
         if one.id != mine.id and excludes(one.part, mine.part) and one.order < mine.order:
-            rows.remove(records, [mine.key])
+            rows.remove(state, [mine.key])
             return one
     return None
 
 
-def _renew(rows: Rows, records: RowCollection, claim: Claim, ended: threading.Event) -> None:
+def _renew(rows: Rows, state: RowCollection, claim: Claim, ended: threading.Event) -> None:
     while not ended.wait(_RENEWED):
         try:
-            rows.put(records, [msgspec.structs.replace(claim, renewed=time.time()).row])
+            rows.put(state, [msgspec.structs.replace(claim, renewed=time.time()).row])
         except DowseError:  # the writer itself will say what is wrong with the engine
             continue
 

@@ -23,7 +23,7 @@ from dowse.ports import Analyzer
 from dowse.store.remote.head import epochs_of, read_head
 from dowse.store.remote.lease import WHOLE, claimed
 from dowse.store.remote.rows import Rows
-from dowse.store.remote.schema import chunks, records
+from dowse.store.remote.schema import chunks, records, state
 from dowse.store.remote.store import RemoteStore
 from dowse.store_options import StoreOptions
 
@@ -73,7 +73,7 @@ class RemotePlaces:
         """The folders that an index was made of; nothing when it cannot be read."""
         for note in self.notes(project):
             with suppress(DowseError), _rows(note) as rows:
-                if found := read_head(rows, records(note.name)).roots:
+                if found := read_head(rows, note.name).roots:
                     return list(found)
         return []
 
@@ -82,7 +82,7 @@ class RemotePlaces:
         """Keeps writers away from an index, if there is one; raises `Locked` while one works."""
         with ExitStack() as held:
             for note in self.notes(project):
-                collection, rows = records(note.name), held.enter_context(_rows(note))
+                collection, rows = state(note.name), held.enter_context(_rows(note))
                 if note.made and rows.exists(collection.name):
                     held.enter_context(claimed(rows, collection, WHOLE, 0.0))
             yield
@@ -96,6 +96,7 @@ class RemotePlaces:
                     for collection in (
                         *(chunks(note.name, one, 0) for one in epochs),
                         records(note.name),
+                        state(note.name),
                     ):
                         rows.drop(collection.name)
             self.forget(project, note.url)
@@ -128,7 +129,7 @@ class RemotePlaces:
         known = self.notes(project)
         if any((note.url, note.name) == (options.url, name) for note in known):
             return
-        is_new = not read_head(rows, records(name)).epoch
+        is_new = not read_head(rows, name).epoch
         note = Note(options.url, name, options.token_env, made=is_new)
         self._write(project, [*(one for one in known if one.url != options.url), note])
 

@@ -24,7 +24,7 @@ def findings(view: View) -> list[Finding]:
 
 
 def _unfinished(view: View) -> Iterator[Finding]:
-    if read_intents(view.rows, view.records, ""):
+    if read_intents(view.rows, view.state, ""):
         yield Finding("A writer was stopped in the middle of a batch, or is at work.", _REPAIR)
 
 

@@ -1,4 +1,4 @@
-"""The two collections of an index: records of every kind, and the chunks of one epoch."""
+"""The collections of an index: its state, records of every kind, and the chunks of one epoch."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from dowse.store.remote.rows import FieldKind, RowCollection
 
-# Kinds of records: meta (state of the index), entry (a document), body (a part of its text), words
-# (counts of them), vector (of a text), intent (a batch under way), writer (who writes).
+# Kinds of records: entry (a document), body (a part of its text), words (counts of them), vector
+# (of a text). In the collection of the state: meta, intent (a batch under way), writer.
 _RECORD: Mapping[str, FieldKind] = {
     "key": "text",
     "kind": "text",  # with the epoch, where the record belongs to one
@@ -44,8 +44,13 @@ CHUNK_SCALARS = ("key", "document", "version", "data")
 """What is read of a chunk that was found."""
 
 
+def state(name: str) -> RowCollection:
+    """The collection of what holds of an index: few rows that are read and replaced often."""
+    return RowCollection(f"{name}_state", _RECORD)
+
+
 def records(name: str) -> RowCollection:
-    """The collection of all records of an index."""
+    """The collection of all documents and vectors of texts of an index."""
     return RowCollection(f"{name}_records", _RECORD)
 
 

@@ -16,7 +16,8 @@ from dowse.store.remote.head import (
     read_head,
     read_state,
 )
-from dowse.store.remote.rows import In, Row, RowCollection, Rows
+from dowse.store.remote.rows import In, Row, Rows
+from dowse.store.remote.schema import state
 from dowse.store.remote.view import View
 from dowse.types import Stamp
 
@@ -44,16 +45,16 @@ class WriterState(Protocol):
 class SharedState:
     """The state as all see it: every change holds at once."""
 
-    def __init__(self, rows: Rows, name: str, records: RowCollection) -> None:
-        self._rows, self._name, self._records = rows, name, records
+    def __init__(self, rows: Rows, name: str) -> None:
+        self._rows, self._name, self._collection = rows, name, state(name)
 
     def read(self) -> Head:
         """What holds now."""
-        return read_head(self._rows, self._records)
+        return read_head(self._rows, self._name)
 
     def put(self, row: Row) -> None:
         """Changes a row of the state."""
-        self._rows.put(self._records, [row])
+        self._rows.put(self._collection, [row])
 
     def new_epoch(self, number: int, stamp: Stamp) -> str:
         """The name of an epoch that is about to begin."""
@@ -71,9 +72,9 @@ class HiddenState:
     writer of the whole index removes the rows of its epoch.
     """
 
-    def __init__(self, rows: Rows, name: str, records: RowCollection) -> None:
-        self._rows, self._name, self._records = rows, name, records
-        self._state = {row["key"]: row for row in read_state(rows, records)}
+    def __init__(self, rows: Rows, name: str) -> None:
+        self._rows, self._name, self._collection = rows, name, state(name)
+        self._state = {row["key"]: row for row in read_state(rows, name)}
         self._former = head_of(self._state.values()).epoch
         self._changed: set[str] = set()  # keys of rows that are to be written
         self._may_count = False  # whether others may see the new epoch
@@ -109,9 +110,9 @@ class HiddenState:
                 "Nothing was replaced. Run the same command again.",
             )
         rest = [self._state[key] for key in sorted(self._changed - {EPOCH})]
-        self._rows.put(self._records, rest)
+        self._rows.put(self._collection, rest)
         self._may_count = True  # also when the answer of the engine is lost
-        self._rows.put(self._records, [self._state[EPOCH]])
+        self._rows.put(self._collection, [self._state[EPOCH]])
         if self._former:
             with suppress(DowseError):  # the next writer removes what is left now
                 drop_epoch(self._rows, self._name, self._former)

@@ -10,12 +10,12 @@ from typing import Any, TypeVar, cast
 from dowse.errors import DowseError, StampMismatch
 from dowse.ports import Analyzer, Isolation, Reading
 from dowse.store.remote.catalogue import RemoteCatalogue, Viewing
-from dowse.store.remote.head import FORMAT, Head, epochs_of, read_head
+from dowse.store.remote.head import FORMAT, OLDEST, Head, epochs_of, read_head, take_over
 from dowse.store.remote.lease import WHOLE, claimed
 from dowse.store.remote.links import RemoteLinks
 from dowse.store.remote.repairing import findings, sweep
 from dowse.store.remote.rows import Rows
-from dowse.store.remote.schema import chunks, records
+from dowse.store.remote.schema import chunks, records, state
 from dowse.store.remote.searching import RemoteKeywords, RemoteVectors, Selection
 from dowse.store.remote.shared import SharedCounts
 from dowse.store.remote.state import HiddenState, SharedState
@@ -75,7 +75,7 @@ class RemoteStore:
     def view(self, head: Head | None = None) -> View:
         """What holds now, or what holds for a writer."""
         self._look_up_name()
-        head = self._usable(head or read_head(self.rows, self.shared.records))
+        head = self._usable(head or read_head(self.rows, self.name))
         return View(self.rows, self.name, head, self.analyzer, self.shared)
 
     @contextmanager
@@ -115,12 +115,14 @@ class RemoteStore:
     def _claimed(self, wait: float, part: str) -> Iterator[None]:
         self._look_up_name()
         self.rows.make(self.shared.records)
-        with claimed(self.rows, self.shared.records, part, wait):
+        self.rows.make(state(self.name))
+        with claimed(self.rows, state(self.name), part, wait):
+            take_over(self.rows, self.name)
             self._note()
             yield
 
     def _state(self, kind: type[_State]) -> _State:
-        return kind(self.rows, self.name, self.shared.records)
+        return kind(self.rows, self.name)
 
     def check(self) -> list[Finding]:
         """Looks at every document; an empty list means that the index is whole."""
@@ -139,10 +141,12 @@ class RemoteStore:
         """Removes the index, known vectors included."""
         self._look_up_name()
         if self.rows.exists(self.shared.records.name):
-            with claimed(self.rows, self.shared.records, WHOLE, wait):
+            self.rows.make(state(self.name))
+            with claimed(self.rows, state(self.name), WHOLE, wait):
                 for epoch in epochs_of(self.rows, self.name):
                     self.rows.drop(chunks(self.name, epoch, 0).name)
-            self.rows.drop(self.shared.records.name)
+                self.rows.drop(self.shared.records.name)
+            self.rows.drop(state(self.name).name)
         self.shared.forget()
 
     def close(self) -> None:
@@ -158,7 +162,7 @@ class RemoteStore:
             self.name, self.shared = name, SharedCounts(records(name))
 
     def _usable(self, head: Head) -> Head:
-        if head.epoch and head.format < FORMAT:
+        if head.epoch and head.format < OLDEST:
             raise StampMismatch(
                 f"The index in {self.place} was written by an earlier version of dowse.",
                 "Rebuild it with: dowse index --rebuild",

@@ -24,6 +24,7 @@ from dowse.store.remote.documents import (
 )
 from dowse.store.remote.head import Head
 from dowse.store.remote.rows import In, Row, RowCollection, Rows
+from dowse.store.remote.schema import state
 from dowse.store.remote.tokens import document_key
 from dowse.types import ChunkKey, FileState, IndexedDocument, Link, StoredChunk
 
@@ -63,6 +64,11 @@ class View:
     def records(self) -> RowCollection:
         """The collection of the records."""
         return self.shared.records
+
+    @property
+    def state(self) -> RowCollection:
+        """The collection of the state."""
+        return state(self.name)
 
     def kind(self, kind: str) -> In:
         """The records of a kind that belong to this epoch."""

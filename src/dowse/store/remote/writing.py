@@ -30,6 +30,7 @@ from dowse.store.remote.head import (
     progress_row,
 )
 from dowse.store.remote.links import RemoteLinks
+from dowse.store.remote.rows import In
 from dowse.store.remote.schema import chunks as chunks_of
 from dowse.store.remote.state import HiddenState, WriterState
 from dowse.store.remote.terms import ChunkTerms
@@ -62,6 +63,7 @@ class RemoteWriting:
         self.vocabulary: Vocabulary = RemoteVocabulary(self._of)
         self.text_vectors: TextVectors = RemoteTextVectors(self._of)
         self._seen: Head = self._of.view.head
+        self._waits: bool | None = None  # whether a chunk has no vector yet; None: not asked yet
         self._recover()
 
     @property
@@ -75,6 +77,7 @@ class RemoteWriting:
     def start(self, stamp: Stamp) -> None:
         """Empties the index and stamps it; known vectors are kept."""
         before, number = self._head, self._head.number + 1
+        self._waits = None
         epoch, (_, dimensions) = self._state.new_epoch(number, stamp), model_of(stamp)
         with self._change(frozenset({"tidy"}) if before.epoch else frozenset()):
             self._rows.make(chunks_of(self._store.name, epoch, dimensions))
@@ -111,7 +114,19 @@ class RemoteWriting:
             change = BatchWriter(self._view, self._part, uuid.uuid4().hex)
             change.replace(put, gone, self._averages(put), {**known, **vectors})
             change.touch(batch.touched)
+            self._spread(vectors, complete=len(known) == len(set(missing)))
+
+    def _spread(self, vectors: Mapping[bytes, Vector], *, complete: bool) -> None:
+        """Gives vectors to the chunks that wait for them, if any do: to look for them is slow.
+
+        `complete` says that the chunks of the batch have all their vectors. Chunks that a writer of
+        another part leaves without a vector meanwhile get it from the next run.
+        """
+        if self._waits is None:
+            self._waits = self._rows.count(self._view.chunks, In("embedded", [0])) > 0
+        if self._waits:
             spread_vectors(self._view, vectors, waiting=True)
+        self._waits = self._waits or not complete
 
     def _steps(self, batch: Batch) -> tuple[list[DocumentRows], list[Entry]]:
         """The documents to put, the last version of each, and the entries of those that go."""
@@ -187,11 +202,11 @@ class RemoteWriting:
             return
         if not self._part:
             self._drop_left_epochs()
-        for key, intent in read_intents(self._rows, self._records, self._part).items():
+        for key, intent in read_intents(self._rows, self._view.state, self._part).items():
             if intent is not None:
                 if intent.epoch == self._head.epoch:
                     recover(self._view, intent)
-                clear_intent(self._rows, self._records, key)
+                clear_intent(self._rows, self._view.state, key)
 
     def _drop_left_epochs(self) -> None:
         """Removes epochs that never counted, or no longer do: their writers were killed."""
