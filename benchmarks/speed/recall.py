@@ -17,15 +17,10 @@ from benchmarks.speed.figures import command_line, documents, save, table
 from benchmarks.speed.first_answer import real_index
 from benchmarks.speed.material import questions, real_embedder
 
+from dowse.store.embedded.vectors.file import HeldFile
+from dowse.store.embedded.vectors.held import HeldSegment
 from dowse.store.embedded.vectors.index import VectorIndex
-from dowse.store.embedded.vectors.segments import (
-    ROTATION,
-    dead_name,
-    no_keys,
-    random_rotation,
-    save_array,
-    stack,
-)
+from dowse.store.embedded.vectors.segments import ROTATION, blocks, random_rotation, save_array
 from dowse.store.embedded.vectors.segments import save as save_segment
 from dowse.types import Matrix, Vector
 
@@ -68,9 +63,8 @@ def scanned(vectors: Matrix, folder: Path) -> VectorIndex:
     rotation = random_rotation(vectors.shape[1])
     save_array(folder / ROTATION, rotation)
     rows = ((key, vector.astype("<f2").tobytes()) for key, vector in enumerate(vectors))
-    save_segment(folder, 1, [stack(rows, rotation)])
-    save_array(folder / dead_name(1), no_keys())
-    return VectorIndex(folder, [1], exact_rows=0)
+    save_segment(folder, 1, blocks(rows, rotation), len(rotation))
+    return VectorIndex([HeldSegment(folder, 1)], HeldFile(folder / ROTATION), None, exact_rows=0)
 
 
 def recall(index: VectorIndex, vectors: Matrix, query: Vector) -> float:
