@@ -282,11 +282,12 @@ def test_a_segment_of_the_same_number_with_other_rows_is_read(tmp_path: Path) ->
 
 
 def test_codes_that_an_older_version_wrote_row_by_row_are_read(tmp_path: Path) -> None:
-    driver = Driver(tmp_path, 64, exact_rows=0)
-    driver.change(numbered(clustered(6000, 64)))
-    query = clustered(1, 64, seed=4)[0]
+    driver = Driver(tmp_path, 128, exact_rows=0)
+    driver.change(numbered(clustered(6000, 128)))
+    query = clustered(1, 128, seed=4)[0]
     expected = driver.open().nearest(query, 20)
-    (path,) = (tmp_path / driver.manifest.folder).glob("codes-*.npy")
+    (number,) = driver.manifest.detail
+    path = tmp_path / driver.manifest.folder / f"codes-{number}.npy"
     codes = np.load(path)
     assert codes.flags.f_contiguous
     np.save(path, np.ascontiguousarray(codes))
