@@ -7,6 +7,7 @@ SIGBUS. Of 100,000 vectors of 384 dimensions, 1,000 rows take 1.2 ms to read and
 from __future__ import annotations
 
 import io
+import math
 import os
 import weakref
 from collections.abc import Iterator
@@ -34,11 +35,7 @@ class _Header(NamedTuple):
     shape: tuple[int, ...]
     by_columns: bool
     kind: np.dtype[Any]
-
-    @property
-    def row(self) -> int:
-        """How many bytes a row takes."""
-        return int(np.prod(self.shape[1:], dtype=np.int64)) * self.kind.itemsize
+    row: int  # how many bytes a row takes
 
     @property
     def size(self) -> int:
@@ -78,7 +75,8 @@ class HeldFile:
         try:
             np.lib.format.read_magic(content)
             shape, by_columns, kind = np.lib.format.read_array_header_1_0(content)
-            header = _Header(content.tell(), shape, by_columns, kind)
+            row = math.prod(shape[1:]) * kind.itemsize
+            header = _Header(content.tell(), shape, by_columns, kind, row)
             sound = not kind.hasobject and self._size == header.size
         except (ValueError, IndexError) as error:
             raise self._damaged() from error
