@@ -81,7 +81,7 @@ WAYS = [
     Way("", USUAL),
     *map(_rrf, (10.0, 20.0, 60.0, 100.0)),
     *_each("fusion", "fuse.normalise", ("minmax", "zscore")),
-    *_each("weights", "fuse.keyword", (0.5, 0.7, 1.4, 2.0), "keyword {} : semantic 1"),
+    *_each("weights", "fuse.keyword", (0.5, 0.7, 1.4, 2.0), "keyword {} : semantic 1.3"),
     *_each("candidates", "search.top_k", (10, 20, 30, 100, 200), "{} per strategy"),
     *_each("gather", "gather.share", (0.0, 0.25, 0.75, 1.0), "share {}"),
     Way("readable", "off", {"readable.enabled": False}),

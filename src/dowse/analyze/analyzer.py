@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from itertools import chain, count, repeat
 
 import Stemmer
@@ -20,10 +21,11 @@ from dowse.analyze.cjk import CjkTerms
 from dowse.analyze.code import code_terms
 from dowse.analyze.options import BOOSTED, KeywordOptions
 from dowse.analyze.stopwords import STOPWORDS
-from dowse.analyze.words import WordTerms
+from dowse.analyze.words import LONGEST, WordTerms
 from dowse.text.fold import fold_word
 from dowse.types import Fields
 
+_KNOWN_WORDS = 20_000
 _FIELD_GAP = 100  # positions between fields, so that no phrase spans two of them
 _VOCABULARY_WORD = re.compile(r"[^\W\d_][\w-]*")
 _PART = 65_536  # characters whose words are counted at once
@@ -38,6 +40,7 @@ class TextAnalyzer:
         stem = Stemmer.Stemmer(options.language).stemWord if options.stemming else None
         self._cjk = CjkTerms(options.tokenizer, options.stopwords)
         self._words = WordTerms(stem, options.stopwords, self._cjk)
+        self._of_word = lru_cache(_KNOWN_WORDS)(self._distinct)  # the words of results recur
         self._boosts = {name: float(getattr(options, name)) for name in BOOSTED}
 
     @property
@@ -61,7 +64,10 @@ class TextAnalyzer:
 
     def query_terms(self, text: str) -> list[str]:
         """The distinct terms of a query, in the order in which they first occur."""
-        return list(dict.fromkeys(self._words.terms(text)))
+        return list(self._of_word(text) if len(text) <= LONGEST else self._distinct(text))
+
+    def _distinct(self, text: str) -> Iterable[str]:
+        return tuple(dict.fromkeys(self._words.terms(text)))
 
     def vocabulary(self, text: str) -> Iterable[str]:
         """The words of a text that the vocabulary can hold, as often as they occur.

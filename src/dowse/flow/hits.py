@@ -8,9 +8,10 @@ from functools import cache
 from itertools import takewhile
 
 from dowse.flow.freshness import is_stale
-from dowse.flow.verdict import Words, query_words, verdict
+from dowse.flow.verdict import query_words, verdict
 from dowse.present import excerpt, range_around, ranges, text_of
 from dowse.present.ranges import Range
+from dowse.present.reason import QueryWords
 from dowse.search_state import Candidate, SearchState
 from dowse.text.headings import heading_path
 from dowse.text.matching import Wanted
@@ -24,9 +25,8 @@ class _Known:
     edges: Sequence[Edge]  # of their documents
     files: Callable[[], Mapping[str, FileState]]
     rarity: Mapping[str, float]  # of the query's terms
-    words: Words  # of the query
+    words: QueryWords  # of the query
     wanted: Wanted  # its terms
-    terms_of: Callable[[str], Sequence[str]]  # the analyzer, which sees many words several times
 
 
 def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit, ...]:
@@ -38,7 +38,6 @@ def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit
         search.rarity("body", search.query.terms),
         query_words(search),
         Wanted(search.query.terms),
-        cache(search.parts.analyzer.query_terms),
     )
     return tuple(_hit(search, candidate, known) for candidate in candidates)
 
@@ -50,7 +49,7 @@ def _hit(search: SearchState, candidate: Candidate, known: _Known) -> Hit:
     if (heading := candidate.heading) is not None:
         above, passage_line = heading.path, heading.line
         passage = passage[heading.start - chunk.start :]
-    found = excerpt(passage, known.wanted, known.terms_of, known.rarity)
+    found = excerpt(passage, known.wanted, search.parts.analyzer.query_terms, known.rarity)
     links_out, links_in = _links(document.id, known.edges)
     match, reason = verdict(search, candidate, known.words)
     return Hit(

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from dowse.fuse.match import match_of
-from dowse.present.reason import WordsFound, count_words, words_of
+from dowse.present.reason import QueryWords, WordsFound
 from dowse.refine.cuts import ThresholdOptions
 from dowse.search_state import Candidate, SearchState
 from dowse.types import Match
 
 _FIRST = 5  # results that are looked at: whether there is a match must not depend on their number
 
-Words = Sequence[frozenset[str]]
-"""The words of a query, each as the terms of which one is enough."""
 
-
-def query_words(search: SearchState) -> Words:
+def query_words(search: SearchState) -> QueryWords:
     """The words of the query that a person would look for."""
-    return words_of(search.query, search.parts.analyzer.query_terms)
+    return QueryWords(search.query, search.parts.analyzer.query_terms)
 
 
 def has_no_good_match(search: SearchState) -> bool:
@@ -34,7 +29,7 @@ def has_no_good_match(search: SearchState) -> bool:
     )
 
 
-def verdict(search: SearchState, candidate: Candidate, words: Words) -> tuple[Match, str]:
+def verdict(search: SearchState, candidate: Candidate, words: QueryWords) -> tuple[Match, str]:
     """The word for a candidate, and the reason."""
     if not search.has_words or _is_listed(candidate):
         return "strong", "meets the filters"
@@ -56,7 +51,7 @@ def _is_under(one: Candidate, best: Candidate) -> bool:
     return one.document == best.document and one.steps[-1].stage == "documents"
 
 
-def _words_in(search: SearchState, candidate: Candidate, words: Words) -> WordsFound:
+def _words_in(search: SearchState, candidate: Candidate, words: QueryWords) -> WordsFound:
     """The words in what the result is made of: its document's fields, headings and passages."""
     others = [one for one in search.dropped if _is_under(one, candidate)]
     passages = [one.stored for one in (candidate, *others)]
@@ -65,4 +60,4 @@ def _words_in(search: SearchState, candidate: Candidate, words: Words) -> WordsF
         *(heading for one in passages for heading in one.chunk.header_path),
         *(one.text for one in passages),
     ]
-    return count_words(words, texts, search.parts.analyzer.query_terms)
+    return words.found_in(texts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dowse.text.matching import TermsOf, Wanted
@@ -35,7 +35,29 @@ class WordsFound:
         return f"{only}{self.found} of {self.total} words found"
 
 
-def words_of(query: Query, terms_of: TermsOf) -> list[frozenset[str]]:
+class QueryWords:
+    """The words of a query that a person would look for in a passage."""
+
+    def __init__(self, query: Query, terms_of: TermsOf) -> None:
+        self._words = _words_of(query, terms_of)
+        self._wanted = Wanted(frozenset[str]().union(*self._words))
+        self._terms_of = terms_of
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def found_in(self, texts: Iterable[str]) -> WordsFound:
+        """How many of the words some texts have between them."""
+        left = self._words
+        for text in texts:
+            if not left:  # the rest need not be read
+                break
+            found = self._wanted.in_text(text, self._terms_of)
+            left = [word for word in left if word.isdisjoint(found)]
+        return WordsFound(len(self) - len(left), len(self))
+
+
+def _words_of(query: Query, terms_of: TermsOf) -> list[frozenset[str]]:
     """The words of a query, each as the terms of which one is enough to find it."""
     searched, words = frozenset(query.terms), dict.fromkeys(map(frozenset, query.alternatives))
     swapped = frozenset(term for group in query.alternatives for term in group)
@@ -60,16 +82,3 @@ def _joined(words: list[frozenset[str]], query: Query) -> list[frozenset[str]]:
             words = [word for word in words if word not in joined]
             words.append(frozenset[str]().union(*joined))
     return words
-
-
-def count_words(
-    words: Sequence[frozenset[str]], texts: Iterable[str], terms_of: TermsOf
-) -> WordsFound:
-    """How many of the words some texts have between them."""
-    left, wanted = list(words), Wanted(frozenset[str]().union(*words))
-    for text in texts:
-        if not left:  # the rest need not be read
-            break
-        found = wanted.among(terms_of(text))
-        left = [word for word in left if word.isdisjoint(found)]
-    return WordsFound(len(words) - len(left), len(words))

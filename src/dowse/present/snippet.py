@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -23,8 +22,11 @@ _STARS = re.compile(r"\*{2,}")
 Rarity = Mapping[str, float]
 """How much each term says about a text that has it; 1 for a term that is not named."""
 
+Weights = Mapping[str, int]
+"""What each term says, in whole numbers, which add up to the same sum in every order."""
+
 _EQUAL: Rarity = MappingProxyType({})
-_STEPS = 1000  # of a weight; whole numbers add up to the same sum in every order
+_STEPS = 1000  # of a weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def excerpt(text: str, wanted: Wanted, terms_of: TermsOf, rarity: Rarity = _EQUA
     It is plain text: the text's own Markdown is left out, and where two stars are meant, as in
     `f(**keywords)`, they are escaped. Without any match it is the beginning of the text.
     """
-    weights = _Weights(wanted.terms, rarity)
+    weights = {term: round(_STEPS * rarity.get(term, 1.0)) for term in wanted.terms}
     seen = readable(text)
     shown, marks = seen.text, find_marks(seen.text, wanted, terms_of)
     if not shown or (wanted and not marks):
@@ -61,52 +63,41 @@ def excerpt(text: str, wanted: Wanted, terms_of: TermsOf, rarity: Rarity = _EQUA
     after = " …" if end < len(shown) else ""
     of_seen = shown is seen.text
     pieces = {seen.lines_at(mark.start) for mark in inside} if of_seen else {range(len(text) + 1)}
-    words = {shown[mark.start : mark.end] for mark in inside}
-    said = wanted.only(_terms(inside))
-    line = _line_with(said, _lines_with(words, text, pieces), weights, terms_of)
+    words = {shown[mark.start : mark.end]: mark.terms for mark in inside}
+    line = _line_with(words, text, pieces, weights)
     if line is None:
         line = min((lines.start for lines in pieces), default=0)
     drawn = before + _drawn(shown, start, end, inside) + after
     return Excerpt(drawn, line, seen.headings_above(line))
 
 
-class _Weights:
-    """What terms say, in whole numbers."""
-
-    def __init__(self, terms: Collection[str], rarity: Rarity) -> None:
-        self._of = {term: round(_STEPS * rarity.get(term, 1.0)) for term in terms}
-
-    def of(self, terms: Iterable[str]) -> int:
-        """What some terms say together."""
-        return sum(self._of[term] for term in terms)
-
-
 def _line_with(
-    wanted: Wanted, lines: Iterable[tuple[int, str]], weights: _Weights, terms_of: TermsOf
+    words: Mapping[str, frozenset[str]], text: str, among: Collection[range], weights: Weights
 ) -> int | None:
-    """The first of these numbered lines that says most of some terms."""
+    """The first line in some ranges that says most by these words."""
     best, most = None, 0
-    for number, line in lines:
-        said = weights.of(_terms(find_marks(line, wanted, terms_of)))
-        if said > most:
-            best, most = number, said
+    for number, line in enumerate(text.split("\n") if words else ()):
+        if any(number in lines for lines in among):
+            terms = [terms for word, terms in words.items() if _has_word(line, word)]
+            said = sum(weights[term] for term in frozenset[str]().union(*terms))
+            if said > most:
+                best, most = number, said
     return best
 
 
-def _lines_with(
-    words: Collection[str], text: str, among: Collection[range]
-) -> Iterator[tuple[int, str]]:
-    """The lines in some ranges that have any of the words; most have none."""
-    for number, line in enumerate(text.split("\n") if words else ()):
-        if any(number in lines for lines in among) and any(word in line for word in words):
-            yield number, line
+def _has_word(line: str, word: str) -> bool:
+    """Whether a line has a word, and not only as a part of a longer one."""
+    start = line.find(word)
+    while start >= 0:
+        end = start + len(word)
+        is_part = line[start - 1 : start].isalnum() or line[end : end + 1].isalnum()
+        if is_unspaced(word[0]) or not is_part:
+            return True
+        start = line.find(word, end)
+    return False
 
 
-def _terms(marks: Iterable[Mark]) -> frozenset[str]:
-    return frozenset().union(*(mark.terms for mark in marks))
-
-
-def _window(text: str, marks: list[Mark], weights: _Weights) -> tuple[int, int]:
+def _window(text: str, marks: list[Mark], weights: Weights) -> tuple[int, int]:
     start = _readable_start(text, marks[_best_first(marks, weights)].start) if marks else 0
     if len(text) - start < _LENGTH:
         # Near the end there is room for more of what comes before.
@@ -114,19 +105,21 @@ def _window(text: str, marks: list[Mark], weights: _Weights) -> tuple[int, int]:
     return start, _readable_end(text, start)
 
 
-def _best_first(marks: list[Mark], weights: _Weights) -> int:
+def _best_first(marks: list[Mark], weights: Weights) -> int:
     """The first of the marks that are in one window and say most by their distinct terms."""
-    inside: Counter[str] = Counter()
+    inside = dict.fromkeys(weights, 0)
     best, most, said, last = 0, 0, 0, 0
     for first, mark in enumerate(marks):
         while last <= first or (last < len(marks) and _fit_together(mark, marks[last])):
-            said += weights.of(term for term in marks[last].terms if not inside[term])
-            inside.update(marks[last].terms)
+            for term in marks[last].terms:
+                said += 0 if inside[term] else weights[term]
+                inside[term] += 1
             last += 1
         if said > most:
             best, most = first, said
-        inside.subtract(mark.terms)
-        said -= weights.of(term for term in mark.terms if not inside[term])
+        for term in mark.terms:
+            inside[term] -= 1
+            said -= 0 if inside[term] else weights[term]
     return best
 
 

@@ -22,7 +22,6 @@ class Wanted:
         self._met: dict[str, frozenset[str]] = {}  # by a term of a text
         self._words: dict[str, frozenset[str]] = {}  # by a word of a text
         self._looser: dict[frozenset[str], Wanted] = {}  # by the terms that were missing
-        self._narrower: dict[frozenset[str], Wanted] = {}  # by the terms that are left
 
     def among(self, found: Iterable[str]) -> set[str]:
         """Those of the query's terms that are among the terms of a stretch."""
@@ -45,6 +44,12 @@ class Wanted:
                 known[word] = frozenset(self.among(terms_of(word)))
         return {word: met for word in words if (met := known[word])}
 
+    def in_text(self, text: str, terms_of: TermsOf) -> set[str]:
+        """Those of the query's terms that a text has."""
+        if text.isascii():  # a blank ends every word, so each can be looked up by itself
+            return set().union(*self.in_words(text.split(), terms_of).values())
+        return self.among(terms_of(text))
+
     def _meant_by(self, found: str) -> frozenset[str]:
         begun = (term for term, prefix in self._prefixes.items() if found.startswith(prefix))
         return self.terms.intersection([found]).union(begun)
@@ -57,13 +62,6 @@ class Wanted:
             loose = self._looser[key] = Wanted(self.terms)
             loose._prefixes = prefixes | self._prefixes
         return self._looser[key]
-
-    def only(self, terms: Collection[str]) -> Wanted:
-        """Some of the terms."""
-        key = frozenset(terms)
-        if key not in self._narrower:
-            self._narrower[key] = Wanted(key)
-        return self._narrower[key]
 
     def __bool__(self) -> bool:
         return bool(self.terms)

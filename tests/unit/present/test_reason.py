@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dowse.analyze import KeywordOptions, TextAnalyzer
-from dowse.present.reason import count_words, words_of
+from dowse.present.reason import QueryWords
 from dowse.retrieve.query import understand
 from dowse.types import Query
 
@@ -18,7 +18,7 @@ def _query(text: str, *alternatives: tuple[str, ...]) -> Query:
 
 
 def _reason(query: Query, *texts: str) -> str:
-    return str(count_words(words_of(query, _TERMS), texts, _TERMS))
+    return str(QueryWords(query, _TERMS).found_in(texts))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_one_of_several_spellings_is_enough() -> None:
 
 
 def test_each_word_of_a_text_without_blanks_counts() -> None:
-    words = words_of(_query("数据库备份"), _TERMS)
+    words = QueryWords(_query("数据库备份"), _TERMS)
     assert len(words) > 1
-    assert count_words(words, ["数据库备份"], _TERMS).complete
-    assert 0 < count_words(words, ["数据库"], _TERMS).found < len(words)
+    assert words.found_in(["数据库备份"]).complete
+    assert 0 < words.found_in(["数据库"]).found < len(words)
