@@ -51,7 +51,8 @@ def smallest(values: NDArray[Any], count: int, slack: float = 0) -> Rows:
     if likely is None:
         return np.flatnonzero(values <= np.partition(values, count - 1)[count - 1] + slack)
     few = values[likely]
-    return likely[few <= np.partition(few, count - 1)[count - 1]]
+    found: Rows = likely[few <= np.partition(few, count - 1)[count - 1]]
+    return found
 
 
 def _likely(values: NDArray[Any], count: int) -> Rows | None:
