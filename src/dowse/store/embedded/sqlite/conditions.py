@@ -20,7 +20,8 @@ from dowse.types import Condition, Keys
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_K, _V = TypeVar("_K"), TypeVar("_V")
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 Statement = tuple[str, *tuple[object, ...]]
 """A statement, then the values bound to it."""
