@@ -5,8 +5,9 @@
 Every collection, and small vaults that are parts of it, is asked its own queries and queries
 without an answer: those of other collections, its own after their answers were taken out, and
 nonsense. Each collection is judged with fits on the others: of the confidence, and of whether there
-is a good match at all. The last lines are the fits on all of them, which dowse ships. The corpus
-that ships with dowse is judged and has no part in any fit.
+is a good match at all. The column "nearest" judges the second alone. The last lines are the fits on
+all of them, which dowse ships, after what strong, likely, weak and a confidence mean by them. The
+corpus that ships with dowse is judged and has no part in any fit.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,7 @@ from numpy.typing import NDArray
 
 from dowse.engine import Engine
 from dowse.evaluate import SEED, Collection, JudgedQuery, open_bench, read_collection, sample
+from dowse.fuse.match import word_for
 from dowse.projects.workspace import Workspace
 from dowse.retrieve import Filters
 from dowse.types import Condition, Hit
@@ -46,33 +49,13 @@ RAW = {
     "search.top_k": 50,
 }
 SHIPPED = {"meaning": (24.3, -1.6, -3.4), "keyword": (13.8, 6.2, -1.45, -1.75)}
+BINS = (0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1)  # of the confidence, for its reliability
 KEYS = "asdfghjklqwertyuiopzxcvbnm"
-WORDS = [
-    "apple",
-    "river",
-    "castle",
-    "purple",
-    "dancing",
-    "umbrella",
-    "violin",
-    "marmalade",
-    "glacier",
-    "pelican",
-    "velvet",
-    "harvest",
-    "lantern",
-    "sailor",
-    "pepper",
-    "comet",
-    "trumpet",
-    "blanket",
-    "cinnamon",
-    "otter",
-    "ballet",
-    "pudding",
-    "orchard",
-    "whale",
-]
+WORDS = (
+    *("apple", "river", "castle", "purple", "dancing", "umbrella", "violin", "marmalade"),
+    *("glacier", "pelican", "velvet", "harvest", "lantern", "sailor", "pepper", "comet"),
+    *("trumpet", "blanket", "cinnamon", "otter", "ballet", "pudding", "orchard", "whale"),
+)
 Numbers = NDArray[np.float64]
 
 
@@ -268,16 +251,51 @@ def _sure(evidence: Numbers, weights: Numbers) -> Numbers:
 def _print_tables(asked: Sequence[Asked], names: Sequence[str]) -> None:
     fitted_on = [one for one in asked if one.collection != "the corpus"]
     head = "".join(f" {odds:g}: lost, foreign, nonsense, removed |" for odds in ODDS)
-    print(f"| judged on | AUROC: foreign and nonsense | removed | ECE |{head}")
-    print("|---" * (4 + len(ODDS)) + "|")
+    print(f"| judged on | AUROC: foreign and nonsense | removed | ECE | nearest |{head}")
+    print("|---" * (5 + len(ODDS)) + "|")
     for judged in dict.fromkeys(one.collection for one in asked):
         base = judged.removeprefix("small: ")
         others = [one for one in fitted_on if one.collection.removeprefix("small: ") != base]
         here = [one for one in asked if one.collection == judged]
         fits = fit(others or fitted_on), fit_nearness(others or fitted_on)
         print(_row(judged, here, *fits), flush=True)
-    print(f"\nFitted on {', '.join(names)}: {np.round(fit(fitted_on), 2).tolist()}")
+    weights = fit(fitted_on)
+    _print_words(fitted_on, weights)
+    _print_reliability(fitted_on, weights)
+    print(f"\nFitted on {', '.join(names)}: {np.round(weights, 2).tolist()}")
     print(f"Good match: {np.round(fit_nearness(fitted_on), 2).tolist()}")
+
+
+def _print_words(asked: Sequence[Asked], weights: Numbers) -> None:
+    """What the words mean: how often the first result with such a word is right."""
+    found = [one for one in asked if len(one.relevant)]
+    words = [word_for(float(_sure(one.evidence[:1], weights)[0])) for one in found]
+    own = [(w, one.relevant[0]) for w, one in zip(words, found, strict=True) if one.kind == "own"]
+    kinds = ("foreign", "nonsense")
+    rest = [word for word, one in zip(words, found, strict=True) if one.kind in kinds]
+    print("\n| word | of the answerable queries | right | of foreign queries and nonsense |")
+    print("|---" * 4 + "|")
+    for word in ("strong", "likely", "weak"):
+        right = np.array([good for said, good in own if said == word])
+        shares = f"{len(right) / len(own):.0%} | {_mean(right):.0%}"
+        print(f"| {word} | {shares} | {rest.count(word) / max(1, len(rest)):.0%} |")
+
+
+def _print_reliability(asked: Sequence[Asked], weights: Numbers) -> None:
+    """How often results with such a confidence are relevant."""
+    sure = np.concatenate([_sure(one.evidence, weights) for one in asked])
+    right = np.concatenate([one.relevant for one in asked])
+    own = np.repeat([one.kind == "own" for one in asked], [len(one.relevant) for one in asked])
+    print("\n| confidence | results | relevant, of all | relevant, of answerable queries |")
+    print("|---" * 4 + "|")
+    for low, high in pairwise(BINS):
+        here = (sure >= low) & ((sure < high) | (high == 1))
+        shares = f"{_mean(right[here]):.2f} | {_mean(right[here & own]):.2f}"
+        print(f"| {low:g} to {high:g} | {here.sum()} | {shares} |")
+
+
+def _mean(numbers: Numbers) -> float:
+    return float(numbers.mean()) if len(numbers) else math.nan
 
 
 def _row(name: str, here: Sequence[Asked], weights: Numbers, nearness: Numbers) -> str:
@@ -286,13 +304,16 @@ def _row(name: str, here: Sequence[Asked], weights: Numbers, nearness: Numbers) 
     good = np.array([bool(one.relevant.any()) for one in here])
     apart = told_apart(best[kinds == "own"], best[np.isin(kinds, ["foreign", "nonsense"])])
     removed = told_apart(best[kinds == "own"], best[kinds == "removed"])
-    odds = np.array([np.inf if one.complete else float(one.near @ nearness) for one in here])
+    near = np.array([float(one.near @ nearness) for one in here])
+    nearest = told_apart(near[kinds == "own"], near[np.isin(kinds, ["foreign", "nonsense"])])
+    odds = np.where([one.complete for one in here], np.inf, near)
     cells = []
     for least in ODDS:
         shares = [(odds[kinds == k] < least).mean() for k in ("foreign", "nonsense", "removed")]
         cells.append(f"{(odds[good] < least).mean():.1%}, " + ", ".join(f"{s:.0%}" for s in shares))
     error = calibration_error(here, weights)
-    return f"| {name} | {apart:.3f} | {removed:.3f} | {error:.3f} | {' | '.join(cells)} |"
+    figures = f"{apart:.3f} | {removed:.3f} | {error:.3f} | {nearest:.3f}"
+    return f"| {name} | {figures} | {' | '.join(cells)} |"
 
 
 def calibration_error(here: Sequence[Asked], weights: Numbers) -> float:
