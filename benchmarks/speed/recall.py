@@ -1,15 +1,17 @@
 """How many of the 30 nearest vectors the scan over bits finds, against an exact search.
 
-    python -m benchmarks.speed.recall [--data FOLDER] [--files 1000] [--index FOLDER]
+    python -m benchmarks.speed.recall [--data FOLDER] [--files 1000] [--index FOLDER ...]
 
 The vectors are real: those of the index that first_answer.py has made of so many files, or of any
-index (--index, the folder that `dowse status` names) of the documents in --data. Small indexes are
-searched exactly; here the scan that large ones use is turned on for them.
+indexes (--index, the folders that `dowse status` names); the queries are of the documents in
+--data. Samples of the vectors show how recall changes with their number. Small indexes are searched
+exactly; here the scan that large ones use is turned on for them.
 """
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,49 +19,61 @@ from benchmarks.speed.figures import command_line, documents, save, table
 from benchmarks.speed.first_answer import real_index
 from benchmarks.speed.material import questions, real_embedder
 
+from dowse.store.embedded.vectors.file import HeldFile
+from dowse.store.embedded.vectors.held import HeldSegment
 from dowse.store.embedded.vectors.index import VectorIndex
-from dowse.store.embedded.vectors.segments import (
-    ROTATION,
-    dead_name,
-    no_keys,
-    random_rotation,
-    save_array,
-    stack,
-)
+from dowse.store.embedded.vectors.segments import ROTATION, blocks, random_rotation, save_array
 from dowse.store.embedded.vectors.segments import save as save_segment
 from dowse.types import Matrix, Vector
 
 _LIMIT, _ASKED = 30, 200
+_SAMPLES = 3  # smaller numbers of vectors, each half as many
 _RELATED = 0.4  # cosine that the best answer has at least, in the mean; random ones have about .2
 
 
 def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("--files", type=int, default=1000)
-    parser.add_argument("--index", type=Path, help="vectors of an index that is there")
+    parser.add_argument("--index", type=Path, nargs="+", help="vectors of indexes that are there")
     options = parser.parse_args()
     files = documents(options)
-    vectors = vectors_in(options.index or real_index(files, options.files))
-    with tempfile.TemporaryDirectory() as temporary:
-        index = scanned(vectors, Path(temporary) / "vectors")
-        embedder = real_embedder()
-        asked = [embedder.query(query) for query in questions(files, _ASKED)]
-        found = [recall(index, vectors, query) for query in asked]
-    nearest = float(np.mean([np.max(vectors @ query) for query in asked]))
-    figures = {"chunks": len(vectors), "queries": len(found), "recall": float(np.mean(found))}
-    save("recall", figures | {"nearest": nearest})
+    vectors = vectors_in(options.index or [real_index(files, options.files)])
+    embedder = real_embedder()
+    asked = [embedder.query(query) for query in questions(files, _ASKED)]
+    rows = [measured(vectors[:size], asked) for size in growing(len(vectors))]
+    save("recall", rows)
     heads = ("chunks", "queries", f"recall@{_LIMIT}", "cosine of the nearest, mean")
-    print(table(heads, [(*figures.values(), nearest)]))
-    if nearest < _RELATED:
+    print(table(heads, [tuple(row.values()) for row in rows]))
+    if rows[-1]["nearest"] < _RELATED:
         print("\nThe nearest vectors are far: are they of these documents, and of this model?")
 
 
-def vectors_in(index: Path) -> Matrix:
-    """All vectors of an index on disk."""
-    parts = [np.load(path) for path in sorted(index.rglob("vectors-*/vectors-*.npy"))]
-    if not parts:
-        raise SystemExit(f"There are no vectors in {index}. Index the folder first.")
-    return np.unique(np.concatenate(parts).astype(np.float32), axis=0)
+def measured(vectors: Matrix, asked: Sequence[Vector]) -> dict[str, float]:
+    """The figures of some vectors."""
+    with tempfile.TemporaryDirectory() as temporary:
+        index = scanned(vectors, Path(temporary) / "vectors")
+        found = [recall(index, vectors, query) for query in asked]
+    nearest = float(np.mean([np.max(vectors @ query) for query in asked]))
+    counts = {"chunks": len(vectors), "queries": len(found)}
+    return counts | {"recall": float(np.mean(found)), "nearest": nearest}
+
+
+def growing(count: int) -> list[int]:
+    """Numbers up to a count, each twice the one before."""
+    return [count >> step for step in range(_SAMPLES, -1, -1) if count >> step > _LIMIT]
+
+
+def vectors_in(indexes: Sequence[Path]) -> Matrix:
+    """All vectors of indexes on disk, each once, in an order of which every beginning is a sample.
+
+    Vectors of zeros are of texts that the model cannot read.
+    """
+    paths = [path for index in indexes for path in index.rglob("vectors-*/vectors-*.npy")]
+    if not paths:
+        raise SystemExit(f"There are no vectors in {indexes[0]}. Index the folder first.")
+    vectors = np.unique(np.concatenate([np.load(path) for path in sorted(paths)]), axis=0)
+    vectors = vectors[vectors.any(axis=1)].astype(np.float32)
+    return vectors[np.random.default_rng(1).permutation(len(vectors))]
 
 
 def scanned(vectors: Matrix, folder: Path) -> VectorIndex:
@@ -68,9 +82,8 @@ def scanned(vectors: Matrix, folder: Path) -> VectorIndex:
     rotation = random_rotation(vectors.shape[1])
     save_array(folder / ROTATION, rotation)
     rows = ((key, vector.astype("<f2").tobytes()) for key, vector in enumerate(vectors))
-    save_segment(folder, 1, [stack(rows, rotation)])
-    save_array(folder / dead_name(1), no_keys())
-    return VectorIndex(folder, [1], exact_rows=0)
+    save_segment(folder, 1, blocks(rows, rotation), len(rotation))
+    return VectorIndex([HeldSegment(folder, 1)], HeldFile(folder / ROTATION), None, exact_rows=0)
 
 
 def recall(index: VectorIndex, vectors: Matrix, query: Vector) -> float:

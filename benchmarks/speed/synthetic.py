@@ -6,13 +6,20 @@ import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
-from benchmarks.speed.figures import Clock, kept_folder
-from benchmarks.speed.material import CHARACTERS, SyntheticEmbedder, real_embedder, write_copies
+from benchmarks.speed.copied import Copies
+from benchmarks.speed.figures import KEPT, Clock, kept_folder
+from benchmarks.speed.material import SyntheticEmbedder, real_embedder
+from benchmarks.speed.multiplied import Multiplied
 
 from dowse import Dowse
+from dowse.chunk import ChunkOptions
 from dowse.ports import Embedder
+
+COPIED = 95_000
+"""An index of so many chunks becomes larger by copies of its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +29,8 @@ class Built:
     folder: str  # has docs/ and home/
     files: int
     chunks: int
-    seconds: float  # that building it took
+    stored: int  # of these, what was stored in addition to a smaller index
+    seconds: float  # that storing them took
     cpu: float
 
 
@@ -31,15 +39,70 @@ def built(files: Sequence[Path], chunks: int) -> Built:
     folder = kept_folder(f"{chunks}-chunks", files)
     note = folder / "built.json"
     if note.exists():
-        return Built(**json.loads(note.read_text("utf-8")))
+        return _read(note)
     shutil.rmtree(folder, ignore_errors=True)
-    count = write_copies(files, chunks * CHARACTERS, folder / "docs")
-    clock = Clock()
-    with opened(folder) as project:
-        report = project.index()
-    made = Built(str(folder), count, report.chunks, clock.elapsed, clock.cpu)
+    smaller = _largest_below(folder, chunks)
+    if smaller is None:
+        (folder / "docs").mkdir(parents=True)
+    else:
+        _copy(Path(smaller.folder), folder)
+    made = _grown(folder, smaller, _multiplied(tuple(files)), chunks)
     note.write_text(json.dumps(asdict(made)), "utf-8")
     return made
+
+
+@cache
+def _multiplied(files: tuple[Path, ...]) -> Multiplied:
+    return Multiplied(files, ChunkOptions())
+
+
+def _grown(folder: Path, smaller: Built | None, documents: Multiplied, chunks: int) -> Built:
+    """The index with more documents; a run over the folder then finds nothing to change."""
+    files, before = (smaller.files, smaller.chunks) if smaller else (0, 0)
+    with opened(folder) as project:
+        project.index()
+        clock = Clock()
+        if before >= COPIED:
+            files, after = Copies(project).store(chunks)
+        else:
+            new, stored = _stored(project, documents, files, chunks - before)
+            files, after = files + new, before + stored
+        seconds, cpu = clock.elapsed, clock.cpu
+        report = project.index()
+    if report.added or report.changed or report.removed:
+        raise SystemExit(f"The index is not one of its folder: {report}")
+    return Built(str(folder), files, after, after - before, seconds, cpu)
+
+
+def _stored(project: Dowse, documents: Multiplied, first: int, chunks: int) -> tuple[int, int]:
+    store, embedder = project._engine.parts.store, SyntheticEmbedder(real_embedder())  # noqa: SLF001
+    with store.write() as writing:
+        return documents.store(writing, embedder, project.project.roots[0], first, chunks)
+
+
+def _largest_below(folder: Path, chunks: int) -> Built | None:
+    """The largest index of the same files that is smaller."""
+    made_of = folder.name.rpartition("-")[2]
+    found = map(_read, KEPT.glob(f"*-chunks-{made_of}/built.json"))
+    return max((one for one in found if one.chunks < chunks), key=_size, default=None)
+
+
+def _size(index: Built) -> int:
+    return index.chunks
+
+
+def _read(note: Path) -> Built:
+    return Built(**json.loads(note.read_text("utf-8")))
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copies a folder and its index; times stay, so that no file seems to have changed."""
+    shutil.copytree(source, target)
+    (target / "built.json").unlink()
+    for settings in (target / "home").rglob("project.toml"):
+        text = settings.read_text("utf-8")
+        text = text.replace(str(source.resolve()), str(target.resolve()))
+        settings.write_text(text, "utf-8")
 
 
 def opened(

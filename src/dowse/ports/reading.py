@@ -190,11 +190,12 @@ class Reading:
     text_vectors: TextVectors
     keyword: KeywordSearch
     vectors: VectorSearch
-    matching: Callable[[Sequence[Condition]], Keys]  # the chunks for which every condition holds
+    # The chunks for which every condition holds, ascending.
+    matching: Callable[[Sequence[Condition]], Keys]
 
 
 def within(keys: Keys, among: Keys) -> Keys:
-    """Those of these keys that are `among` others.
+    """Those of these keys that are `among` others, which ascend; each once, ascending.
 
     What `matching` returns may be a filter of an engine; it is asked about the keys, and never
     listed.
@@ -202,4 +203,8 @@ def within(keys: Keys, among: Keys) -> Keys:
     import numpy as np  # noqa: PLC0415  (what only names the ports must not take so long to load)
 
     ask: Callable[[Keys], Keys] | None = getattr(among, "within", None)
-    return ask(keys) if ask else np.intersect1d(keys, among, assume_unique=True)
+    if ask:
+        return ask(keys)
+    few = np.unique(keys)  # to sort the others as well would take longer than most searches
+    before, after = np.searchsorted(among, few), np.searchsorted(among, few, "right")
+    return few[before < after]

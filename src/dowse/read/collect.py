@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from functools import cached_property
-from pathlib import Path
 
 from dowse.read.convert import is_installed
 from dowse.read.formats import ALWAYS, INSTALL
@@ -36,7 +35,7 @@ class SourceCollector:
         if identifier is None or reason:
             self.leave_out(below, reason or NOT_UTF8, lost=reason != INSTALL)
         else:
-            source = SourceFile(identifier, Path(path), status.st_size, status.st_mtime_ns)
+            source = SourceFile(identifier, path, status.st_size, status.st_mtime_ns)
             self.sources.append(source)
 
     def leave_out(self, below: str, reason: str, *, lost: bool = True) -> None:

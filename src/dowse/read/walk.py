@@ -43,7 +43,7 @@ def walk(roots: Sequence[Root], options: ReadOptions, within: Sequence[Path] = (
 def _without_twins(found: Iterable[SourceFile], left_out: list[LeftOut]) -> list[SourceFile]:
     """Sorts by id; of files whose names differ only in how accents are encoded, one remains."""
     kept: list[SourceFile] = []
-    for source in sorted(found, key=lambda source: (source.id, source.path)):
+    for source in sorted(found, key=lambda source: (source.id, source.place)):
         if kept and kept[-1].id == source.id:
             left_out.append(LeftOut(source.id, _TWIN))
         else:

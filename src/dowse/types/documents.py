@@ -29,9 +29,14 @@ class SourceFile:
     """A file that belongs to the project, known from its directory entry alone."""
 
     id: str  # path below its root with "/"; files of further roots start with "@name/"
-    path: Path  # absolute
+    place: str  # its absolute path; a walk over many files has no time to make objects of them
     size: int  # bytes
     mtime_ns: int  # nanoseconds since 1970
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return Path(self.place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ def write(folder: Path) -> Write:
     def make(data: bytes, name: str = "x.md") -> SourceFile:
         path = folder / name
         path.write_bytes(data)
-        return SourceFile(name, path, len(data), 0)
+        return SourceFile(name, str(path), len(data), 0)
 
     return make
 
@@ -122,7 +122,7 @@ def test_a_file_that_vanished(write: Write) -> None:
 
 def test_a_folder_that_vanished(folder: Path) -> None:
     (folder / "a").write_text("now a file")
-    assert "vanished" in reason_for(SourceFile("a/x.md", folder / "a/x.md", 1, 0))
+    assert "vanished" in reason_for(SourceFile("a/x.md", str(folder / "a/x.md"), 1, 0))
 
 
 def test_a_file_that_grew(write: Write) -> None:
@@ -173,7 +173,7 @@ def test_a_pipe_in_its_place_does_not_block(write: Write) -> None:
 
 def test_a_folder_in_its_place(folder: Path) -> None:
     (folder / "x.md").mkdir()
-    assert "not a regular file" in reason_for(SourceFile("x.md", folder / "x.md", 1, 0))
+    assert "not a regular file" in reason_for(SourceFile("x.md", str(folder / "x.md"), 1, 0))
 
 
 def test_a_link_in_its_place_is_not_followed(write: Write, tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_a_link_in_the_place_of_a_folder_is_not_followed(
     (tmp_path / "elsewhere/x.md").write_text("secret")
     (folder / "a/b").rename(folder / "a/old")
     (folder / "a/b").symlink_to(tmp_path / "elsewhere")
-    assert "link has taken" in reason_for(SourceFile("a/b/x.md", folder / "a/b/x.md", 1, 0))
+    assert "link has taken" in reason_for(SourceFile("a/b/x.md", str(folder / "a/b/x.md"), 1, 0))
 
 
 def test_files_are_opened_for_reading_only(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ def test_sources_come_in_the_order_of_their_ids(plant: Plant, ids: Ids) -> None:
 def test_a_source_is_its_directory_entry(plant: Plant, found: Look) -> None:
     path = plant(**{"a/x.md": "12345"}) / "a/x.md"
     status = path.stat()
-    assert found().sources == (SourceFile("a/x.md", path, 5, status.st_mtime_ns),)
+    assert found().sources == (SourceFile("a/x.md", str(path), 5, status.st_mtime_ns),)
 
 
 def test_endings_in_any_case_and_nothing_else(plant: Plant, ids: Ids) -> None:

@@ -255,3 +255,54 @@ def test_vectors_come_back_by_key(tmp_path: Path, exact_rows: int) -> None:
     assert list(found) == [25, 1]
     assert found[25].tolist() == vectors[24].astype(np.float16).astype(np.float32).tolist()
     assert found[1].dtype == np.float32
+
+
+def test_the_next_generation_reads_only_new_segments(tmp_path: Path) -> None:
+    driver = Driver(tmp_path, 8, exact_rows=0)
+    driver.change(numbered(clustered(100, 8)))
+    before = driver.open()
+    driver.change(numbered(clustered(2, 8), 101), gone=[1])
+    after = driver.open()
+    assert after._segments[0] is before._segments[0]
+    assert after.keys() == set(range(2, 103))
+    assert before.keys() == set(range(1, 101))
+
+
+def test_a_segment_of_the_same_number_with_other_rows_is_read(tmp_path: Path) -> None:
+    driver = Driver(tmp_path, 8, exact_rows=0)
+    manifest = driver.manifest
+    driver.change(numbered(clustered(10, 8)))
+    lost = driver.open()
+    driver.rows.vectors.clear()
+    driver.manifest = manifest  # a backup was put back
+    driver.change(numbered(clustered(20, 8, seed=3)))
+    assert driver.segments() == [20]
+    assert driver.open().keys() == set(range(1, 21))
+    assert lost.is_whole is False
+
+
+def test_codes_that_an_older_version_wrote_row_by_row_are_read(tmp_path: Path) -> None:
+    driver = Driver(tmp_path, 128, exact_rows=0)
+    driver.change(numbered(clustered(6000, 128)))
+    query = clustered(1, 128, seed=4)[0]
+    expected = driver.open().nearest(query, 20)
+    (number,) = driver.manifest.detail
+    path = tmp_path / driver.manifest.folder / f"codes-{number}.npy"
+    codes = np.load(path)
+    assert codes.flags.f_contiguous
+    np.save(path, np.ascontiguousarray(codes))
+    assert (
+        VectorReplica(tmp_path, exact_rows=0).open(driver.manifest).nearest(query, 20) == expected
+    )
+
+
+def test_rows_that_came_in_another_order_than_their_keys_are_found(tmp_path: Path) -> None:
+    driver = Driver(tmp_path, 16, exact_rows=0)
+    vectors = clustered(40, 16)
+    driver.change(numbered(vectors[20:], 21))
+    driver.change(numbered(vectors[:20], 1))
+    assert len(driver.segments()) == 1
+    index = driver.open()
+    assert list(index.of([3, 30, 50])) == [3, 30]
+    among = np.array([2, 19, 22, 40, 77])
+    assert {key for key, _ in index.nearest(vectors[1], 10, among)} == {2, 19, 22, 40}

@@ -13,6 +13,7 @@ from dowse.arrays import np
 from dowse.ports import KeywordField
 from dowse.store.embedded.failures import tantivy_errors
 from dowse.store.embedded.keyword.mirror import open_searcher
+from dowse.store.embedded.members import members
 from dowse.types import ChunkKey, Keys, Scores
 
 # Measured over 100,000 chunks with five terms and a limit of 30, in milliseconds:
@@ -102,7 +103,7 @@ class KeywordIndex:
             keys, scores = self._fetch(query, count)
             found = list(zip(keys, scores, strict=True))
             if among is not None:
-                allowed = np.isin(np.array(keys, np.int64), among, assume_unique=True)
+                allowed = members(np.array(keys, np.int64), among)
                 found = list(compress(found, allowed.tolist()))
             # Whatever ties with the last one that fits must have been fetched.
             if len(keys) < count or (len(found) >= limit and found[limit - 1][1] > scores[-1]):

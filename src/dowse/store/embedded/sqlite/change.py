@@ -140,6 +140,17 @@ class TableWriter:
         )
         self._connection.execute("DELETE FROM terms WHERE count <= 0")
 
+    def leaves_waiting(self, model: str) -> bool:
+        """Whether a chunk that it stored has no vector of a model."""
+        row = self._row(
+            "SELECT 1 FROM journal j JOIN chunks c ON c.key = j.chunk WHERE j.generation = ?"
+            " AND NOT EXISTS"
+            " (SELECT 1 FROM embeddings e WHERE e.model = ? AND e.text_key = c.text_key)",
+            self._generation,
+            model,
+        )
+        return row is not None
+
     def _leads(self, document: int) -> set[int]:
         """The documents that the links of a document lead to."""
         query = "SELECT DISTINCT leads FROM links WHERE source = ? AND leads IS NOT NULL"

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from dowse.arrays import np
 from dowse.ports import KeywordField
+from dowse.store.embedded.members import members
 from dowse.store.embedded.sqlite.facets import field_facet
 from dowse.store.embedded.sqlite.statements import Statements
 from dowse.text.fold import fold
@@ -19,6 +19,9 @@ from dowse.types import Condition, Keys
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 Statement = tuple[str, *tuple[object, ...]]
 """A statement, then the values bound to it."""
@@ -30,6 +33,7 @@ Met: TypeAlias = "NDArray[np.bool_]"
 """Whether a condition covers each chunk."""
 
 _REMEMBERED = 16  # conditions; each takes a byte for every chunk
+_ANSWERED = 4  # combinations of conditions; each takes eight bytes for every chunk that meets them
 _EQUAL = {"category", "tag", "source"}
 _BEGINS = {"under": "path"}
 _DATED = {"after": ">=", "before": "<"}
@@ -38,62 +42,77 @@ _DATED = {"after": ">=", "before": "<"}
 class Owners:
     """The chunks of a generation and their documents, loaded when a condition is first asked for.
 
-    It remembers what the last conditions covered.
+    It remembers what the last conditions covered, each of them and all together.
     """
 
     def __init__(self) -> None:
         self._loaded: tuple[Keys, Keys] | None = None
         self._met: dict[Condition, Met] = {}  # the oldest first
+        self._answers: dict[tuple[Condition, ...], Keys] = {}  # the oldest first
 
-    def get(self, load: Callable[[], Sequence[tuple[int, int]]]) -> tuple[Keys, Keys]:
-        """The chunks, ascending, and the document of each; `load` gives pairs of both."""
+    def get(self, load: Callable[[], Sequence[Keys]]) -> tuple[Keys, Keys]:
+        """The chunks, ascending, and the document of each; `load` gives both in any order."""
         # Two threads may both load it; what they load is the same.
         if self._loaded is None:
-            pairs = load()
-            flat = np.fromiter(chain.from_iterable(pairs), np.int64, 2 * len(pairs))
-            chunks, documents = flat[::2], flat[1::2]
-            order = np.argsort(chunks)
+            chunks, documents = load()
+            order = np.argsort(chunks, kind="stable")
             self._loaded = chunks[order], documents[order]
         return self._loaded
 
     def met(self, condition: Condition, find: Callable[[], Met]) -> Met:
         """Which of the chunks a condition covers; `find` says it when it was not asked lately."""
-        key = replace(condition, negated=False, written="")
-        met = self._met.get(key)
-        if met is None:
-            met = find()
-            # A page asks the same with every key that is pressed. What another thread removes in
-            # the same moment is not needed.
-            for oldest in list(self._met)[: len(self._met) + 1 - _REMEMBERED]:
-                self._met.pop(oldest, None)
-            self._met[key] = met
-        return met
+        return _remembered(self._met, replace(condition, negated=False), find, _REMEMBERED)
+
+    def answer(self, conditions: Sequence[Condition], find: Callable[[], Keys]) -> Keys:
+        """The chunks that meet all conditions; `find` says it when it was not asked lately."""
+        return _remembered(self._answers, tuple(conditions), find, _ANSWERED)
+
+
+def _remembered(memory: dict[_K, _V], key: _K, find: Callable[[], _V], most: int) -> _V:
+    found = memory.get(key)
+    if found is None:
+        found = find()
+        # A page asks the same with every key that is pressed. What another thread removes in the
+        # same moment is not needed.
+        for oldest in list(memory)[: len(memory) + 1 - most]:
+            memory.pop(oldest, None)
+        memory[key] = found
+    return found
 
 
 def matching(
     sql: Statements, phrase: Phrase, owners: Owners, conditions: Sequence[Condition]
 ) -> Keys:
-    """The chunks of one generation for which every condition holds."""
-    keys, documents = owners.get(
-        lambda: sql.rows(tuple[int, int], "SELECT key, document FROM chunks")
-    )
+    """The chunks of one generation for which every condition holds, ascending."""
+    plain = [replace(condition, written="") for condition in conditions]
+    return owners.answer(plain, partial(_matching, sql, phrase, owners, plain))
+
+
+def _matching(
+    sql: Statements, phrase: Phrase, owners: Owners, conditions: Sequence[Condition]
+) -> Keys:
+    # By document, so that SQLite reads an index and not the chunks themselves.
+    query = "SELECT key, document FROM chunks ORDER BY document, key"
+    keys, documents = owners.get(lambda: sql.columns(("key", "document"), query))
     kept = np.ones(len(keys), dtype=bool)
     for condition in conditions:
         find = partial(_find, sql, phrase, keys, documents, condition)
         kept &= owners.met(condition, find) != condition.negated
-    return keys[kept]
+    answer = keys[kept]
+    answer.flags.writeable = False  # it is remembered
+    return answer
 
 
 def _find(
     sql: Statements, phrase: Phrase, keys: Keys, documents: Keys, condition: Condition
 ) -> Met:
     if condition.kind == "phrase":
-        return np.isin(keys, phrase("body", condition.values))
+        return members(keys, phrase("body", condition.values))
     if condition.kind == "language":
-        return np.isin(keys, sql.keys(*_chunks_with(condition)))
+        return members(keys, sql.keys(*_chunks_with(condition)))
     if condition.kind == "field":
-        return np.isin(documents, _documents_with_field(sql, condition))
-    return np.isin(documents, sql.keys(*_documents_with(condition)))
+        return members(documents, _documents_with_field(sql, condition))
+    return members(documents, sql.keys(*_documents_with(condition)))
 
 
 def _chunks_with(condition: Condition) -> Statement:

@@ -72,6 +72,16 @@ class Statements:
         rows = self.rows(tuple[int], query, *values)
         return np.sort(np.fromiter((row[0] for row in rows), np.int64, len(rows)))
 
+    def columns(self, names: Sequence[str], query: str, *values: object) -> list[Keys]:
+        """Columns of whole numbers, in the order of the rows.
+
+        As one string each: to hand over a million rows takes twice as long.
+        """
+        joined = ", ".join(f"group_concat({name})" for name in names)
+        ((*texts,),) = self.rows(tuple[str | None, ...], f"SELECT {joined} FROM ({query})", *values)
+        with content_errors():
+            return [_numbers(text or "") for text in texts]
+
     def made(
         self, make: Callable[[_T], _R], shape: Any, query: str, *values: object, hold: int = 50
     ) -> list[_R]:
@@ -82,3 +92,11 @@ class Statements:
             while rows := cursor.fetchmany(hold):
                 made += map(make, checked(shape, rows))
         return made
+
+
+def _numbers(text: str) -> Keys:
+    """The whole numbers that a text lists; raises `ValueError` when it lists anything else."""
+    if text.strip("0123456789,"):
+        raise ValueError(f"{text[:20]!r} is not a list of whole numbers")
+    numbers: Keys = np.fromstring(text, np.int64, sep=",")
+    return numbers

@@ -109,7 +109,8 @@ class Truth:
 
     def vector_rows(self, among: Iterable[ChunkKey] | None = None) -> Iterator[VectorRow]:
         """The vectors of all chunks that have one, or of some."""
-        join = "JOIN embeddings e ON e.model = ? AND e.text_key = c.text_key"
+        # A cross join begins with the chunks; SQLite would go through all vectors for a few chunks.
+        join = "CROSS JOIN embeddings e ON e.model = ? AND e.text_key = c.text_key"
         for key, vector in self._select("c.key, e.vector", join, among, self.model):
             if not isinstance(vector, bytes) or len(vector) != 2 * self.dimensions:
                 raise truth_damaged(f"The vector of chunk {key} is not as it was written.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import get_args
@@ -24,7 +24,40 @@ from dowse.store.embedded.sqlite.sums import communities_sum, sum_of
 from dowse.store.embedded.sqlite.text_vectors import SqliteTextVectors
 from dowse.store.embedded.sqlite.truth import Truth
 from dowse.store.embedded.sqlite.vocabulary import SqliteVocabulary
-from dowse.types import Batch, ChunkedDocument, Debt, Stamp, Vector, text_key
+from dowse.types import Batch, ChunkedDocument, ChunkKey, Debt, Stamp, Vector, text_key
+
+_EMBEDDED = "embedded"
+"""Under this name `meta` has the last generation in which every chunk had a vector."""
+
+_IDLE = "idle"
+"""Under this name `meta` has how many vectors were unused and used, and how many chunks had been
+deleted, when they were last counted."""
+
+
+class _WriterVectors(SqliteTextVectors):
+    """Remembers that no chunk waits for a vector: to find that out takes a look at all chunks."""
+
+    def __init__(self, sql: Statements, note: Callable[[str, str], None]) -> None:
+        super().__init__(sql)
+        self._note = note
+
+    def waiting(self) -> dict[ChunkKey, str]:
+        """The chunks without a vector, in the order of the text, each with its document's id."""
+        known = _all_embedded(self._sql.generation(), self._sql.model()[0])
+        if self._sql.meta(_EMBEDDED) == known:
+            return {}
+        found = super().waiting()
+        if not found:
+            self._note(_EMBEDDED, known)
+        return found
+
+
+def _all_embedded(generation: int, model: str) -> str:
+    """Says that in a generation every chunk has a vector of a model.
+
+    The generation is part of it: an older version of dowse may have stored chunks since.
+    """
+    return f"{generation} {model}"
 
 
 class SqliteWriting:
@@ -45,7 +78,7 @@ class SqliteWriting:
         self.catalogue: Catalogue = SqliteCatalogue(self._sql)
         self.links: Links = SqliteLinks(self._sql)
         self.vocabulary: Vocabulary = SqliteVocabulary(self._sql)
-        self.text_vectors: TextVectors = SqliteTextVectors(self._sql)
+        self.text_vectors: TextVectors = _WriterVectors(self._sql, self._set_meta)
         with database_errors(database):
             upgrade(connection)
         replicas.catch_up(Truth(connection), repair=True)
@@ -117,6 +150,8 @@ class SqliteWriting:
 
     def _forget_vectors(self, vocabulary: int) -> None:
         with database_errors(self._database):
+            if not vocabulary and self._has_few_idle():
+                return
             self._list_used_texts(vocabulary)
             ((idle, busy),) = self._sql.rows(
                 tuple[int, int],
@@ -128,8 +163,31 @@ class SqliteWriting:
                     self._connection.execute(
                         "DELETE FROM embeddings WHERE text_key NOT IN (SELECT text_key FROM used)"
                     )
+                idle = 0
+            self._set_meta(_IDLE, f"{idle} {busy} {self._deleted_chunks()}")
             self._connection.execute("DROP TABLE temp.used")
             self._connection.execute("PRAGMA optimize")
+
+    def _has_few_idle(self) -> bool:
+        """Whether unused vectors cannot outnumber the used, by how many chunks were deleted since.
+
+        To count them takes a look at all vectors. A deleted chunk leaves one unused at most.
+        """
+        noted = (self._sql.meta(_IDLE) or "").split()
+        if len(noted) != 3 or not all(map(str.isdecimal, noted)):
+            return False
+        idle, busy, deleted = map(int, noted)
+        since = self._deleted_chunks() - deleted
+        return since >= 0 and idle + since <= busy - since
+
+    def _deleted_chunks(self) -> int:
+        """How many chunks were ever deleted; keys are never given out twice."""
+        ((given, kept),) = self._sql.rows(
+            tuple[int, int],
+            "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0),"
+            " (SELECT count(*) FROM chunks)",
+        )
+        return given - kept
 
     def _list_used_texts(self, vocabulary: int) -> None:
         words = [(text_key(word),) for word in self.vocabulary.most_frequent(vocabulary)]
@@ -155,12 +213,20 @@ class SqliteWriting:
                 change = self._begin()
                 yield change
                 change.finish()
+                self._keep_embedded(change)
                 self._set_owed(self.owed() | change.debts)
                 self._connection.execute("COMMIT")
             except BaseException:
                 self._connection.rollback()
                 raise
             self._replicas.catch_up(Truth(self._connection), repair=True)
+
+    def _keep_embedded(self, change: TableWriter) -> None:
+        """Where every chunk had a vector before a change, notes whether that is still so."""
+        generation, model = self.catalogue.generation, self._sql.model()[0]
+        before = _all_embedded(generation - 1, model)
+        if self._sql.meta(_EMBEDDED) == before and not change.leaves_waiting(model):
+            self._set_meta(_EMBEDDED, _all_embedded(generation, model))
 
     def _begin(self) -> TableWriter:
         self._connection.execute("BEGIN IMMEDIATE")

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from dowse.arrays import np
 from dowse.files import make_private_folder
 from dowse.store.embedded.manifest import FileSum, ReplicaManifest, sum_files
 from dowse.store.embedded.sqlite.truth import Truth, describe
+from dowse.store.embedded.vectors.file import HeldFile
+from dowse.store.embedded.vectors.held import HeldSegments
 from dowse.store.embedded.vectors.index import EXACT_ROWS, VectorIndex
 from dowse.store.embedded.vectors.segments import (
     ROTATION,
+    Segment,
+    blocks,
     dead_keys,
     dead_name,
     file_names,
-    load,
     load_array,
     load_keys,
     no_keys,
@@ -24,7 +28,7 @@ from dowse.store.embedded.vectors.segments import (
     save,
     save_array,
     stack,
-    without,
+    survivors,
 )
 from dowse.types import ChunkKey, Keys
 
@@ -38,6 +42,7 @@ class VectorReplica:
     def __init__(self, base: Path, exact_rows: int = EXACT_ROWS) -> None:
         self._base = base
         self._exact_rows = exact_rows
+        self._held = HeldSegments()
 
     def create(self, truth: Truth) -> ReplicaManifest:
         """An empty index, in a folder of its own."""
@@ -50,25 +55,20 @@ class VectorReplica:
         self, manifest: ReplicaManifest, truth: Truth, changed: list[ChunkKey] | None
     ) -> ReplicaManifest:
         """The index with the changed chunks, or all; doing it twice is doing it once."""
-        folder, rows_of = self._base / manifest.folder, dict(manifest.detail)
-        segments = _segments(manifest)
-        number = max(segments, default=0) + 1
-        new = stack(truth.vector_rows(changed), load_array(folder / ROTATION))
-        dead, first = _superseded(folder, segments, np.array(changed or (), dtype=np.int64), new[0])
-        parts = [new]
-        while segments and (
-            segments[-1] >= first
-            # Segments grow like a binary counter: a few of them, each row rewritten rarely.
-            or rows_of[str(segments[-1])] <= 2 * sum(len(keys) for keys, _, _ in parts)
-            or 2 * len(dead) > sum(rows_of[str(segment)] for segment in segments)
-        ):
-            parts.insert(0, without(load(folder, segments.pop()), dead))
-        save(folder, number, parts)
-        save_array(
-            folder / dead_name(number), np.setdiff1d(dead, new[0]) if segments else no_keys()
-        )
-        detail = {str(segment): rows_of[str(segment)] for segment in segments}
-        detail[str(number)] = sum(len(keys) for keys, _, _ in parts)
+        folder, segments = self._base / manifest.folder, _segments(manifest)
+        rotation, number = load_array(folder / ROTATION), max(segments, default=0) + 1
+        parts: Iterable[Segment] = blocks(truth.vector_rows(), rotation)
+        dead = no_keys()
+        if changed is not None:
+            new = stack(truth.vector_rows(changed), rotation)
+            joined, gone = _joined(folder, manifest, changed, new)
+            old = [survivors(folder, segment, gone) for segment in segments if segment in joined]
+            parts = chain(*old, [new])
+            segments = [segment for segment in segments if segment not in joined]
+            dead = np.setdiff1d(gone, new.keys) if segments else no_keys()
+        count = save(folder, number, parts, len(rotation))
+        save_array(folder / dead_name(number), dead)
+        detail = {str(one): manifest.detail[str(one)] for one in segments} | {str(number): count}
         names = [name for segment in detail for name in file_names(int(segment))]
         files = sum_files(folder, [*names, ROTATION, dead_name(number)], manifest.files)
         return describe(truth, manifest.folder, files, detail)
@@ -87,11 +87,34 @@ class VectorReplica:
 
     def open(self, manifest: ReplicaManifest) -> VectorIndex:
         """The index that a manifest describes."""
-        return VectorIndex(self._base / manifest.folder, _segments(manifest), self._exact_rows)
+        folder, numbers = self._base / manifest.folder, _segments(manifest)
+        segments = [self._held.get(folder, number, manifest.files) for number in numbers]
+        dead = HeldFile(folder / dead_name(max(numbers))) if numbers else None
+        return VectorIndex(segments, HeldFile(folder / ROTATION), dead, self._exact_rows)
 
 
 def _segments(manifest: ReplicaManifest) -> list[int]:
     return sorted(int(number) for number in manifest.detail)
+
+
+def _joined(
+    folder: Path, manifest: ReplicaManifest, changed: Sequence[ChunkKey], new: Segment
+) -> tuple[set[int], Keys]:
+    """The segments to join with new rows, the newest of all, and the keys that are dead.
+
+    Segments grow like a binary counter: there are few of them, and each row is rewritten rarely.
+    """
+    segments = _segments(manifest)
+    rows = {segment: manifest.detail[str(segment)] for segment in segments}
+    dead, first = _superseded(folder, segments, np.array(changed, dtype=np.int64), new.keys)
+    joined, count = set[int](), len(new.keys)
+    for segment in reversed(segments):
+        mostly_dead = 2 * len(dead) > sum(rows.values()) - sum(rows[one] for one in joined)
+        if segment < first and rows[segment] > 2 * count and not mostly_dead:
+            break
+        joined.add(segment)
+        count += rows[segment]
+    return joined, dead
 
 
 def _superseded(
@@ -104,7 +127,14 @@ def _superseded(
     dead, first = dead_keys(folder, segments), float("inf")
     for segment in reversed(segments):
         keys = load_keys(folder, segment)
-        dead = np.union1d(dead, changed[np.isin(changed, keys)])
-        if np.isin(new, keys).any():
+        dead = np.union1d(dead, _found(changed, keys))
+        if len(_found(new, keys)):
             first = segment
     return dead, first
+
+
+def _found(keys: Keys, segment: Keys) -> Keys:
+    """Those of some keys that a segment holds."""
+    if not len(segment) or not len(keys) or keys.min() > segment.max():
+        return keys[:0]  # as nearly always: new chunks have new keys
+    return keys[np.isin(keys, segment)]

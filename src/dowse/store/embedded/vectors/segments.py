@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from dowse.arrays import np
 from dowse.store.embedded.failures import replica_damaged
 from dowse.store.embedded.sqlite.truth import VectorRow
-from dowse.store.embedded.vectors.file import HeldFile, VectorFile
+from dowse.store.embedded.vectors.file import VectorFile
 from dowse.types import Keys, Matrix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Segment: TypeAlias = "tuple[Keys, NDArray[np.float16], NDArray[np.uint64]]"
-"""The keys, the vectors and the sign codes of some rows."""
-
-OpenSegment: TypeAlias = "tuple[Keys, VectorFile, NDArray[np.uint64]]"
-"""The same, with vectors that are read when they are needed."""
-
 ROTATION = "rotation.npy"
 _PARTS = ("keys", "vectors", "codes")
 _SEED = 384
-_BLOCK = 8192  # rows that are rotated at once, so that rebuilding a large index needs little memory
+_BLOCK = 8192  # rows that are written at once, so that rebuilding a large index needs little memory
+
+
+class Segment(NamedTuple):
+    """Some rows on their way into a segment."""
+
+    keys: Keys
+    vectors: NDArray[np.float16]
+    codes: NDArray[np.uint64]  # a row for each vector
 
 
 def file_names(number: int) -> list[str]:
     """The files of a segment."""
     return [f"{part}-{number}.npy" for part in _PARTS]
-
-
-def load(folder: Path, number: int) -> Segment:
-    """A segment, whole."""
-    keys, vectors, codes = (load_array(folder / name) for name in file_names(number))
-    return keys, vectors, codes
 
 
 def load_keys(folder: Path, number: int) -> Keys:
@@ -45,39 +42,54 @@ def load_keys(folder: Path, number: int) -> Keys:
     return keys
 
 
-class HeldSegment:
-    """The files of a segment, open; they are read when they are first searched."""
-
-    def __init__(self, folder: Path, number: int) -> None:
-        keys, vectors, codes = (folder / name for name in file_names(number))
-        self._keys, self._codes = HeldFile(keys), HeldFile(codes)
-        self._vectors = VectorFile(vectors)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the vectors that are still on disk can be read."""
-        return self._vectors.is_whole
-
-    def open(self) -> OpenSegment:
-        """The segment to search in, whose vectors stay on disk."""
-        return self._keys.array(), self._vectors, self._codes.array()
-
-
-def save(folder: Path, number: int, parts: Sequence[Segment]) -> None:
-    """Writes some rows as one segment."""
-    for place, name in enumerate(file_names(number)):
-        save_array(folder / name, np.concatenate([part[place] for part in parts]))
-
-
 def stack(rows: Iterable[VectorRow], rotation: Matrix) -> Segment:
-    """A segment of rows as the database keeps them."""
+    """Rows as the database keeps them, all at once."""
     keys: list[int] = []
     content = bytearray()
     for key, vector in rows:
         keys.append(key)
         content += vector
     vectors = np.frombuffer(content, dtype="<f2").reshape(len(keys), len(rotation))
-    return np.array(keys, dtype=np.int64), vectors, codes_of(vectors, rotation)
+    return Segment(np.array(keys, dtype=np.int64), vectors, codes_of(vectors, rotation))
+
+
+def blocks(rows: Iterable[VectorRow], rotation: Matrix) -> Iterator[Segment]:
+    """Rows as the database keeps them, some at a time."""
+    remaining = iter(rows)
+    while some := list(islice(remaining, _BLOCK)):
+        yield stack(some, rotation)
+
+
+def survivors(folder: Path, number: int, dead: Keys) -> Iterator[Segment]:
+    """The rows of a segment on disk whose keys are not dead, some at a time."""
+    keys_name, vectors_name, codes_name = file_names(number)
+    keys, codes = load_array(folder / keys_name), load_array(folder / codes_name)
+    start = 0
+    for vectors in VectorFile(folder / vectors_name).blocks():
+        part = slice(start, start + len(vectors))
+        kept = ~np.isin(keys[part], dead)
+        yield Segment(keys[part][kept], vectors[kept], codes[part][kept])
+        start += len(vectors)
+
+
+def save(folder: Path, number: int, parts: Iterable[Segment], dimensions: int) -> int:
+    """Writes rows as one segment, a part after the other; returns how many there are."""
+    keys_name, vectors_name, codes_name = file_names(number)
+    keys, codes = [no_keys()], [np.zeros((0, _words(dimensions)), np.uint64)]
+    with (folder / vectors_name).open("wb") as file:
+        _write_header(file, 0, dimensions)
+        for part in parts:
+            file.write(part.vectors.tobytes())
+            keys.append(part.keys)
+            codes.append(part.codes)
+        count = sum(map(len, keys))
+        file.seek(0)
+        _write_header(file, count, dimensions)
+        _sync(file)
+    save_array(folder / keys_name, np.concatenate(keys))
+    # By columns: a scan counts the bits of one word of all codes, then of the next.
+    save_array(folder / codes_name, np.asfortranarray(np.concatenate(codes)))
+    return count
 
 
 def dead_name(number: int) -> str:
@@ -86,7 +98,7 @@ def dead_name(number: int) -> str:
 
 
 def dead_keys(folder: Path, segments: Sequence[int]) -> Keys:
-    """The keys that lie in a segment but are no more, as the newest segment knows."""
+    """The keys that are in a segment but are no more, as the newest segment knows."""
     dead: Keys = load_array(folder / dead_name(max(segments))) if segments else no_keys()
     return dead
 
@@ -96,16 +108,9 @@ def no_keys() -> Keys:
     return np.zeros(0, dtype=np.int64)
 
 
-def without(segment: Segment, dead: Keys) -> Segment:
-    """A segment less the rows of some keys."""
-    kept = ~np.isin(segment[0], dead)
-    return segment[0][kept], segment[1][kept], segment[2][kept]
-
-
 def codes_of(vectors: NDArray[Any], rotation: Matrix) -> NDArray[np.uint64]:
     """One bit for the sign of each rotated dimension, packed into words."""
-    words = -(-vectors.shape[1] // 64)
-    codes = np.zeros((len(vectors), 8 * words), dtype=np.uint8)
+    codes = np.zeros((len(vectors), 8 * _words(vectors.shape[1])), dtype=np.uint8)
     for start in range(0, len(vectors), _BLOCK):
         rotated = vectors[start : start + _BLOCK].astype(np.float32) @ rotation
         bits = np.packbits(rotated > 0, axis=1)
@@ -123,8 +128,7 @@ def save_array(path: Path, array: NDArray[Any]) -> None:
     """Writes an array so that its bytes are on the disk before a manifest mentions it."""
     with path.open("wb") as file:
         np.save(file, array)
-        file.flush()
-        os.fsync(file.fileno())
+        _sync(file)
 
 
 def load_array(path: Path) -> Any:
@@ -133,3 +137,19 @@ def load_array(path: Path) -> Any:
         return np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise replica_damaged(f"{path} is not as it was written.") from error
+
+
+def _words(dimensions: int) -> int:
+    """How many words a code of so many bits takes."""
+    return -(-dimensions // 64)
+
+
+def _write_header(file: IO[bytes], rows: int, dimensions: int) -> None:
+    """Begins a file of vectors; numpy leaves room, so that any number of rows fits later."""
+    described = {"descr": "<f2", "fortran_order": False, "shape": (rows, dimensions)}
+    np.lib.format.write_array_header_1_0(file, described)
+
+
+def _sync(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
