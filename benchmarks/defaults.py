@@ -36,9 +36,11 @@ from dowse.evaluate import (
 )
 from dowse.evaluate.bench import evaluation_folder
 from dowse.projects.workspace import Workspace
+from dowse.retrieve.strategies import STRATEGIES
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"
 USUAL = "as set"
+SEMANTIC = next(one.weight for one in STRATEGIES if one.name == "semantic")
 AGED = "recency ages at random, off"  # what recency is compared with
 DEEP = {
     "search.top_n": 100,  # chunks, so that ten documents and more come of them
@@ -81,7 +83,7 @@ WAYS = [
     Way("", USUAL),
     *map(_rrf, (10.0, 20.0, 60.0, 100.0)),
     *_each("fusion", "fuse.normalise", ("minmax", "zscore")),
-    *_each("weights", "fuse.keyword", (0.5, 0.7, 1.4, 2.0), "keyword {} : semantic 1.3"),
+    *_each("weights", "fuse.keyword", (0.5, 0.7, 1.4, 2.0), f"keyword {{}} : semantic {SEMANTIC}"),
     *_each("candidates", "search.top_k", (10, 20, 30, 100, 200), "{} per strategy"),
     *_each("gather", "gather.share", (0.0, 0.25, 0.75, 1.0), "share {}"),
     Way("readable", "off", {"readable.enabled": False}),
