@@ -48,15 +48,19 @@ class Caretaker:
 
     def status(self) -> Status:
         """What there is to know about the project."""
-        from dowse.flow.scan import scan  # noqa: PLC0415  a search does not walk through folders
+        from dowse.flow.scan import has_changed, scan  # noqa: PLC0415  a search does not walk through folders
 
         with self._index.read() as reading:
             stamp = reading.catalogue.stamp()
-            changes = scan(
-                self._index.roots, (), self._index.settings.read, reading.catalogue.files()
-            )
+            options = self._index.settings.read
+            changes = scan(self._index.roots, (), options, reading.catalogue.files())
             unread = unread_of(self._index.project.folder, changes.pending)
-            waiting = [source.id for source in changes.pending if source.id not in unread]
+            waiting = [
+                source.id
+                for source in changes.pending
+                if source.id not in unread
+                and has_changed(source, changes.known.get(source.id), options)
+            ]
             new = sum(id_ not in changes.known for id_ in waiting)
             return Status(
                 project=self._index.project.name,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -106,6 +108,19 @@ def test_settings_that_need_a_rebuild_are_refused_with_the_command(
         assert "dowse index --rebuild -p vault" in result.err
     assert dowse("index", indexed, "--rebuild").code == 0
     assert dowse("search", "restore").code == 0
+
+
+def test_a_file_that_was_read_right_after_it_was_written_is_not_called_changed(
+    vault: Path, dowse: Dowse
+) -> None:
+    fresh, soon = vault / "fresh.md", time.time_ns() + 60 * 10**9
+    fresh.write_text("# One\n")
+    os.utime(fresh, ns=(soon, soon))
+    dowse("index", vault)
+    assert dowse("status", "--json").json["up_to_date"]
+    fresh.write_text("# Two\n")
+    os.utime(fresh, ns=(soon, soon))
+    assert dowse("status", "--json").json["freshness"]["changed"] == 1
 
 
 @pytest.mark.usefixtures("indexed")

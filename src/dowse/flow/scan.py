@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dowse.read import ReadOptions, Root
+from dowse.read.load import Unreadable, load
 from dowse.read.walk import walk
 from dowse.types import FileState, LeftOut, Shard, SourceFile
 
@@ -49,6 +50,19 @@ def scan(
         if view.covers(id_):
             changes.gone[id_] = known[id_]
     return changes
+
+
+def has_changed(source: SourceFile, state: FileState | None, options: ReadOptions) -> bool:
+    """Whether a pending file has other bytes than the index knows.
+
+    Only a file that was read right after it was written must be read again to tell.
+    """
+    if state is None or not _same(state, source):
+        return True
+    try:
+        return load(source, options).digest != state.digest
+    except Unreadable:
+        return True
 
 
 def _same(state: FileState, source: SourceFile) -> bool:

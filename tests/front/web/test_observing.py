@@ -7,7 +7,8 @@ import logging
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,13 @@ def _figure(page: str, line: str) -> float:
     found = [float(one.rpartition(" ")[2]) for one in page.splitlines() if one.startswith(line)]
     assert len(found) == 1, (line, page)
     return found[0]
+
+
+def _until(holds: Callable[[], bool], within: float = 30.0) -> None:
+    end = time.monotonic() + within
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_health_needs_no_token_and_says_nothing_else(guarded: TestClient) -> None:
@@ -88,19 +96,20 @@ def test_ready_follows_an_engine_that_goes_down_and_comes_back(
     engine.start()
     try:
         monkeypatch.setenv("DOWSE_STORE_URL", engine.url)
-        monkeypatch.setenv("DOWSE_STORE_TIMEOUT", "1")
         with workspace.open(workspace.projects.add([vault])) as made:
             made.index()
-        service = Service(workspace, vault)
-        with TestClient(application(service, Door(), watch=False), base_url=HERE) as client:
+        with (
+            closing(Service(workspace, vault)) as service,
+            TestClient(application(service, Door(), watch=False), base_url=HERE) as client,
+        ):
             assert client.get("/ready").json()["ready"] is True
             engine.kill()
             down = client.get("/ready")
             assert (down.status_code, client.get("/health").status_code) == (503, 200)
             assert engine.url in down.json()["projects"][0]["reason"]
             engine.start()
-            assert client.get("/ready").status_code == 200
-        service.close()
+            # The client of the engine remembers for about a second that it was down.
+            _until(lambda: client.get("/ready").status_code == 200)
     finally:
         engine.kill()
 
@@ -133,11 +142,8 @@ def test_index_runs_are_counted(client: TestClient, service: Service) -> None:
     job = service.job("notes")
     assert job is not None
     assert job.ended.wait(30)
-    for _ in range(100):
-        page = client.get("/metrics").text
-        if "dowse_index_runs_total{" in page:
-            break
-        time.sleep(0.05)
+    _until(lambda: "dowse_index_runs_total{" in client.get("/metrics").text)
+    page = client.get("/metrics").text
     assert _figure(page, 'dowse_index_runs_total{project="notes",outcome="done"}') == 1
     assert _figure(page, 'dowse_indexing{project="notes"}') == 0
 
