@@ -53,8 +53,10 @@ def main() -> None:
     if options.edit:
         print(json.dumps(measure_edits(Path(options.edit))))
         return
-    rows = [_row(built(files, size), options) for size in sizes(options.chunks)]
-    save("growth", rows)
+    rows = list[dict[str, Any]]()
+    for size in sizes(options.chunks):
+        rows.append(_row(built(files, size), options))
+        save("growth", rows)  # the next size may take long
     print(growth_table(rows))
 
 
