@@ -8,6 +8,9 @@ DEMO   := .demo
 # The demo keeps its projects to itself.
 IN_DEMO := DOWSE_CONFIG_DIR=$(DEMO)/config DOWSE_DATA_DIR=$(DEMO)/data
 
+# Tests start dowse hundreds of times; without this, a machine that sets it compiles all of dowse each time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo scale-demo node-clients test check torture lock minilm docs screenshots eval bench audit audit-lock clean
 
 demo: $(VENV)/installed
