@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -145,6 +146,12 @@ def _set_root(project: Path, root: Path) -> None:
     with closing(sqlite3.connect(project / "index/index.db", isolation_level=None)) as database:
         roots = json.dumps([str(root)])
         database.execute("UPDATE meta SET value = ? WHERE name = 'roots'", [roots])
+
+
+@pytest.fixture
+def index_once(prepared: Path, dowse: Dowse) -> Callable[[Path], Path]:
+    """Indexes a folder of the home whose name always means the same documents."""
+    return lambda documents: _index(documents, prepared, dowse)
 
 
 @pytest.fixture
