@@ -25,14 +25,6 @@ def _note(number: int) -> str:
 
 
 @pytest.fixture
-def few_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fifth of the ways of fusing: enough to choose from, where not all have to be tried."""
-    monkeypatch.setattr("dowse.evaluate.grid._MEANING", (0.2, 0.5, 0.8))
-    monkeypatch.setattr("dowse.evaluate.grid._NORMALISE", ("ceiling", "minmax"))
-    monkeypatch.setattr("dowse.evaluate.grid._GATHER", (0.0, 0.5, 0.75))
-
-
-@pytest.fixture
 def marked(home: Path, by_meaning: None, index_once: Callable[[Path], Path]) -> Path:  # noqa: ARG001  it comes first
     """Notes that a page of links names by words which stand in each of them."""
     folder = home / "marked"
