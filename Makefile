@@ -22,8 +22,9 @@ demo: $(VENV)/installed
 scale-demo: $(VENV)/developing
 	@$(BIN)/python tools/scale_demo.py
 
+# One thread for each worker, as dowse itself has: more would only wait for each other.
 test: $(VENV)/developing minilm
-	$(BIN)/pytest -n auto
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
 
 # Clients of MCP that are not in Python; with them, `make test` tries them too.
 node-clients:
