@@ -66,7 +66,10 @@ def test_an_index_outlives_its_writers(tmp_path: Path, rounds: Callable[[int, in
     moments = random.Random(20)
     with started("read", folder) as reader:
         with started("write", folder) as writers:
-            for _ in range(rounds(8, 20)):
+            kills = 0
+            while kills < rounds(8, 20) or not list(tmp_path.glob("read-*")):
+                assert reader.poll() is None
+                kills += 1
                 reported = write_and_kill(writers, moments.uniform(0, 0.15))
                 assert_whole(folder, reported)
         (tmp_path / "enough").touch()
