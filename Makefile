@@ -11,7 +11,7 @@ IN_DEMO := DOWSE_CONFIG_DIR=$(DEMO)/config DOWSE_DATA_DIR=$(DEMO)/data
 # Tests start dowse hundreds of times; without this, a machine that sets it compiles all of dowse each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo scale-demo node-clients test check types lint imports torture lock minilm docs screenshots eval bench audit audit-lock clean
+.PHONY: demo scale-demo node-clients test check torture lock minilm docs screenshots eval bench audit audit-lock clean
 
 demo: $(VENV)/installed
 	@$(IN_DEMO) $(BIN)/dowse index examples/vault -p demo
@@ -36,17 +36,10 @@ torture: $(VENV)/developing
 	$(BIN)/pytest tests/torture tests/crash tests/properties tests/front/test_advice.py \
 	  tests/unit/test_restore.py --torture --timeout 1200 -n 2 --dist load --maxschedchunk 1
 
-# With `make -j2 check`, one core has the types, which take longest, and the other one the rest.
-check: types lint imports
-
-types: $(VENV)/developing
-	$(BIN)/mypy
-
-lint: $(VENV)/developing
+check: $(VENV)/developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-
-imports: $(VENV)/developing
+	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 # The tests compare its vectors with those of another implementation. dowse's own model is here.
