@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from dowse.engine import Engine
 from dowse.evaluate import SEED, Collection, JudgedQuery, open_bench, read_collection, sample
+from dowse.fuse.calibrate import ALONE
 from dowse.fuse.elsewhere import elsewhere
 from dowse.fuse.match import word_for
 from dowse.projects.workspace import Workspace
@@ -209,11 +210,12 @@ def _fused(hit: Hit) -> float:
 
 
 def _evidence(hits: Sequence[Hit], chunks: float) -> Numbers:
-    scores = [*map(_fused, hits), 0.0]  # where nothing else was found, it leads by all that it has
+    scores = list(map(_fused, hits))
+    lead = scores[0] - scores[1] if len(scores) > 1 else ALONE
     rows = [
         (
             scores[place],
-            0.0 if place else scores[0] - scores[1],
+            0.0 if place else lead,
             float(not place),
             scores[0] - scores[place],
             float(any(step.stage == "exact" for step in hit.trace.steps)),

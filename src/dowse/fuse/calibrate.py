@@ -77,13 +77,16 @@ class Fit:
     near: float
 
 
-_WORDS = Fit(0.43, 7.62, 0.69, -9.62, 2.27, -0.39, -3.48, 0.74)
+_WORDS = Fit(0.42, 8.25, 0.65, -9.6, 2.27, -0.38, -3.48, 0.74)
 FITS: Mapping[tuple[str, ...], Fit] = {
-    ("semantic", "keyword"): Fit(2.36, 11.04, 0.45, -14.02, 1.86, -0.55, -2.91, 0.58),
-    ("semantic",): Fit(2.48, 11.77, 0.26, -15.81, 2.63, -0.52, -3.12, 0.57),
+    ("semantic", "keyword"): Fit(2.35, 11.23, 0.44, -14.02, 1.86, -0.55, -2.9, 0.58),
+    ("semantic",): Fit(2.46, 12.01, 0.25, -15.82, 2.63, -0.52, -3.12, 0.57),
     ("keyword",): _WORDS,
 }
 """By the strategies that rank."""
+
+ALONE = 0.15
+"""The lead of a document that was found alone."""
 
 _LEAST, _MOST = -2.0, 4.0  # a query that is farther or nearer than this counts as being so
 _JUDGED = "confidence fitted on judged collections"
@@ -205,9 +208,8 @@ def _evidence(search: SearchState, near: float) -> list[Evidence]:
 
 
 def _lead(search: SearchState) -> float:
-    """How far the first result is ahead of the next document, or of nothing."""
-    if not search.candidates:
-        return 0.0
-    first, *others = search.candidates
-    rest = (one.score for one in others if one.document != first.document)
-    return first.score - next(rest, 0.0)
+    """How far the first result is ahead of the next document, if there is one."""
+    for other in search.candidates[1:]:
+        if other.document != search.candidates[0].document:
+            return search.candidates[0].score - other.score
+    return ALONE
