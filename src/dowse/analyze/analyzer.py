@@ -8,7 +8,7 @@ scores field by field is not, and ranks far worse.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import lru_cache
@@ -75,10 +75,10 @@ class TextAnalyzer:
         Of a text with very many distinct words, the first ones.
         """
         counts: dict[str, int] = {}
-        for line in _lines(text):
-            for word in _VOCABULARY_WORD.findall(fold_word(line)):
+        for part in _parts(text):
+            for word, often in Counter(_VOCABULARY_WORD.findall(fold_word(part))).items():
                 if word in counts or len(counts) < limits.WORDS:
-                    counts[word] = counts.get(word, 0) + 1
+                    counts[word] = counts.get(word, 0) + often
         words = ((word.rstrip("_-"), often) for word, often in counts.items())
         return chain.from_iterable(repeat(word, often) for word, often in words if _is_word(word))
 
@@ -108,7 +108,7 @@ def _is_word(word: str) -> bool:
     return 3 <= len(word) <= _LONGEST_WORD and word not in STOPWORDS
 
 
-def _lines(text: str) -> Iterator[str]:
+def _parts(text: str) -> Iterator[str]:
     """A text in parts of whole lines, so that a long one is never copied at once."""
     start = 0
     while start < len(text):
