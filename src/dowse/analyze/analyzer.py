@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import lru_cache
-from itertools import chain, count, repeat
+from itertools import count
 
 import Stemmer
 
@@ -69,18 +69,21 @@ class TextAnalyzer:
     def _distinct(self, text: str) -> Iterable[str]:
         return tuple(dict.fromkeys(self._words.terms(text)))
 
-    def vocabulary(self, text: str) -> Iterable[str]:
-        """The words of a text that the vocabulary can hold, as often as they occur.
+    def vocabulary(self, text: str) -> Counter[str]:
+        """The words of a text that the vocabulary can hold, with how often they occur.
 
         Of a text with very many distinct words, the first ones.
         """
-        counts: dict[str, int] = {}
+        written: Counter[str] = Counter()
         for part in _parts(text):
             for word, often in Counter(_VOCABULARY_WORD.findall(fold_word(part))).items():
-                if word in counts or len(counts) < limits.WORDS:
-                    counts[word] = counts.get(word, 0) + often
-        words = ((word.rstrip("_-"), often) for word, often in counts.items())
-        return chain.from_iterable(repeat(word, often) for word, often in words if _is_word(word))
+                if word in written or len(written) < limits.WORDS:
+                    written[word] += often
+        words: Counter[str] = Counter()
+        for spelled, often in written.items():
+            if _is_word(word := spelled.rstrip("_-")):
+                words[word] += often
+        return words
 
     def _weighted(self, texts: Iterable[tuple[str, str]]) -> list[tuple[str, int]]:
         # Frequencies are whole numbers: what a boost of 2.5 leaves over is carried to the next

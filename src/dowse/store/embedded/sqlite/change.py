@@ -169,7 +169,7 @@ class TableWriter:
             "SELECT name, kind, spelled FROM names WHERE document = ?", (key,)
         ).fetchall()
         self._journal(self._column("SELECT key FROM chunks WHERE document = ?", key))
-        self._words.subtract(Counter(self._analyzer.vocabulary(text[body:])))
+        self._words.subtract(self._analyzer.vocabulary(text[body:]))
         for part in _PARTS:
             column = "source" if part == "links" else "document"
             self._connection.execute(f"DELETE FROM {part} WHERE {column} = ?", (key,))

@@ -137,7 +137,7 @@ class Truth:
 
 def _checked_rows(rows: sqlite3.Cursor) -> Iterator[_TextRow]:
     while some := rows.fetchmany(_AT_ONCE):
-        yield from checked(_TextRow, some)
+        yield from checked(tuple[int, int, str, int, int, str | None], some)
 
 
 def describe(
