@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from dowse.engine import Engine
 from dowse.evaluate import SEED, Collection, JudgedQuery, open_bench, read_collection, sample
+from dowse.fuse.elsewhere import elsewhere
 from dowse.fuse.match import word_for
 from dowse.projects.workspace import Workspace
 from dowse.retrieve import Filters
@@ -38,7 +39,9 @@ MODES = ("hybrid", "keyword", "semantic")
 SIZES = (20, 60, 200)  # documents of small vaults
 FOREIGN, NONSENSE = 70, 120  # queries of each other collection; made-up queries
 FIRST = 5  # documents of each query that are fitted on
-ODDS = (-2.5, -2.0, -1.5)  # logarithmic odds below which a query has no good match
+FAR = {"hybrid": -1.9, "semantic": -1.9, "keyword": -2.5}  # log odds below which nothing is near
+ODDS = (-0.5, 0.0, 0.5)  # others, compared with these
+BOUNDS = (-2.0, 4.0)  # of what they are above that, as evidence for a result
 COMPLETE = ("exact", "all ", "both ", "word found")  # reasons that speak against that
 WEIGHTS = {"own": 2.0, "foreign": 1.0, "nonsense": 0.5, "removed": 0.5}  # of a kind of query
 RAW = {
@@ -48,7 +51,6 @@ RAW = {
     "search.top_n": 10,
     "search.top_k": 50,
 }
-SHIPPED = {"meaning": (24.3, -1.6, -3.4), "keyword": (13.8, 6.2, -1.45, -1.75)}
 BINS = (0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1)  # of the confidence, for its reliability
 KEYS = "asdfghjklqwertyuiopzxcvbnm"
 WORDS = (
@@ -65,10 +67,26 @@ class Asked:
 
     collection: str
     kind: str
-    evidence: Numbers  # fused score, lead, first, named, chunks, terms, far, 1
+    evidence: Numbers  # fused score, lead, first, behind, named, chunks, 1
     relevant: Numbers
-    near: Numbers  # best cosine (or share of words and terms, without vectors), chunks, 1
+    near: Numbers  # best cosine, chunks, elsewhere, 1; or share of words, terms, chunks, 1
     complete: bool  # one of the first results has the query as its name, or all its words
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Weights fitted on some collections."""
+
+    near: Numbers  # whether a query has a good match
+    right: Numbers  # whether a result is relevant: evidence, near within bounds
+
+    def odds(self, one: Asked) -> float:
+        """How near a query is to what was found; below 0 is far."""
+        return float(one.near @ self.near)
+
+    def sure(self, one: Asked) -> Numbers:
+        """The confidence of each result."""
+        return _sure(_bounded(one, self.near), self.right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +111,7 @@ def main() -> None:
         for mode in MODES:
             answers = _ask_all(whole, Path(folder), mode)
             print(f"\n### {mode}\n", flush=True)
-            _print_tables(answers, list(whole))
+            _print_tables(answers, list(whole), FAR[mode])
 
 
 def _ask_all(whole: dict[str, Collection], folder: Path, mode: str) -> list[Asked]:
@@ -139,8 +157,7 @@ def _ask(
     made_up = min(NONSENSE, 2 * len(foreign))  # fewer in a run with fewer queries
     asked += [("nonsense", JudgedQuery(text, text, "", {})) for text in _nonsense(rng, made_up)]
     asked += [("removed", query) for query in collection.answerable]
-    # No query is expanded here, and embedding words takes longer than embedding a small vault.
-    with open_bench(Workspace(), collection, {"vocabulary.size": 0}) as bench:
+    with open_bench(Workspace(), collection) as bench:
         return [_found(bench.engine, name, kind, query, mode) for kind, query in asked]
 
 
@@ -167,55 +184,57 @@ def _found(engine: Engine, name: str, kind: str, query: JudgedQuery, mode: str) 
         chunks = reading.keyword.size
     terms = len(set(engine.parts.analyzer.query_terms(query.text)))
     size, length = math.log10(max(1, chunks)), min(8, terms) / 8
-    near = _near(hits, mode, size, length)
+    if mode == "keyword" or engine.parts.embedder is None:
+        near = np.array([_share(hits), length, size, 1.0])
+    else:
+        vector = engine.parts.embedder.query(query.text)
+        near = np.array([_cosine(hits), size, elsewhere(vector), 1.0])
     relevant = np.array([float(judged.get(hit.document, 0) > 0) for hit in hits[:FIRST]])
     complete = any(hit.reason.startswith(COMPLETE) for hit in hits[:FIRST])
-    shipped = np.array(SHIPPED["keyword" if mode == "keyword" else "meaning"])
-    far = float(near @ shipped < 0)
-    return Asked(name, kind, _evidence(hits, size, length, far), relevant, near, complete)
+    return Asked(name, kind, _evidence(hits, size), relevant, near, complete)
 
 
-def _near(hits: Sequence[Hit], mode: str, size: float, length: float) -> Numbers:
-    """What decides whether anything is near the query."""
-    if mode == "keyword":
-        share = max((place.contribution for hit in hits for place in hit.trace.places), default=0.0)
-        return np.array([share, length, size, 1.0])
-    cosines = [
-        place.score for hit in hits for place in hit.trace.places if place.strategy == "semantic"
-    ]
-    return np.array([max(cosines, default=0.0), size, 1.0])
+def _share(hits: Sequence[Hit]) -> float:
+    """The best share of the words of a query, where words rank alone."""
+    return max((place.contribution for hit in hits for place in hit.trace.places), default=0.0)
+
+
+def _cosine(hits: Sequence[Hit]) -> float:
+    places = (place for hit in hits for place in hit.trace.places)
+    return max((place.score for place in places if place.strategy == "semantic"), default=0.0)
 
 
 def _fused(hit: Hit) -> float:
     return next(step.before for step in hit.trace.steps if step.stage == "calibrate")
 
 
-def _evidence(hits: Sequence[Hit], chunks: float, terms: float, far: float) -> Numbers:
-    scores = [_fused(hit) for hit in hits]
-    lead = scores[0] - scores[1] if len(scores) > 1 else 0.0
+def _evidence(hits: Sequence[Hit], chunks: float) -> Numbers:
+    scores = [*map(_fused, hits), 0.0]  # where nothing else was found, it leads by all that it has
     rows = [
         (
-            score,
-            0.0 if place else lead,
+            scores[place],
+            0.0 if place else scores[0] - scores[1],
             float(not place),
+            scores[0] - scores[place],
             float(any(step.stage == "exact" for step in hit.trace.steps)),
             chunks,
-            terms,
-            far,
             1.0,
         )
-        for place, (hit, score) in enumerate(zip(hits, scores, strict=True))
+        for place, hit in enumerate(hits[:FIRST])
     ]
-    return np.array(rows[:FIRST]).reshape(-1, 8)
+    return np.array(rows).reshape(-1, 7)
 
 
-def fit(asked: Sequence[Asked]) -> Numbers:
-    """The confidence: whether a result is relevant; kinds have fixed weights."""
-    return _logistic(
-        np.concatenate([one.evidence for one in asked]),
+def fit(asked: Sequence[Asked], far: float) -> Fitted:
+    """Whether a query has a good match, then whether a result is relevant."""
+    near = fit_nearness(asked)
+    near[-1] -= far
+    right = _logistic(
+        np.concatenate([_bounded(one, near) for one in asked]),
         np.concatenate([one.relevant for one in asked]),
         np.repeat(_weights(asked), [len(one.relevant) for one in asked]),
     )
+    return Fitted(near, right)
 
 
 def fit_nearness(asked: Sequence[Asked]) -> Numbers:
@@ -223,6 +242,12 @@ def fit_nearness(asked: Sequence[Asked]) -> Numbers:
     known = [one for one in asked if one.kind in {"foreign", "nonsense"} or one.relevant.any()]
     good = np.array([float(one.kind == "own") for one in known])
     return _logistic(np.array([one.near for one in known]), good, _weights(known))
+
+
+def _bounded(one: Asked, near: Numbers) -> Numbers:
+    """The evidence of each result, and how near the query is, within bounds."""
+    odds = np.full((len(one.evidence), 1), np.clip(one.near @ near, *BOUNDS))
+    return np.hstack([one.evidence, odds])
 
 
 def _weights(asked: Sequence[Asked]) -> Numbers:
@@ -248,28 +273,27 @@ def _sure(evidence: Numbers, weights: Numbers) -> Numbers:
     return sure
 
 
-def _print_tables(asked: Sequence[Asked], names: Sequence[str]) -> None:
+def _print_tables(asked: Sequence[Asked], names: Sequence[str], far: float) -> None:
     fitted_on = [one for one in asked if one.collection != "the corpus"]
-    head = "".join(f" {odds:g}: lost, foreign, nonsense, removed |" for odds in ODDS)
+    head = "".join(f" {far + odds:g}: lost, foreign, nonsense, removed |" for odds in ODDS)
     print(f"| judged on | AUROC: foreign and nonsense | removed | ECE | nearest |{head}")
     print("|---" * (5 + len(ODDS)) + "|")
     for judged in dict.fromkeys(one.collection for one in asked):
         base = judged.removeprefix("small: ")
         others = [one for one in fitted_on if one.collection.removeprefix("small: ") != base]
         here = [one for one in asked if one.collection == judged]
-        fits = fit(others or fitted_on), fit_nearness(others or fitted_on)
-        print(_row(judged, here, *fits), flush=True)
-    weights = fit(fitted_on)
-    _print_words(fitted_on, weights)
-    _print_reliability(fitted_on, weights)
-    print(f"\nFitted on {', '.join(names)}: {np.round(weights, 2).tolist()}")
-    print(f"Good match: {np.round(fit_nearness(fitted_on), 2).tolist()}")
+        print(_row(judged, here, fit(others or fitted_on, far)), flush=True)
+    fitted = fit(fitted_on, far)
+    _print_words(fitted_on, fitted)
+    _print_reliability(fitted_on, fitted)
+    print(f"\nFitted on {', '.join(names)}: {np.round(fitted.right, 2).tolist()}")
+    print(f"Good match: {np.round(fitted.near, 2).tolist()}")
 
 
-def _print_words(asked: Sequence[Asked], weights: Numbers) -> None:
+def _print_words(asked: Sequence[Asked], fitted: Fitted) -> None:
     """What the words mean: how often the first result with such a word is right."""
     found = [one for one in asked if len(one.relevant)]
-    words = [word_for(float(_sure(one.evidence[:1], weights)[0])) for one in found]
+    words = [word_for(float(fitted.sure(one)[0])) for one in found]
     own = [(w, one.relevant[0]) for w, one in zip(words, found, strict=True) if one.kind == "own"]
     kinds = ("foreign", "nonsense")
     rest = [word for word, one in zip(words, found, strict=True) if one.kind in kinds]
@@ -281,9 +305,9 @@ def _print_words(asked: Sequence[Asked], weights: Numbers) -> None:
         print(f"| {word} | {shares} | {rest.count(word) / max(1, len(rest)):.0%} |")
 
 
-def _print_reliability(asked: Sequence[Asked], weights: Numbers) -> None:
+def _print_reliability(asked: Sequence[Asked], fitted: Fitted) -> None:
     """How often results with such a confidence are relevant."""
-    sure = np.concatenate([_sure(one.evidence, weights) for one in asked])
+    sure = np.concatenate([fitted.sure(one) for one in asked])
     right = np.concatenate([one.relevant for one in asked])
     own = np.repeat([one.kind == "own" for one in asked], [len(one.relevant) for one in asked])
     print("\n| confidence | results | relevant, of all | relevant, of answerable queries |")
@@ -298,30 +322,30 @@ def _mean(numbers: Numbers) -> float:
     return float(numbers.mean()) if len(numbers) else math.nan
 
 
-def _row(name: str, here: Sequence[Asked], weights: Numbers, nearness: Numbers) -> str:
-    best = np.array([_sure(one.evidence, weights).max(initial=0.0) for one in here])
+def _row(name: str, here: Sequence[Asked], fitted: Fitted) -> str:
+    best = np.array([fitted.sure(one).max(initial=0.0) for one in here])
     kinds = np.array([one.kind for one in here])
     good = np.array([bool(one.relevant.any()) for one in here])
     apart = told_apart(best[kinds == "own"], best[np.isin(kinds, ["foreign", "nonsense"])])
     removed = told_apart(best[kinds == "own"], best[kinds == "removed"])
-    near = np.array([float(one.near @ nearness) for one in here])
+    near = np.array([fitted.odds(one) for one in here])
     nearest = told_apart(near[kinds == "own"], near[np.isin(kinds, ["foreign", "nonsense"])])
     odds = np.where([one.complete for one in here], np.inf, near)
     cells = []
     for least in ODDS:
         shares = [(odds[kinds == k] < least).mean() for k in ("foreign", "nonsense", "removed")]
         cells.append(f"{(odds[good] < least).mean():.1%}, " + ", ".join(f"{s:.0%}" for s in shares))
-    error = calibration_error(here, weights)
+    error = calibration_error(here, fitted)
     figures = f"{apart:.3f} | {removed:.3f} | {error:.3f} | {nearest:.3f}"
     return f"| {name} | {figures} | {' | '.join(cells)} |"
 
 
-def calibration_error(here: Sequence[Asked], weights: Numbers) -> float:
+def calibration_error(here: Sequence[Asked], fitted: Fitted) -> float:
     """The expected calibration error of the first result over ten bins, kinds weighted."""
     found = [one for one in here if len(one.relevant)]
     kinds = [one.kind for one in found]
     share = np.array([WEIGHTS[kind] / kinds.count(kind) for kind in kinds])
-    sure = np.array([_sure(one.evidence[:1], weights)[0] for one in found])
+    sure = np.array([fitted.sure(one)[0] for one in found])
     gap = share / share.sum() * (sure - np.array([one.relevant[0] for one in found]))
     bins = np.minimum((sure * 10).astype(int), 9)
     return float(sum(abs(gap[bins == n].sum()) for n in range(10)))

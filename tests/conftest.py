@@ -28,6 +28,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Has properties tried with all their examples, when everything is."""
+    if config.getoption("--torture"):
+        from hypothesis import settings  # noqa: PLC0415  most runs can do without it
+
+        from effort import TORTURE  # noqa: PLC0415
+
+        settings.register_profile(TORTURE)
+        settings.load_profile(TORTURE)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Puts the longest campaigns first, so that no worker begins one when others are done."""
     if config.getoption("--torture"):

@@ -36,7 +36,7 @@ class Served:
 
     def send(self, request: bytes, *, seconds: float = 60.0) -> bytes:
         """What it answers to these bytes; empty when it only hangs up, or waits for more."""
-        with socket.create_connection(("127.0.0.1", self.port), seconds) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), 60.0) as connection:
             connection.settimeout(seconds)
             answer = b""
             # It may hang up on what it does not like.

@@ -81,14 +81,11 @@ def _stored(project: Dowse, documents: Multiplied, first: int, chunks: int) -> t
 
 
 def _largest_below(folder: Path, chunks: int) -> Built | None:
-    """The largest index of the same files that is smaller."""
+    """The largest index of the same files that is smaller; copies are not copied again."""
     made_of = folder.name.rpartition("-")[2]
     found = map(_read, KEPT.glob(f"*-chunks-{made_of}/built.json"))
-    return max((one for one in found if one.chunks < chunks), key=_size, default=None)
-
-
-def _size(index: Built) -> int:
-    return index.chunks
+    smaller = [one for one in found if one.chunks < chunks and one.chunks - one.stored < COPIED]
+    return max(smaller, key=lambda one: one.chunks, default=None)
 
 
 def _read(note: Path) -> Built:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,20 +22,36 @@ ENGINES: dict[str, Callable[[Path, Analyzer], Store]] = {
 }
 
 
-@pytest.fixture(params=ENGINES)
-def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeStore]:
+@contextmanager
+def _making(engine: str, folder: Path) -> Iterator[MakeStore]:
+    """Makes stores of one engine; in the end they are sound, and gone."""
     made: list[Store] = []
 
     def make(name: str, analyzer: Analyzer) -> Store:
-        made.append(ENGINES[request.param](tmp_path / name, analyzer))
+        made.append(ENGINES[engine](folder / name, analyzer))
         return made[-1]
 
     yield make
     for store in made:
         assert store.check() == []
-        if request.param in engines.REMOTE:
+        if engine in engines.REMOTE:
             store.discard()
         store.close()
+
+
+@pytest.fixture(params=ENGINES)
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeStore]:
+    with _making(request.param, tmp_path) as make:
+        yield make
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def make_lasting_store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MakeStore]:
+    """The same for stores that all tests of a file read, and none changes."""
+    with _making(request.param, tmp_path_factory.mktemp("lasting")) as make:
+        yield make
 
 
 @pytest.fixture

@@ -6,15 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from documents import STAMP, batch, make_document
+from documents import STAMP, PlainAnalyzer, batch, make_document
 from dowse.ports import Store
 from dowse.text.values import Sign
 from dowse.types import Batch, Condition
-from store_steps import SHELF, apply, documents_of, fill, where
+from store_steps import SHELF, MakeStore, apply, documents_of, fill, where
 
 
 def field(name: str, *values: str, sign: Sign = "=", negated: bool = False) -> Condition:
     return Condition("field", values, negated=negated, name=name, sign=sign)
+
+
+@pytest.fixture(scope="module")
+def shelf(make_lasting_store: MakeStore) -> Store:
+    store = make_lasting_store("shelf", PlainAnalyzer())
+    fill(store, batch(*SHELF))
+    return store
 
 
 @pytest.mark.parametrize(
@@ -95,9 +102,8 @@ def field(name: str, *values: str, sign: Sign = "=", negated: bool = False) -> C
         (where("phrase"), "ABG"),
     ],
 )
-def test_what_each_condition_covers(store: Store, condition: Condition, expected: str) -> None:
-    fill(store, batch(*SHELF))
-    with store.read() as reading:
+def test_what_each_condition_covers(shelf: Store, condition: Condition, expected: str) -> None:
+    with shelf.read() as reading:
         everything = reading.matching([])
         assert documents_of(reading, everything) == "ABG"
         found = reading.matching([condition])
@@ -106,9 +112,8 @@ def test_what_each_condition_covers(store: Store, condition: Condition, expected
         assert sorted([*found.tolist(), *others.tolist()]) == everything.tolist()
 
 
-def test_all_conditions_must_hold(store: Store) -> None:
-    fill(store, batch(*SHELF))
-    with store.read() as reading:
+def test_all_conditions_must_hold(shelf: Store) -> None:
+    with shelf.read() as reading:
         red = where("phrase", "red", "apple")
         for conditions, expected in [
             ([where("tag", "fruit"), where("under", "notes/sub")], "B"),

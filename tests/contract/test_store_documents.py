@@ -171,6 +171,19 @@ def test_a_file_time_beyond_all_calendars_stops_nothing(store: Store) -> None:
         assert reading.catalogue.files().keys() == {"a.md"}
 
 
+def test_files_are_known_by_how_their_ids_begin(store: Store) -> None:
+    names = ("a.md", "a/b.md", "a/é/c.md", "a/\U0010ffff.md", "ab.md", "@other/a/b.md")
+    fill(store, batch(*(make_document(name, "alpha") for name in names)))
+    with store.read() as reading:
+        found = reading.catalogue.files
+        assert found(["a/"]).keys() == {"a/b.md", "a/é/c.md", "a/\U0010ffff.md"}
+        assert found(["a/é", "ab.md", "zz"]).keys() == {"a/é/c.md", "ab.md"}
+        assert found(["a/b.md", "a/b"]) == {"a/b.md": found()["a/b.md"]}
+        assert found(["", "a/"]) == found()
+        assert found([]) == {}
+        assert len(found()) == len(names)
+
+
 def test_find_by_the_start_of_an_id(store: Store) -> None:
     document = make_document("a.md", "# One\n\nalpha\n\n# Two\n\nbeta\n")
     section, chunk = document.chunked.sections[1], document.chunked.chunks[1]

@@ -90,6 +90,20 @@ class Weighted(PlainAnalyzer):
         return title + [(word, 100 + at) for at, word in enumerate(text.split())]
 
 
+@pytest.fixture(scope="module")
+def weighted(make_lasting_store: MakeStore) -> Store:
+    store = make_lasting_store("weighted", Weighted())
+    fill(
+        store,
+        batch(
+            make_document("1.md", "d e", fields=Fields("a b c")),
+            make_document("2.md", "b", fields=Fields("a a")),
+            make_document("3.md", "b c", fields=Fields("a c")),
+        ),
+    )
+    return store
+
+
 @pytest.mark.parametrize(
     ("phrase", "expected"),
     [
@@ -102,18 +116,9 @@ class Weighted(PlainAnalyzer):
     ],
 )
 def test_a_term_that_weighs_more_is_in_a_phrase_once(
-    make_store: MakeStore, phrase: str, expected: list[str]
+    weighted: Store, phrase: str, expected: list[str]
 ) -> None:
-    store = make_store("index", Weighted())
-    fill(
-        store,
-        batch(
-            make_document("1.md", "d e", fields=Fields("a b c")),
-            make_document("2.md", "b", fields=Fields("a a")),
-            make_document("3.md", "b c", fields=Fields("a c")),
-        ),
-    )
-    with store.read() as reading:
+    with weighted.read() as reading:
         found = reading.catalogue.chunks(
             reading.matching([where("phrase", *phrase.split())]).tolist()
         )

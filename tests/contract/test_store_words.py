@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from documents import batch, make_document
+from documents import PlainAnalyzer, batch, make_document
 from dowse.ports import Store
 from dowse.types import Fields
-from store_steps import apply, fill
+from store_steps import MakeStore, apply, fill
 
 
 def test_the_vocabulary_counts_up_and_down(store: Store) -> None:
@@ -72,6 +72,14 @@ def test_words_by_their_beginning(store: Store) -> None:
         assert reading.vocabulary.beginning("auth%", 10) == []
 
 
+@pytest.fixture(scope="module")
+def spelled(make_lasting_store: MakeStore) -> Store:
+    store = make_lasting_store("spelled", PlainAnalyzer())
+    text = "search search perch cat connection connections straße"
+    fill(store, batch(make_document("a.md", text)))
+    return store
+
+
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
@@ -92,10 +100,8 @@ def test_words_by_their_beginning(store: Store) -> None:
         ("x" * 10_000, []),
     ],
 )
-def test_words_that_are_spelled_nearly_so(store: Store, word: str, expected: list[str]) -> None:
-    text = "search search perch cat connection connections straße"
-    fill(store, batch(make_document("a.md", text)))
-    with store.read() as reading:
+def test_words_that_are_spelled_nearly_so(spelled: Store, word: str, expected: list[str]) -> None:
+    with spelled.read() as reading:
         assert reading.vocabulary.spelled_like(word, 10) == expected
         assert reading.vocabulary.spelled_like(word, 1) == expected[:1]
         assert reading.vocabulary.spelled_like(word, 0) == []

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from documents import STAMP, PlainAnalyzer
 from dowse.store.embedded.store import EmbeddedStore
 from index_content import content
 
-_KILLS = 20
 _TESTS = str(Path(__file__).parents[1])
 
 
@@ -62,12 +61,15 @@ def assert_whole(folder: Path, reported: int) -> None:
     store.close()
 
 
-def test_an_index_outlives_its_writers(tmp_path: Path) -> None:
+def test_an_index_outlives_its_writers(tmp_path: Path, rounds: Callable[[int, int], int]) -> None:
     folder = tmp_path / "index"
     moments = random.Random(20)
     with started("read", folder) as reader:
         with started("write", folder) as writers:
-            for _ in range(_KILLS):
+            kills = 0
+            while kills < rounds(8, 20) or not list(tmp_path.glob("read-*")):
+                assert reader.poll() is None
+                kills += 1
                 reported = write_and_kill(writers, moments.uniform(0, 0.15))
                 assert_whole(folder, reported)
         (tmp_path / "enough").touch()

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -148,6 +149,12 @@ def _set_root(project: Path, root: Path) -> None:
 
 
 @pytest.fixture
+def index_once(prepared: Path, dowse: Dowse) -> Callable[[Path], Path]:
+    """Indexes a folder of the home whose name always means the same documents."""
+    return lambda documents: _index(documents, prepared, dowse)
+
+
+@pytest.fixture
 def indexed(vault: Path, prepared: Path, dowse: Dowse) -> Path:
     """The vault, indexed."""
     return _index(vault, prepared, dowse)
@@ -167,3 +174,11 @@ def notes(home: Path, by_meaning: None, prepared: Path, dowse: Dowse) -> Path:  
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     return _index(home / "notes", prepared, dowse)
+
+
+@pytest.fixture
+def few_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fifth of the ways of fusing: enough to choose from, where not all have to be tried."""
+    monkeypatch.setattr("dowse.evaluate.grid._MEANING", (0.2, 0.5, 0.8))
+    monkeypatch.setattr("dowse.evaluate.grid._NORMALISE", ("ceiling", "minmax"))
+    monkeypatch.setattr("dowse.evaluate.grid._GATHER", (0.0, 0.5, 0.75))

@@ -103,6 +103,7 @@ _TO_FILES: dict[str, Damage] = {
     for file, pattern in _FILES.items()
     for harm, how in _HARMS.items()
 }
+_EVERY = 3  # of those, in `make test`: every file and every harm is among them
 
 _TO_PROJECTS: dict[str, Damage] = {
     "replicas missing": _remove_replicas,
@@ -133,6 +134,11 @@ _TO_PROJECTS: dict[str, Damage] = {
 }
 
 DAMAGES = {**_TO_FILES, **_TO_PROJECTS}
+
+
+def _some_damages(step: int) -> dict[str, Damage]:
+    files = list(_TO_FILES)[::step]
+    return {name: DAMAGES[name] for name in (*files, *_TO_PROJECTS)}
 
 
 class Patient:
@@ -211,9 +217,11 @@ def patient(
     return Patient(home, dowse)
 
 
-def test_the_advice_of_every_finding_works(patient: Patient) -> None:
+def test_the_advice_of_every_finding_works(
+    patient: Patient, rounds: Callable[[int, int], int]
+) -> None:
     failed: dict[str, object] = {}
-    for name, harm in DAMAGES.items():
+    for name, harm in _some_damages(rounds(_EVERY, 1)).items():
         patient.recover()
         harm(patient.folder)
         followed, left = patient.treat()

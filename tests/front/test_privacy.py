@@ -86,7 +86,7 @@ def _assert_private(home: Path, line: object) -> None:
 
 
 @_UMASKS
-@pytest.mark.usefixtures("umask", "by_meaning")
+@pytest.mark.usefixtures("umask", "by_meaning", "few_ways")
 def test_every_line_that_writes_leaves_private_files(vault: Path, dowse: Dowse) -> None:
     home = vault.parent
     for line in _LINES:

@@ -18,7 +18,7 @@ class _Terminal(io.StringIO):
         return True
 
 
-def _until(condition: object, *, within: float = 10.0) -> None:
+def _until(condition: object, *, within: float = 60.0) -> None:
     assert callable(condition)
     deadline = time.monotonic() + within
     while not condition():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def _note(number: int) -> str:
 
 
 @pytest.fixture
-def marked(home: Path, by_meaning: None, dowse: Dowse) -> Path:  # noqa: ARG001  they come first
+def marked(home: Path, by_meaning: None, index_once: Callable[[Path], Path]) -> Path:  # noqa: ARG001  it comes first
     """Notes that a page of links names by words which stand in each of them."""
     folder = home / "marked"
     folder.mkdir()
@@ -32,12 +33,11 @@ def marked(home: Path, by_meaning: None, dowse: Dowse) -> Path:  # noqa: ARG001 
     (folder / "index.md").write_text("# Index\n\n" + "\n".join(links) + "\n", "utf-8")
     for number in range(_COUNT):
         (folder / f"note-{number}.md").write_text(_note(number), "utf-8")
-    assert dowse("index", folder).code == 0
-    return folder
+    return index_once(folder)
 
 
 @pytest.fixture
-def spoilt(marked: Path, dowse: Dowse) -> Path:
+def spoilt(marked: Path, few_ways: None, dowse: Dowse) -> Path:  # noqa: ARG001  as above
     """The same, with settings that hardly look at words."""
     for name, value in (("fuse.keyword", "0.01"), ("fuse.semantic", "2")):
         assert dowse("config", "set", "-p", "marked", name, value).code == 0
@@ -104,7 +104,7 @@ def test_weights_of_fields_are_tried_on_demand(dowse: Dowse) -> None:
 
 
 @pytest.fixture
-def titled(home: Path, by_meaning: None, dowse: Dowse) -> None:  # noqa: ARG001  they come first
+def titled(home: Path, by_meaning: None, few_ways: None, dowse: Dowse) -> None:  # noqa: ARG001  they come first
     """Notes that only their titles tell apart, in an index that does not look at titles."""
     (home / "titled" / "notes").mkdir(parents=True)
     for number in range(_COUNT):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.chunk import ChunkOptions, chunk
 from dowse.parse import parse
 from dowse.types import Block, Chunk, ChunkedDocument, Document, Section
+from effort import examples
 
-SETTINGS = settings(deadline=None, derandomize=True, max_examples=150)
+SETTINGS = examples(50, 150)
 
 WORDS = [
     "word",
@@ -225,7 +226,7 @@ def shared_path(document: Document, start: int, end: int) -> tuple[str, ...]:
 
 
 @given(documents, options)
-@settings(SETTINGS, max_examples=60)
+@examples(30, 60)
 def test_header_paths_are_those_of_every_line(document: Document, options: ChunkOptions) -> None:
     cut = chunk(document, options)
 

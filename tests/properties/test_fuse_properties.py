@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.fuse import (
@@ -19,8 +19,9 @@ from dowse.fuse import (
     recency_multiplier,
 )
 from dowse.types import ChunkKey, Place, Ranking, Scores
+from effort import examples
 
-SETTINGS = settings(deadline=None, derandomize=True, max_examples=150)
+SETTINGS = examples(50, 150)
 
 Fuse = Callable[[list[Ranking], dict[str, float]], dict[ChunkKey, list[Place]]]
 FUSIONS: list[Fuse] = [
@@ -200,7 +201,7 @@ def test_the_raised_share_a_community_with_a_seed(
         assert raised.get(document) == (1.1 if shares else None)
 
 
-@settings(SETTINGS, max_examples=200)
+@examples(70, 200)
 @given(st.floats(0, 10), st.floats(0, 10))
 def test_confidence_is_between_0_and_1_and_keeps_the_order(one: float, other: float) -> None:
     low, high = (calibrate(score, 0.035, 150) for score in sorted([one, other]))

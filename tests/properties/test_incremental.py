@@ -9,13 +9,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.engine import Engine
 from dowse.errors import StampMismatch, WeightsMissing
 from dowse.testing import HashEmbedder, NoEmbedder
 from dowse.types import Model
+from effort import examples
 from index_content import content, keyword_scores
 from vaults import note, open_engine, write_vault
 
@@ -66,7 +67,7 @@ def _edit(folder: Path, kind: str, number: int, other: int) -> None:
         shutil.rmtree(path.parent)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@examples(12, 30)
 @given(_edits())
 def test_any_sequence_of_edits_gives_the_index_of_a_fresh_build(
     edits: list[tuple[str, int, int]],
@@ -88,7 +89,7 @@ def test_any_sequence_of_edits_gives_the_index_of_a_fresh_build(
                 assert _content(grown) == _content(fresh)
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@examples(6, 12)
 @given(_edits())
 def test_any_sequence_of_edits_scores_like_a_fresh_build(
     edits: list[tuple[str, int, int]],

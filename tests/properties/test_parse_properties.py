@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import tree_sitter_markdown
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tree_sitter import Language, Node, Parser
 
 from dowse.parse import parse
 from dowse.parse.skeleton import block_skeleton, one_byte_per_character
 from dowse.types import Document
+from effort import examples
 
-SETTINGS = settings(deadline=None, derandomize=True, max_examples=200)
+SETTINGS = examples(70, 200)
 
 MARKS = [
     "# ", "## ", "#", "- ", "* ", "1. ", "> ", ">", "```", "~~~", "`", "``", "|", "|-|", "===",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.refine import (
@@ -17,8 +17,9 @@ from dowse.refine import (
     semantic_duplicates,
 )
 from dowse.types import Vector
+from effort import examples
 
-SETTINGS = settings(deadline=None, derandomize=True, max_examples=150)
+SETTINGS = examples(50, 150)
 
 thresholds = st.one_of(st.floats(0, 1), st.sampled_from([0.5, 0.7, 0.85, 1.0]))
 shares = st.floats(0, 1)
@@ -61,7 +62,7 @@ def _plainly(texts: list[str], threshold: float) -> dict[int, int]:
     return found
 
 
-@settings(SETTINGS, max_examples=200)
+@examples(70, 200)
 @given(text_lists(), thresholds)
 def test_near_duplicates_are_those_of_the_plain_rule(texts: list[str], threshold: float) -> None:
     assert near_duplicates(texts, threshold) == _plainly(texts, threshold)

@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.engine import Engine
 from dowse.flow import SEARCH_FLOW
 from dowse.retrieve import Filters
 from dowse.types import Hit
+from effort import examples
 from vaults import open_engine, write_vault
 
-SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)
+SETTINGS = examples(30, 60)
 
 
 @pytest.fixture(scope="module")

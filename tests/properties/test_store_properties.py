@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from documents import STAMP, PlainAnalyzer, link, make_document, vector_of, vectors_of
@@ -32,6 +32,7 @@ from dowse.types import (
     Vector,
     text_key,
 )
+from effort import examples
 from index_content import content, waiting_texts
 
 _WORDS = ["apple", "pear", "plum", "cherry", "fig", "of"]
@@ -283,7 +284,7 @@ def _word_counts(store: EmbeddedStore) -> dict[str, int]:
 # ── The properties ───────────────────────────────────────────────────────────
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@examples(20, 50)
 @given(_steps)
 def test_any_history_leaves_what_its_last_documents_say(steps: list[Step]) -> None:
     memory, left = _memory(), Left()
@@ -302,7 +303,7 @@ def test_any_history_leaves_what_its_last_documents_say(steps: list[Step]) -> No
         assert _settled(embedded) == _settled(fresh)
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
+@examples(15, 40)
 @given(
     st.lists(st.lists(st.sampled_from(_WORDS), max_size=36), min_size=1, max_size=12),
     st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4),
@@ -331,7 +332,7 @@ def test_keyword_scores_are_those_of_plain_bm25(
                 assert list(scores.values()) == sorted(scores.values(), reverse=True)
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@examples(20, 50)
 @given(
     st.lists(st.lists(_described(), min_size=1, max_size=5), min_size=1, max_size=3),
     st.lists(_conditions, max_size=3),

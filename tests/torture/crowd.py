@@ -19,6 +19,7 @@ from dowse.files import replace_file
 from vaults import open_engine
 
 NOTES = 12
+_LEAST = 3  # searches of a reader and versions of a writer, however slow the machine is
 _NUMBER = re.compile(r"version(\d+)")
 
 
@@ -36,7 +37,7 @@ def read(engine: Engine, enough: Callable[[], bool], rng: random.Random) -> int:
     """Searches; the versions of a hit agree, and no document goes back to an older one."""
     seen: dict[str, int] = {}
     searches = 0
-    while not enough():
+    while searches < _LEAST or not enough():
         for hit in engine.search(f"lighthouse note {rng.randrange(NOTES)}").hits:
             versions = {int(number) for number in _NUMBER.findall(f"{hit.title} {hit.text}")}
             assert len(versions) == 1, hit
@@ -51,7 +52,7 @@ def write(engine: Engine, enough: Callable[[], bool], rng: random.Random) -> int
     """Edits some notes and updates the index, again and again."""
     (vault,) = engine.project.roots
     version = 1
-    while not enough():
+    while version < _LEAST or not enough():
         version += 1
         for note in rng.sample(range(NOTES), 4):
             write_note(vault, note, version)

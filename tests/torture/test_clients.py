@@ -65,6 +65,7 @@ def _aborting(connection: socket.socket, _: random.Random) -> None:
 
 def _garbage(connection: socket.socket, rng: random.Random) -> None:
     connection.sendall(rng.randbytes(rng.randint(1, 5_000)))
+    connection.settimeout(1)  # it may look like the start of something, and get no answer
     connection.recv(4096)
 
 

@@ -61,7 +61,7 @@ def test_a_crowd_never_sees_a_mixed_document_or_an_error(
     while len(list(tmp_path.glob("ready-*"))) < len(roles):
         assert all(process.poll() is None for process in started)
         time.sleep(0.05)
-    time.sleep(rounds(3, 120))
+    time.sleep(rounds(2, 120))
     (tmp_path / "enough").touch()
     (versions, _), _, _, *readers = _ends(started)
     searches = sum(done for done, _ in readers)
@@ -100,8 +100,9 @@ def test_readers_only_see_whole_generations(
         writing.apply(numbered(0))
     script, patience = str(tmp_path / "read.py"), rounds(0, 10)
     readers = [_start(script, folder, patience=patience) for _ in range(rounds(2, 8))]
-    end, number = time.monotonic() + rounds(3, 30), 0
-    while time.monotonic() < end:
+    end, number = time.monotonic() + rounds(2, 30), 0
+    while time.monotonic() < end or len(list(tmp_path.glob("read-*"))) < len(readers):
+        assert all(reader.poll() is None for reader in readers)
         number += 1
         # A reader holds the lock while it lets a replica catch up.
         with store.write(wait=60) as writing:

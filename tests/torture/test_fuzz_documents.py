@@ -88,7 +88,7 @@ def test_documents_at_random(
     rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:
     fuzzer, rng = Fuzzer(SEED, corpus("documents"), PARTS), random.Random(SEED)
-    tried = rounds(400, 6_000)
+    tried = rounds(200, 6_000)
     for number in range(tried):
         text = fuzzer.text()
         try:

@@ -256,7 +256,7 @@ def test_fuzzed_import_files_give_a_clear_error_or_a_project(
     rounds: Callable[[int, int], int],
     tally: Callable[[str, object], None],
 ) -> None:
-    file, taken, count = tmp_path / "fuzzed", 0, rounds(40, 1000)
+    file, taken, count = tmp_path / "fuzzed", 0, rounds(20, 1000)
     for seed in range(count):
         file.write_bytes(fuzzed(honest, seed))
         try:

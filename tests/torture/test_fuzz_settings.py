@@ -146,7 +146,7 @@ def test_what_is_kept_breaks_nothing(home: _Home, path: Path) -> None:
 def test_random_files_of_settings(
     home: _Home, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:
-    count = rounds(40, 200)
+    count = rounds(20, 200)
     for seed in range(count):
         _try_files(home, _toml(random.Random(seed)))
     tally("files of settings fuzzed", 3 * count)
@@ -159,7 +159,7 @@ def test_random_values_from_the_environment_and_the_command_line(
     tally: Callable[[str, object], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    count = rounds(200, 1000)
+    count = rounds(80, 1000)
     rng = random.Random(10)
     for _ in range(count):
         name, text = rng.choice(_NAMES), rng.choice([_value, _scalar])(rng).strip("\"'")

@@ -53,7 +53,7 @@ def test_four_times_the_text_takes_about_four_times_as_long(
     step: str, rounds: Callable[[int, int], int], tally: Callable[[str, object], None]
 ) -> None:
     others = [case for case in dict.fromkeys(PATTERNS + FRAMED) if case not in FOUND]
-    tried = FOUND + others[:: rounds(24, 1)]
+    tried = FOUND + others[:: rounds(60, 1)]
     grown = {case: growth(step, *case) for case in tried}
     worst = max(grown, key=lambda case: grown[case])
 

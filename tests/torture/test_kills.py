@@ -29,6 +29,11 @@ class Scenario:
     edited: bool = False  # notes were edited, removed and added since
     damaged: bool = False  # a replica has lost its manifest
 
+    @property
+    def start(self) -> tuple[tuple[str, ...], bool, bool]:
+        """What the home is like before the command; several commands start from the same."""
+        return self.before, self.edited, self.damaged
+
 
 _INDEXED = ("index {vault}",)
 _SCENARIOS = {
@@ -60,12 +65,12 @@ class Home:
         self.folder = folder
         self.vault = folder / "vault"
         self._server = server
-        self._fresh: dict[Scenario, str] = {}
+        self._fresh: dict[object, str] = {}
 
     def prepare(self, scenario: Scenario) -> None:
         """Makes the home as it is before the command, the first time for real."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        saved = self.folder.with_name(f"saved-{scenario.line.split()[0]}-{hash(scenario)}")
+        saved = self.folder.with_name(f"saved-{hash(scenario.start)}")
         if not saved.exists():
             write_vault(self.vault, _NOTES)
             for line in scenario.before:
@@ -93,11 +98,11 @@ class Home:
 
     def fresh_content(self, scenario: Scenario) -> str:
         """What an index holds that is built now, over the documents of a scenario."""
-        if scenario not in self._fresh:  # no command changes the documents, as is checked
+        if scenario.start not in self._fresh:  # no command changes the documents, as is checked
             assert self.run("index {vault} -p fresh").code == 0
-            self._fresh[scenario] = self.content("fresh")
+            self._fresh[scenario.start] = self.content("fresh")
             assert self.run("project remove fresh --yes").code == 0
-        return self._fresh[scenario]
+        return self._fresh[scenario.start]
 
     def leftovers(self) -> list[str]:
         """The files of commands that are no longer running."""

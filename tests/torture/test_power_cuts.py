@@ -49,7 +49,7 @@ def test_an_index_survives_every_power_cut(base: Path, rounds: Rounds, tally: Ta
     fresh = {version: _fresh(base, version) for version in VERSIONS}
     history = _record("index", home, base)
     count = _try_states(
-        history, home, rounds(30, 300), lambda state: _check_index(state, home, base, fresh)
+        history, home, rounds(15, 300), lambda state: _check_index(state, home, base, fresh)
     )
     tally("power cuts while an index was written", count)
 
@@ -62,7 +62,7 @@ def test_settings_and_projects_survive_every_power_cut(
     home = base / "home"
     history = _record("settings", home, base)
     count = _try_states(
-        history, home, rounds(100, 4000), lambda state: _check_settings(state, home, base)
+        history, home, rounds(50, 4000), lambda state: _check_settings(state, home, base)
     )
     tally("power cuts while settings and projects were written", count)
 

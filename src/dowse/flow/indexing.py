@@ -20,7 +20,7 @@ from dowse.flow.batches import (
 )
 from dowse.flow.index_state import FileBatch, IndexState
 from dowse.flow.report import IndexReport
-from dowse.flow.scan import scan
+from dowse.flow.scan import beginnings, scan
 from dowse.flow.stages import Clock
 from dowse.flow.vectors import VectorMaker
 from dowse.ports import Embedder, Writing
@@ -41,7 +41,7 @@ class IndexStage:
 
 
 def _scan(work: IndexState) -> int:
-    known = work.writing.catalogue.files()
+    known = work.writing.catalogue.files(beginnings(work.roots, work.within))
     work.changes = scan(work.roots, work.within, work.read, known, work.shard)
     work.left_out += work.changes.left_out
     return work.changes.unchanged + len(work.changes.pending)

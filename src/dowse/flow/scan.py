@@ -31,7 +31,10 @@ def scan(
     known: Mapping[str, FileState],
     shard: Shard | None = None,
 ) -> Changes:
-    """Compares the folder with what the index knows of it; of a shard, only its documents."""
+    """Compares the folder with what the index knows of it; of a shard, only its documents.
+
+    `known` need have no more than what begins as `beginnings` says.
+    """
     found = walk(roots, options, within)
     sources = found.sources
     if shard is not None:
@@ -50,6 +53,11 @@ def scan(
         if view.covers(id_):
             changes.gone[id_] = known[id_]
     return changes
+
+
+def beginnings(roots: Sequence[Root], within: Sequence[Path]) -> list[str]:
+    """How the ids of all documents begin that a scan of these paths can meet."""
+    return [f"{prefix}{place}" for root in roots for prefix, place in _looked_at(root, within)]
 
 
 def has_changed(source: SourceFile, state: FileState | None, options: ReadOptions) -> bool:
@@ -82,7 +90,7 @@ class _View:
         self._prefixes = sorted((root.prefix for root in roots), reverse=True)  # "" comes last
         self._lost = {root.prefix for root in roots if str(root.path) in hidden}
         self._hidden = tuple(f"{id_}/" for id_ in hidden)
-        self._seen = [place for root in roots for place in _places(root, within or [root.path])]
+        self._seen = [place for root in roots for place in _looked_at(root, within)]
 
     def covers(self, id_: str) -> bool:
         """Whether the walk has looked where a document was."""
@@ -96,9 +104,9 @@ class _View:
         )
 
 
-def _places(root: Root, paths: Sequence[Path]) -> Iterator[tuple[str, str]]:
+def _looked_at(root: Root, within: Sequence[Path]) -> Iterator[tuple[str, str]]:
     """The root's prefix and the places below it that paths mean; "" for all of the root."""
-    for path in paths:
+    for path in within or [root.path]:
         below = "" if root.path.is_relative_to(path) else root.relative(path)
         if below is not None:
             yield root.prefix, unicodedata.normalize("NFC", below)

@@ -4,10 +4,10 @@ It was fitted where possible: how often such a result was judged to answer its q
 regression over the first five documents of judged queries on four collections and on small parts of
 them, and of as many queries that have no answer there: queries of other collections, nonsense, and
 queries whose answers were taken out. The fused score carries the evidence of words and meaning.
-Being the first result and its lead, a name that is the query, the number of chunks (in a small
-vault the best result is more often right), the number of words in the query and whether anything is
-near it at all add to that. Judgments name about one document per query, so the confidence is
-cautious. docs/quality.md has the reliability.
+Being the first result and its lead, how much less the score of another result is, a name that is
+the query, the number of chunks (in a small vault the best result is more often right) and how near
+the query is to anything here (nearness.py) add to that. Judgments name about one document per
+query, so the confidence is cautious. docs/quality.md has the reliability.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class Evidence:
 
     lead: float = 0.0  # of the first result over the next document
     first: bool = False  # it is the first result
+    behind: float = 0.0  # how much less its score is than that of the first result
     named: bool = False  # its title, an alias or a heading is the query
     chunks: int = 1  # in the index
-    terms: int = 1  # of the query
-    far: bool = False  # nothing that was found is near the query
+    near: float = 0.0  # how near the query is to what was found; below 0 is far
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +70,22 @@ class Fit:
     score: float  # of the fused score
     lead: float
     first: float
+    behind: float
     named: float
     chunks: float  # of the logarithm of their number, base 10
-    terms: float  # of their number as a part of eight, which is the most that counts
-    far: float
     constant: float
+    near: float
 
 
-_WORDS = Fit(
-    score=4.79, lead=7.08, first=1.25, named=2.17, chunks=-0.8, terms=2.74, far=-0.91, constant=-4.3
-)
+_WORDS = Fit(0.43, 7.62, 0.69, -9.62, 2.27, -0.39, -3.48, 0.74)
 FITS: Mapping[tuple[str, ...], Fit] = {
-    ("semantic", "keyword"): Fit(5.96, 9.06, 1.39, 1.91, -0.79, 1.36, -1.66, -3.8),
-    ("semantic",): Fit(6.76, 11.16, 1.03, 2.43, -0.74, -0.19, -1.63, -3.5),
+    ("semantic", "keyword"): Fit(2.36, 11.04, 0.45, -14.02, 1.86, -0.55, -2.91, 0.58),
+    ("semantic",): Fit(2.48, 11.77, 0.26, -15.81, 2.63, -0.52, -3.12, 0.57),
     ("keyword",): _WORDS,
 }
 """By the strategies that rank."""
 
-_MOST_TERMS = 8
+_LEAST, _MOST = -2.0, 4.0  # a query that is farther or nearer than this counts as being so
 _JUDGED = "confidence fitted on judged collections"
 _OWN = "confidence fitted on the documents of this project"
 
@@ -98,11 +96,11 @@ def confidence(score: float, evidence: Evidence, fit: Fit) -> float:
         fit.score * score
         + fit.lead * evidence.lead
         + fit.first * evidence.first
+        + fit.behind * evidence.behind
         + fit.named * evidence.named
         + fit.chunks * math.log10(max(1, evidence.chunks))
-        + fit.terms * min(_MOST_TERMS, evidence.terms) / _MOST_TERMS
-        + fit.far * evidence.far
         + fit.constant
+        + fit.near * min(_MOST, max(_LEAST, evidence.near))
     )
     return 0.5 + 0.5 * math.tanh(logit / 2)
 
@@ -118,11 +116,13 @@ def give_confidence(search: SearchState) -> None:
     model = _model_fit(search) if options.enabled and options.method == "fitted" else None
     fit = _fit(search, model)
     search.fitted = fit is not None
+    near = 0.0
     if options.enabled and options.method == "fitted":
-        search.far = nearness.is_far(search, None if _words_decide(search) else model)
+        near = nearness.odds(search, None if _words_decide(search) else model) or 0.0
+        search.far = near < 0
     shift = _shift(search, model)
     midpoint, steepness = search.of(FuseOptions).sigmoid
-    for candidate, evidence in zip(search.candidates, _evidence(search), strict=True):
+    for candidate, evidence in zip(search.candidates, _evidence(search, near), strict=True):
         if not options.enabled:
             score = min(1.0, max(0.0, candidate.score))
         elif fit is not None:
@@ -192,20 +192,22 @@ def _words_decide(search: SearchState) -> bool:
     return "keyword" in search.strategies and (search.vector is None or search.latin < 1)
 
 
-def _evidence(search: SearchState) -> list[Evidence]:
+def _evidence(search: SearchState, near: float) -> list[Evidence]:
     """What speaks for each candidate."""
     named = {one.document for one in search.candidates if one.stored.key in search.named}
-    chunks, terms = search.reading.keyword.size, len(set(search.query.terms))
+    best = max((one.score for one in search.candidates), default=0.0)
+    chunks = search.reading.keyword.size
     leads = [_lead(search), *[0.0] * len(search.candidates)]
     return [
-        Evidence(lead, not place, one.document in named, chunks, terms, search.far)
+        Evidence(lead, not place, best - one.score, one.document in named, chunks, near)
         for place, (one, lead) in enumerate(zip(search.candidates, leads, strict=False))
     ]
 
 
 def _lead(search: SearchState) -> float:
-    """How far the first result is ahead of the next document."""
-    for other in search.candidates[1:]:
-        if other.document != search.candidates[0].document:
-            return search.candidates[0].score - other.score
-    return 0.0
+    """How far the first result is ahead of the next document, or of nothing."""
+    if not search.candidates:
+        return 0.0
+    first, *others = search.candidates
+    rest = (one.score for one in others if one.document != first.document)
+    return first.score - next(rest, 0.0)

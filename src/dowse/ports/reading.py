@@ -55,8 +55,8 @@ class Catalogue(Protocol):
         """
         ...
 
-    def files(self) -> dict[str, FileState]:
-        """What is known of every file, by document id."""
+    def files(self, beginnings: Sequence[str] = ("",)) -> dict[str, FileState]:
+        """What is known of the files whose document ids begin in one of these ways, by id."""
         ...
 
     def documents(self) -> list[DocumentEntry]:

@@ -280,9 +280,10 @@ def layer_of(path: Path, tables: Mapping[str, Any], ignored: Sequence[str] = ())
 def from_environment(environment: Mapping[str, str] = os.environ) -> Layer:
     """The settings that DOWSE_SECTION_NAME variables give."""
     values: dict[str, Any] = {}
+    ours = [variable for variable in environment if variable.startswith("DOWSE_")]
     for section in SECTIONS:
         prefix = f"DOWSE_{section.upper()}_"
-        if not any(variable.startswith(prefix) for variable in environment):
+        if not any(variable.startswith(prefix) for variable in ours):
             continue
         for name, setting in _settings_of(section).items():
             text = environment.get("DOWSE_" + name.replace(".", "_").upper())

@@ -19,7 +19,7 @@ from dowse.front.web.server import Server, application, bind
 from dowse.projects.workspace import Workspace
 from dowse.service import Service
 
-_PATIENCE = 10.0
+_PATIENCE = 30.0
 _BRIEF = 0.15  # seconds that clients are given here
 _HEALTH = "/api/v1/healthz"
 _UPLOAD = b"POST /api/v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\n"

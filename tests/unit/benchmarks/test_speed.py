@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from benchmarks.speed import synthetic
 from benchmarks.speed.figures import kept_folder, p50, ratio, table
 from benchmarks.speed.growth import in_turns
 from benchmarks.speed.installing import Failed
@@ -24,6 +27,7 @@ from benchmarks.speed.pictures import draw_first_answer, draw_growth, draw_stage
 from benchmarks.speed.recall import recall, scanned
 from benchmarks.speed.stages import best_of, parts_of
 from benchmarks.speed.svg import bar_chart, nice_end
+from benchmarks.speed.synthetic import Built
 
 from dowse.testing import HashEmbedder
 
@@ -90,6 +94,21 @@ def test_an_index_of_other_documents_is_not_used_again() -> None:
     one, other = [Path("a.md"), Path("b.md")], [Path("a.md"), Path("c.md")]
     assert kept_folder("x", one) == kept_folder("x", one)
     assert len({kept_folder("x", one), kept_folder("x", other), kept_folder("y", one)}) == 3
+
+
+def test_an_index_of_copies_is_not_copied_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(synthetic, "KEPT", tmp_path)
+    for chunks, stored in ((20_000, 20_000), (100_000, 80_000), (364_000, 264_000)):
+        folder = tmp_path / f"{chunks}-chunks-abc"
+        folder.mkdir()
+        made = Built(str(folder), 1, chunks, stored, 1.0, 1.0)
+        (folder / "built.json").write_text(json.dumps(asdict(made)), "utf-8")
+    for size, base in ((50_000, 20_000), (364_000, 100_000), (1_000_000, 100_000)):
+        found = synthetic._largest_below(tmp_path / f"{size}-chunks-abc", size)
+        assert found is not None
+        assert found.chunks == base
 
 
 def test_figures_become_cells() -> None:

@@ -9,30 +9,45 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.fuse import FITS, Evidence, Fit, confidence, gathered
-from dowse.fuse.nearness import is_far_by_meaning, is_far_by_words
+from dowse.fuse.elsewhere import LEAST, USUAL, elsewhere
+from dowse.fuse.nearness import odds_by_meaning, odds_by_words
 from dowse.types import Place
+from real_model import real_embedder
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=100)
 
 
+OF_OTHERS = (
+    "how do I write a Dockerfile with several stages",
+    "React component that fetches data in an effect",
+    "install the chart with helm in another namespace",
+)
+FIT = Fit(
+    score=6.0, lead=8.0, first=0.5, behind=-4.0, named=1.0, chunks=-1.0, constant=-1.0, near=0.5
+)
+
+
 def test_the_logistic_function_of_the_evidence() -> None:
-    fit = Fit(
-        score=6.0, lead=8.0, first=0.5, named=1.0, chunks=-1.0, terms=4.0, far=-2.0, constant=-4.0
-    )
-    weak, lead = Evidence(chunks=1000, terms=2), Evidence(lead=0.25, chunks=1000, terms=2)
-    assert confidence(0.5, lead, fit) == pytest.approx(1 / (1 + math.exp(1)))  # 3 + 2 - 3 + 1 - 4
-    assert confidence(0.5, weak, fit) == pytest.approx(1 / (1 + math.exp(3)))
-    assert confidence(1.0, Evidence(named=True, terms=80), fit) == pytest.approx(
-        1 / (1 + math.exp(-7))  # 6 + 1 + 4 - 4: more than eight terms count as eight
-    )
+    first = Evidence(lead=0.25, first=True, chunks=1000, near=2.0)
+    other = Evidence(behind=0.25, named=True, chunks=1000, near=2.0)
+    one, two = confidence(0.5, first, FIT), confidence(0.25, other, FIT)
+    assert one == pytest.approx(1 / (1 + math.exp(-2.5)))  # 3 + 2 + .5 - 3 - 1 + 1
+    assert two == pytest.approx(1 / (1 + math.exp(1.5)))  # 1.5 - 1 + 1 - 3 - 1 + 1
+
+
+def test_beyond_some_distance_nearer_or_farther_says_no_more() -> None:
+    sure = [confidence(0.5, Evidence(near=near), FIT) for near in (-20.0, -2.0, 0.0, 4.0, 20.0)]
+    assert sure == sorted(sure)
+    assert sure[0] == sure[1] < sure[2] < sure[3] == sure[4]
 
 
 @SETTINGS
 @given(st.lists(st.floats(0, 1.2), min_size=2, max_size=9), st.sampled_from(sorted(FITS)))
 def test_it_never_changes_the_order(scores: list[float], ranking: tuple[str, ...]) -> None:
-    ordered, fit = sorted(scores, reverse=True), FITS[ranking]
-    lead = ordered[0] - ordered[1]
-    sure = [confidence(s, Evidence(0.0 if n else lead, not n), fit) for n, s in enumerate(ordered)]
+    best, *_ = ordered = sorted(scores, reverse=True)
+    lead = best - ordered[1]
+    evidence = [Evidence(0.0 if n else lead, not n, best - s) for n, s in enumerate(ordered)]
+    sure = [confidence(s, one, FITS[ranking]) for s, one in zip(ordered, evidence, strict=True)]
     assert sure == sorted(sure, reverse=True)
     assert all(0 <= one <= 1 for one in sure)
 
@@ -43,17 +58,30 @@ def test_a_document_has_the_best_of_each_strategy() -> None:
     assert gathered(["a", "a", "b"], [one, two, two]) == pytest.approx({"a": 0.7, "b": 0.4})
 
 
+def _least_cosine(chunks: int, elsewhere: float) -> float:
+    near = (n / 100 for n in range(100))
+    return min(cosine for cosine in near if odds_by_meaning(cosine, chunks, elsewhere) >= 0)
+
+
 def test_more_passages_must_be_nearer() -> None:
-    near = [n / 100 for n in range(100)]
-    least = [
-        min(cosine for cosine in near if not is_far_by_meaning(cosine, chunks))
-        for chunks in (20, 2_000, 200_000)
-    ]
+    least = [_least_cosine(chunks, USUAL) for chunks in (20, 2_000, 200_000)]
     assert least == sorted(least)
     assert least[0] < 0.3 < least[2] < 0.6
 
 
+def test_a_query_that_is_near_to_other_documentation_must_be_nearer_here() -> None:
+    least = [_least_cosine(2_000, elsewhere) for elsewhere in (LEAST, USUAL, 0.5)]
+    assert least[0] < least[1] < least[2]
+
+
 def test_a_longer_query_needs_a_smaller_share_of_its_words() -> None:
-    assert is_far_by_words(0.2, 1_000, terms=1)
-    assert not is_far_by_words(0.2, 1_000, terms=8)
-    assert not is_far_by_words(1.0, 1_000_000, terms=1)
+    assert odds_by_words(0.2, 1_000, terms=1) < 0
+    assert odds_by_words(0.2, 1_000, terms=8) >= 0
+    assert odds_by_words(1.0, 1_000_000, terms=1) >= 0
+
+
+def test_questions_about_other_documentation_are_near_it_and_nonsense_is_not() -> None:
+    model = real_embedder()
+    known = [elsewhere(model.query(one)) for one in OF_OTHERS]
+    assert min(known) > USUAL
+    assert elsewhere(model.query("qwertz asdfgh yxcvbn")) == LEAST

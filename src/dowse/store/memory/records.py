@@ -73,9 +73,11 @@ class MemoryCatalogue:
         counts = self.counts()
         return Sizes(counts.documents, counts.chunks, counts.embedded)
 
-    def files(self) -> dict[str, FileState]:
-        """What is known of every file, by document id."""
-        return {name: document.state for name, document in self._of.state.documents.items()}
+    def files(self, beginnings: Sequence[str] = ("",)) -> dict[str, FileState]:
+        """What is known of the files whose document ids begin in one of these ways, by id."""
+        documents = self._of.state.documents.items()
+        begin = tuple(beginnings)
+        return {name: one.state for name, one in documents if name.startswith(begin)}
 
     def documents(self) -> list[DocumentEntry]:
         """All documents, by id."""

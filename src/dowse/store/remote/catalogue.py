@@ -78,9 +78,10 @@ class RemoteCatalogue:
         view = self._of.view
         return Sizes(0, 0, 0) if view.is_new else view.shared.sizes(view)
 
-    def files(self) -> dict[str, FileState]:
-        """What is known of every file, by document id."""
-        return self._of.view.files()
+    def files(self, beginnings: Sequence[str] = ("",)) -> dict[str, FileState]:
+        """What is known of the files whose document ids begin in one of these ways, by id."""
+        begin = tuple(beginnings)
+        return {id_: one for id_, one in self._of.view.files().items() if id_.startswith(begin)}
 
     def documents(self) -> list[DocumentEntry]:
         """All documents, by id."""

@@ -24,7 +24,7 @@ _FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-_PATIENCE = 8_000  # milliseconds that a page is given to show what is waited for
+_PATIENCE = 30_000  # milliseconds that a page is given to show what is waited for
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,7 @@ def browser() -> Iterator[Browser]:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         pytest.skip("chromium is not installed: apt-get install chromium")
+    playwright.expect.set_options(timeout=_PATIENCE)
     with playwright.sync_playwright() as running:
         browser = running.chromium.launch(executable_path=chromium, args=_FLAGS)
         yield browser

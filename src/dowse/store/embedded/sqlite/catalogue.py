@@ -36,6 +36,7 @@ from dowse.types import (
     StoredDocument,
 )
 
+_LAST = "CAST(x'ff' AS TEXT)"  # comes after every character
 _TextRow = tuple[int, str, str, str, str, Moment, int, int, int]
 """The key of a document, its text, and what the index lists of it."""
 
@@ -84,12 +85,12 @@ class SqliteCatalogue:
         )
         return Sizes(*counts[0])
 
-    def files(self) -> dict[str, FileState]:
-        """What is known of every file, by document id."""
-        rows = self._sql.rows(
-            tuple[str, int, int, str, int],
-            "SELECT id, size, mtime_ns, digest, settled FROM documents",
-        )
+    def files(self, beginnings: Sequence[str] = ("",)) -> dict[str, FileState]:
+        """What is known of the files whose document ids begin in one of these ways, by id."""
+        every = "SELECT d.id, size, mtime_ns, digest, settled FROM documents d"
+        some = f"{every} JOIN json_each(?) ON d.id >= value AND d.id < value || {_LAST}"
+        query, values = (every, ()) if "" in beginnings else (some, (json.dumps([*beginnings]),))
+        rows = self._sql.rows(tuple[str, int, int, str, int], query, *values)
         return {
             id_: FileState(size, mtime_ns, digest, bool(settled))
             for id_, size, mtime_ns, digest, settled in rows
