@@ -7,6 +7,7 @@ chunks; a paragraph between fences is a code block. Vectors follow from the text
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -56,9 +57,9 @@ class PlainAnalyzer:
         """All words, each once."""
         return list(dict.fromkeys(text.lower().split()))
 
-    def vocabulary(self, text: str) -> Iterable[str]:
+    def vocabulary(self, text: str) -> Counter[str]:
         """All words of at least three letters."""
-        return (word for word in text.lower().split() if len(word) >= 3)
+        return Counter(word for word in text.lower().split() if len(word) >= 3)
 
 
 def make_document(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from documents import link
+from dowse.links import targets
 from dowse.links.targets import choose, names_of, names_of_target
-from dowse.types import LinkKind
+from dowse.types import Link, LinkKind
 
 _CASES: list[tuple[str, LinkKind, str, str, dict[str, tuple[str, ...]], str | None]] = [
     # what the case shows, kind, source, target, documents with their aliases, where it leads
@@ -136,3 +140,12 @@ def test_a_label_that_comes_first_is_understood_where_the_target_is_not(
     names = [name for one in documents for name in names_of(one, ())]
     assert choose("s.md", written, names) == expected
     assert choose("s.md", replace(written, kind="relative"), names) in {None, "note.md"}
+
+
+@settings(deadline=None, max_examples=300, derandomize=True)
+@given(st.text("aÄ./ #%", max_size=8), st.sampled_from(["wikilink", "relative"]))
+def test_a_target_is_looked_up_by_the_last_part_of_its_path(target: str, kind: LinkKind) -> None:
+    written = Link(kind, target, "", "", 1)
+    for source in ("a.md", "x/y/a.md", "@more/x/a.md"):
+        path = next(targets._paths(source, written))
+        assert names_of_target(source, written) == [posixpath.basename(path)]

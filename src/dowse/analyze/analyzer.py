@@ -8,11 +8,11 @@ scores field by field is not, and ranks far worse.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import lru_cache
-from itertools import chain, count, repeat
+from itertools import count
 
 import Stemmer
 
@@ -69,18 +69,21 @@ class TextAnalyzer:
     def _distinct(self, text: str) -> Iterable[str]:
         return tuple(dict.fromkeys(self._words.terms(text)))
 
-    def vocabulary(self, text: str) -> Iterable[str]:
-        """The words of a text that the vocabulary can hold, as often as they occur.
+    def vocabulary(self, text: str) -> Counter[str]:
+        """The words of a text that the vocabulary can hold, with how often they occur.
 
         Of a text with very many distinct words, the first ones.
         """
-        counts: dict[str, int] = {}
-        for line in _lines(text):
-            for word in _VOCABULARY_WORD.findall(fold_word(line)):
-                if word in counts or len(counts) < limits.WORDS:
-                    counts[word] = counts.get(word, 0) + 1
-        words = ((word.rstrip("_-"), often) for word, often in counts.items())
-        return chain.from_iterable(repeat(word, often) for word, often in words if _is_word(word))
+        written: Counter[str] = Counter()
+        for part in _parts(text):
+            for word, often in Counter(_VOCABULARY_WORD.findall(fold_word(part))).items():
+                if word in written or len(written) < limits.WORDS:
+                    written[word] += often
+        words: Counter[str] = Counter()
+        for spelled, often in written.items():
+            if _is_word(word := spelled.rstrip("_-")):
+                words[word] += often
+        return words
 
     def _weighted(self, texts: Iterable[tuple[str, str]]) -> list[tuple[str, int]]:
         # Frequencies are whole numbers: what a boost of 2.5 leaves over is carried to the next
@@ -108,7 +111,7 @@ def _is_word(word: str) -> bool:
     return 3 <= len(word) <= _LONGEST_WORD and word not in STOPWORDS
 
 
-def _lines(text: str) -> Iterator[str]:
+def _parts(text: str) -> Iterator[str]:
     """A text in parts of whole lines, so that a long one is never copied at once."""
     start = 0
     while start < len(text):

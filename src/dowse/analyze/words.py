@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain
 
 from dowse.analyze.cjk import CjkTerms
@@ -43,7 +44,11 @@ class WordTerms:
         self._stem = stem
         self._stopwords = STOPWORDS if stopwords else frozenset[str]()
         self._cjk = cjk
-        self._seen: dict[bool, dict[str, tuple[str, ...]]] = {False: {}, True: {}}
+        self._of_run = {
+            False: _Remembered(partial(self._terms, japanese=False)),
+            True: _Remembered(partial(self._terms, japanese=True)),
+        }
+        self._of_part = _Remembered(self._part)
 
     def terms(self, text: str) -> list[str]:
         """The terms of a text, in their order."""
@@ -53,23 +58,9 @@ class WordTerms:
 
     def _terms_of(self, text: str, japanese: bool) -> list[str]:
         pattern = _RUN_WITH_SIGNS if _SIGNS.search(text) else _RUN
-        seen = self._seen[japanese]
-        found: list[str] = []
-        for run in pattern.findall(text):
-            known = seen.get(run)
-            found += self._remember(run, japanese) if known is None else known
-        return found
+        return self._of_run[japanese].all(pattern.findall(text))
 
-    def _remember(self, run: str, japanese: bool) -> tuple[str, ...]:
-        terms = tuple(self._terms(run, japanese))
-        seen = self._seen[japanese]
-        if len(seen) > 50_000:  # keeps a long-running process small
-            seen.clear()
-        if len(run) <= (LONGEST if run.isascii() else _LONGEST_KEPT):
-            seen[run] = terms
-        return terms
-
-    def _terms(self, run: str, japanese: bool) -> Iterator[str]:
+    def _terms(self, run: str, japanese: bool) -> Iterable[str]:
         if run.isascii():
             return self._western(run)
         return self._mixed(run, japanese)
@@ -85,41 +76,68 @@ class WordTerms:
             elif piece:
                 yield from self._western(piece)
 
-    def _western(self, piece: str) -> Iterator[str]:
-        word = piece if piece.isalnum() else _trimmed(_trimmed(piece))
+    def _western(self, piece: str) -> list[str]:
+        word = piece if piece.isalnum() else _bare(piece)
         whole = word.casefold()
         if not whole or len(whole) > LONGEST:
-            return self._plain_parts(word)
+            return self._parts(word)
         if whole.isalnum():
             return self._alphanumeric(word, whole)
         if decorated := _DECORATED.fullmatch(word):
-            return chain([whole], self._western(decorated[1] or decorated[2]))
+            return [whole, *self._western(decorated[1] or decorated[2])]
         return self._compound(word, whole)
 
-    def _compound(self, word: str, whole: str) -> Iterator[str]:
-        if any(character.isalnum() for character in whole):
-            yield whole
-            yield from self._plain(joined(whole))
-            yield from (part for part in self._plain_parts(word) if part != whole)
+    def _compound(self, word: str, whole: str) -> list[str]:
+        if not any(map(str.isalnum, whole)):
+            return []
+        parts = [part for part in self._parts(word) if part != whole]
+        return [whole, *self._plain(joined(whole)), *parts]
 
-    def _alphanumeric(self, word: str, whole: str) -> Iterator[str]:
+    def _alphanumeric(self, word: str, whole: str) -> list[str]:
         # The whole is stemmed as if it were written in small letters, so that either finds it.
-        yield from self._plain([whole])
+        plain = self._plain([whole])
+        if word[1:].islower():
+            return plain
         parts = split_identifier(word)
-        if len(parts) > 1 and not word[1:].islower():
-            yield from self._plain(parts)
+        return plain + self._plain(parts) if len(parts) > 1 else plain
 
-    def _plain_parts(self, word: str) -> Iterator[str]:
-        for part in _PART.findall(word):
-            if part[-1] in "+#":
-                yield part.casefold()
-            else:
-                yield from self._plain(split_identifier(part[: 4 * LONGEST]))
+    def _parts(self, word: str) -> list[str]:
+        return self._of_part.all(_PART.findall(word))
 
-    def _plain(self, words: list[str]) -> Iterator[str]:
-        for word in words:
-            if len(word) >= 2 and word not in self._stopwords:
-                yield self._stem(word) if self._stem else word
+    def _part(self, part: str) -> list[str]:
+        if part[-1] in "+#":
+            return [part.casefold()]
+        return self._plain(split_identifier(part[: 4 * LONGEST]))
+
+    def _plain(self, words: list[str]) -> list[str]:
+        kept = [word for word in words if len(word) >= 2 and word not in self._stopwords]
+        return [self._stem(word) for word in kept] if self._stem else kept
+
+
+class _Remembered(dict[str, tuple[str, ...]]):
+    """The terms of pieces of text; those of most pieces are kept."""
+
+    def __init__(self, make: Callable[[str], Iterable[str]]) -> None:
+        super().__init__()
+        self._make = make
+
+    def all(self, pieces: list[str]) -> list[str]:
+        """The terms of several pieces, in their order."""
+        return list(chain.from_iterable(map(self.__getitem__, pieces)))
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        terms = tuple(self._make(piece))
+        if len(self) > 50_000:  # keeps a long-running process small
+            self.clear()
+        if len(piece) <= (LONGEST if piece.isascii() else _LONGEST_KEPT):
+            self[piece] = terms
+        return terms
+
+
+def _bare(piece: str) -> str:
+    """A piece of text without the signs before and after its word: up to two at each end."""
+    once = _trimmed(piece)
+    return once if once == piece or once.isalnum() else _trimmed(once)
 
 
 def _trimmed(piece: str) -> str:

@@ -67,6 +67,9 @@ def _readings(link: Link) -> list[Link]:
 
 
 def _looked_up(source: str, link: Link) -> str:
+    name = fold(without_ending(link.target.strip())).rstrip("/").rpartition("/")[2]
+    if name not in ("", ".", ".."):
+        return name  # of every path that the target can mean
     return posixpath.basename(next(_paths(source, link)))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from dowse.types import EmbeddedBatch, Fields, Model, Vector
@@ -59,8 +60,8 @@ class Analyzer(Protocol):
         """The identifiers of a piece of code and their parts, with their positions."""
         ...
 
-    def vocabulary(self, text: str) -> Iterable[str]:
-        """The words of a text that the vocabulary can hold, as often as they occur."""
+    def vocabulary(self, text: str) -> Counter[str]:
+        """The words of a text that the vocabulary can hold, with how often they occur."""
         ...
 
 

@@ -26,7 +26,7 @@ class Passages:
     def __init__(self, *texts: str) -> None:
         streams = [_ANALYZER.chunk_terms(Fields(), (), text) for text in texts]
         self._terms = [[term for term, _ in stream] for stream in streams]
-        self._words = Counter(word for text in texts for word in _ANALYZER.vocabulary(text))
+        self._words = sum(map(_ANALYZER.vocabulary, texts), Counter[str]())
         self.asked: Counter[str] = Counter()
         self.keyword = self.vocabulary = self  # it has all parts in one
 

@@ -293,7 +293,7 @@ def _bodies(
 def words_of(indexed: IndexedDocument, analyzer: Analyzer) -> Counter[str]:
     """The words of a document, with how often they occur."""
     document = indexed.chunked.document
-    return Counter(analyzer.vocabulary(document.text[document.body :]))
+    return analyzer.vocabulary(document.text[document.body :])
 
 
 def _step_of(rows: DocumentRows) -> DocumentStep:

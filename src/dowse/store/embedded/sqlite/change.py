@@ -7,6 +7,8 @@ import sqlite3
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -19,14 +21,13 @@ from dowse.store.embedded.sqlite.sums import keep_document_sums, sum_of
 from dowse.store.vectors import encode_vector
 from dowse.text.fold import fold, fold_name
 from dowse.types import (
-    Chunk,
     ChunkedDocument,
     ChunkKey,
     Debt,
+    Document,
     Fields,
     FileState,
     IndexedDocument,
-    Link,
     Vector,
     modified,
     short_id,
@@ -38,6 +39,8 @@ _LATEST = 2**63 - 1  # nanoseconds: the year 2262, the last that SQLite's intege
 
 _Spelling = tuple[str, str, str]
 """A name, its kind, and how it is spelled out."""
+
+_as_json = lru_cache(1000)(json.dumps)  # neighbouring chunks are under the same headings
 
 
 class TableWriter:
@@ -53,6 +56,9 @@ class TableWriter:
         self._deleted = False
         self._led: dict[int, set[int]] = {}  # by changed document: where its links led before
         self._links_changed = False
+        # A key is never given out twice, also when its chunk is gone.
+        given = self._column("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'")
+        self._chunk_keys = count(max(given, default=0) + 1)
 
     @property
     def debts(self) -> frozenset[Debt]:
@@ -163,7 +169,7 @@ class TableWriter:
             "SELECT name, kind, spelled FROM names WHERE document = ?", (key,)
         ).fetchall()
         self._journal(self._column("SELECT key FROM chunks WHERE document = ?", key))
-        self._words.subtract(Counter(self._analyzer.vocabulary(text[body:])))
+        self._words.subtract(self._analyzer.vocabulary(text[body:]))
         for part in _PARTS:
             column = "source" if part == "links" else "document"
             self._connection.execute(f"DELETE FROM {part} WHERE {column} = ?", (key,))
@@ -194,11 +200,11 @@ class TableWriter:
             'INSERT INTO sections (document, id, header_path, start, "end", first_line, last_line)'
             " VALUES (?, ?, ?, ?, ?, ?, ?)",
             [
-                (key, s.id, json.dumps(s.header_path), s.start, s.end, s.first_line, s.last_line)
+                (key, s.id, _as_json(s.header_path), s.start, s.end, s.first_line, s.last_line)
                 for s in chunked.sections
             ],
         )
-        keys = [self._put_chunk(key, chunked, chunk) for chunk in chunked.chunks]
+        keys = self._put_chunks(key, chunked)
         self._journal(keys)
         ends = [chunk.end for chunk in chunked.chunks]
         blocks = (
@@ -214,8 +220,7 @@ class TableWriter:
         self._connection.executemany(
             "INSERT INTO facets VALUES (?, ?, ?)", [(key, *facet) for facet in facets_of(document)]
         )
-        for link in document.links:
-            self._put_link(key, document.id, link)
+        self._put_links(key, document)
 
     def _put_names(self, document: int, chunked: ChunkedDocument, keys: Sequence[ChunkKey]) -> None:
         key_of = dict(zip((chunk.id for chunk in chunked.chunks), keys, strict=True))
@@ -227,7 +232,7 @@ class TableWriter:
                     key_of[chunk.id],
                     name.kind,
                     fold_name(name.path[-1]),
-                    json.dumps(name.path),
+                    _as_json(name.path),
                     name.start,
                     name.line,
                 )
@@ -235,39 +240,45 @@ class TableWriter:
             ],
         )
 
-    def _put_link(self, source: int, source_id: str, link: Link) -> None:
-        row = self._row(
-            "INSERT INTO links (source, kind, target, anchor, label, line)"
-            " VALUES (?, ?, ?, ?, ?, ?) RETURNING key",
-            source,
-            link.kind,
-            link.target,
-            link.anchor,
-            link.label,
-            link.line,
+    def _put_links(self, source: int, document: Document) -> None:
+        first = self._column("SELECT coalesce(max(key), 0) + 1 FROM links")[0]
+        links = list(enumerate(document.links, first))
+        self._connection.executemany(
+            "INSERT INTO links (key, source, kind, target, anchor, label, line)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                (key, source, link.kind, link.target, link.anchor, link.label, link.line)
+                for key, link in links
+            ],
         )
         self._connection.executemany(
             "INSERT INTO link_names VALUES (?, ?)",
-            [(row[0], name) for name in names_of_target(source_id, link)],
+            [(key, name) for key, link in links for name in names_of_target(document.id, link)],
         )
 
-    def _put_chunk(self, document: int, chunked: ChunkedDocument, chunk: Chunk) -> ChunkKey:
-        row = self._row(
-            'INSERT INTO chunks (document, id, section, header_path, start, "end", overlap,'
-            " first_line, last_line, text_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            " RETURNING key",
-            document,
-            chunk.id,
-            chunk.section,
-            json.dumps(chunk.header_path),
-            chunk.start,
-            chunk.end,
-            chunk.overlap,
-            chunk.first_line,
-            chunk.last_line,
-            text_key(chunked.embedding_text(chunk)),
+    def _put_chunks(self, document: int, chunked: ChunkedDocument) -> list[ChunkKey]:
+        keys = [next(self._chunk_keys) for _ in chunked.chunks]
+        self._connection.executemany(
+            'INSERT INTO chunks (key, document, id, section, header_path, start, "end", overlap,'
+            " first_line, last_line, text_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    key,
+                    document,
+                    chunk.id,
+                    chunk.section,
+                    _as_json(chunk.header_path),
+                    chunk.start,
+                    chunk.end,
+                    chunk.overlap,
+                    chunk.first_line,
+                    chunk.last_line,
+                    text_key(chunked.embedding_text(chunk)),
+                )
+                for key, chunk in zip(keys, chunked.chunks, strict=True)
+            ],
         )
-        return int(row[0])
+        return keys
 
     def _journal(self, keys: Iterable[ChunkKey], *, terms: bool = True) -> None:
         self._connection.executemany(

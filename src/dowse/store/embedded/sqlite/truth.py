@@ -22,6 +22,11 @@ Terms = list[tuple[str, int]]
 KeywordRow = tuple[ChunkKey, Terms, Terms]
 """A chunk, the terms of its text, the terms of its code."""
 
+_TextRow = tuple[ChunkKey, int, str, int, int, str | None]
+"""A chunk, its document, its header path, its start and end, its code."""
+
+_AT_ONCE = 100  # rows: each may hold much code
+
 VectorRow = tuple[ChunkKey, bytes]
 """A chunk and its vector as it is kept."""
 
@@ -96,10 +101,7 @@ class Truth:
             among,
         )
         document, text, fields = -1, "", Fields()
-        for row in rows:
-            ((key, owner, path, start, end, code),) = checked(
-                tuple[int, int, str, int, int, str | None], [row]
-            )
+        for key, owner, path, start, end, code in _checked_rows(rows):
             if owner != document:  # once a document, however many chunks it has
                 document, (text, fields) = owner, self._document(owner)
             with content_errors():
@@ -131,6 +133,11 @@ class Truth:
         with content_errors():
             ((text, fields),) = checked(tuple[str, str], rows)
             return text, msgspec.json.decode(fields, type=Fields)
+
+
+def _checked_rows(rows: sqlite3.Cursor) -> Iterator[_TextRow]:
+    while some := rows.fetchmany(_AT_ONCE):
+        yield from checked(tuple[int, int, str, int, int, str | None], some)
 
 
 def describe(
