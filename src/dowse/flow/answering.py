@@ -102,7 +102,7 @@ def _similarity(search: SearchState) -> Callable[[Sequence[str]], Sequence[float
         cosines: Vector = np.zeros(len(sentences), dtype=np.float32)
         try:
             for batch in embedder.passages(sentences):
-                cosines[list(batch.positions)] = batch.vectors @ vector
+                cosines[list(batch.positions)] = np.vecdot(batch.vectors, vector)
         except EmbedError:
             return [0.0] * len(sentences)  # words alone decide then
         return [float(cosine) for cosine in cosines]

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from dowse.arrays import np
 from dowse.bounds import SHARE, check_bounds
 from dowse.retrieve.semantic import query_vector
 from dowse.search_state import SearchState
@@ -69,7 +70,7 @@ def nearest_words(
     if not words:
         return []
     asked = {word.casefold() for word in query_words}
-    cosines = (vectors @ query_vector).tolist()
+    cosines = np.vecdot(vectors, query_vector).tolist()
     near = [
         (-cosine, word)
         for cosine, word in zip(cosines, words, strict=True)

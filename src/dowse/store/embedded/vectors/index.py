@@ -176,9 +176,10 @@ class VectorIndex:
 
     def _scores(self, rows: Rows, vector: Vector) -> NDArray[np.float32]:
         if self._small and 4 * len(rows) > self._size:  # otherwise gathering them is cheaper
-            scores: NDArray[np.float32] = (self._matrix @ vector)[rows]
+            scores: NDArray[np.float32] = np.vecdot(self._matrix, vector)[rows]
             return scores
-        return self._gather(rows) @ vector
+        found: NDArray[np.float32] = np.vecdot(self._gather(rows), vector)
+        return found
 
     def _gather(self, rows: Rows) -> Matrix:
         """The vectors of some rows, which must ascend."""
