@@ -134,6 +134,17 @@ def test_the_last_of_two_versions_in_one_batch_counts(store: Store) -> None:
         assert reading.vocabulary.most_frequent(10) == ["gamma"]
 
 
+def test_a_store_says_whether_it_has_more_documents_than_a_number(store: Store) -> None:
+    fill(store, batch(make_document("a.md", "alpha"), make_document("b.md", "beta")))
+    with store.read() as reading:
+        assert [reading.catalogue.has_more_than(count) for count in (0, 1, 2, 3)] == [
+            True,
+            True,
+            False,
+            False,
+        ]
+
+
 def test_a_document_may_go_and_come_in_one_batch(store: Store) -> None:
     fill(store, batch(make_document("a.md", "alpha")))
     apply(store, batch(make_document("a.md", "beta"), gone=["a.md"]))

@@ -55,6 +55,7 @@ def test_a_new_index_is_empty_and_answers_everything(store: Store) -> None:
         assert reading.matching([Condition("phrase", ("a", "b"), negated=True)]).tolist() == []
         assert reading.vectors.of([1]) == {}
         assert reading.keyword.size == 0
+        assert not reading.catalogue.has_more_than(0)
         assert reading.keyword.frequencies("body", ["word"]) == {"word": 0}
         assert reading.vocabulary.beginning("w", 10) == []
         assert reading.vocabulary.spelled_like("word", 10) == []

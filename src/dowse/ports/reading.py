@@ -55,6 +55,10 @@ class Catalogue(Protocol):
         """
         ...
 
+    def has_more_than(self, documents: int) -> bool:
+        """Whether there are more documents than so many; quick, however many there are."""
+        ...
+
     def files(self, beginnings: Sequence[str] = ("",)) -> dict[str, FileState]:
         """What is known of the files whose document ids begin in one of these ways, by id."""
         ...

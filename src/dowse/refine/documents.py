@@ -58,7 +58,7 @@ def has_too_few(search: SearchState) -> bool:
     # What comes after a result that is too uncertain is not more certain.
     if not cut or any(one.steps[-1].stage == "threshold" for one in search.dropped):
         return False
-    return search.count < search.reading.catalogue.sizes().documents
+    return search.reading.catalogue.has_more_than(search.count)
 
 
 def _matches_too(best: Candidate, other: Candidate) -> bool:

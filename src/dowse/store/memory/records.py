@@ -73,6 +73,10 @@ class MemoryCatalogue:
         counts = self.counts()
         return Sizes(counts.documents, counts.chunks, counts.embedded)
 
+    def has_more_than(self, documents: int) -> bool:
+        """Whether there are more documents than so many."""
+        return len(self._of.state.documents) > documents
+
     def files(self, beginnings: Sequence[str] = ("",)) -> dict[str, FileState]:
         """What is known of the files whose document ids begin in one of these ways, by id."""
         documents = self._of.state.documents.items()

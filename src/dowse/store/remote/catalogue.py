@@ -78,6 +78,10 @@ class RemoteCatalogue:
         view = self._of.view
         return Sizes(0, 0, 0) if view.is_new else view.shared.sizes(view)
 
+    def has_more_than(self, documents: int) -> bool:
+        """Whether there are more documents than so many."""
+        return self.sizes().documents > documents
+
     def files(self, beginnings: Sequence[str] = ("",)) -> dict[str, FileState]:
         """What is known of the files whose document ids begin in one of these ways, by id."""
         begin = tuple(beginnings)

@@ -85,6 +85,11 @@ class SqliteCatalogue:
         )
         return Sizes(*counts[0])
 
+    def has_more_than(self, documents: int) -> bool:
+        """Whether there are more documents than so many."""
+        query = "SELECT 1 FROM documents LIMIT 1 OFFSET ?"
+        return self._sql.row(tuple[int], query, documents) is not None
+
     def files(self, beginnings: Sequence[str] = ("",)) -> dict[str, FileState]:
         """What is known of the files whose document ids begin in one of these ways, by id."""
         every = "SELECT d.id, size, mtime_ns, digest, settled FROM documents d"
