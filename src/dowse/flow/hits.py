@@ -14,7 +14,6 @@ from dowse.present.ranges import Range
 from dowse.present.reason import QueryWords
 from dowse.search_state import Candidate, SearchState
 from dowse.text.headings import heading_path
-from dowse.text.matching import Wanted
 from dowse.types import Edge, FileState, Hit, OtherPassage
 
 
@@ -26,7 +25,6 @@ class _Known:
     files: Callable[[], Mapping[str, FileState]]
     rarity: Mapping[str, float]  # of the query's terms
     words: QueryWords  # of the query
-    wanted: Wanted  # its terms
 
 
 def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit, ...]:
@@ -37,7 +35,6 @@ def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit
         cache(search.reading.catalogue.files),  # needed only when a file's time has changed
         search.rarity("body", search.query.terms),
         query_words(search),
-        Wanted(search.query.terms),
     )
     return tuple(_hit(search, candidate, known) for candidate in candidates)
 
@@ -49,7 +46,7 @@ def _hit(search: SearchState, candidate: Candidate, known: _Known) -> Hit:
     if (heading := candidate.heading) is not None:
         above, passage_line = heading.path, heading.line
         passage = passage[heading.start - chunk.start :]
-    found = excerpt(passage, known.wanted, search.parts.analyzer.query_terms, known.rarity)
+    found = excerpt(passage, known.words.wanted, search.parts.analyzer.query_terms, known.rarity)
     links_out, links_in = _links(document.id, known.edges)
     match, reason = verdict(search, candidate, known.words)
     return Hit(

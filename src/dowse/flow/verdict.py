@@ -57,7 +57,7 @@ def _words_in(search: SearchState, candidate: Candidate, words: QueryWords) -> W
     passages = [one.stored for one in (candidate, *others)]
     texts = [
         *candidate.stored.document.fields.texts().values(),
-        *(heading for one in passages for heading in one.chunk.header_path),
+        *dict.fromkeys(heading for one in passages for heading in one.chunk.header_path),
         *(one.text for one in passages),
     ]
     return words.found_in(texts)

@@ -39,8 +39,8 @@ class QueryWords:
     """The words of a query that a person would look for in a passage."""
 
     def __init__(self, query: Query, terms_of: TermsOf) -> None:
+        self.wanted = Wanted(query.terms)  # what is looked for; it remembers the words it has seen
         self._words = _words_of(query, terms_of)
-        self._wanted = Wanted(frozenset[str]().union(*self._words))
         self._terms_of = terms_of
 
     def __len__(self) -> int:
@@ -52,7 +52,7 @@ class QueryWords:
         for text in texts:
             if not left:  # the rest need not be read
                 break
-            found = self._wanted.in_text(text, self._terms_of)
+            found = self.wanted.in_text(text, self._terms_of)
             left = [word for word in left if word.isdisjoint(found)]
         return WordsFound(len(self) - len(left), len(self))
 

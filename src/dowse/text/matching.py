@@ -23,10 +23,10 @@ class Wanted:
         self._words: dict[str, frozenset[str]] = {}  # by a word of a text
         self._looser: dict[frozenset[str], Wanted] = {}  # by the terms that were missing
 
-    def among(self, found: Iterable[str]) -> set[str]:
+    def among(self, found: Iterable[str]) -> frozenset[str]:
         """Those of the query's terms that are among the terms of a stretch."""
         if not self._prefixes:
-            return set(self.terms.intersection(found))
+            return self.terms.intersection(found)
         hits: set[str] = set()
         for one in found:
             met = self._met.get(one)
@@ -34,15 +34,18 @@ class Wanted:
                 met = self._met[one] = self._meant_by(one)
             if met:
                 hits |= met
-        return hits
+        return frozenset(hits)
 
     def in_words(self, words: Iterable[str], terms_of: TermsOf) -> dict[str, frozenset[str]]:
         """Those of some words that have terms of the query, with these terms."""
-        known = self._words
+        known, met = self._words, {}
         for word in words:
-            if word not in known:
-                known[word] = frozenset(self.among(terms_of(word)))
-        return {word: met for word in words if (met := known[word])}
+            hits = known.get(word)
+            if hits is None:
+                hits = known[word] = self.among(terms_of(word))
+            if hits:
+                met[word] = hits
+        return met
 
     def in_text(self, text: str, terms_of: TermsOf) -> set[str]:
         """Those of the query's terms that a text has."""
