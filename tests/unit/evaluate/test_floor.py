@@ -36,7 +36,7 @@ _ONE_IN = 5  # answers take a third of a second each; benchmarks/answers.py judg
 _MEASURES = ("ndcg_10", "mrr", "recall_10")
 _ARITHMETIC = 0.003
 """How far processors may differ. They round the last bits of a vector differently, so that one
-document of 120 queries may be at place 12 instead of 10. In int8 they differ more: see floors.json."""
+document of 120 queries may be at place 12 instead of 10. In int8 they differ more (floors.json)."""
 
 
 @contextmanager

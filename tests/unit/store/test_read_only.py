@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import shutil
 import subprocess
@@ -182,10 +183,35 @@ def test_a_full_disk_can_be_searched_although_its_replicas_are_behind(
             assert len(reading.keyword.search("body", ["text"], 100)) == _COUNT + 1
             assert len(reading.vectors.nearest(vector_of("x"), 100)) == _COUNT + 1
     store.close()
-    monkeypatch.setattr("dowse.store.embedded.store.TemporaryDirectory", find_no_room)
+    monkeypatch.setattr("dowse.store.embedded.store.mkdtemp", find_no_room)
     with pytest.raises(DowseError, match="Free some space"), store.read():
         pass
     store.close()
+
+
+def test_indexes_that_a_reader_built_go_with_its_store(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_read_only(*_: object, **__: object) -> None:
+        with disk_errors(folder):
+            raise OSError(errno.EROFS, "Read-only file system")
+
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    store, writer = (EmbeddedStore(folder, PlainAnalyzer()) for _ in range(2))
+    for name in ("one.md", "two.md"):
+        with monkeypatch.context() as now:
+            with pytest.raises(DowseError), writer.write() as writing:  # noqa: PT012
+                now.setattr(Replicas, "catch_up", is_read_only)
+                writing.apply(batch(make_document(name, "text of a batch")))
+            with store.read() as reading:
+                assert reading.catalogue.document(name)
+        assert len(list(temporary.iterdir())) == 1
+    writer.close()
+    del store, reading
+    gc.collect()
+    assert not list(temporary.iterdir())
 
 
 def test_a_full_disk_cannot_be_written_and_the_index_stays_whole(folder: Path) -> None:

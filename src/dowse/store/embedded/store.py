@@ -11,11 +11,12 @@ import shutil
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 from dowse.errors import Damaged, Locked
 from dowse.files import folder_size, sync_folder
@@ -70,7 +71,7 @@ class EmbeddedStore:
         self._connections = Connections(self._database)
         self._announce = announce
         self._replicas = self._new_replicas(announce)
-        self._elsewhere: TemporaryDirectory[str] | None = None  # of replicas that a reader built
+        self._remove_elsewhere: Callable[[], object] = lambda: None  # replicas that a reader built
         self._opening = threading.Lock()
         self._opened: tuple[tuple[str, object], Indexes] | None = None  # with what it is of
 
@@ -149,8 +150,7 @@ class EmbeddedStore:
     def close(self) -> None:
         """Closes everything that is open."""
         self._opened = None
-        if self._elsewhere is not None:
-            self._elsewhere.cleanup()
+        self._remove_elsewhere()
         self._connections.close()
 
     def _new_replicas(self, announce: Announce, folder: Path | None = None) -> Replicas:
@@ -207,8 +207,7 @@ class EmbeddedStore:
         truth = Truth(connection)
         with self._opening:
             try:
-                self._elsewhere = TemporaryDirectory(prefix="dowse-", ignore_cleanup_errors=True)
-                replicas = self._new_replicas(silent, Path(self._elsewhere.name))
+                replicas = self._new_replicas(silent, self._new_elsewhere())
                 replicas.rebuild(truth)
             except (OSError, Unwritable):
                 raise reason from None
@@ -217,6 +216,13 @@ class EmbeddedStore:
                 raise reason
             self._opened = (_generation_of(truth), indexes)
             return indexes
+
+    def _new_elsewhere(self) -> Path:
+        """A temporary folder in place of the former one; it goes with this store at the latest."""
+        self._remove_elsewhere()
+        folder = mkdtemp(prefix="dowse-")
+        self._remove_elsewhere = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
 
     def _open(self, connection: sqlite3.Connection) -> Indexes | None:
         truth = Truth(connection)
