@@ -6,7 +6,8 @@
 One client asks alone first, then all of them ask at the same time, the same queries in the same
 run. `of cores` is the throughput over that of as many lone clients as there are cores: 1 means
 that requests do not get in each other's way. The clients run in one process, on the same machine,
-so a part of the processor is theirs; `server` says how busy the server itself was.
+so a part of the processor is theirs; `server` says how busy the server itself was, and how much
+processor time one request took, which other programs on the machine change least.
 """
 
 from __future__ import annotations
@@ -145,11 +146,11 @@ def _busy(process: int) -> float:
 
 
 def _print(alone: Load, together: Load, clients: int) -> None:
-    print("clients  requests/s  p50 ms  p99 ms  p99/p50  errors  server, cores busy")
+    print("clients  requests/s  p50 ms  p99 ms  p99/p50  errors  server: cores busy  CPU ms each")
     for count, load in ((1, alone), (clients, together)):
         p50, p99, busy = load.at(0.5), load.at(0.99), load.busy / load.wall
-        figures = f"{p50:>7.1f} {p99:>7.1f} {p99 / p50:>8.1f} {load.errors:>7} {busy:>8.2f}"
-        print(f"{count:>7}  {load.rate:>10.1f} {figures}")
+        figures = f"{p50:>7.1f} {p99:>7.1f} {p99 / p50:>8.1f} {load.errors:>7} {busy:>19.2f}"
+        print(f"{count:>7}  {load.rate:>10.1f} {figures} {1000 * busy / load.rate:>12.1f}")
     cores = os.cpu_count() or 1
     share = together.rate * statistics.median(alone.seconds) / cores
     print(f"of cores: {share:.2f} (throughput × time of one query / {cores} cores)")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from documents import batch, link, make_document, state_of, vector_of
@@ -157,7 +155,7 @@ def test_touching_changes_only_what_is_known_of_the_file(store: Store) -> None:
     fill(store, batch(make_document("a.md", "alpha")))
     with store.read() as reading:
         keys = reading.keyword.search("body", ["alpha"], 10)
-    state = replace(state_of("alpha"), mtime_ns=42)
+    state = state_of("alpha").at(42)
     apply(store, Batch(touched=(("a.md", state), ("unknown.md", state))))
     with store.read() as reading:
         assert reading.catalogue.files() == {"a.md": state}

@@ -40,18 +40,15 @@ def scan(
     if shard is not None:
         known = {id_: state for id_, state in known.items() if shard.holds(id_)}
         sources = tuple(source for source in sources if shard.holds(source.id))
-    changes = Changes(known=known, left_out=list(found.left_out))
-    for source in sources:
-        state = known.get(source.id)
-        if state and state.settled and _same(state, source):
-            changes.unchanged += 1
-        else:
-            changes.pending.append(source)
-    view = _View(roots, within, found.left_out)
-    found_ids = {source.id for source in sources}
-    for id_ in sorted(known.keys() - found_ids):
-        if view.covers(id_):
-            changes.gone[id_] = known[id_]
+    pending = [source for source in sources if not _is_settled(known.get(source.id), source)]
+    unchanged = len(sources) - len(pending)
+    changes = Changes(pending, {}, unchanged, known, list(found.left_out))
+    still_there = unchanged + sum(source.id in known for source in pending)
+    if still_there < len(known):
+        view = _View(roots, within, found.left_out)
+        for id_ in sorted(known.keys() - {source.id for source in sources}):
+            if view.covers(id_):
+                changes.gone[id_] = known[id_]
     return changes
 
 
@@ -73,8 +70,13 @@ def has_changed(source: SourceFile, state: FileState | None, options: ReadOption
         return True
 
 
+def _is_settled(state: FileState | None, source: SourceFile) -> bool:
+    """Whether a file is for sure what the index knows, without a look at its bytes."""
+    return state is not None and state.settled and _same(state, source)
+
+
 def _same(state: FileState, source: SourceFile) -> bool:
-    return (state.size, state.mtime_ns) == (source.size, source.mtime_ns)
+    return state.size == source.size and state.mtime_ns == source.mtime_ns
 
 
 class _View:

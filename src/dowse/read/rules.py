@@ -54,6 +54,8 @@ class Gate:
     def __init__(self, folder: str, options: ReadOptions) -> None:
         self._folder = folder
         self._options = options
+        self._hidden = options.hidden
+        self._kinds = ALWAYS.union(options.convert)
         self._include = _compiled(options.include)
         exclude = _compiled(options.exclude)
         self.outermost = Ignores(exclude=(exclude,) if exclude else ())
@@ -66,7 +68,7 @@ class Gate:
 
     def sees(self, name: str) -> bool:
         """Whether an entry of this name is looked at, ignore rules aside."""
-        return name not in JUNK and (self._options.hidden or not name.startswith("."))
+        return name not in JUNK and (self._hidden or not name.startswith("."))
 
     def includes(self, path: str, name: str, *, is_folder: bool, outer: bool) -> bool:
         """Whether an entry is among those the user chose; `outer` is the answer for its folder."""
@@ -78,7 +80,7 @@ class Gate:
     def kind(self, name: str) -> str | None:
         """How a file of this name is read; None when it is no source."""
         kind = kind_of(name)
-        return kind if kind in ALWAYS or kind in self._options.convert else None
+        return kind if kind in self._kinds else None
 
     def reaches(self, path: str, *, is_folder: bool) -> bool:
         """Whether a path below the root, which need not exist any more, is looked at."""

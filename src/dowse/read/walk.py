@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from dowse.read.options import ReadOptions
@@ -43,9 +44,10 @@ def walk(roots: Sequence[Root], options: ReadOptions, within: Sequence[Path] = (
 def _without_twins(found: Iterable[SourceFile], left_out: list[LeftOut]) -> list[SourceFile]:
     """Sorts by id; of files whose names differ only in how accents are encoded, one remains."""
     kept: list[SourceFile] = []
-    for source in sorted(found, key=lambda source: (source.id, source.place)):
+    for source in sorted(found, key=attrgetter("id")):
         if kept and kept[-1].id == source.id:
             left_out.append(LeftOut(source.id, _TWIN))
+            kept[-1] = min(kept[-1], source, key=attrgetter("place"))
         else:
             kept.append(source)
     return kept

@@ -129,15 +129,22 @@ def is_of_a_search(name: str) -> bool:
 
 def combine(layers: Iterable[Layer]) -> tuple[Settings, dict[str, str]]:
     """The settings that hold, and for each that is not a default where it comes from."""
-    values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+    values: dict[str, dict[str, Any]] = {}
     origins: dict[str, str] = {}
     for layer in layers:
         for name, (value, origin) in _with_preset(layer).items():
             section, _, option = name.partition(".")
-            values[section][option] = check_value(name, value, layer.origin)
+            checked = check_value(name, value, layer.origin)
+            values.setdefault(section, {})[option] = checked
             origins[name] = origin
-    options = {section: SECTIONS[section](**chosen) for section, chosen in values.items()}
-    return Settings(**options), origins
+    options = {name: made(**values[name]) for name, made in SECTIONS.items() if name in values}
+    return dataclasses.replace(_defaults(), **options), origins
+
+
+@cache
+def _defaults() -> Settings:
+    """Made once: a server combines settings for every request, and most sections are not set."""
+    return Settings()
 
 
 def change_recipe(settings: Recipe, changes: Mapping[str, Any]) -> Recipe:

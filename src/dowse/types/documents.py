@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from dowse.text.fold import fold_name
 
 LinkKind = Literal["wikilink", "embed", "relative", "related"]
@@ -24,12 +26,14 @@ BlockKind = Literal["heading", "text", "fence", "table"]
 """What a block is, as far as chunking cares: fences and tables are kept whole where they fit."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """A file that belongs to the project, known from its directory entry alone."""
+class SourceFile(msgspec.Struct, frozen=True, gc=False):
+    """A file that belongs to the project, known from its directory entry alone.
+
+    There are many at once, so that making and collecting them must be quick.
+    """
 
     id: str  # path below its root with "/"; files of further roots start with "@name/"
-    place: str  # its absolute path; a walk over many files has no time to make objects of them
+    place: str  # its absolute path
     size: int  # bytes
     mtime_ns: int  # nanoseconds since 1970
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
+
 from dowse.types.documents import (
     Chunk,
     ChunkedDocument,
@@ -38,14 +40,20 @@ Scores = list[tuple[ChunkKey, float]]
 """Chunks with a raw score each, best first."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """What was known of a file when it was indexed, to tell whether it has changed."""
+class FileState(msgspec.Struct, frozen=True, gc=False):
+    """What was known of a file when it was indexed, to tell whether it has changed.
+
+    A scan has one for each file of a project, so that making and collecting it must be quick.
+    """
 
     size: int  # bytes
     mtime_ns: int  # nanoseconds since 1970
     digest: str  # sha256 of its bytes, hex
     settled: bool = True  # False when it was so fresh that it may have changed again unseen
+
+    def at(self, mtime_ns: int) -> FileState:
+        """The same bytes with another time."""
+        return FileState(self.size, mtime_ns, self.digest, self.settled)
 
 
 @dataclass(frozen=True, slots=True)

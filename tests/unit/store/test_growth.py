@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from documents import STAMP, PlainAnalyzer, batch, make_document
+from documents import STAMP, PlainAnalyzer, batch, link, make_document
 from dowse.ports import within
 from dowse.store.embedded.members import members
 from dowse.store.embedded.sqlite.writing import SqliteWriting
@@ -38,7 +38,9 @@ def filled(folder: Path, documents: int) -> EmbeddedStore:
     store = EmbeddedStore(folder, PlainAnalyzer())
     with store.write() as writing:
         writing.start(STAMP)
-        writing.apply(batch(*(make_document(f"{n}.md", f"text {n}") for n in range(documents))))
+        numbered = ((n, [link(f"{n - 1}")]) for n in range(documents))
+        made = (make_document(f"{n}.md", f"text {n}", links=links) for n, links in numbered)
+        writing.apply(batch(*made))
         assert writing.text_vectors.waiting() == {}
         writing.tidy(0)
     return store
@@ -47,14 +49,14 @@ def filled(folder: Path, documents: int) -> EmbeddedStore:
 def edit(store: EmbeddedStore, text: str) -> int:
     """Replaces a document as a run does, and returns the steps that it takes."""
     with store.write() as writing, steps(writing._connection) as counted:
-        writing.apply(batch(make_document("1.md", text)))
+        writing.apply(batch(make_document("1.md", text, links=[link("0")])))
         assert writing.text_vectors.waiting() == {}
         assert "tidy" in writing.owed()
         writing._forget_vectors(0)
     return counted[0]
 
 
-def test_an_edit_takes_no_look_at_every_chunk(tmp_path: Path) -> None:
+def test_an_edit_takes_no_look_at_every_chunk_and_link(tmp_path: Path) -> None:
     taken = []
     for documents in (20, 400):
         store = filled(tmp_path / str(documents), documents)

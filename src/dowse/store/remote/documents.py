@@ -134,7 +134,7 @@ def settled(indexed: IndexedDocument) -> IndexedDocument:
 
 def settled_state(state: FileState) -> FileState:
     """What is known of a file, with a time that 64 bits hold."""
-    return replace(state, mtime_ns=max(-_LATEST, min(_LATEST, state.mtime_ns)))
+    return state.at(max(-_LATEST, min(_LATEST, state.mtime_ns)))
 
 
 class DocumentRows:

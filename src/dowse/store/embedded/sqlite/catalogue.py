@@ -14,6 +14,7 @@ from dowse.store.embedded.sqlite.records import (
     SECTION,
     ChunkRow,
     EntryRow,
+    FileRow,
     KeyedChunkRow,
     Moment,
     NamedRow,
@@ -95,11 +96,7 @@ class SqliteCatalogue:
         every = "SELECT d.id, size, mtime_ns, digest, settled FROM documents d"
         some = f"{every} JOIN json_each(?) ON d.id >= value AND d.id < value || {_LAST}"
         query, values = (every, ()) if "" in beginnings else (some, (json.dumps([*beginnings]),))
-        rows = self._sql.rows(tuple[str, int, int, str, int], query, *values)
-        return {
-            id_: FileState(size, mtime_ns, digest, bool(settled))
-            for id_, size, mtime_ns, digest, settled in rows
-        }
+        return dict(self._sql.made(records.file, FileRow, query, *values, hold=1000))
 
     def documents(self) -> list[DocumentEntry]:
         """All documents, by id."""

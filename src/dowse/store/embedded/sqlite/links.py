@@ -47,8 +47,10 @@ def resolve_links(
     links = connection.execute(
         "SELECT l.key, s.id, l.kind, l.target, l.anchor, l.label, l.line FROM links l"
         " JOIN documents s ON s.key = l.source WHERE l.key IN"
-        " (SELECT link FROM link_names WHERE name IN (SELECT value FROM json_each(?)))"
-        " OR s.id IN (SELECT value FROM json_each(?))",
+        # With OR instead of UNION, SQLite looks at all links.
+        " (SELECT link FROM link_names WHERE name IN (SELECT value FROM json_each(?))"
+        " UNION SELECT key FROM links WHERE source IN"
+        " (SELECT key FROM documents WHERE id IN (SELECT value FROM json_each(?))))",
         (json.dumps(sorted(names)), json.dumps(sorted(documents))),
     ).fetchall()
     wanted = {key: names_of_target(source, Link(*link)) for key, source, *link in links}

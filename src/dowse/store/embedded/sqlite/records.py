@@ -12,6 +12,7 @@ from dowse.types import (
     DocumentEntry,
     Edge,
     Fields,
+    FileState,
     Link,
     LinkKind,
     Name,
@@ -28,6 +29,9 @@ ENTRY = """d.id, d.short, d.fields, d.modified, d.size, d.mtime_ns,
 
 EntryRow = tuple[str, str, str, Moment, int, int, int]
 """The values in `ENTRY`."""
+
+FileRow = tuple[str, int, int, str, int]
+"""The id of a document, and the values of its `FileState`."""
 
 SECTION = """id, header_path, start, "end", first_line, last_line"""
 """The columns of a `Section`."""
@@ -63,6 +67,12 @@ def entry(row: EntryRow) -> DocumentEntry:
     document_id, short, fields, modified, size, mtime_ns, chunks = row
     decoded = msgspec.json.decode(fields, type=Fields)
     return DocumentEntry(document_id, short, decoded, modified, size, mtime_ns, chunks)
+
+
+def file(row: FileRow) -> tuple[str, FileState]:
+    """The id of a document, and what is known of its file."""
+    document_id, size, mtime_ns, digest, settled = row
+    return document_id, FileState(size, mtime_ns, digest, bool(settled))
 
 
 def section(row: SectionRow) -> Section:
