@@ -12,7 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import lru_cache
-from itertools import count
+from itertools import chain, count, repeat
+from operator import itemgetter
 
 import Stemmer
 
@@ -23,9 +24,10 @@ from dowse.analyze.options import BOOSTED, KeywordOptions
 from dowse.analyze.stopwords import STOPWORDS
 from dowse.analyze.words import LONGEST, WordTerms
 from dowse.text.fold import fold_word
-from dowse.types import Fields
+from dowse.types import GAP, Fields, Stream
 
 _KNOWN_WORDS = 20_000
+_KNOWN_FIELDS = 1000
 _FIELD_GAP = 100  # positions between fields, so that no phrase spans two of them
 _VOCABULARY_WORD = re.compile(r"[^\W\d_][\w-]*")
 _PART = 65_536  # characters whose words are counted at once
@@ -40,6 +42,7 @@ class TextAnalyzer:
         stem = Stemmer.Stemmer(options.language).stemWord if options.stemming else None
         self._cjk = CjkTerms(options.tokenizer, options.stopwords)
         self._words = WordTerms(stem, options.stopwords, self._cjk)
+        self._of_field = lru_cache(_KNOWN_FIELDS)(self._words.terms)  # chunks share most of theirs
         self._of_word = lru_cache(_KNOWN_WORDS)(self._distinct)  # the words of results recur
         self._boosts = {name: float(getattr(options, name)) for name in BOOSTED}
 
@@ -56,11 +59,22 @@ class TextAnalyzer:
         self, fields: Fields, header_path: Sequence[str], text: str
     ) -> list[tuple[str, int]]:
         """The terms of a chunk with their positions; a term weighs as often as it is listed."""
-        return self._weighted(_texts(fields, header_path, text))
+        layers = self._layers(_texts(fields, header_path, text))
+        placed = chain.from_iterable(zip(terms, count(start), strict=False) for start, terms in layers)
+        return sorted((one for one in placed if one[0] != GAP), key=itemgetter(1))
+
+    def chunk_stream(self, fields: Fields, header_path: Sequence[str], text: str) -> Stream:
+        """The terms of a chunk as one text, in which they follow each other as in the chunk."""
+        layers = self._layers(_texts(fields, header_path, text))
+        return f" {GAP} ".join([" ".join(terms) for _, terms in layers])
 
     def code_terms(self, text: str) -> list[tuple[str, int]]:
         """The identifiers of a piece of code and their parts, with their positions."""
-        return list(code_terms(text))
+        return list(zip(code_terms(text), count(), strict=False))
+
+    def code_stream(self, text: str) -> Stream:
+        """The identifiers of a piece of code and their parts, as one text."""
+        return " ".join(code_terms(text))
 
     def query_terms(self, text: str) -> list[str]:
         """The distinct terms of a query, in the order in which they first occur."""
@@ -85,26 +99,33 @@ class TextAnalyzer:
                 words[word] += often
         return words
 
-    def _weighted(self, texts: Iterable[tuple[str, str]]) -> list[tuple[str, int]]:
+    def _layers(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[int, list[str]]]:
+        """The terms of each field with the position of the first, as often as the field weighs.
+
+        In the last layer of a field that weighs 2.5, a gap is where a term weighs no more.
+        """
         # Frequencies are whole numbers: what a boost of 2.5 leaves over is carried to the next
         # occurrence of the term, and in the end rounded to the nearest.
         carried: defaultdict[str, float] = defaultdict(lambda: 0.5)
-        weighted: list[tuple[str, int]] = []
         start = 0
         for name, text in texts:
             whole, part = divmod(self._boosts[name], 1)
-            terms = self._words.terms(text) if whole or part else []
-            placed = zip(terms, count(start), strict=False)
+            terms = self._terms_of(name, text) if whole or part else []
+            yield from repeat((start, terms), int(whole))
+            if part:
+                yield start, [_carry(carried, term, part) for term in terms]
             start += len(terms) + _FIELD_GAP
-            if not part:
-                times = int(whole)
-                weighted += placed if times == 1 else [one for one in placed for _ in range(times)]
-                continue
-            for term, position in placed:
-                carried[term] += part
-                weighted += [(term, position)] * (int(whole) + (carried[term] >= 1))
-                carried[term] %= 1
-        return weighted
+
+    def _terms_of(self, field: str, text: str) -> list[str]:
+        return self._words.terms(text) if field == "content" else self._of_field(text)
+
+
+def _carry(carried: dict[str, float], term: str, part: float) -> str:
+    """The term when what was left over of it makes one more, otherwise a gap."""
+    carried[term] += part
+    full = carried[term] >= 1
+    carried[term] %= 1
+    return term if full else GAP
 
 
 def _is_word(word: str) -> bool:

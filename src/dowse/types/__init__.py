@@ -30,6 +30,7 @@ from dowse.types.documents import (
 )
 from dowse.types.events import Announce, Event, silent
 from dowse.types.index import (
+    GAP,
     Batch,
     ChunkKey,
     Counts,
@@ -45,6 +46,7 @@ from dowse.types.index import (
     Stamp,
     StoredChunk,
     StoredDocument,
+    Stream,
     context_of,
     modified,
 )
@@ -67,6 +69,7 @@ from dowse.types.search import (
 from dowse.types.vectors import EmbeddedBatch, Matrix, Model, Vector, short_id, text_key
 
 __all__ = [
+    "GAP",
     "Announce",
     "Answer",
     "Batch",
@@ -118,6 +121,7 @@ __all__ = [
     "Step",
     "StoredChunk",
     "StoredDocument",
+    "Stream",
     "Trace",
     "Vector",
     "also_at",

@@ -34,6 +34,12 @@ Debt = Literal["communities", "tidy"]
 ChunkKey = int
 """The number of a chunk inside one index; never given out twice."""
 
+Stream = str
+"""Terms with a blank between each two, in the order in which they follow each other."""
+
+GAP = "\x1f"
+"""What is in a stream where no term is, so that no phrase spans it; whitespace is in no term."""
+
 Scores = list[tuple[ChunkKey, float]]
 """Chunks with a raw score each, best first."""
 

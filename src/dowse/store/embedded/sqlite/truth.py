@@ -14,12 +14,9 @@ from dowse.store.embedded.manifest import FileSum, ReplicaManifest
 from dowse.store.embedded.sqlite.records import headings
 from dowse.store.embedded.sqlite.statements import checked
 from dowse.store.vectors import model_of
-from dowse.types import ChunkKey, Fields
+from dowse.types import ChunkKey, Fields, Stream
 
-Terms = list[tuple[str, int]]
-"""Terms with their positions."""
-
-KeywordRow = tuple[ChunkKey, Terms, Terms]
+KeywordRow = tuple[ChunkKey, Stream, Stream]
 """A chunk, the terms of its text, the terms of its code."""
 
 _TextRow = tuple[ChunkKey, int, str, int, int, str | None]
@@ -106,8 +103,8 @@ class Truth:
                 document, (text, fields) = owner, self._document(owner)
             with content_errors():
                 above = headings(path)
-            body = analyzer.chunk_terms(fields, above, text[start:end])
-            yield key, body, analyzer.code_terms(code) if code else []
+            body = analyzer.chunk_stream(fields, above, text[start:end])
+            yield key, body, analyzer.code_stream(code) if code else ""
 
     def vector_rows(self, among: Iterable[ChunkKey] | None = None) -> Iterator[VectorRow]:
         """The vectors of all chunks that have one, or of some."""
