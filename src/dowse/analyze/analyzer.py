@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
-from itertools import chain, count, repeat
+from itertools import count, islice, repeat
 from operator import itemgetter
 
 import Stemmer
@@ -60,7 +60,7 @@ class TextAnalyzer:
     ) -> list[tuple[str, int]]:
         """The terms of a chunk with their positions; a term weighs as often as it is listed."""
         layers = self._layers(_texts(fields, header_path, text))
-        placed = chain.from_iterable(zip(terms, count(start), strict=False) for start, terms in layers)
+        placed = [one for start, terms in layers for one in zip(terms, count(start), strict=False)]
         return sorted((one for one in placed if one[0] != GAP), key=itemgetter(1))
 
     def chunk_stream(self, fields: Fields, header_path: Sequence[str], text: str) -> Stream:
@@ -90,14 +90,14 @@ class TextAnalyzer:
         """
         written: Counter[str] = Counter()
         for part in _parts(text):
-            for word, often in Counter(_VOCABULARY_WORD.findall(fold_word(part))).items():
-                if word in written or len(written) < limits.WORDS:
-                    written[word] += often
-        words: Counter[str] = Counter()
+            found = Counter(_VOCABULARY_WORD.findall(fold_word(part)))
+            written.update(_at_most(limits.WORDS, written, found))
+        words: dict[str, int] = {}  # a counter takes twice as long to fill
         for spelled, often in written.items():
-            if _is_word(word := spelled.rstrip("_-")):
-                words[word] += often
-        return words
+            word = spelled.rstrip("_-")
+            if 3 <= len(word) <= _LONGEST_WORD and word not in STOPWORDS:
+                words[word] = words.get(word, 0) + often
+        return Counter(words)
 
     def _layers(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[int, list[str]]]:
         """The terms of each field with the position of the first, as often as the field weighs.
@@ -128,8 +128,13 @@ def _carry(carried: dict[str, float], term: str, part: float) -> str:
     return term if full else GAP
 
 
-def _is_word(word: str) -> bool:
-    return 3 <= len(word) <= _LONGEST_WORD and word not in STOPWORDS
+def _at_most(limit: int, known: Counter[str], found: Counter[str]) -> Mapping[str, int]:
+    """What was found, as far as there are not more distinct words than a limit with it."""
+    if len(known) + len(found) <= limit:
+        return found
+    new = islice((word for word in found if word not in known), limit - len(known))
+    kept = {*known, *new}
+    return {word: often for word, often in found.items() if word in kept}
 
 
 def _parts(text: str) -> Iterator[str]:

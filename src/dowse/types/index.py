@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from dowse.types.documents import (
     Chunk,
@@ -70,12 +71,20 @@ class Shard:
         return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
 
 
+class DocumentTerms(NamedTuple):
+    """What can be searched of a document by words."""
+
+    chunks: list[tuple[Stream, Stream]]  # of each chunk: the terms of its text, those of its code
+    words: Counter[str]  # what the vocabulary holds, with how often each occurs
+
+
 @dataclass(frozen=True, slots=True)
 class IndexedDocument:
     """A document on its way into the index."""
 
     chunked: ChunkedDocument
     state: FileState
+    terms: DocumentTerms | None = None  # None: the store has to find them
 
     @property
     def modified(self) -> float:
