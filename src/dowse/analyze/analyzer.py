@@ -46,6 +46,10 @@ class TextAnalyzer:
         self._of_word = lru_cache(_KNOWN_WORDS)(self._distinct)  # the words of results recur
         self._boosts = {name: float(getattr(options, name)) for name in BOOSTED}
 
+    def __reduce__(self) -> tuple[type[TextAnalyzer], tuple[KeywordOptions]]:
+        """How another process gets one: its stemmer cannot be sent there, its options can."""
+        return TextAnalyzer, (self._options,)
+
     @property
     def stamp(self) -> dict[str, object]:
         """The settings that terms depend on, and the tokenizers that are used."""

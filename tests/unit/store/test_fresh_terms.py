@@ -23,7 +23,8 @@ class Refusing(PlainAnalyzer):
     def chunk_stream(self, *_: object) -> str:
         raise AssertionError
 
-    code_stream = chunk_stream
+    def code_stream(self, *_: object) -> str:
+        raise AssertionError
 
 
 @pytest.fixture
