@@ -27,6 +27,7 @@ from dowse.types import (
     LinkKind,
     Section,
     Stamp,
+    Stream,
     Vector,
     text_key,
 )
@@ -49,9 +50,17 @@ class PlainAnalyzer:
         words = " ".join([fields.title, *header_path, text]).lower().split()
         return [(word, position) for position, word in enumerate(words)]
 
+    def chunk_stream(self, fields: Fields, header_path: Sequence[str], text: str) -> Stream:
+        """The same words, one after the other."""
+        return " ".join(term for term, _ in self.chunk_terms(fields, header_path, text))
+
     def code_terms(self, text: str) -> list[tuple[str, int]]:
         """The words of the code."""
         return [(word, position) for position, word in enumerate(text.lower().split())]
+
+    def code_stream(self, text: str) -> Stream:
+        """The same words, one after the other."""
+        return " ".join(term for term, _ in self.code_terms(text))
 
     def query_terms(self, text: str) -> list[str]:
         """All words, each once."""

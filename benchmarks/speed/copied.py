@@ -18,19 +18,16 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import tantivy
-
 from dowse import Dowse
 from dowse.ports import Analyzer
 from dowse.store.embedded.keyword import replica
 from dowse.store.embedded.sqlite.sums import sum_of
-from dowse.store.embedded.sqlite.truth import KeywordRow, Terms, Truth
-from dowse.types import short_id
+from dowse.store.embedded.sqlite.truth import KeywordRow, Truth
+from dowse.types import GAP, short_id
 
 _REPLACED = 0.2  # share of the words that a copy has others for
 _ADDED = (5, 40)  # terms that a copy of a chunk has in addition: from, to
 _HEAP = 200_000_000  # bytes: larger than the store's own, so that less is merged
-_MOST_WAITING = 3_000_000  # terms
 _WORD = re.compile(r"(?<= )[a-z]{4,}(?=[ ,.])")
 _HEX = "'0123456789abcdef'"
 _OTHER_ID = (
@@ -77,9 +74,7 @@ class Copies:
             rows = _rows_of_copies(sizes["chunks"], many)
             with (
                 mock.patch.object(Truth, "keyword_rows", rows),
-                mock.patch.object(replica, "_document", _document_of_terms),
                 mock.patch.object(replica, "_HEAP", _HEAP),
-                mock.patch.object(replica, "_MOST_WAITING", _MOST_WAITING),
             ):
                 writing._replicas.rebuild(Truth(connection))  # noqa: SLF001
             return _number(connection, "documents"), many
@@ -177,15 +172,6 @@ def _words(connection: sqlite3.Connection) -> dict[int, list[str]]:
     return found
 
 
-class _Known(list[tuple[str, int]]):
-    """Terms that many copies have, as tantivy takes them; and those of one copy in addition."""
-
-    def __init__(self, terms: Terms) -> None:
-        super().__init__(terms)
-        self.taken = _taken(terms)
-        self.more: Terms = []
-
-
 def _rows_of_copies(chunks: int, many: int) -> Any:
     """`Truth.keyword_rows`, in which copies have the terms of their original and some more."""
     original = Truth.keyword_rows
@@ -194,34 +180,16 @@ def _rows_of_copies(chunks: int, many: int) -> Any:
         rng = random.Random(1)  # noqa: S311  (no cryptography)
         seen = list[str]()
         for key, body, code in original(truth, analyzer, range(1, chunks + 1)):
-            seen += [term for term, _ in body[::20]]
-            terms, code_terms = _Known(body), _Known(code)
+            seen += body.split()[::20]
             for copy in range(key, many + 1, chunks):
-                terms.more = _more(rng, seen) if copy != key else []
-                yield copy, terms, code_terms
+                more = _more(rng, seen) if copy != key else []
+                yield copy, " ".join([body, *more]), code
 
     return keyword_rows
 
 
-def _more(rng: random.Random, seen: Sequence[str]) -> Terms:
-    terms = rng.choices(seen, k=rng.randint(*_ADDED)) if seen else []
-    return list(zip(terms, range(len(terms)), strict=True))
-
-
-def _taken(terms: Terms) -> tantivy.PreTokenizedString:
-    tokens = [tantivy.Token(term, position, 0, 0) for term, position in terms]
-    return tantivy.PreTokenizedString("", tokens)
-
-
-def _document_of_terms(key: int, body: _Known, code: _Known) -> tantivy.Document:
-    document = tantivy.Document()
-    document.add_integer("key", key)
-    for field, terms in (("body", body), ("code", code)):
-        if terms:
-            document.add_pre_tokenized_text(field, terms.taken)
-        if terms.more:
-            document.add_pre_tokenized_text(field, _taken(terms.more))
-    return document
+def _more(rng: random.Random, seen: Sequence[str]) -> list[str]:
+    return [GAP, *rng.choices(seen, k=rng.randint(*_ADDED))] if seen else []
 
 
 def _other_key(key: bytes, copy: int) -> bytes:

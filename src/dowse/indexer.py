@@ -87,6 +87,7 @@ class Indexer:
                     read=self._index.settings.read,
                     chunk=self._index.settings.chunk,
                     vocabulary=self._index.settings.learned_words,
+                    analyzer=self._index.parts.analyzer,
                     writing=writing,
                     embedder=self._index.parts.embedder if takes_vectors(stamp) else None,
                     announce=noting,

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import os
+
 UNNAMED = "a program"
 """What a process is called that runs no command of dowse."""
 
 _command = UNNAMED
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def name_command(command: str) -> None:

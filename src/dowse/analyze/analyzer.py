@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
-from itertools import count
+from itertools import count, islice, repeat
+from operator import itemgetter
 
 import Stemmer
 
@@ -23,9 +24,10 @@ from dowse.analyze.options import BOOSTED, KeywordOptions
 from dowse.analyze.stopwords import STOPWORDS
 from dowse.analyze.words import LONGEST, WordTerms
 from dowse.text.fold import fold_word
-from dowse.types import Fields
+from dowse.types import GAP, Fields, Stream
 
 _KNOWN_WORDS = 20_000
+_KNOWN_FIELDS = 1000
 _FIELD_GAP = 100  # positions between fields, so that no phrase spans two of them
 _VOCABULARY_WORD = re.compile(r"[^\W\d_][\w-]*")
 _PART = 65_536  # characters whose words are counted at once
@@ -40,8 +42,13 @@ class TextAnalyzer:
         stem = Stemmer.Stemmer(options.language).stemWord if options.stemming else None
         self._cjk = CjkTerms(options.tokenizer, options.stopwords)
         self._words = WordTerms(stem, options.stopwords, self._cjk)
+        self._of_field = lru_cache(_KNOWN_FIELDS)(self._words.terms)  # chunks share most of theirs
         self._of_word = lru_cache(_KNOWN_WORDS)(self._distinct)  # the words of results recur
         self._boosts = {name: float(getattr(options, name)) for name in BOOSTED}
+
+    def __reduce__(self) -> tuple[type[TextAnalyzer], tuple[KeywordOptions]]:
+        """How another process gets one: its stemmer cannot be sent there, its options can."""
+        return TextAnalyzer, (self._options,)
 
     @property
     def stamp(self) -> dict[str, object]:
@@ -56,11 +63,22 @@ class TextAnalyzer:
         self, fields: Fields, header_path: Sequence[str], text: str
     ) -> list[tuple[str, int]]:
         """The terms of a chunk with their positions; a term weighs as often as it is listed."""
-        return self._weighted(_texts(fields, header_path, text))
+        layers = self._layers(_texts(fields, header_path, text))
+        placed = [one for start, terms in layers for one in zip(terms, count(start), strict=False)]
+        return sorted((one for one in placed if one[0] != GAP), key=itemgetter(1))
+
+    def chunk_stream(self, fields: Fields, header_path: Sequence[str], text: str) -> Stream:
+        """The terms of a chunk as one text, in which they follow each other as in the chunk."""
+        layers = self._layers(_texts(fields, header_path, text))
+        return f" {GAP} ".join([" ".join(terms) for _, terms in layers])
 
     def code_terms(self, text: str) -> list[tuple[str, int]]:
         """The identifiers of a piece of code and their parts, with their positions."""
-        return list(code_terms(text))
+        return list(zip(code_terms(text), count(), strict=False))
+
+    def code_stream(self, text: str) -> Stream:
+        """The identifiers of a piece of code and their parts, as one text."""
+        return " ".join(code_terms(text))
 
     def query_terms(self, text: str) -> list[str]:
         """The distinct terms of a query, in the order in which they first occur."""
@@ -76,39 +94,51 @@ class TextAnalyzer:
         """
         written: Counter[str] = Counter()
         for part in _parts(text):
-            for word, often in Counter(_VOCABULARY_WORD.findall(fold_word(part))).items():
-                if word in written or len(written) < limits.WORDS:
-                    written[word] += often
-        words: Counter[str] = Counter()
+            found = Counter(_VOCABULARY_WORD.findall(fold_word(part)))
+            written.update(_at_most(limits.WORDS, written, found))
+        words: dict[str, int] = {}  # a counter takes twice as long to fill
         for spelled, often in written.items():
-            if _is_word(word := spelled.rstrip("_-")):
-                words[word] += often
-        return words
+            word = spelled.rstrip("_-")
+            if 3 <= len(word) <= _LONGEST_WORD and word not in STOPWORDS:
+                words[word] = words.get(word, 0) + often
+        return Counter(words)
 
-    def _weighted(self, texts: Iterable[tuple[str, str]]) -> list[tuple[str, int]]:
+    def _layers(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[int, list[str]]]:
+        """The terms of each field with the position of the first, as often as the field weighs.
+
+        In the last layer of a field that weighs 2.5, a gap is where a term weighs no more.
+        """
         # Frequencies are whole numbers: what a boost of 2.5 leaves over is carried to the next
         # occurrence of the term, and in the end rounded to the nearest.
         carried: defaultdict[str, float] = defaultdict(lambda: 0.5)
-        weighted: list[tuple[str, int]] = []
         start = 0
         for name, text in texts:
             whole, part = divmod(self._boosts[name], 1)
-            terms = self._words.terms(text) if whole or part else []
-            placed = zip(terms, count(start), strict=False)
+            terms = self._terms_of(name, text) if whole or part else []
+            yield from repeat((start, terms), int(whole))
+            if part:
+                yield start, [_carry(carried, term, part) for term in terms]
             start += len(terms) + _FIELD_GAP
-            if not part:
-                times = int(whole)
-                weighted += placed if times == 1 else [one for one in placed for _ in range(times)]
-                continue
-            for term, position in placed:
-                carried[term] += part
-                weighted += [(term, position)] * (int(whole) + (carried[term] >= 1))
-                carried[term] %= 1
-        return weighted
+
+    def _terms_of(self, field: str, text: str) -> list[str]:
+        return self._words.terms(text) if field == "content" else self._of_field(text)
 
 
-def _is_word(word: str) -> bool:
-    return 3 <= len(word) <= _LONGEST_WORD and word not in STOPWORDS
+def _carry(carried: dict[str, float], term: str, part: float) -> str:
+    """The term when what was left over of it makes one more, otherwise a gap."""
+    carried[term] += part
+    full = carried[term] >= 1
+    carried[term] %= 1
+    return term if full else GAP
+
+
+def _at_most(limit: int, known: Counter[str], found: Counter[str]) -> Mapping[str, int]:
+    """What was found, as far as there are not more distinct words than a limit with it."""
+    if len(known) + len(found) <= limit:
+        return found
+    new = islice((word for word in found if word not in known), limit - len(known))
+    kept = {*known, *new}
+    return {word: often for word, often in found.items() if word in kept}
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain, count
+from itertools import chain
 
 from dowse.analyze.identifiers import joined, split_identifier
 from dowse.analyze.words import LONGEST
@@ -14,10 +14,10 @@ from dowse.analyze.words import LONGEST
 _IDENTIFIER = re.compile(r"(?<!\w)[A-Za-z](?:\+\+|#)(?!\w)|\w+(?:(?:::|\.|->)\w+)*")
 
 
-def code_terms(text: str) -> Iterator[tuple[str, int]]:
-    """The terms of a piece of code with their positions."""
+def code_terms(text: str) -> Iterator[str]:
+    """The terms of a piece of code, in their order."""
     names = _IDENTIFIER.findall(unicodedata.normalize("NFC", text))
-    return zip(chain.from_iterable(map(_terms_of, names)), count(), strict=False)
+    return chain.from_iterable(map(_terms_of, names))
 
 
 def _terms_of(name: str) -> tuple[str, ...]:

@@ -10,11 +10,12 @@ from dowse.embed.models.known import KNOWN_MODELS, full_name
 from dowse.embed.models.local_model import CachedModel, LocalModel
 from dowse.embed.models.model_cache import ModelCache
 from dowse.embed.models.shipped import SHIPPED, ShippedModel
-from dowse.embed.onnx.embedder import OnnxEmbedder, cores
+from dowse.embed.onnx.embedder import OnnxEmbedder
 from dowse.embed.options import EmbedOptions
 from dowse.errors import BadSettings, NotFound, UsageError
 from dowse.files import folder_size
 from dowse.ports import Embedder, Reranker
+from dowse.process import cores
 from dowse.types import Announce, silent
 
 

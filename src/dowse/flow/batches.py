@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from dowse.chunk import chunk
 from dowse.deadline import Deadline, TookTooLong
-from dowse.flow.index_state import FileBatch, IndexState, ParsedFile, ReadFile
+from dowse.flow.clock import Clock
+from dowse.flow.file_batch import FileBatch, ParsedFile, Prepared, Preparing, ReadFile
 from dowse.parse import parse
 from dowse.read import ReadOptions, Unreadable
 from dowse.read.load import load
 from dowse.types import Batch, FileState, IndexedDocument, LeftOut, SourceFile
+
+if TYPE_CHECKING:  # a process that only prepares files need not load it
+    from dowse.flow.index_state import IndexState
 
 _FILES = 64
 _BYTES = 400_000  # about 500 chunks: some seconds of embedding
@@ -36,7 +41,7 @@ def batches(state: IndexState) -> Iterator[FileBatch]:
         yield FileBatch(gone=stay_gone)
     for group in _groups(changes.pending, _LARGEST if state.words_first else 1):
         former = (moved.pop((source.size, source.mtime_ns), None) for source in group)
-        yield FileBatch(group, gone=[id_ for id_ in former if id_ is not None])
+        yield FileBatch(group, changes.known, gone=[id_ for id_ in former if id_ is not None])
 
 
 def _groups(sources: list[SourceFile], largest: int) -> Iterator[list[SourceFile]]:
@@ -53,13 +58,13 @@ def _groups(sources: list[SourceFile], largest: int) -> Iterator[list[SourceFile
         yield group
 
 
-def read_files(state: IndexState) -> int:
+def read_files(state: Preparing) -> int:
     """Reads the files; one with the bytes that the index knows needs no more work."""
     batch = state.batch
     for source in batch.sources:
-        with _or_left_out(state, source):
+        with _or_left_out(batch, source):
             file = _read(source, state.read)
-            known = state.changes.known.get(source.id)
+            known = batch.known.get(source.id)
             if known and known.digest == file.state.digest:
                 batch.touched.append((source.id, file.state))
             else:
@@ -74,32 +79,53 @@ def _read(source: SourceFile, options: ReadOptions) -> ReadFile:
     return ReadFile(source, text, FileState(source.size, source.mtime_ns, text.digest, settled))
 
 
-def parse_files(state: IndexState) -> int:
+def parse_files(state: Preparing) -> int:
     """Understands the texts."""
-    for file in state.batch.texts:
-        with _or_left_out(state, file.source):
+    batch = state.batch
+    for file in batch.texts:
+        with _or_left_out(batch, file.source):
             deadline = Deadline(state.read.file_seconds)
             document = parse(file.source.id, file.text.text, deadline)
             deadline.pause()
             parsed = replace(document, secrets=file.text.secrets)
-            state.batch.documents.append(ParsedFile(file, parsed, deadline))
-    return len(state.batch.texts)
+            batch.documents.append(ParsedFile(file, parsed, deadline))
+    return len(batch.texts)
 
 
-def chunk_files(state: IndexState) -> int:
+def chunk_files(state: Preparing) -> int:
     """Cuts the documents, and notes which of them are indexed in part."""
-    for file, document, deadline in state.batch.documents:
-        with _or_left_out(state, file.source):
+    batch = state.batch
+    for file, document, deadline in batch.documents:
+        with _or_left_out(batch, file.source):
             deadline.resume()
             chunked = chunk(document, state.chunk, deadline)
             if file.text.secrets:
-                state.secrets += file.text.secrets
-                state.left_out.append(_without_secrets(file.source, file.text.secrets))
+                batch.secrets += file.text.secrets
+                batch.left_out.append(_without_secrets(file.source, file.text.secrets))
             if file.text.encoding:
-                state.left_out.append(_recognised(file.source, file.text.encoding))
-            state.left_out += document.problems
-            state.batch.put.append(IndexedDocument(chunked, file.state))
-    return sum(len(put.chunked.chunks) for put in state.batch.put)
+                batch.left_out.append(_recognised(file.source, file.text.encoding))
+            batch.left_out += document.problems
+            batch.put.append(IndexedDocument(chunked, file.state))
+    return sum(len(put.chunked.chunks) for put in batch.put)
+
+
+PREPARING: Mapping[str, Callable[[Preparing], int]] = {
+    "read": read_files,
+    "parse": parse_files,
+    "chunk": chunk_files,
+}
+"""The stages that need nothing but files: other processes can run them ahead of storing."""
+
+
+def prepare(work: Preparing) -> Prepared:
+    """Runs these stages."""
+    clock, counts = Clock(), dict[str, int]()
+    for name, run in PREPARING.items():
+        with clock.timing(name):
+            counts[name] = run(work)
+    batch = work.batch
+    found = batch.put, batch.touched, batch.gone, batch.left_out
+    return Prepared(*found, batch.secrets, counts, clock.seconds)
 
 
 def embed_chunks(state: IndexState) -> int:
@@ -122,20 +148,22 @@ def store_batch(state: IndexState) -> int:
     state.added += new
     state.changed += len(batch.put) - new
     state.removed += len(batch.gone)
+    state.left_out += batch.left_out
+    state.secrets += batch.secrets
     state.files_done += len(batch.sources)
     state.progress()
     return len(batch.put)
 
 
 @contextmanager
-def _or_left_out(state: IndexState, source: SourceFile) -> Iterator[None]:
+def _or_left_out(batch: FileBatch, source: SourceFile) -> Iterator[None]:
     """What happens inside, or a note of why the file is left out."""
     try:
         yield
     except Unreadable as error:
-        state.leave_out(source.id, error.reason, lost=error.lost)
+        batch.leave_out(source.id, error.reason, lost=error.lost)
     except TookTooLong as error:
-        state.leave_out(
+        batch.leave_out(
             source.id,
             f"It takes longer than {error.seconds:g} seconds to parse and cut; split it, or raise "
             "read.file_seconds in the settings.",

@@ -6,57 +6,21 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from dowse.chunk import ChunkOptions
-from dowse.deadline import Deadline
+from dowse.flow.file_batch import FileBatch
 from dowse.flow.scan import Changes
 from dowse.flow.vectors import VectorMaker
-from dowse.ports import Writing
+from dowse.ports import Analyzer, Writing
 from dowse.read import ReadOptions, Root
 from dowse.types import (
     Announce,
-    Document,
     Event,
-    FileState,
-    IndexedDocument,
     LeftOut,
     Shard,
-    SourceFile,
-    SourceText,
-    Vector,
 )
 
 _MANY = 20  # changed files: to embed fewer takes about a second
-
-
-class ReadFile(NamedTuple):
-    """A file whose text is not the one that the index has."""
-
-    source: SourceFile
-    text: SourceText
-    state: FileState
-
-
-class ParsedFile(NamedTuple):
-    """A file, understood; `deadline` limits the rest of the work on it."""
-
-    file: ReadFile
-    document: Document
-    deadline: Deadline
-
-
-@dataclass(slots=True)
-class FileBatch:
-    """A few files on their way into the index; every stage adds what it makes of them."""
-
-    sources: Sequence[SourceFile] = ()
-    gone: list[str] = field(default_factory=list)  # ids of documents that are no more
-    touched: list[tuple[str, FileState]] = field(default_factory=list)  # only their time is new
-    texts: list[ReadFile] = field(default_factory=list)
-    documents: list[ParsedFile] = field(default_factory=list)
-    put: list[IndexedDocument] = field(default_factory=list)
-    vectors: dict[bytes, Vector] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -68,6 +32,7 @@ class IndexState:
     read: ReadOptions
     chunk: ChunkOptions
     vocabulary: int  # how many words are embedded
+    analyzer: Analyzer
     writing: Writing
     vectors: VectorMaker
     announce: Announce
@@ -95,9 +60,3 @@ class IndexState:
         """Announces how many files are done, with a part of the batch."""
         done = self.files_done + int(part * len(self.batch.sources))
         self.announce(Event(self.stage, done, len(self.changes.pending)))
-
-    def leave_out(self, document: str, reason: str, *, lost: bool = True) -> None:
-        """Notes a file that cannot be indexed; what the index has of it goes."""
-        self.left_out.append(LeftOut(document, reason, lost=lost))
-        if document in self.changes.known:
-            self.batch.gone.append(document)

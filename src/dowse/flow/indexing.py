@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from dowse.analyze import find_communities
 from dowse.chunk import ChunkOptions
-from dowse.flow.batches import (
-    batches,
-    chunk_files,
-    embed_chunks,
-    parse_files,
-    read_files,
-    store_batch,
-)
-from dowse.flow.index_state import FileBatch, IndexState
+from dowse.flow.ahead import prepared
+from dowse.flow.batches import PREPARING, embed_chunks, store_batch
+from dowse.flow.clock import Clock
+from dowse.flow.file_batch import FileBatch
+from dowse.flow.index_state import IndexState
 from dowse.flow.report import IndexReport
 from dowse.flow.scan import beginnings, scan
-from dowse.flow.stages import Clock
 from dowse.flow.vectors import VectorMaker
-from dowse.ports import Embedder, Writing
+from dowse.ports import Analyzer, Embedder, Writing
 from dowse.read import ReadOptions, Root
 from dowse.types import Announce, ChunkKey, Edge, Event, FileState, Shard, context_of
 
@@ -38,6 +34,7 @@ class IndexStage:
     run: Callable[[IndexState], int]
     each_batch: bool = False  # it runs once for every few changed files
     of_all: bool = False  # it needs all documents, so that no shard runs it
+    ahead: bool = False  # it needs nothing but files: other processes can run it ahead
 
 
 def _scan(work: IndexState) -> int:
@@ -124,9 +121,7 @@ def _tidy(work: IndexState) -> int:
 
 INDEX_FLOW: tuple[IndexStage, ...] = (
     IndexStage("scan", _scan),
-    IndexStage("read", read_files, each_batch=True),
-    IndexStage("parse", parse_files, each_batch=True),
-    IndexStage("chunk", chunk_files, each_batch=True),
+    *(IndexStage(name, run, each_batch=True, ahead=True) for name, run in PREPARING.items()),
     IndexStage("embed", embed_chunks, each_batch=True),
     IndexStage("store", store_batch, each_batch=True),
     IndexStage("waiting", _embed_waiting, of_all=True),
@@ -144,6 +139,7 @@ def run_indexing(
     read: ReadOptions,
     chunk: ChunkOptions,
     vocabulary: int,
+    analyzer: Analyzer,
     writing: Writing,
     embedder: Embedder | None,
     announce: Announce,
@@ -152,13 +148,16 @@ def run_indexing(
     """Updates the index from the folder; each stage is counted, timed and announced."""
     clock = Clock()
     vectors = VectorMaker(embedder, writing)
-    work = IndexState(roots, within, read, chunk, vocabulary, writing, vectors, announce, shard)
+    work = IndexState(
+        roots, within, read, chunk, vocabulary, analyzer, writing, vectors, announce, shard
+    )
     flow = [stage for stage in INDEX_FLOW if not (shard and stage.of_all)]
     for each_batch, rows in groupby(flow, key=lambda row: row.each_batch):
         stages = tuple(rows)
-        for batch in batches(work) if each_batch else (FileBatch(),):
-            work.batch = batch
-            _run(stages, work, clock)
+        with prepared(work, clock) if each_batch else nullcontext([FileBatch()]) as some:
+            for batch in some:
+                work.batch = batch
+                _run(stages, work, clock)
     return IndexReport(
         added=work.added,
         changed=work.changed,
@@ -177,6 +176,8 @@ def run_indexing(
 
 def _run(stages: Sequence[IndexStage], work: IndexState, clock: Clock) -> None:
     for stage in stages:
+        if stage.ahead and work.batch.prepared:
+            continue
         work.stage = stage.name
         if stage.each_batch:
             work.progress()

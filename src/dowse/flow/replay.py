@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import cast
 
+from dowse.flow.clock import Clock
 from dowse.flow.recipe import Recipe
 from dowse.flow.search_flow import SEARCH_FLOW
 from dowse.flow.searching import documents_of, run_stages
-from dowse.flow.stages import Clock
 from dowse.fuse.fusion import FuseOptions
 from dowse.search_state import SearchState
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from dowse.flow.clock import Clock
 from dowse.flow.hits import make_hits
 from dowse.flow.recipe import Recipe
 from dowse.flow.search_flow import SEARCH_FLOW
-from dowse.flow.stages import Clock, SearchStage
+from dowse.flow.stages import SearchStage
 from dowse.flow.verdict import has_no_good_match
 from dowse.fuse.fusion import FuseOptions
 from dowse.refine.cuts import keep_first

@@ -1,10 +1,8 @@
-"""What a row of a flow says about its stage, and the clock that times it."""
+"""What a row of the search flow says about its stage."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -45,20 +43,3 @@ class SearchStage:
         if self.when is not None and not self.when(search):
             return False
         return self.always or self.options is None or self.is_on(search.of(self.options))
-
-
-class Clock:
-    """Adds up how long each stage took, over all the times it ran."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def timing(self, stage: str) -> Iterator[None]:
-        """Times what happens inside."""
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            spent = time.perf_counter() - start
-            self.seconds[stage] = self.seconds.get(stage, 0.0) + spent

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from dowse.types import EmbeddedBatch, Fields, Model, Vector
+from dowse.types import EmbeddedBatch, Fields, Model, Stream, Vector
 
 
 class Embedder(Protocol):
@@ -52,12 +52,20 @@ class Analyzer(Protocol):
         """The terms of a chunk with their positions; a term weighs as often as it is listed."""
         ...
 
+    def chunk_stream(self, fields: Fields, header_path: Sequence[str], text: str) -> Stream:
+        """The terms of `chunk_terms`; one that is listed at a position twice follows it twice."""
+        ...
+
     def query_terms(self, text: str) -> list[str]:
         """The distinct terms of a query; those of a chunk's text are among the chunk's."""
         ...
 
     def code_terms(self, text: str) -> list[tuple[str, int]]:
         """The identifiers of a piece of code and their parts, with their positions."""
+        ...
+
+    def code_stream(self, text: str) -> Stream:
+        """The terms of `code_terms`."""
         ...
 
     def vocabulary(self, text: str) -> Counter[str]:

@@ -10,13 +10,12 @@ import errno
 import json
 import os
 import select
-import signal
 import sys
-import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from dowse.child import begin
 from dowse.read.formats import INSTALL, READY
 from dowse.read.markdown import load_libraries, to_markdown
 from dowse.read.safe_open import Unreadable
@@ -44,10 +43,8 @@ _FORBIDDEN = (
 
 def main() -> None:
     """Answers requests until there are none."""
-    requests, answers = _own_streams()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides; it closes the pipe
+    requests, answers = begin()
     _limit_memory()
-    _end_with_the_parent(requests)
     sys.addaudithook(refuse)
     with suppress(ModuleNotFoundError):  # each file is then answered with how to install it
         load_libraries()
@@ -110,16 +107,6 @@ def _summary(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0][:120]}" if lines[0] else type(error).__name__
 
 
-def _own_streams() -> tuple[BinaryIO, BinaryIO]:
-    """The two pipes, put where nothing that a library prints can reach them."""
-    requests = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nowhere, descriptor)
-    return requests, answers
-
-
 def _next_line(requests: BinaryIO) -> bytes:
     if os.name == "posix" and not select.select([requests], [], [], IDLE_SECONDS)[0]:
         return b""
@@ -134,23 +121,6 @@ def _limit_memory() -> None:
         given = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
         # A limit that the user has set is kept: only root could raise it, and should not.
         resource.setrlimit(resource.RLIMIT_AS, (min([_MEMORY_BYTES, *given]), hard))
-
-
-def _end_with_the_parent(requests: BinaryIO) -> None:
-    """Ends the process, also in the middle of a file, when nobody can send requests any more.
-
-    The parent may have been killed: its end of the pipe is then closed by the system.
-    """
-    if not hasattr(select, "poll"):
-        return  # Windows: the process ends when it next reads
-
-    def watch() -> None:
-        poll = select.poll()
-        poll.register(requests, 0)  # only what cannot be left out: that the other end is closed
-        poll.poll()
-        os._exit(0)
-
-    threading.Thread(target=watch, name="dowse-parent", daemon=True).start()
 
 
 if __name__ == "__main__":

@@ -30,11 +30,13 @@ from dowse.types.documents import (
 )
 from dowse.types.events import Announce, Event, silent
 from dowse.types.index import (
+    GAP,
     Batch,
     ChunkKey,
     Counts,
     Debt,
     DocumentEntry,
+    DocumentTerms,
     Edge,
     FileState,
     Finding,
@@ -45,6 +47,7 @@ from dowse.types.index import (
     Stamp,
     StoredChunk,
     StoredDocument,
+    Stream,
     context_of,
     modified,
 )
@@ -67,6 +70,7 @@ from dowse.types.search import (
 from dowse.types.vectors import EmbeddedBatch, Matrix, Model, Vector, short_id, text_key
 
 __all__ = [
+    "GAP",
     "Announce",
     "Answer",
     "Batch",
@@ -83,6 +87,7 @@ __all__ = [
     "Debt",
     "Document",
     "DocumentEntry",
+    "DocumentTerms",
     "Edge",
     "EmbeddedBatch",
     "Event",
@@ -118,6 +123,7 @@ __all__ = [
     "Step",
     "StoredChunk",
     "StoredDocument",
+    "Stream",
     "Trace",
     "Vector",
     "also_at",

@@ -205,6 +205,16 @@ class ChunkedDocument:
         title = self.document.fields.title
         return embedding_text(title, chunk.header_path, self.text_of(chunk), self.context)
 
+    def code_by_chunk(self) -> list[list[CodeBlock]]:
+        """For each chunk, the code that begins in it; what is left out at the end has none."""
+        found: list[list[CodeBlock]] = [[] for _ in self.chunks]
+        ends = [chunk.end for chunk in self.chunks]
+        for block in self.document.code_blocks:
+            place = bisect_right(ends, block.start)
+            if place < len(found):
+                found[place].append(block)
+        return found
+
     def names(self) -> list[tuple[Chunk, Name]]:
         """What its chunks are called, in the order of the text."""
         return [*self._names_of_first(), *self._headings()]

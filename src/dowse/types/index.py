@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -35,6 +36,12 @@ Debt = Literal["communities", "tidy"]
 
 ChunkKey = int
 """The number of a chunk inside one index; never given out twice."""
+
+Stream = str
+"""Terms with a blank between each two, in the order in which they follow each other."""
+
+GAP = "\x1f"
+"""What is in a stream where no term is, so that no phrase spans it; whitespace is in no term."""
 
 Scores = list[tuple[ChunkKey, float]]
 """Chunks with a raw score each, best first."""
@@ -72,12 +79,20 @@ class Shard:
         return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
 
 
+class DocumentTerms(NamedTuple):
+    """What can be searched of a document by words."""
+
+    chunks: list[tuple[Stream, Stream]]  # of each chunk: the terms of its text, those of its code
+    words: Counter[str]  # what the vocabulary holds, with how often each occurs
+
+
 @dataclass(frozen=True, slots=True)
 class IndexedDocument:
     """A document on its way into the index."""
 
     chunked: ChunkedDocument
     state: FileState
+    terms: DocumentTerms | None = None  # None: the store has to find them
 
     @property
     def modified(self) -> float:

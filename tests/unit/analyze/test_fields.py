@@ -13,7 +13,7 @@ from dowse.analyze import KeywordOptions, TextAnalyzer
 from dowse.analyze.options import BOOSTED
 from dowse.errors import BadSettings
 from dowse.store.memory import MemoryStore
-from dowse.types import Batch, Fields
+from dowse.types import GAP, Batch, Fields
 
 _EVERYTHING = Fields(
     title="title",
@@ -151,3 +151,21 @@ def test_one_field_of_weight_one_is_plain_bm25() -> None:
     plain = TextAnalyzer(KeywordOptions())
     text = "gateway station gateway"
     assert plain.chunk_terms(Fields(), (), text) == [("gateway", 0), ("station", 1), ("gateway", 2)]
+
+
+@pytest.mark.parametrize("boost", [0.0, 0.4, 1.0, 2.5, 3.0])
+def test_a_stream_has_the_terms_of_a_chunk_as_often_as_they_weigh(boost: float) -> None:
+    analyzer = TextAnalyzer(KeywordOptions(headers=boost, content=boost))
+    text = "Node.js, std::vector in C++ by getUserById\x1f 検索 too\u2028 ¨ and and\tand a\u00a0b"
+    chunk = (_EVERYTHING, ("a heading", "a\x1fheading"), text)
+    stream = analyzer.chunk_stream(*chunk).split(" ")
+    terms = [term for term, _ in analyzer.chunk_terms(*chunk)]
+    assert Counter(term for term in stream if term != GAP) == Counter(terms)
+
+
+def test_terms_follow_each_other_in_a_stream_as_in_the_chunk() -> None:
+    analyzer = TextAnalyzer(KeywordOptions(title=2.0, content=1.5))
+    stream = analyzer.chunk_stream(Fields(title="apple pear"), (), "apple plum apple")
+    laid = [["appl", "pear"], ["appl", "pear"], ["appl", "plum", "appl"], ["appl", "plum", GAP]]
+    assert stream == f" {GAP} ".join(map(" ".join, laid))
+    assert analyzer.code_stream("getUser(a)") == "getuser get user a"

@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 
 from documents import PlainAnalyzer
+from dowse.analyze import KeywordOptions, TextAnalyzer
 from dowse.errors import Damaged, DowseError
 from dowse.ports import Analyzer
 from dowse.store.embedded.keyword.index import KeywordIndex
 from dowse.store.embedded.keyword.replica import KeywordReplica
 from dowse.store.embedded.manifest import ReplicaManifest, verify
 from dowse.store.embedded.sqlite.truth import KeywordRow, Truth
+from dowse.types import Fields
 
 
 @dataclass
@@ -36,7 +38,7 @@ class Rows:
     ) -> Iterator[KeywordRow]:
         wanted = self.texts if among is None else [key for key in among if key in self.texts]
         for key in sorted(wanted):
-            yield key, analyzer.code_terms(self.texts[key]), []
+            yield key, analyzer.code_stream(self.texts[key]), ""
 
     def chunk_keys(self) -> set[int]:
         return set(self.texts)
@@ -147,7 +149,7 @@ def test_an_interrupted_change_leaves_the_last_commit_and_no_lock(
     driver.change({1: "apple"})
 
     def interrupt(*_: object) -> Iterator[KeywordRow]:
-        yield 2, [("apple", 0)], []
+        yield 2, "apple", ""
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -218,26 +220,28 @@ def test_phrases_whatever_weight_their_terms_have(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = random.Random(2)
-    streams: dict[int, list[tuple[str, int]]] = {}
-    for key in range(400):
-        position, stream = rng.choice([0, 7]), streams.setdefault(key, [])
-        for _ in range(rng.randint(1, 8)):
-            stream += [(rng.choice("abc"), position)] * rng.randint(1, 4)
-            position += rng.choice([1, 1, 1, 100])
+    analyzer = TextAnalyzer(KeywordOptions(title=2.5, headers=0.6, tags=3, stopwords=False))
+    letters = ["aa", "bb", "cc"]
+
+    def text() -> str:
+        return " ".join(rng.choices(letters, k=rng.randint(0, 5)))
+
+    chunks = {key: (Fields(title=text(), tags=(text(),)), [text()], text()) for key in range(400)}
+    placed = {key: analyzer.chunk_terms(*chunk) for key, chunk in chunks.items()}
 
     def rows(*_: object) -> Iterator[KeywordRow]:
-        return ((key, stream, []) for key, stream in streams.items())
+        return ((key, analyzer.chunk_stream(*chunk), "") for key, chunk in chunks.items())
 
     monkeypatch.setattr(Rows, "keyword_rows", rows)
     driver.take(None)
     index = driver.open()
     for size in (1, 2, 3, 4):
-        for phrase in product("abc", repeat=size):
+        for phrase in product(letters, repeat=size):
             expected = [
                 key
-                for key, stream in streams.items()
-                for start in {position for _, position in stream}
-                if all((term, start + step) in stream for step, term in enumerate(phrase))
+                for key, terms in placed.items()
+                for start in {position for _, position in terms}
+                if all((term, start + step) in terms for step, term in enumerate(phrase))
             ]
             assert index.phrase("body", phrase).tolist() == sorted(set(expected))
 

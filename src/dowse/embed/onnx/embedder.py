@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from dowse.embed.onnx.tokenize import TextTokenizer
 from dowse.embed.options import EmbedOptions
 from dowse.embed.parallel import run_parallel
 from dowse.errors import EmbedError
+from dowse.process import cores
 from dowse.types import EmbeddedBatch, Matrix, Model, Vector
 
 if TYPE_CHECKING:
@@ -167,10 +167,3 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         )
     unit: NDArray[np.float32] = (vectors / lengths).astype(np.float32)
     return unit
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

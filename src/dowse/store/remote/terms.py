@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 
 from dowse.ports import Analyzer
@@ -15,7 +14,7 @@ class ChunkTerms:
 
     def __init__(self, chunked: ChunkedDocument, analyzer: Analyzer) -> None:
         self._chunked, self._analyzer = chunked, analyzer
-        self.blocks = blocks_by_chunk(chunked)
+        self.blocks = chunked.code_by_chunk()
         self.body = [self._body_of(chunk) for chunk in chunked.chunks]
         self.code = [self._code_of(blocks) for blocks in self.blocks]
 
@@ -32,14 +31,3 @@ class ChunkTerms:
     def _code_of(self, blocks: Sequence[CodeBlock]) -> list[str]:
         code = "\n".join(block.text for block in blocks)
         return [term for term, _ in self._analyzer.code_terms(code)]
-
-
-def blocks_by_chunk(chunked: ChunkedDocument) -> list[list[CodeBlock]]:
-    """For each chunk, the code that begins in it; what is left out at the end has none."""
-    found: list[list[CodeBlock]] = [[] for _ in chunked.chunks]
-    ends = [chunk.end for chunk in chunked.chunks]
-    for block in chunked.document.code_blocks:
-        place = bisect_right(ends, block.start)
-        if place < len(found):
-            found[place].append(block)
-    return found

@@ -21,15 +21,17 @@ from dowse.ports import Analyzer
 from dowse.store.embedded.failures import replica_damaged, tantivy_errors
 from dowse.store.embedded.keyword.index import KeywordIndex
 from dowse.store.embedded.manifest import FileSum, ReplicaManifest, sum_files
-from dowse.store.embedded.sqlite.truth import Terms, Truth, describe
-from dowse.types import ChunkKey
+from dowse.store.embedded.sqlite.truth import Truth, describe
+from dowse.types import GAP, ChunkKey, Stream
 
 _META = "meta.json"  # the one file of those below that is ever replaced
 _FEW = 1000  # chunks that are built again in less than a second, whatever share was deleted
 _SHARE = 0.05  # so that each deleted chunk costs at most building twenty
 _HEAP = 30_000_000  # bytes that tantivy may fill before it writes a segment; few files need as much
-# Terms that may wait for tantivy, which takes them slower than they come and sets no limit itself.
-_MOST_WAITING = 500_000
+# Characters that may wait for tantivy, which sets no limit itself, if terms come faster than it
+# takes them.
+_MOST_WAITING = 20_000_000
+_TOKENIZER = "raw"
 
 
 class KeywordReplica:
@@ -125,7 +127,13 @@ class KeywordReplica:
 def _writer(folder: Path) -> Iterator[tantivy.IndexWriter]:
     """A writer that commits at the end; afterwards no thread of its changes a file any more."""
     with tantivy_errors(folder):
-        writer = tantivy.Index.open(str(folder)).writer(_HEAP, num_threads=1)
+        index = tantivy.Index.open(str(folder))
+        # Only who writes has it, under the name that the schema of every index has.
+        terms = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
+        index.register_tokenizer(
+            _TOKENIZER, terms.filter(tantivy.Filter.custom_stopword([GAP])).build()
+        )
+        writer = index.writer(_HEAP, num_threads=1)
     try:
         yield writer
         with tantivy_errors(folder):
@@ -154,18 +162,16 @@ def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     # Signed: deleting by an unsigned key silently deletes nothing in tantivy-py 0.27.
     builder.add_integer_field("key", indexed=True, fast=True)
-    builder.add_text_field("body", tokenizer_name="raw", index_option="position")
-    builder.add_text_field("code", tokenizer_name="raw", index_option="position")
+    builder.add_text_field("body", tokenizer_name=_TOKENIZER, index_option="position")
+    builder.add_text_field("code", tokenizer_name=_TOKENIZER, index_option="position")
     return builder.build()
 
 
-def _document(key: ChunkKey, body: Terms, code: Terms) -> tantivy.Document:
+def _document(key: ChunkKey, body: Stream, code: Stream) -> tantivy.Document:
     document = tantivy.Document()
     document.add_integer("key", key)
-    for field, terms in (("body", body), ("code", code)):
-        if terms:
-            tokens = [tantivy.Token(term, position, 0, 0) for term, position in terms]
-            document.add_pre_tokenized_text(field, tantivy.PreTokenizedString("", tokens))
+    document.add_text("body", body)
+    document.add_text("code", code)
     return document
 
 

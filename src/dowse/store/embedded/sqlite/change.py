@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -13,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from dowse.document_terms import terms_of
 from dowse.links.targets import names_of, names_of_target
 from dowse.ports import Analyzer
 from dowse.store.embedded.sqlite.facets import facets_of
@@ -28,6 +28,7 @@ from dowse.types import (
     Fields,
     FileState,
     IndexedDocument,
+    Stream,
     Vector,
     modified,
     short_id,
@@ -56,6 +57,7 @@ class TableWriter:
         self._deleted = False
         self._led: dict[int, set[int]] = {}  # by changed document: where its links led before
         self._links_changed = False
+        self.fresh: dict[ChunkKey, tuple[Stream, Stream]] = {}  # the terms of what was put
         # A key is never given out twice, also when its chunk is gone.
         given = self._column("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'")
         self._chunk_keys = count(max(given, default=0) + 1)
@@ -74,6 +76,7 @@ class TableWriter:
         """Deletes all documents, and what hangs on them."""
         self._deleted = self._links_changed = True
         self._journal(self._column("SELECT key FROM chunks"))
+        self.fresh.clear()
         self._connection.execute("DELETE FROM documents")
         self._connection.execute("DELETE FROM terms")
 
@@ -92,8 +95,10 @@ class TableWriter:
             self._led.setdefault(old[0], self._leads(old[0]))
         before = self._clear_parts(*old) if old else set()
         key = self._put_document(indexed)
-        self._put_parts(key, indexed.chunked)
-        self._words.update(self._analyzer.vocabulary(document.text[document.body :]))
+        keys = self._put_parts(key, indexed.chunked)
+        terms = indexed.terms or terms_of(indexed.chunked, self._analyzer)
+        self.fresh.update(zip(keys, terms.chunks, strict=True))
+        self._words.update(terms.words)
         after = {
             (name.name, name.kind, name.spelled)
             for name in names_of(document.id, document.fields.aliases)
@@ -168,7 +173,10 @@ class TableWriter:
         names = self._connection.execute(
             "SELECT name, kind, spelled FROM names WHERE document = ?", (key,)
         ).fetchall()
-        self._journal(self._column("SELECT key FROM chunks WHERE document = ?", key))
+        keys = self._column("SELECT key FROM chunks WHERE document = ?", key)
+        self._journal(keys)
+        for chunk in keys:
+            self.fresh.pop(chunk, None)
         self._words.subtract(self._analyzer.vocabulary(text[body:]))
         for part in _PARTS:
             column = "source" if part == "links" else "document"
@@ -194,7 +202,7 @@ class TableWriter:
         )
         return int(row[0])
 
-    def _put_parts(self, key: int, chunked: ChunkedDocument) -> None:
+    def _put_parts(self, key: int, chunked: ChunkedDocument) -> list[ChunkKey]:
         document = chunked.document
         self._connection.executemany(
             'INSERT INTO sections (document, id, header_path, start, "end", first_line, last_line)'
@@ -206,21 +214,20 @@ class TableWriter:
         )
         keys = self._put_chunks(key, chunked)
         self._journal(keys)
-        ends = [chunk.end for chunk in chunked.chunks]
-        blocks = (
-            (key, keys[place], fold(b.language), b.text, b.start, b.end, b.first_line, b.last_line)
-            for b in document.code_blocks
-            # The chunk in which a code block begins; what is left out at the end has none.
-            if (place := bisect_right(ends, b.start)) < len(keys)
-        )
         self._connection.executemany(
-            "INSERT INTO code_blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", blocks
+            "INSERT INTO code_blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (key, chunk, fold(b.language), b.text, b.start, b.end, b.first_line, b.last_line)
+                for chunk, blocks in zip(keys, chunked.code_by_chunk(), strict=True)
+                for b in blocks
+            ],
         )
         self._put_names(key, chunked, keys)
         self._connection.executemany(
             "INSERT INTO facets VALUES (?, ?, ?)", [(key, *facet) for facet in facets_of(document)]
         )
         self._put_links(key, document)
+        return keys
 
     def _put_names(self, document: int, chunked: ChunkedDocument, keys: Sequence[ChunkKey]) -> None:
         key_of = dict(zip((chunk.id for chunk in chunked.chunks), keys, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -14,13 +14,13 @@ from dowse.store.embedded.manifest import FileSum, ReplicaManifest
 from dowse.store.embedded.sqlite.records import headings
 from dowse.store.embedded.sqlite.statements import checked
 from dowse.store.vectors import model_of
-from dowse.types import ChunkKey, Fields
+from dowse.types import ChunkKey, Fields, Stream
 
-Terms = list[tuple[str, int]]
-"""Terms with their positions."""
-
-KeywordRow = tuple[ChunkKey, Terms, Terms]
+KeywordRow = tuple[ChunkKey, Stream, Stream]
 """A chunk, the terms of its text, the terms of its code."""
+
+Fresh = Mapping[ChunkKey, tuple[Stream, Stream]]
+"""The terms of the text and those of the code, by chunk."""
 
 _TextRow = tuple[ChunkKey, int, str, int, int, str | None]
 """A chunk, its document, its header path, its start and end, its code."""
@@ -32,10 +32,14 @@ VectorRow = tuple[ChunkKey, bytes]
 
 
 class Truth:
-    """The database as the replicas see it."""
+    """The database as the replicas see it.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    Of `fresh` chunks, which the last change has added, the terms are known and need not be made.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, fresh: Fresh | None = None) -> None:
         self._connection = connection
+        self._fresh: Fresh = fresh or {}
         rows = connection.execute("SELECT name, value FROM meta").fetchall()
         meta = dict(checked(tuple[str, str], rows))
         try:
@@ -93,7 +97,19 @@ class Truth:
     def keyword_rows(
         self, analyzer: Analyzer, among: Iterable[ChunkKey] | None = None
     ) -> Iterator[KeywordRow]:
-        """What the keyword index holds of all chunks, or of some."""
+        """What the keyword index holds of all chunks, or of some, by key."""
+        if among is None:
+            yield from self._analyzed(analyzer, None)
+            return
+        among = sorted(among)
+        if stored := [key for key in among if key not in self._fresh]:
+            yield from self._analyzed(analyzer, stored)
+        # No key is given out twice, so those of fresh chunks are the largest.
+        yield from ((key, *self._fresh[key]) for key in among if key in self._fresh)
+
+    def _analyzed(
+        self, analyzer: Analyzer, among: Sequence[ChunkKey] | None
+    ) -> Iterator[KeywordRow]:
         rows = self._select(
             'c.key, c.document, c.header_path, c.start, c."end",'
             " (SELECT group_concat(b.text, char(10)) FROM code_blocks b WHERE b.chunk = c.key)",
@@ -106,8 +122,8 @@ class Truth:
                 document, (text, fields) = owner, self._document(owner)
             with content_errors():
                 above = headings(path)
-            body = analyzer.chunk_terms(fields, above, text[start:end])
-            yield key, body, analyzer.code_terms(code) if code else []
+            body = analyzer.chunk_stream(fields, above, text[start:end])
+            yield key, body, analyzer.code_stream(code) if code else ""
 
     def vector_rows(self, among: Iterable[ChunkKey] | None = None) -> Iterator[VectorRow]:
         """The vectors of all chunks that have one, or of some."""

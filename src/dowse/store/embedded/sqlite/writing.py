@@ -219,7 +219,7 @@ class SqliteWriting:
             except BaseException:
                 self._connection.rollback()
                 raise
-            self._replicas.catch_up(Truth(self._connection), repair=True)
+            self._replicas.catch_up(Truth(self._connection, change.fresh), repair=True)
 
     def _keep_embedded(self, change: TableWriter) -> None:
         """Where every chunk had a vector before a change, notes whether that is still so."""

@@ -1,0 +1,214 @@
+"""Files that other processes prepare come into the index as if there were none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.chunk import ChunkOptions
+from dowse.flow import IndexReport, ahead, batches, helper
+from dowse.flow.file_batch import Prepared
+from dowse.flow.helper import Helper, Share
+from dowse.read import ReadOptions
+from dowse.types import Event, SourceFile
+from index_content import content
+from vaults import open_engine, write_vault
+
+_FILES = 50
+_BROKEN = [sys.executable, "-c", "import sys; sys.exit(3)"]
+_CUT_OFF = "import sys; from dowse.flow import helper as h; sys.stdout.buffer.write(h._GREETING)"
+
+
+class Watched(Helper):
+    """A helper that counts what it could do."""
+
+    answers = 0
+
+    def prepare(self, share: Share) -> Prepared | None:
+        made = super().prepare(share)
+        self.answers += made is not None
+        return made
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Watched]:
+    """Helpers as for many files on three cores; the list has those that were started."""
+    helpers: list[Watched] = []
+
+    def start(*options: Any) -> Helper:
+        helpers.append(Watched(*options))
+        return helpers[-1]
+
+    monkeypatch.setattr(ahead, "Helper", start)
+    monkeypatch.setattr(ahead, "_MANY", 20)
+    monkeypatch.setattr(ahead, "_FILES", 3)
+    monkeypatch.setattr(ahead, "cores", lambda: 3)
+    monkeypatch.setattr(batches, "_FILES", 8)
+    return helpers
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    vault = tmp_path / "vault"
+    write_vault(vault, _FILES)
+    (vault / "a secret.md").write_text("key AKIAIOSFODNN7EXAMPLE here", "utf-8")
+    (vault / "latin.md").write_bytes("Übermut, sagt die Großmutter.".encode("latin-1"))
+    (vault / "nothing.md").write_bytes(b"\0\1\2" * 100)
+    (vault / "table.csv").write_text("a,b\n1,2\n", "utf-8")
+    return vault
+
+
+def indexed(vault: Path, index: Path) -> tuple[IndexReport, dict[str, Any]]:
+    engine = open_engine(vault, index)
+    report = engine.index()
+    assert engine.check() == []
+    with engine.parts.store.read() as reading:
+        ids = [entry.id for entry in reading.catalogue.documents()]
+        keys = [reading.catalogue.keys_of([one]).tolist() for one in ids]
+        return report, {**content(reading), "keys": keys}
+
+
+def without_times(report: IndexReport) -> tuple[Any, ...]:
+    left_out = sorted(map(astuple, report.left_out))
+    return report.added, report.changed, report.chunks, report.secrets, report.counts, left_out
+
+
+def ended(one: Helper) -> bool:
+    return one._process is not None and one._process.returncode is not None
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_an_index_is_the_same_with_helpers_and_without(
+    vault: Path,
+    tmp_path: Path,
+    started: list[Watched],
+    monkeypatch: pytest.MonkeyPatch,
+    shared: bool,
+) -> None:
+    if not shared:  # then the helpers prepare all but the first batch
+        monkeypatch.setattr(ahead, "_take_back", lambda _: None)
+    report, helped = indexed(vault, tmp_path / "helped")
+    assert len(started) == 2
+    assert all(map(ended, started))
+    assert shared or sum(one.answers for one in started) == 16  # of up to three files each
+    monkeypatch.setattr(ahead, "cores", lambda: 1)
+    alone, expected = indexed(vault, tmp_path / "alone")
+    assert len(started) == 2
+    assert helped == expected
+    assert without_times(report) == without_times(alone)
+
+
+def test_what_has_changed_is_the_same_with_helpers(
+    vault: Path, tmp_path: Path, started: list[Watched]
+) -> None:
+    indexed(vault, tmp_path / "helped")
+    write_vault(vault, _FILES, seed=2)
+    (vault / "latin.md").write_bytes(b"\0\1\2" * 100)  # from now on it cannot be read
+    os.utime(vault / "a secret.md", (1, 1))
+    report, helped = indexed(vault, tmp_path / "helped")
+    assert len(started) == 4
+    assert report.removed == 1
+    _, expected = indexed(vault, tmp_path / "new")
+    assert helped["documents"] == expected["documents"]
+    assert helped["keyword"] == expected["keyword"]
+
+
+@pytest.mark.parametrize("command", [_BROKEN, [sys.executable, "-c", _CUT_OFF], ["no such file"]])
+def test_what_a_helper_cannot_do_is_done_without_it(
+    vault: Path,
+    tmp_path: Path,
+    started: list[Watched],
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+) -> None:
+    monkeypatch.setattr(helper, "_command", lambda: command)
+    report, _ = indexed(vault, tmp_path / "index")
+    assert len(started) == 2
+    assert report.added == _FILES + 2 + ("table.csv" not in {one.id for one in report.left_out})
+
+
+def test_helpers_that_are_killed_lose_no_file(
+    vault: Path, tmp_path: Path, started: list[Watched]
+) -> None:
+    engine = open_engine(vault, tmp_path / "index")
+
+    def kill(event: Event) -> None:
+        if event.stage == "parse" and event.done:
+            for one in started:
+                one.kill()
+
+    report = engine.index(announce=kill)
+    assert report.added >= _FILES + 2
+    assert engine.check() == []
+
+
+def test_an_interrupted_run_ends_its_helpers(
+    vault: Path, tmp_path: Path, started: list[Watched]
+) -> None:
+    def interrupt(event: Event) -> None:
+        if event.stage == "parse" and event.done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        open_engine(vault, tmp_path / "index").index(announce=interrupt)
+    assert len(started) == 2
+    assert all(map(ended, started))
+
+
+def test_few_files_need_no_helper(
+    vault: Path, tmp_path: Path, started: list[Watched], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ahead, "_MANY", 200)
+    indexed(vault, tmp_path / "index")
+    assert started == []
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="it looks at the system's processes")
+def test_a_helper_ends_when_its_parent_is_killed() -> None:
+    parent = (
+        "import subprocess, time; from dowse.flow import helper;"
+        "pipe = subprocess.PIPE;"
+        "process = subprocess.Popen(helper._command(), stdin=pipe, stdout=pipe);"
+        "process.stdout.readline(); print(process.pid, flush=True); time.sleep(100)"
+    )
+    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        process.kill()
+    for _ in range(100):
+        if not Path(f"/proc/{child}").exists() or _is_ended(child):
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, signal.SIGKILL)
+        pytest.fail("the helper outlived its parent")
+
+
+def _is_ended(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_an_analyzer_that_cannot_be_sent_needs_no_helper(tmp_path: Path) -> None:
+    class Own(TextAnalyzer):
+        """Not known to another process."""
+
+        def __reduce__(self) -> Any:
+            return Own, (KeywordOptions(),)
+
+    one = Helper(ReadOptions(), ChunkOptions(), Own(KeywordOptions()))
+    source = SourceFile("a.md", str(tmp_path / "a.md"), 1, 1)
+    assert one.prepare(([source], {})) is None
+    assert one.prepare(([source], {})) is None
+    one.close()
