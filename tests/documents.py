@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from dowse.types import (
+    GAP,
     Batch,
     Chunk,
     ChunkedDocument,
@@ -51,16 +52,16 @@ class PlainAnalyzer:
         return [(word, position) for position, word in enumerate(words)]
 
     def chunk_stream(self, fields: Fields, header_path: Sequence[str], text: str) -> Stream:
-        """The same words, one after the other."""
-        return " ".join(term for term, _ in self.chunk_terms(fields, header_path, text))
+        """The same words at the same distances."""
+        return stream_of(self.chunk_terms(fields, header_path, text))
 
     def code_terms(self, text: str) -> list[tuple[str, int]]:
         """The words of the code."""
         return [(word, position) for position, word in enumerate(text.lower().split())]
 
     def code_stream(self, text: str) -> Stream:
-        """The same words, one after the other."""
-        return " ".join(term for term, _ in self.code_terms(text))
+        """The same words."""
+        return stream_of(self.code_terms(text))
 
     def query_terms(self, text: str) -> list[str]:
         """All words, each once."""
@@ -69,6 +70,18 @@ class PlainAnalyzer:
     def vocabulary(self, text: str) -> Counter[str]:
         """All words of at least three letters."""
         return Counter(word for word in text.lower().split() if len(word) >= 3)
+
+
+def stream_of(placed: Iterable[tuple[str, int]]) -> Stream:
+    """Terms with positions as one text: what is at one position once more comes after the rest."""
+    layers: list[dict[int, str]] = []
+    for term, position in placed:
+        layer = next((one for one in layers if position not in one), None)
+        if layer is None:
+            layers.append(layer := {})
+        layer[position] = term
+    laid = [[layer.get(at, GAP) for at in range(min(layer), max(layer) + 1)] for layer in layers]
+    return f" {GAP} ".join(map(" ".join, laid))
 
 
 def make_document(

@@ -44,7 +44,7 @@ def test_keyword_search_finds_any_of_the_terms_best_first(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    "term", ["c++", "--no-verify", "日本", "a b", "\0", "'", '"', "*", "AND", ""]
+    "term", ["c++", "--no-verify", "日本", "a,b", "\0", "'", '"', "*", "AND", "_"]
 )
 def test_terms_are_looked_up_as_they_are(make_store: MakeStore, term: str) -> None:
     class OneTerm(PlainAnalyzer):

@@ -111,3 +111,11 @@ def test_terms_are_never_longer_than_anyone_types() -> None:
         text = fuzzer.text()
         terms = ANALYZER.chunk_terms(Fields(title=text), [text], text)
         assert all(len(term) <= 256 for term, _ in terms)
+
+
+def test_no_term_is_empty_or_has_whitespace() -> None:
+    fuzzer = Fuzzer(SEED + 2, corpus("documents"), PARTS)
+    for _ in range(100):
+        text = fuzzer.text()
+        terms = [*ANALYZER.chunk_terms(Fields(), (), text), *ANALYZER.code_terms(text)]
+        assert all(term.split() == [term] for term, _ in terms)

@@ -126,7 +126,8 @@ class _Remembered(dict[str, tuple[str, ...]]):
         return list(chain.from_iterable(map(self.__getitem__, pieces)))
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
-        terms = tuple(self._make(piece))
+        # A dictionary of Chinese, Japanese or Korean may know words with a blank in them.
+        terms = tuple(" ".join(self._make(piece)).split())
         if len(self) > 50_000:  # keeps a long-running process small
             self.clear()
         if len(piece) <= (LONGEST if piece.isascii() else _LONGEST_KEPT):

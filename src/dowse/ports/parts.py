@@ -38,7 +38,8 @@ class Embedder(Protocol):
 class Analyzer(Protocol):
     """Turns text into the terms that the keyword index holds.
 
-    Promises: the same text gives the same terms as long as `stamp` stays the same.
+    Promises: the same text gives the same terms as long as `stamp` stays the same; no term is
+    empty or has whitespace in it.
     """
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from documents import PlainAnalyzer
+from documents import PlainAnalyzer, stream_of
 from dowse.analyze import KeywordOptions, TextAnalyzer
 from dowse.errors import Damaged, DowseError
 from dowse.ports import Analyzer
@@ -220,6 +220,25 @@ def test_phrases_whatever_weight_their_terms_have(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = random.Random(2)
+    streams: dict[int, list[tuple[str, int]]] = {}
+    for key in range(400):
+        position, stream = rng.choice([0, 7]), streams.setdefault(key, [])
+        for _ in range(rng.randint(1, 8)):
+            stream += [(rng.choice("abc"), position)] * rng.randint(1, 4)
+            position += rng.choice([1, 1, 1, 100])
+
+    def rows(*_: object) -> Iterator[KeywordRow]:
+        return ((key, stream_of(stream), "") for key, stream in streams.items())
+
+    monkeypatch.setattr(Rows, "keyword_rows", rows)
+    driver.take(None)
+    assert_phrases(driver.open(), streams, "abc")
+
+
+def test_phrases_of_fields_whatever_they_weigh(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(2)
     analyzer = TextAnalyzer(KeywordOptions(title=2.5, headers=0.6, tags=3, stopwords=False))
     letters = ["aa", "bb", "cc"]
 
@@ -227,21 +246,26 @@ def test_phrases_whatever_weight_their_terms_have(
         return " ".join(rng.choices(letters, k=rng.randint(0, 5)))
 
     chunks = {key: (Fields(title=text(), tags=(text(),)), [text()], text()) for key in range(400)}
-    placed = {key: analyzer.chunk_terms(*chunk) for key, chunk in chunks.items()}
 
     def rows(*_: object) -> Iterator[KeywordRow]:
         return ((key, analyzer.chunk_stream(*chunk), "") for key, chunk in chunks.items())
 
     monkeypatch.setattr(Rows, "keyword_rows", rows)
     driver.take(None)
-    index = driver.open()
+    placed = {key: analyzer.chunk_terms(*chunk) for key, chunk in chunks.items()}
+    assert_phrases(driver.open(), placed, letters)
+
+
+def assert_phrases(
+    index: KeywordIndex, streams: Mapping[int, Sequence[tuple[str, int]]], letters: Sequence[str]
+) -> None:
     for size in (1, 2, 3, 4):
         for phrase in product(letters, repeat=size):
             expected = [
                 key
-                for key, terms in placed.items()
-                for start in {position for _, position in terms}
-                if all((term, start + step) in terms for step, term in enumerate(phrase))
+                for key, stream in streams.items()
+                for start in {position for _, position in stream}
+                if all((term, start + step) in stream for step, term in enumerate(phrase))
             ]
             assert index.phrase("body", phrase).tolist() == sorted(set(expected))
 
