@@ -9,7 +9,6 @@ file can ask for all memory. A test fails when a setting has none.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, get_type_hints
 
@@ -17,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from dowse.errors import BadSettings
+from dowse.frozen import dataclass
 
 SHARE = Meta(ge=0, le=1)
 """The limits of a part of a whole."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.embed.models.folder_model import FolderModel
@@ -14,6 +13,7 @@ from dowse.embed.onnx.embedder import OnnxEmbedder, cores
 from dowse.embed.options import EmbedOptions
 from dowse.errors import BadSettings, NotFound, UsageError
 from dowse.files import folder_size
+from dowse.frozen import dataclass
 from dowse.ports import Embedder, Reranker
 from dowse.types import Announce, silent
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from dowse.bounds import check_bounds
+from dowse.frozen import dataclass
 from dowse.retrieve.lexing import lex
 from dowse.retrieve.strategies import STRATEGIES
 from dowse.search_state import SearchState

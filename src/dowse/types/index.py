@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
+from dowse.frozen import dataclass
 from dowse.types.documents import (
     Chunk,
     ChunkedDocument,

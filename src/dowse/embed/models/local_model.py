@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +12,7 @@ from dowse.embed.models.known import KNOWN_MODELS, WHEELS, ModelRecipe, full_nam
 from dowse.embed.models.model_cache import ModelCache, check_name
 from dowse.embed.onnx.graph_cache import load_graph
 from dowse.errors import EmbedError
+from dowse.frozen import dataclass
 from dowse.types import Announce
 
 

@@ -6,7 +6,6 @@ import hashlib
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from dowse.embed.onnx.tokenize import TextTokenizer
 from dowse.embed.options import EmbedOptions
 from dowse.embed.parallel import run_parallel
 from dowse.errors import EmbedError
+from dowse.frozen import dataclass
 from dowse.types import EmbeddedBatch, Matrix, Model, Vector
 
 if TYPE_CHECKING:
