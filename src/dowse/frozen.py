@@ -43,6 +43,7 @@ _LEFT_OUT = _LeftOut()
 def _frozen(cls: type) -> type:
     if any(map(dataclasses.is_dataclass, cls.__bases__)):
         return dataclasses.dataclass(frozen=True, slots=True)(cls)  # there are few of them
+    cls.__doc__ = cls.__doc__ or cls.__name__  # or one is made of the signature, which takes long
     made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
     params = made.__dataclass_params__  # type: ignore[attr-defined]  (subclasses look at it)
     params.init = params.repr = params.eq = params.frozen = True

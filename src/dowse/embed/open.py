@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dowse.embed.models.folder_model import FolderModel
 from dowse.embed.models.known import KNOWN_MODELS, full_name
 from dowse.embed.models.local_model import CachedModel, LocalModel
 from dowse.embed.models.model_cache import ModelCache
@@ -61,6 +60,8 @@ def open_model(
     """A model by its name or its folder."""
     models = ModelCache(cache_dir)
     if is_folder(model):
+        from dowse.embed.models.folder_model import FolderModel  # noqa: PLC0415  as above
+
         return FolderModel(Path(model), models)
     if model in SHIPPED:
         return ShippedModel(model, models)

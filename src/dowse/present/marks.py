@@ -95,7 +95,7 @@ def _whole_words(text: str, word: str) -> Iterator[int]:
 
 
 def _ideographic_places(text: str, wanted: Wanted) -> Iterator[Place]:
-    terms = [term for term in wanted.terms if CJK_CHARACTER.search(term)]
+    terms = [term for term in wanted.terms if not term.isascii() and CJK_CHARACTER.search(term)]
     # Terms may be single characters and pairs, overlapping each other. One that is a part of
     # another term, or is met inside a longer match, says little where it is alone.
     whole = "\n".join(terms)
