@@ -14,7 +14,7 @@ from dowse.embed.models.folder import WEIGHTS
 from dowse.embed.models.local_model import Identity, LocalModel
 from dowse.embed.onnx.architecture import read_architecture
 from dowse.embed.onnx.encoder import BUILDER_VERSION, build_encoder
-from dowse.embed.onnx.graph import Precision
+from dowse.embed.onnx.graph import Graph, Precision
 from dowse.embed.onnx.session import Session
 from dowse.embed.onnx.tensors import read_tensors
 from dowse.embed.onnx.tokenize import TextTokenizer
@@ -116,7 +116,7 @@ class OnnxEmbedder:
     def _load(self) -> tuple[TextTokenizer, Session]:
         recipe, precision = self._identity().recipe, self._precision()
 
-        def build(folder: Path) -> bytes:
+        def build(folder: Path) -> Graph:
             tensors = read_tensors(folder / WEIGHTS)
             return build_encoder(read_architecture(folder), tensors, recipe.pooling, precision)
 
