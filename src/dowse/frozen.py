@@ -40,20 +40,20 @@ class _LeftOut:
 _LEFT_OUT = _LeftOut()
 
 
-def _frozen(cls: type) -> type:
+def _frozen(cls: type) -> Any:
     if any(map(dataclasses.is_dataclass, cls.__bases__)):
         return dataclasses.dataclass(frozen=True, slots=True)(cls)  # there are few of them
     cls.__doc__ = cls.__doc__ or cls.__name__  # or one is made of the signature, which takes long
-    made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
-    params = made.__dataclass_params__  # type: ignore[attr-defined]  (subclasses look at it)
+    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
+    params = made.__dataclass_params__  # subclasses look at it
     params.init = params.repr = params.eq = params.frozen = True
     for name, method in _methods(dataclasses.fields(made)).items():
         if vars(made).get(name) is None:  # Python has set __hash__ to None where there is an __eq__
             method.__name__, method.__qualname__ = name, f"{made.__qualname__}.{name}"
             setattr(made, name, method)
-    made.__init__ = _init(made)  # type: ignore[misc]  (that is how methods are added)
-    made.__setattr__ = _refuse_assignment  # type: ignore[method-assign, assignment]
-    made.__delattr__ = _refuse_deletion  # type: ignore[method-assign, assignment]
+    made.__init__ = _init(made)
+    made.__setattr__ = _refuse_assignment
+    made.__delattr__ = _refuse_deletion
     return made
 
 
@@ -62,7 +62,7 @@ def _methods(fields: tuple[dataclasses.Field[Any], ...]) -> dict[str, Callable[.
     said = tuple(one.name for one in fields if one.repr)
     compared = _values(tuple(one.name for one in fields if one.compare))
 
-    def equal(self: Any, other: object) -> bool:
+    def equal(self: Any, other: object) -> Any:
         if other.__class__ is not self.__class__:
             return NotImplemented
         return compared(self) == compared(other)

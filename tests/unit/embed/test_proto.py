@@ -66,7 +66,7 @@ def test_a_model_reads_back_as_the_one_that_onnx_makes() -> None:
 
 def test_large_constants_can_be_in_a_file_of_their_own(tmp_path: Path) -> None:
     writer = GraphWriter("fp32")
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "small": np.arange(3, dtype=np.float32),
         "table": np.arange(3000, dtype=np.float32).reshape(3, 1000).T,
         "bytes": np.arange(6000, dtype=np.int8),

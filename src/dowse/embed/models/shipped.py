@@ -52,7 +52,7 @@ class ShippedModel:
         intact = path.is_file() and file_record(path).sha256 == SHIPPED[self.name]
         return () if intact else (WEIGHTS,)
 
-    def _build(self, build: Callable[[Path], Graph]) -> Path | bytes:
+    def _build(self, build: Callable[[Path], Graph]) -> Graph:
         if self.damage():
             raise weights_missing(f"{self.folder / WEIGHTS} is missing or damaged.", _REINSTALL)
         return build(self.folder)
