@@ -41,10 +41,11 @@ _LEFT_OUT = _LeftOut()
 
 
 def _frozen(cls: type) -> Any:
-    if any(map(dataclasses.is_dataclass, cls.__bases__)):
-        return dataclasses.dataclass(frozen=True, slots=True)(cls)  # there are few of them
+    inherits = any(map(dataclasses.is_dataclass, cls.__bases__))  # from a frozen one
     cls.__doc__ = cls.__doc__ or cls.__name__  # or one is made of the signature, which takes long
-    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
+    made: Any = dataclasses.dataclass(
+        init=False, repr=False, eq=False, frozen=inherits, slots=True
+    )(cls)
     params = made.__dataclass_params__  # subclasses look at it
     params.init = params.repr = params.eq = params.frozen = True
     for name, method in _methods(dataclasses.fields(made)).items():
