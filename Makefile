@@ -103,6 +103,8 @@ bench: $(VENV)/developing minilm
 	$(BIN)/python -m benchmarks.speed.growth $(OF) --chunks $(CHUNKS)
 	$(BIN)/python -m benchmarks.speed.stages $(OF) $(if $(BEFORE),--before $(BEFORE))
 	$(BIN)/python -m benchmarks.speed.first_answer $(OF) --files $(FILES)
+	$(BIN)/python -m benchmarks.speed.start $(OF) $(if $(BEFORE),--before $(BEFORE))
+	$(BIN)/python -m benchmarks.speed.memory $(OF)
 	$(BIN)/python -m benchmarks.speed.recall $(OF) --files $(lastword $(subst $(COMMA), ,$(FILES)))
 	$(BIN)/python -m benchmarks.speed.pictures
 

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--queries", type=Path, help="a file with one query in a line")
     asked = parser.parse_args()
     queries = asked.queries.read_text("utf-8").splitlines() if asked.queries else _QUERIES
-    with _serving(asked.project) as (port, process):
+    with serving(asked.project) as (port, process):
         paths = [f"/api/v1/search?query={quote(query)}&mode={asked.mode}" for query in queries]
         _ask(port, paths, _WARM_UP, float("inf"), Load())
         alone = _load(port, process, paths, 1, asked.seconds / 4)
@@ -78,11 +78,15 @@ def main() -> None:
 
 
 @contextmanager
-def _serving(project: str) -> Iterator[tuple[int, int]]:
+def serving(
+    project: str, environment: Mapping[str, str] | None = None
+) -> Iterator[tuple[int, int]]:
     """A server of its own, with its port and the number of its process."""
     command = [sys.executable, "-m", "dowse", "serve", "-p", project]
     process = subprocess.Popen(
-        [*command, "--port", "0", "--json", "--no-watch"], stdout=subprocess.PIPE
+        [*command, "--port", "0", "--json", "--no-watch"],
+        stdout=subprocess.PIPE,
+        env=environment,
     )
     try:
         if process.stdout is None or not (said := process.stdout.readline()):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dowse.errors import DowseError
+from dowse.frozen import dataclass
 from dowse.open_index import OpenIndex
 from dowse.projects.unread_note import unread_of
 from dowse.types import Counts, Finding, Stamp

@@ -7,13 +7,13 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
 
 from dowse.bounds import ALWAYS, NAME, check_bounds
 from dowse.errors import UsageError
+from dowse.frozen import dataclass
 
 _GOTO = ("--goto", "{path}:{line}")
 _PLUS = ("+{line}", "{path}")

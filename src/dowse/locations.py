@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
+
+from dowse.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from dowse.decoding import shown
 from dowse.errors import UsageError
+from dowse.frozen import dataclass
 
 Kind = Literal["text", "texts", "date", "choice", "integer", "number", "boolean", "assignments"]
 """What a value may be; `texts` and `assignments` are lists, an assignment is `section.name=x`."""

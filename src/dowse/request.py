@@ -8,11 +8,12 @@ OpenAPI description, the MCP schema, the page and the reference list it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from types import MappingProxyType
 from typing import Any, Literal
 
 from dowse.errors import UsageError
+from dowse.frozen import dataclass
 from dowse.parameters import Parameter, checked
 from dowse.retrieve import MODES, Filters, modes_explained
 from dowse.settings.presets import PRESETS

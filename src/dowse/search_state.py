@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
 
 from msgspec import Meta
@@ -15,6 +15,7 @@ from msgspec import Meta
 from dowse.bounds import check_bounds
 from dowse.conditions import meeting
 from dowse.errors import Damaged
+from dowse.frozen import dataclass
 from dowse.ports import Analyzer, Embedder, KeywordField, Reading, Reranker
 from dowse.text.rarity import rarity
 from dowse.types import (

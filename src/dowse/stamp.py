@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from dowse import versions
 from dowse.chunk import ChunkOptions
 from dowse.errors import EmbedError
+from dowse.frozen import dataclass
 from dowse.ports import Analyzer, Embedder
 from dowse.read import ReadOptions
 from dowse.types import Stamp

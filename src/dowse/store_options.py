@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from dowse.bounds import ALWAYS, ENTRIES, NAME, Entry, check_bounds, check_key_variable
 from dowse.errors import BadSettings
+from dowse.frozen import dataclass
 
 SCHEMES = ("milvus", "milvus+tls", "qdrant", "qdrant+tls")
 """How the address of an engine can begin."""

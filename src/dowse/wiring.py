@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from dowse.analyze import TextAnalyzer
 from dowse.answer import AnswerOptions
 from dowse.embed import EmbedOptions, can_rerank, open_embedder, open_reranker
+from dowse.frozen import dataclass
 from dowse.locations import Locations
 from dowse.ports import Analyzer, Embedder, Reranker, Store, Writer
 from dowse.projects.registry import Project

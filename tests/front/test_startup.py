@@ -71,3 +71,27 @@ def test_a_server_can_answer_before_the_commands_are_loaded() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout == "False\n"
+
+
+def test_a_line_ends_when_its_threads_and_all_that_cleans_up_have_ended() -> None:
+    program = """
+import atexit, sys, threading, time
+from dowse.front.cli import main as door
+
+def late():
+    time.sleep(0.2)
+    print("the thread has ended")
+
+def run(arguments):
+    atexit.register(print, "cleaned up")
+    threading.Thread(target=late).start()
+    return 3
+
+door.run = run
+door.main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split("\n") == ["the thread has ended", "cleaned up", ""]
+    assert (done.returncode, done.stderr) == (3, "")

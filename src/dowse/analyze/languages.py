@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from threading import Lock
 from typing import Literal, Protocol
 
 from dowse.analyze.stopwords import JAPANESE_COMMON, KOREAN_COMMON
 from dowse.errors import BadSettings
+from dowse.frozen import dataclass
 from dowse.text.scripts import HAN_CHARACTER
 
 Language = Literal["japanese", "korean", "chinese"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import Stemmer
@@ -10,6 +9,7 @@ from msgspec import Meta
 
 from dowse.bounds import NAME, check_bounds
 from dowse.errors import BadSettings
+from dowse.frozen import dataclass
 
 _WEIGHT = Meta(ge=0, le=10)
 

@@ -6,10 +6,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dowse.answer.options import AnswerOptions
 from dowse.answer.prose import paragraphs
+from dowse.frozen import dataclass
 from dowse.text.headings import heading_path
 from dowse.text.matching import Wanted
 from dowse.text.sentences import is_finished

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from msgspec import Meta
 
 from dowse.bounds import ALWAYS, NAME, check_bounds, check_key_variable, check_web_address
 from dowse.errors import BadSettings
+from dowse.frozen import dataclass
 
 OF_THE_WRITER = frozenset(
     f"answer.{name}" for name in ("endpoint_url", "endpoint_model", "api_key_env", "timeout")

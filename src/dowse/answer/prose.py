@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from dowse.frozen import dataclass
 from dowse.text.headings import under_headings
 from dowse.text.markup import reveal, strip_marks, without_images
 from dowse.text.pieces import Piece, pieces

@@ -10,7 +10,6 @@ import shlex
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
@@ -18,6 +17,7 @@ from dowse import __version__
 from dowse.embed import EmbedOptions, models_status
 from dowse.engine import Engine
 from dowse.errors import DowseError
+from dowse.frozen import dataclass
 from dowse.locations import Locations, short_path
 from dowse.masking import hide_secrets
 from dowse.privacy import open_to_others, secure

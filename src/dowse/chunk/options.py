@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
 from dowse.bounds import check_bounds
 from dowse.errors import BadSettings
+from dowse.frozen import dataclass
 from dowse.types import Context
 
 Strategy = Literal["headers", "fixed"]

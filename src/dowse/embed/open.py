@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
-from dowse.embed.models.folder_model import FolderModel
 from dowse.embed.models.known import KNOWN_MODELS, full_name
 from dowse.embed.models.local_model import CachedModel, LocalModel
 from dowse.embed.models.model_cache import ModelCache
@@ -14,6 +12,7 @@ from dowse.embed.onnx.embedder import OnnxEmbedder
 from dowse.embed.options import EmbedOptions
 from dowse.errors import BadSettings, NotFound, UsageError
 from dowse.files import folder_size
+from dowse.frozen import dataclass
 from dowse.ports import Embedder, Reranker
 from dowse.process import cores
 from dowse.types import Announce, silent
@@ -62,6 +61,8 @@ def open_model(
     """A model by its name or its folder."""
     models = ModelCache(cache_dir)
     if is_folder(model):
+        from dowse.embed.models.folder_model import FolderModel  # noqa: PLC0415  as above
+
         return FolderModel(Path(model), models)
     if model in SHIPPED:
         return ShippedModel(model, models)

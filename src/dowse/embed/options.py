@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from dowse.bounds import ALWAYS, NAME, check_bounds, check_key_variable, check_web_address
 from dowse.errors import BadSettings
+from dowse.frozen import dataclass
 
 DEFAULT_MODEL = "dowse-docs-1"
 """The model that is part of dowse: there is nothing to fetch."""

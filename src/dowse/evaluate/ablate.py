@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from dowse.evaluate.compare import compare
@@ -11,6 +10,7 @@ from dowse.evaluate.measures import Measures, mean, measure_queries
 from dowse.evaluate.records import Collection, Run
 from dowse.evaluate.report import latency
 from dowse.flow import SEARCH_FLOW, Recipe
+from dowse.frozen import dataclass
 from dowse.retrieve import STRATEGIES
 
 BASELINE = "as set"

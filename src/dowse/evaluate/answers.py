@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.engine import Engine
 from dowse.errors import UsageError
 from dowse.evaluate.reading import json_lines
 from dowse.evaluate.records import JudgedQuery
+from dowse.frozen import dataclass
 
 FIRST = 3
 """Sentences of an answer that are judged."""

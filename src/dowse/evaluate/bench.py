@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from dowse.evaluate.corpus import lay_out
 from dowse.evaluate.records import Collection, Run
 from dowse.evaluate.runs import search_run
 from dowse.flow import IndexReport
+from dowse.frozen import dataclass
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace
 from dowse.retrieve import Filters

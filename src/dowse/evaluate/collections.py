@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from dowse.errors import NotFound, UsageError
@@ -20,6 +20,7 @@ from dowse.evaluate.compare import SEED
 from dowse.evaluate.reading import json_lines, lines_of, text_of
 from dowse.evaluate.records import Collection, JudgedQuery
 from dowse.evaluate.topics import read_topics
+from dowse.frozen import dataclass
 
 UNANSWERABLE = "unanswerable"
 """The type of queries that have no answer in the collection."""

@@ -7,12 +7,13 @@ often chance alone would give as large a mean difference, a bootstrap how far it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dowse.frozen import dataclass
 
 SEED = 20_240_229
 """What every random choice of an evaluation begins with."""

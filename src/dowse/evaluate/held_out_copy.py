@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from filelock import FileLock, Timeout
@@ -25,6 +25,7 @@ from dowse.evaluate.self_queries import own_collection
 from dowse.files import PRIVATE_FILE, make_private_folder
 from dowse.flow import IndexReport
 from dowse.flow.vectors import VectorMaker
+from dowse.frozen import dataclass
 from dowse.ports import Reading, Store, Writing
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Annotated
 
 from dowse.evaluate.records import JudgedQuery, Run
+from dowse.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

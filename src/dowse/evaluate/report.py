@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from dowse.evaluate.compare import Difference, compare
 from dowse.evaluate.measures import NAMES, Measures, mean, measure_queries
 from dowse.evaluate.records import Collection, JudgedQuery, Run
+from dowse.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from dowse.evaluate import (
 from dowse.evaluate.shapes import ComparisonShape, EvalShape, MeasureShape
 from dowse.files import real_path
 from dowse.flow import Recipe
+from dowse.frozen import dataclass
 from dowse.outputs import check_output, write_output
 from dowse.projects.workspace import Workspace
 from dowse.settings.presets import PRESETS

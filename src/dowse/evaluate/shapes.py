@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from dowse.evaluate import AblationRow, Collection, Difference, RunReport
+from dowse.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

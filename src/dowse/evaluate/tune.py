@@ -11,7 +11,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from dowse.evaluate.measures import measure
 from dowse.evaluate.records import JudgedQuery, OwnQuery
 from dowse.evaluate.self_queries import FEW
 from dowse.flow import Recipe, Retrieved
+from dowse.frozen import dataclass
 from dowse.projects.workspace import Workspace
 from dowse.request import NO_FILTERS
 from dowse.retrieve import Filters

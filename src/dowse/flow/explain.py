@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dowse.frozen import dataclass
 from dowse.retrieve.rankings import own_rankers
 from dowse.retrieve.strategies import Strategy
 from dowse.search_state import Candidate, SearchState

@@ -15,12 +15,12 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import fmean, pstdev
 
 import numpy as np
 
 from dowse.errors import EmbedError
+from dowse.frozen import dataclass
 from dowse.ports import Embedder, Reading
 from dowse.text.scripts import latin_share
 from dowse.types import (

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 
 from dowse.flow.freshness import is_stale
 from dowse.flow.verdict import query_words, verdict
+from dowse.frozen import dataclass
 from dowse.present import excerpt, range_around, ranges, text_of
 from dowse.present.ranges import Range
 from dowse.present.reason import QueryWords

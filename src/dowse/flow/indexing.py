@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from dowse.flow.index_state import IndexState
 from dowse.flow.report import IndexReport
 from dowse.flow.scan import beginnings, scan
 from dowse.flow.vectors import VectorMaker
+from dowse.frozen import dataclass
 from dowse.ports import Analyzer, Embedder, Writing
 from dowse.read import ReadOptions, Root
 from dowse.types import Announce, ChunkKey, Edge, Event, FileState, Shard, context_of

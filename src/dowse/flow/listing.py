@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from dowse.frozen import dataclass
 from dowse.ports import Reading
 from dowse.text.fold import fold
 from dowse.types import DocumentEntry

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from dowse.arrays import np
+from dowse.frozen import dataclass
 from dowse.ports import Reading
 from dowse.retrieve import one_per_document
 from dowse.types import DocumentEntry, Edge

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 from typing import cast
 
@@ -10,6 +10,7 @@ from dowse.flow.clock import Clock
 from dowse.flow.recipe import Recipe
 from dowse.flow.search_flow import SEARCH_FLOW
 from dowse.flow.searching import documents_of, run_stages
+from dowse.frozen import dataclass
 from dowse.fuse.fusion import FuseOptions
 from dowse.search_state import SearchState
 

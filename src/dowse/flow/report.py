@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from dowse.frozen import dataclass
 from dowse.types import LeftOut
 
 

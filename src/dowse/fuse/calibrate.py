@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from dowse.bounds import check_bounds
+from dowse.frozen import dataclass
 from dowse.fuse import nearness
 from dowse.fuse.fusion import FuseOptions
 from dowse.search_state import SearchState

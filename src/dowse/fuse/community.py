@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from msgspec import Meta
 
 from dowse.bounds import check_bounds
+from dowse.frozen import dataclass
 from dowse.search_state import SearchState
 
 

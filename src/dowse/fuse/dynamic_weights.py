@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
 from msgspec import Meta
 
 from dowse.bounds import SHARE, check_bounds
+from dowse.frozen import dataclass
 from dowse.search_state import SearchState
 from dowse.types import Ranking, Scores
 

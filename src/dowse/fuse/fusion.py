@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from dowse.bounds import check_bounds
+from dowse.frozen import dataclass
 from dowse.fuse.convex import Normalisation, fuse_by_score
 from dowse.fuse.rrf import fuse_by_rank
 from dowse.search_state import Candidate, SearchState

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from dowse.bounds import SHARE, check_bounds
+from dowse.frozen import dataclass
 from dowse.search_state import SearchState
 from dowse.types import Place
 

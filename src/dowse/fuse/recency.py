@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from dowse.bounds import SHARE, check_bounds
+from dowse.frozen import dataclass
 from dowse.search_state import SearchState
 
 _DAY = 86_400  # seconds

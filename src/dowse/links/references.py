@@ -7,11 +7,11 @@ import os.path
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from dowse.errors import DowseError, NotFound, UsageError
+from dowse.frozen import dataclass
 from dowse.links.anchors import lines_of_anchor
 from dowse.links.targets import choose, names_of, names_of_target
 from dowse.ports import Reading

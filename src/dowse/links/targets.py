@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from dowse.frozen import dataclass
 from dowse.text.file_names import INDEX_PAGES, TEXT_ENDINGS, without_ending
 from dowse.text.fold import fold
 from dowse.types import Link

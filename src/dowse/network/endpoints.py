@@ -7,10 +7,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dowse.errors import EndpointFailed
+from dowse.frozen import dataclass
 
 if TYPE_CHECKING:
     from dowse.network.http import HttpReply, Web

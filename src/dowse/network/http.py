@@ -12,8 +12,9 @@ import threading
 import weakref
 import zlib
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from dowse.frozen import dataclass
 
 if TYPE_CHECKING:
     import httpx2

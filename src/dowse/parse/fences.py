@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tree_sitter import Node
 
 from dowse import limits
+from dowse.frozen import dataclass
 from dowse.text.fences import FENCE, closing_fence
 from dowse.text.lines import LineNumbers
 from dowse.types import CodeBlock

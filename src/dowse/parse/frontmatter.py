@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import yaml
 
 from dowse import limits
+from dowse.frozen import dataclass
 
 _YAML_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 

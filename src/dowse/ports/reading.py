@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from dowse.frozen import dataclass
 from dowse.types import (
     ChunkKey,
     Condition,

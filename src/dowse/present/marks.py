@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import chain
 
+from dowse.frozen import dataclass
 from dowse.text.late_pattern import late_pattern
 from dowse.text.matching import TermsOf, Wanted
 from dowse.text.scripts import CJK, CJK_CHARACTER

@@ -5,9 +5,9 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from dowse.frozen import dataclass
 from dowse.text.headings import under_headings
 from dowse.text.markup import plain
 from dowse.text.pieces import Piece, pieces

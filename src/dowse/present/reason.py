@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from dowse.frozen import dataclass
 from dowse.text.matching import TermsOf, Wanted
 from dowse.text.scripts import is_unspaced
 from dowse.types import Query

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from dowse.frozen import dataclass
 from dowse.present.marks import Mark, find_marks
 from dowse.present.readable import one_line, readable
 from dowse.text.matching import TermsOf, Wanted

@@ -6,12 +6,13 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from dowse.answer import answer_of
 from dowse.engine import Engine
 from dowse.errors import DowseError, IndexUnusable, NotFound
+from dowse.frozen import dataclass
 from dowse.projects.registry import ALL, Project
 from dowse.request import NO_FILTERS, NOTHING
 from dowse.retrieve import Filters

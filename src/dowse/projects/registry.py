@@ -6,7 +6,6 @@ import re
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
@@ -21,6 +20,7 @@ from dowse.files import (
     move_folder,
     remove_folder,
 )
+from dowse.frozen import dataclass
 from dowse.locations import Locations
 from dowse.ports import IndexPlaces
 from dowse.privacy import secure

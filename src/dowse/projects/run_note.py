@@ -7,11 +7,11 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.decoding import read_small
 from dowse.files import replace_file
+from dowse.frozen import dataclass
 from dowse.types import Announce, Event
 
 _FILE = "run.json"

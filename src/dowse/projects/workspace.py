@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from dowse.engine import Engine
 from dowse.errors import NotFound, Refused, UsageError
 from dowse.flow import IndexReport
+from dowse.frozen import dataclass
 from dowse.locations import Locations, locations
 from dowse.privacy import secure
 from dowse.projects.introduction import introduction

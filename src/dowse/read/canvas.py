@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from dowse.frozen import dataclass
 from dowse.read.safe_open import Unreadable
 
 _LONGEST_NAME = 60  # characters of a card that stand for it where an arrow is described

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from msgspec import Meta
@@ -19,6 +18,7 @@ from dowse.bounds import (
     check_bounds,
 )
 from dowse.errors import BadSettings
+from dowse.frozen import dataclass
 from dowse.read.formats import ALWAYS, CONVERTED
 from dowse.read.secrets import compiled
 

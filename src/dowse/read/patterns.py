@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import string
-from dataclasses import dataclass
+
+from dowse.frozen import dataclass
 
 _SPECIAL = re.compile(rb"[*?\[\\]")
 _SLASH = ord("/")

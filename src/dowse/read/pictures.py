@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.errors import NotFound
+from dowse.frozen import dataclass
 from dowse.read.options import ReadOptions
 from dowse.read.roots import Root, path_of
 from dowse.read.rules import Gate

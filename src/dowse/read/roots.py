@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.errors import NotFound, UsageError
+from dowse.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

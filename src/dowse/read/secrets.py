@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from dowse.errors import BadSettings
+from dowse.frozen import dataclass
 from dowse.read.safe_open import Unreadable
 from dowse.text.late_pattern import late_pattern
 

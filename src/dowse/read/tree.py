@@ -6,9 +6,10 @@ import errno
 import os
 import stat
 import unicodedata
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from dowse.frozen import dataclass
 from dowse.read.collect import NOT_UTF8, SourceCollector
 from dowse.read.formats import ENDINGS, why_not_read
 from dowse.read.ignore import MARKS, Ignores

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 
+from dowse.frozen import dataclass
 from dowse.read.options import ReadOptions
 from dowse.read.roots import Root, readable
 from dowse.read.scope import concerns, wanted_below

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from dowse.engine import Engine
 from dowse.flow import LinkGraph, Neighbour, Related
+from dowse.frozen import dataclass
 from dowse.types import Edge, LinkKind
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from dowse.engine import Engine
 from dowse.flow import Counted, FieldValues, ListedDocument
 from dowse.flow.listing import page_of
+from dowse.frozen import dataclass
 from dowse.records.project import DocumentShape
 
 

@@ -6,12 +6,13 @@ Times are ISO 8601 in UTC. Fields may be added; none is renamed or dropped witho
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dowse.caretaker import Freshness, Status
 from dowse.engine import Engine
 from dowse.flow import IndexReport, ListedDocument
+from dowse.frozen import dataclass
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace
 from dowse.text.dates import iso

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from dowse.flow import ChunkOutcome, Explanation, StrategyRank
+from dowse.frozen import dataclass
 from dowse.text.dates import iso
 from dowse.types import Answer, Hit, Match, OtherPassage, Place, Response, Sentence, Step
 

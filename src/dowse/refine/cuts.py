@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from msgspec import Meta
 
 from dowse.bounds import check_bounds
 from dowse.errors import BadSettings
+from dowse.frozen import dataclass
 from dowse.search_state import SearchState
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from msgspec import Meta
 
 from dowse.arrays import np
 from dowse.bounds import SHARE, check_bounds
+from dowse.frozen import dataclass
 from dowse.refine.cosines import cosines, directions
 from dowse.refine.parents import ParentsOptions
 from dowse.refine.rerank import RerankOptions

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
+from dowse.frozen import dataclass
 from dowse.refine.diversity import DiversityOptions
 from dowse.search_state import Candidate, SearchState
 

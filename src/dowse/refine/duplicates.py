@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from dowse.arrays import np
 from dowse.bounds import SHARE, check_bounds
+from dowse.frozen import dataclass
 from dowse.refine.cosines import cosines, directions
 from dowse.refine.trigrams import near_duplicates
 from dowse.search_state import SearchState

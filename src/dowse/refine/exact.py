@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from dowse.arrays import np
+from dowse.frozen import dataclass
 from dowse.ports import within
 from dowse.search_state import Candidate, SearchState
 from dowse.types import ChunkKey, Name, NameKind

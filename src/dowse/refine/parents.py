@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
+from dowse.frozen import dataclass
 from dowse.refine.duplicates import drop_repeats, repeats
 from dowse.search_state import SearchState
 

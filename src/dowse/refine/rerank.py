@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from msgspec import Meta
 
 from dowse.bounds import ALWAYS, NAME, SHARE, check_bounds
 from dowse.errors import EmbedError
+from dowse.frozen import dataclass
 from dowse.refine.exact import put_named_first
 from dowse.search_state import SearchState
 from dowse.text.markup import plain

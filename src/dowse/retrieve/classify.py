@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from dowse.bounds import check_bounds
+from dowse.frozen import dataclass
 from dowse.retrieve.lexing import lex
 from dowse.retrieve.strategies import STRATEGIES
 from dowse.search_state import SearchState
+from dowse.text.late_pattern import late_pattern
 
 QueryType = Literal["factual", "navigational", "exploratory"]
 """What a query asks for: a thing by its exact name, a place in the documents, or an explanation."""
@@ -26,7 +27,7 @@ def _multiplies(kind: QueryType, when: str) -> str:
 
 # Names such as iPhone and gRPC are written so in prose: identifiers have two small letters before
 # the first capital.
-_CAMEL_CASE = re.compile(r"\b(?!(?:mac|tv|watch)OS\b)[a-z][a-z0-9]+[A-Z]\w*")
+_CAMEL_CASE = late_pattern(r"\b(?!(?:mac|tv|watch)OS\b)[a-z][a-z0-9]+[A-Z]\w*")
 # Names of products and companies have the shape of identifiers. These are frequent in prose.
 _IN_PROSE = (
     "AirPods|BitTorrent|CloudFront|CoffeeScript|DevOps|DigitalOcean|ESLint|FaceTime|GitHub|GitLab"
@@ -35,23 +36,23 @@ _IN_PROSE = (
     "|TensorFlow|TypeScript|VSCode|WhatsApp|WordPress|YouTube"
 )
 # Two capitalised parts and more, or an acronym before one: PascalCase, HTTPResponse.
-_PASCAL_CASE = re.compile(
+_PASCAL_CASE = late_pattern(
     rf"\b(?!(?:{_IN_PROSE})s?\b)(?:[A-Z]{{2,}}(?=[A-Z][a-z0-9])|[A-Z][a-z0-9]+)"
     r"(?:[A-Z][a-z0-9]+)*[A-Z][a-z0-9]{2,}\b"
 )
-_SNAKE_CASE = re.compile(r"[^\W_]_+[^\W_]")
-_CALL = re.compile(r"\w\(\)|\w\.\w+\(")  # foo.bar()
-_MEMBER = re.compile(r"\w::\w")  # std::vector
-_VARIABLE = re.compile(r"(?<![\w$])\$\{?[A-Za-z_]")  # $VAR, but no sum of money
-_FLAG = re.compile(r"(?:^|\s)--?[A-Za-z]")  # kubectl get pods -o
+_SNAKE_CASE = late_pattern(r"[^\W_]_+[^\W_]")
+_CALL = late_pattern(r"\w\(\)|\w\.\w+\(")  # foo.bar()
+_MEMBER = late_pattern(r"\w::\w")  # std::vector
+_VARIABLE = late_pattern(r"(?<![\w$])\$\{?[A-Za-z_]")  # $VAR, but no sum of money
+_FLAG = late_pattern(r"(?:^|\s)--?[A-Za-z]")  # kubectl get pods -o
 _SHAPES_OF_CODE = (_CAMEL_CASE, _PASCAL_CASE, _SNAKE_CASE, _CALL, _MEMBER, _VARIABLE, _FLAG)
 # A share, a sum of money and the number of a section are no versions.
-_VERSION = re.compile(
+_VERSION = late_pattern(
     r"(?<![0-9.,$€£])(?<!section )(?<!chapter )[0-9]+(?:\.[0-9]+)+(?![0-9,.]{0,20}\s?%)"
     r"|\bv[0-9]+\b",
     re.IGNORECASE,
 )
-_PLACE = re.compile(
+_PLACE = late_pattern(
     r"\b(?:sections?|chapters?|guides?|tutorials?|documentation|docs|handbook|appendix)\b"
     r"|\[\[[^\[\]]+\]\]",
     re.IGNORECASE,

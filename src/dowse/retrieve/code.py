@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
+from dowse.frozen import dataclass
 from dowse.retrieve.keyword import most_bm25
 from dowse.search_state import SearchState
 from dowse.types import Keys, Ranking

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from msgspec import Meta
 
 from dowse.arrays import np
 from dowse.bounds import SHARE, check_bounds
+from dowse.frozen import dataclass
 from dowse.retrieve.semantic import query_vector
 from dowse.search_state import SearchState
 from dowse.types import Matrix, Vector

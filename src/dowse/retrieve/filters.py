@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from dowse.errors import UsageError
+from dowse.frozen import dataclass
 from dowse.retrieve.properties import where_condition
 from dowse.text.relative_dates import EXAMPLES, moment_of
 from dowse.types import Condition, ConditionKind

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Annotated
 
 from msgspec import Meta
 
 from dowse.bounds import check_bounds
+from dowse.frozen import dataclass
 from dowse.ports import Reading, within
 from dowse.search_state import SearchState
 from dowse.types import Keys, Ranking, Scores

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from dowse.frozen import dataclass
 from dowse.types import ConditionKind
 
 QueryPieceKind = Literal[

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dowse.frozen import dataclass
 from dowse.ports import Analyzer
 from dowse.retrieve.lexing import FIELDS, SCOPES, QueryPiece
 from dowse.retrieve.properties import property_condition

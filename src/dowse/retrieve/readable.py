@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
+from dowse.frozen import dataclass
 from dowse.retrieve.strategies import STRATEGIES
 from dowse.search_state import SearchState
 from dowse.text.scripts import latin_share

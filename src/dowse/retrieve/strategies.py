@@ -7,9 +7,9 @@ explanations, ablation, the choices of every door, the page and the docs follow 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from dowse.frozen import dataclass
 from dowse.retrieve.code import CodeOptions, rank_by_code
 from dowse.retrieve.graph import GraphOptions, rank_by_links
 from dowse.retrieve.keyword import rank_by_keyword

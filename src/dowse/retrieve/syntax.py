@@ -6,8 +6,9 @@ As in Obsidian, words next to each other bind closer than OR: `a b OR c` is `(a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dowse.frozen import dataclass
 from dowse.retrieve.lexing import QueryPiece
 
 _INFIX = frozenset({"or", "and"})

@@ -13,7 +13,7 @@ import math
 import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -29,6 +29,7 @@ from dowse.editors import OpenOptions
 from dowse.embed import EmbedOptions
 from dowse.errors import BadSettings, UsageError
 from dowse.flow.recipe import Recipe
+from dowse.frozen import dataclass
 from dowse.read import ReadOptions
 from dowse.retrieve import Mode, modes_explained
 from dowse.search_state import MOST_RESULTS

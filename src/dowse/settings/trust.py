@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +20,7 @@ from dowse.bounds import ALWAYS, consent
 from dowse.decoding import UNREADABLE, read_small, shown
 from dowse.errors import BadSettings
 from dowse.files import update_file
+from dowse.frozen import dataclass
 from dowse.masking import hide_secrets
 from dowse.settings.schema import (
     Layer,

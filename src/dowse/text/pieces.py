@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from dowse.frozen import dataclass
 from dowse.text.callouts import CALLOUT, callout_name
 from dowse.text.fences import FENCE
 

@@ -38,7 +38,7 @@ _OTHER_WIDTH = late_pattern("[\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1
 
 def is_unspaced(character: str) -> bool:
     """Whether it is of a script that puts no spaces between words, as Korean does."""
-    return _UNSPACED.match(character) is not None
+    return not character.isascii() and _UNSPACED.match(character) is not None
 
 
 def latin_share(text: str) -> float:

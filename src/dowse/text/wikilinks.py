@@ -9,8 +9,9 @@ and there the parts are put right.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from dowse.frozen import dataclass
 
 WikilinkKind = Literal["wikilink", "embed"]
 """An embed shows its target in place: `![[Target]]`."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.embed import EmbedOptions, known_models
 from dowse.embed.models.known import full_name
 from dowse.errors import NotFound
+from dowse.frozen import dataclass
 from dowse.outputs import check_output, output_file
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from dowse.errors import BadSettings, Damaged, DowseError, Refused, UsageError
 from dowse.files import replace_file
+from dowse.frozen import dataclass
 from dowse.ports import Store, Writing
 from dowse.projects.registry import ELSEWHERE, Project
 from dowse.projects.toml_file import update_toml

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from dowse.chunk import chunk
 from dowse.errors import Damaged, NotFound, UsageError
+from dowse.frozen import dataclass
 from dowse.parse import parse
 from dowse.ports import Analyzer, Reading, Store, Writing
 from dowse.projects.registry import Project

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import IO
 
 import msgspec
 
 from dowse import __version__
+from dowse.frozen import dataclass
 from dowse.ports import Reading
 from dowse.transfer.records import (
     CHUNKS,

@@ -6,11 +6,12 @@ are base64 in JSON: half floats, little end first. docs/export.md explains it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
 import msgspec
 
+from dowse.frozen import dataclass
 from dowse.types import Fields, FileState, Stamp
 
 FORMAT = "dowse-export"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -71,6 +70,8 @@ def response_html(response: Response) -> str:
 
 
 def _html(response: Response) -> Iterator[str]:
+    import html  # noqa: PLC0415  only notebooks ask for it
+
     yield f"<p>{counted(len(response.hits), 'hit')} for <b>{html.escape(response.query)}</b></p>"
     if response.no_good_match:
         yield f"<p><i>{NO_GOOD_MATCH}</i></p>"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from dowse.frozen import dataclass
 from dowse.text.fold import fold_name
 
 LinkKind = Literal["wikilink", "embed", "relative", "related"]

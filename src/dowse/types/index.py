@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from dowse.frozen import dataclass
 from dowse.types.documents import (
     Chunk,
     ChunkedDocument,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
+from dowse.frozen import dataclass
 from dowse.text.values import Sign
 from dowse.types.display import hit_line, page_of, place_of, response_html, response_lines
 from dowse.types.index import Scores
@@ -133,7 +134,7 @@ class OtherPassage:
     score: float  # of the best chunk in it, 0 to 1
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One result: a document by its best passage, or a passage."""
 
@@ -198,7 +199,7 @@ class Answer:
     written_by: str  # name of the model that wrote it; "" when the sentences are the documents' own
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class Response:
     """The answer to a query: a collection of hits, best first, which a notebook can show."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from dowse.frozen import dataclass
 
 if TYPE_CHECKING:  # these records are also used where loading numpy would take too long
     import numpy as np

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,10 +24,12 @@ from benchmarks.speed.material import (
     unit_vector,
     write_copies,
 )
+from benchmarks.speed.memory import different_queries, memory_table, resident, watched
 from benchmarks.speed.peers import peer_table
 from benchmarks.speed.pictures import draw_first_answer, draw_growth, draw_stages
 from benchmarks.speed.recall import recall, scanned
 from benchmarks.speed.stages import best_of, parts_of
+from benchmarks.speed.start import start_table
 from benchmarks.speed.svg import bar_chart, nice_end
 from benchmarks.speed.synthetic import Built
 
@@ -164,3 +168,28 @@ def test_a_bar_is_as_long_as_its_value() -> None:
     ]
     assert widths[1] == pytest.approx(4 * widths[0], abs=0.2)
     assert [nice_end(value) for value in (0.3, 7, 10, 41)] == pytest.approx([0.4, 8, 10, 60])
+
+
+def test_no_query_is_asked_twice() -> None:
+    words = [f"word{number % 23}" for number in range(400)]
+    asked = list(different_queries(words))
+    assert len(asked) == len(set(asked)) == 23
+    assert asked[0] == "word0 word1 word2 word3 word4"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says it")
+def test_memory_is_looked_at_after_some_answers() -> None:
+    asked = list[str]()
+    sizes = watched(asked.append, (f"query {number}" for number in range(1500)), os.getpid())
+    assert len(asked) == 1500
+    assert list(sizes) == [100, 1000]
+    assert resident(os.getpid()) == pytest.approx(sizes[1000], rel=0.5)
+    shown = memory_table({"`Dowse.search`": {100: 200.0, 1000: 300.0}}).splitlines()[-1]
+    assert shown == "| `Dowse.search` | 200 (1 ×) | 300 (1.5 ×) | – | – |"
+
+
+def test_a_table_of_starts_compares_with_the_other_checkout() -> None:
+    line = {"before": (200.0, 260.0), "now": (100.0, 110.0)}
+    assert start_table({"`dowse`": line}).endswith("| `dowse` | 200 (260) | 100 (110) | 0.5 × |")
+    alone = start_table({"`dowse`": {"now": (100.0, 110.0)}})
+    assert alone.endswith("| `dowse` | – | 100 (110) | – |")

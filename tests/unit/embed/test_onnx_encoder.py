@@ -29,6 +29,7 @@ from dowse.embed.models.known import KNOWN_MODELS, WHEELS
 from dowse.embed.onnx.cross_encoder import CrossEncoder
 from dowse.embed.onnx.embedder import OnnxEmbedder
 from dowse.errors import BadSettings, EmbedError, UsageError, WeightsMissing
+from dowse.files import replace_file
 from tiny_model import HIDDEN, Published, make_model
 
 
@@ -90,15 +91,38 @@ def test_the_built_graph_is_kept_and_used(tmp_path: Path, cache: Path) -> None:
     assert graph.stat().st_mtime_ns == before.st_mtime_ns
 
 
-def test_a_damaged_graph_is_built_again(tmp_path: Path, cache: Path) -> None:
+@pytest.mark.parametrize("suffix", ["onnx", "weights"])
+def test_a_damaged_graph_is_built_again(tmp_path: Path, cache: Path, suffix: str) -> None:
     model = make_model(tmp_path / "tiny")
     expected = opened(model, cache).query("a")
-    (graph,) = cache.rglob("*.onnx")
+    (graph,) = cache.rglob(f"*.{suffix}")
     content = graph.read_bytes()
-    for damaged in (b"", content[:-100], content[:500] + b"\x00" + content[501:]):
-        graph.write_bytes(damaged)
+    for damaged in (b"", content[:-100], content[:500] + b"\x5a" + content[501:]):
+        replace_file(graph, damaged)
         assert np.array_equal(opened(model, cache).query("a"), expected)
         assert graph.read_bytes() == content
+
+
+def test_a_graph_without_its_weights_is_built_again(tmp_path: Path, cache: Path) -> None:
+    model = make_model(tmp_path / "tiny")
+    expected = opened(model, cache).query("a")
+    (weights,) = cache.rglob("*.weights")
+    weights.unlink()
+    assert np.array_equal(opened(model, cache).query("a"), expected)
+    assert weights.exists()
+
+
+def test_the_graph_of_an_older_version_is_removed(tmp_path: Path, cache: Path) -> None:
+    model = make_model(tmp_path / "tiny")
+    opened(model, cache).query("a")
+    (graph,) = cache.rglob("*.onnx")
+    kind = graph.name.partition("-mapped-")[0]
+    older = graph.with_name(f"{kind}-v0-123.onnx")
+    older.write_bytes(b"old")
+    graph.unlink()
+    opened(model, cache).query("a")
+    assert graph.exists()
+    assert not older.exists()
 
 
 def test_precisions_have_their_own_graphs(tmp_path: Path, cache: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,24 @@ def test_a_model_reads_back_as_the_one_that_onnx_makes() -> None:
     )
     written = proto.model(graph, 9, {"": 18, "com.microsoft": 1})
     assert onnx.load_from_string(written) == _expected()
+
+
+def test_large_constants_can_be_in_a_file_of_their_own(tmp_path: Path) -> None:
+    writer = GraphWriter("fp32")
+    arrays: dict[str, NDArray[Any]] = {
+        "small": np.arange(3, dtype=np.float32),
+        "table": np.arange(3000, dtype=np.float32).reshape(3, 1000).T,
+        "bytes": np.arange(6000, dtype=np.int8),
+    }
+    for name, array in arrays.items():
+        writer.constant(name, array)
+    graph = writer.finish(["ids"], {"out": ("table", ["b"])})
+    (tmp_path / "graph.weights").write_bytes(graph.weights())
+    (tmp_path / "graph.onnx").write_bytes(graph.without_weights("graph.weights"))
+    for read in (onnx.load(tmp_path / "graph.onnx"), onnx.load_from_string(graph.whole())):
+        for one in read.graph.initializer:
+            assert np.array_equal(onnx.numpy_helper.to_array(one), arrays[one.name])
+    assert len(graph.without_weights("graph.weights")) < 1000
 
 
 def test_a_graph_that_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

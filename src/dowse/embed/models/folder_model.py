@@ -12,6 +12,7 @@ from dowse.embed.models.folder import CONFIG, TOKENIZER, WEIGHTS, missing_files,
 from dowse.embed.models.known import full_name
 from dowse.embed.models.local_model import Identity
 from dowse.embed.models.model_cache import ModelCache, file_record
+from dowse.embed.onnx.graph import Graph
 from dowse.embed.onnx.graph_cache import load_graph
 from dowse.errors import EmbedError
 from dowse.files import make_private_folder, replace_file
@@ -42,7 +43,7 @@ class FolderModel:
         except OSError as error:
             raise EmbedError(f"{self.folder / TOKENIZER} cannot be read: {error}.") from error
 
-    def graph(self, kind: str, version: str, build: Callable[[Path], bytes]) -> bytes:
+    def graph(self, kind: str, version: str, build: Callable[[Path], Graph]) -> Path | bytes:
         """A graph built from the model's folder, or the one that was built before."""
         self._check()
         return load_graph(self._graphs, kind, version, lambda: build(self.folder))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dowse.embed.onnx.encoder import Pooling
 from dowse.embed.options import DEFAULT_MODEL
+from dowse.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

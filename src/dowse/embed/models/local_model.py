@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -11,8 +10,10 @@ from dowse.embed.models import weights_missing
 from dowse.embed.models.folder import TOKENIZER, read_recipe
 from dowse.embed.models.known import KNOWN_MODELS, WHEELS, ModelRecipe, full_name
 from dowse.embed.models.model_cache import ModelCache, check_name
+from dowse.embed.onnx.graph import Graph
 from dowse.embed.onnx.graph_cache import load_graph
 from dowse.errors import EmbedError
+from dowse.frozen import dataclass
 from dowse.types import Announce
 
 
@@ -37,7 +38,7 @@ class LocalModel(Protocol):
         """The content of tokenizer.json."""
         ...
 
-    def graph(self, kind: str, version: str, build: Callable[[Path], bytes]) -> bytes:
+    def graph(self, kind: str, version: str, build: Callable[[Path], Graph]) -> Path | bytes:
         """A graph built from the model's folder, or the one that was built before."""
         ...
 
@@ -71,7 +72,7 @@ class CachedModel:
         except OSError as error:
             raise self._missing(f"{TOKENIZER} cannot be read ({error})") from error
 
-    def graph(self, kind: str, version: str, build: Callable[[Path], bytes]) -> bytes:
+    def graph(self, kind: str, version: str, build: Callable[[Path], Graph]) -> Path | bytes:
         """A graph built from the model's folder, or the one that was built before."""
         graphs = self._intact(weights=False) / "graphs"
         return load_graph(graphs, kind, version, lambda: build(self._intact(weights=True)))

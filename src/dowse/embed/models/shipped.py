@@ -10,6 +10,7 @@ from dowse.embed.models.folder import TOKENIZER, WEIGHTS
 from dowse.embed.models.known import KNOWN_MODELS
 from dowse.embed.models.local_model import Identity
 from dowse.embed.models.model_cache import ModelCache, file_record
+from dowse.embed.onnx.graph import Graph
 from dowse.embed.onnx.graph_cache import load_graph
 from dowse.embed.options import DEFAULT_MODEL
 
@@ -41,7 +42,7 @@ class ShippedModel:
         except OSError as error:
             raise weights_missing(f"{error}.", _REINSTALL) from error
 
-    def graph(self, kind: str, version: str, build: Callable[[Path], bytes]) -> bytes:
+    def graph(self, kind: str, version: str, build: Callable[[Path], Graph]) -> Path | bytes:
         """A graph built from the model, or the one that was built before."""
         return load_graph(self._graphs, kind, version, lambda: self._build(build))
 
@@ -51,7 +52,7 @@ class ShippedModel:
         intact = path.is_file() and file_record(path).sha256 == SHIPPED[self.name]
         return () if intact else (WEIGHTS,)
 
-    def _build(self, build: Callable[[Path], bytes]) -> bytes:
+    def _build(self, build: Callable[[Path], Graph]) -> Graph:
         if self.damage():
             raise weights_missing(f"{self.folder / WEIGHTS} is missing or damaged.", _REINSTALL)
         return build(self.folder)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from dowse.decoding import UNREADABLE, read_small, why_unreadable
 from dowse.errors import EmbedError
+from dowse.frozen import dataclass
 
 Activation = Literal["Gelu", "FastGelu", "Relu"]
 """The onnxruntime operator between the two layers of a feed-forward block."""

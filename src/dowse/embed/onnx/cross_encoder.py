@@ -12,7 +12,7 @@ from dowse.embed.models.folder import WEIGHTS
 from dowse.embed.models.local_model import LocalModel
 from dowse.embed.onnx.architecture import read_architecture
 from dowse.embed.onnx.encoder import BUILDER_VERSION, build_cross_encoder
-from dowse.embed.onnx.graph import Precision
+from dowse.embed.onnx.graph import Graph, Precision
 from dowse.embed.onnx.session import Session
 from dowse.embed.onnx.tensors import read_tensors
 from dowse.embed.onnx.tokenize import TextTokenizer
@@ -58,7 +58,7 @@ class CrossEncoder:
         identity = self._source.identity()
         precision: Precision = "int8" if identity.recipe.int8_is_as_good else "fp32"
 
-        def build(folder: Path) -> bytes:
+        def build(folder: Path) -> Graph:
             tensors = read_tensors(folder / WEIGHTS)
             return build_cross_encoder(read_architecture(folder), tensors, precision)
 

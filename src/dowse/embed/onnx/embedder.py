@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +13,14 @@ from dowse.embed.models.folder import WEIGHTS
 from dowse.embed.models.local_model import Identity, LocalModel
 from dowse.embed.onnx.architecture import read_architecture
 from dowse.embed.onnx.encoder import BUILDER_VERSION, build_encoder
-from dowse.embed.onnx.graph import Precision
+from dowse.embed.onnx.graph import Graph, Precision
 from dowse.embed.onnx.session import Session
 from dowse.embed.onnx.tensors import read_tensors
 from dowse.embed.onnx.tokenize import TextTokenizer
 from dowse.embed.options import EmbedOptions
 from dowse.embed.parallel import run_parallel
 from dowse.errors import EmbedError
+from dowse.frozen import dataclass
 from dowse.process import cores
 from dowse.types import EmbeddedBatch, Matrix, Model, Vector
 
@@ -116,7 +116,7 @@ class OnnxEmbedder:
     def _load(self) -> tuple[TextTokenizer, Session]:
         recipe, precision = self._identity().recipe, self._precision()
 
-        def build(folder: Path) -> bytes:
+        def build(folder: Path) -> Graph:
             tensors = read_tensors(folder / WEIGHTS)
             return build_encoder(read_architecture(folder), tensors, recipe.pooling, precision)
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from dowse.arrays import np
 from dowse.embed.onnx.architecture import Architecture
-from dowse.embed.onnx.graph import MICROSOFT, GraphWriter, Precision
+from dowse.embed.onnx.graph import MICROSOFT, Graph, GraphWriter, Precision
 from dowse.embed.onnx.tensors import Tensors
 
 BUILDER_VERSION = 2
@@ -22,7 +22,7 @@ Pooling = Literal["mean", "cls"]
 
 def build_encoder(
     architecture: Architecture, tensors: Tensors, pooling: Pooling, precision: Precision
-) -> bytes:
+) -> Graph:
     """A graph from `ids` to `vector` (per text, not of unit length) and `tokens` (per token)."""
     writer = GraphWriter(precision)
     hidden = _Blocks(writer, architecture, tensors).run(_embed(writer, architecture, tensors))
@@ -35,7 +35,7 @@ def build_encoder(
 
 def build_cross_encoder(
     architecture: Architecture, tensors: Tensors, precision: Precision
-) -> bytes:
+) -> Graph:
     """A graph from `ids` and `types` of a pair of texts to `logits`, one per label."""
     writer = GraphWriter(precision)
     embedded = _embed(writer, architecture, tensors, types="types")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from dowse.arrays import np
 from dowse.embed.onnx import proto
 from dowse.embed.onnx.tensors import Array
 from dowse.errors import EmbedError
+from dowse.frozen import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +27,51 @@ _LARGEST_WEIGHT = 64
 _OPSET = 18
 _IR_VERSION = 9
 _LARGEST_GRAPH = (1 << 31) - 1  # bytes, which is all that protobuf can read
+_SMALL = 1024  # bytes; larger constants can be in a file of their own
+_PAGE = 4096  # bytes; constants in that file begin where pages of memory do
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A graph as onnxruntime reads it: in one piece, or with its large constants in a second one.
+
+    The second one is mapped into memory, and of a table only the rows that are used are read.
+    """
+
+    nodes: tuple[bytes, ...]
+    inputs: tuple[bytes, ...]
+    outputs: tuple[bytes, ...]
+    constants: Mapping[str, NDArray[Any]]
+
+    def whole(self) -> bytes:
+        """The graph with all constants in it."""
+        return self._written(proto.tensor(*one) for one in self.constants.items())
+
+    def weights(self) -> bytes:
+        """The second piece."""
+        content = bytearray()
+        for value in self._large().values():
+            content += bytes(-len(content) % _PAGE) + proto.raw(value)
+        return bytes(content)
+
+    def without_weights(self, file: str) -> bytes:
+        """The first piece, which says that the second one is in this file of its folder."""
+        written, start, large = [], 0, self._large()
+        for name, value in self.constants.items():
+            if name in large:
+                start += -start % _PAGE
+                written.append(proto.outside(name, value, file, start))
+                start += value.nbytes
+            else:
+                written.append(proto.tensor(name, value))
+        return self._written(written)
+
+    def _large(self) -> dict[str, NDArray[Any]]:
+        return {name: value for name, value in self.constants.items() if value.nbytes > _SMALL}
+
+    def _written(self, constants: Iterable[bytes]) -> bytes:
+        graph = proto.graph("dowse", self.nodes, self.inputs, self.outputs, list(constants))
+        return proto.model(graph, _IR_VERSION, {"": _OPSET, MICROSOFT: 1})
 
 
 class GraphWriter:
@@ -34,12 +80,12 @@ class GraphWriter:
     def __init__(self, precision: Precision) -> None:
         self._precision = precision
         self._nodes: list[bytes] = []
-        self._constants: dict[str, bytes] = {}
+        self._constants: dict[str, NDArray[Any]] = {}
 
     def constant(self, name: str, value: NDArray[Any]) -> str:
         """A constant; writing the same name twice keeps the first."""
         if name not in self._constants:
-            self._constants[name] = proto.tensor(name, value)
+            self._constants[name] = value
         return name
 
     def node(
@@ -84,28 +130,25 @@ class GraphWriter:
         rows = self.node("Gather", [self.constant(name, table.astype(np.float16)), ids])
         return self.node("Cast", [rows], to=proto.FLOAT)
 
-    def finish(self, inputs: Sequence[str], outputs: dict[str, tuple[str, list[Any]]]) -> bytes:
-        """The graph as onnxruntime reads it; inputs are token numbers, outputs floats.
+    def finish(self, inputs: Sequence[str], outputs: dict[str, tuple[str, list[Any]]]) -> Graph:
+        """The graph; inputs are token numbers, outputs floats.
 
         Each output has a name for callers, the value it shows and that value's shape.
         """
         shown = [
             proto.node("Identity", [one], [name], "", {}) for name, (one, _) in outputs.items()
         ]
-        graph = proto.graph(
-            "dowse",
-            [*self._nodes, *shown],
-            [proto.value(name, proto.INT64, ["b", "s"]) for name in inputs],
-            [proto.value(name, proto.FLOAT, shape) for name, (_, shape) in outputs.items()],
-            list(self._constants.values()),
-        )
-        content = proto.model(graph, _IR_VERSION, {"": _OPSET, MICROSOFT: 1})
-        if len(content) > _LARGEST_GRAPH:
+        if sum(value.nbytes for value in self._constants.values()) > _LARGEST_GRAPH:
             raise EmbedError(
                 "The model is too large to build: its graph would exceed 2 GB.",
                 "Use a smaller model, or embed.precision = int8.",
             )
-        return content
+        return Graph(
+            (*self._nodes, *shown),
+            tuple(proto.value(name, proto.INT64, ["b", "s"]) for name in inputs),
+            tuple(proto.value(name, proto.FLOAT, shape) for name, (_, shape) in outputs.items()),
+            self._constants,
+        )
 
 
 def quantize_rows(weight: Array) -> tuple[NDArray[np.int8], Array]:

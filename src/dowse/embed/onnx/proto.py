@@ -19,14 +19,30 @@ FLOAT, INT8, INT64, FLOAT16 = 1, 3, 7, 10
 _KINDS = {"float32": FLOAT, "int8": INT8, "int64": INT64, "float16": FLOAT16}
 _VARINT, _BYTES, _FIXED32 = 0, 2, 5  # how a value is written
 _IS_FLOAT, _IS_INT = 1, 2  # as `AttributeProto.AttributeType` counts them
+_OUTSIDE = 1  # as `TensorProto.DataLocation` counts it
 
 
 def tensor(name: str, value: NDArray[Any]) -> bytes:
-    """A constant, with its numbers in the order of C."""
+    """A constant with its numbers."""
+    return _described(name, value) + _bytes(9, raw(value))
+
+
+def outside(name: str, value: NDArray[Any], file: str, start: int) -> bytes:
+    """A constant whose numbers are in another file of the same folder, from this byte on."""
+    place = {"location": file, "offset": f"{start}", "length": f"{value.nbytes}"}
+    entries = (_text(1, key) + _text(2, said) for key, said in place.items())
+    written = b"".join(_bytes(13, entry) for entry in entries)
+    return _described(name, value) + written + _number(14, _OUTSIDE)
+
+
+def raw(value: NDArray[Any]) -> bytes:
+    """The numbers of a constant, in the order of C."""
+    return value.astype(value.dtype.newbyteorder("<"), copy=False).tobytes()
+
+
+def _described(name: str, value: NDArray[Any]) -> bytes:
     dims = b"".join(_number(1, size) for size in value.shape)
-    kind = value.dtype.newbyteorder("<")
-    raw = value.astype(kind, copy=False).tobytes()
-    return dims + _number(2, _KINDS[value.dtype.name]) + _text(8, name) + _bytes(9, raw)
+    return dims + _number(2, _KINDS[value.dtype.name]) + _text(8, name)
 
 
 def node(

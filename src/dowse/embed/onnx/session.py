@@ -8,6 +8,7 @@ threads.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from dowse.arrays import np
@@ -17,9 +18,9 @@ _QUIET = 3  # errors only: onnxruntime warns on stderr about devices that nobody
 
 
 class Session:
-    """A loaded graph."""
+    """A loaded graph; the weights next to a file are mapped into memory, not copied."""
 
-    def __init__(self, graph: bytes) -> None:
+    def __init__(self, graph: Path | bytes) -> None:
         import onnxruntime  # noqa: PLC0415  (slow to import, and not every command embeds)
 
         options = onnxruntime.SessionOptions()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import traceback
 
 import click
 
@@ -43,7 +42,9 @@ def report(error: BaseException, call: Call) -> int:
 
 
 def _show_traceback(error: BaseException, call: Call) -> None:
-    from dowse.front.cli.draw.text import safe  # noqa: PLC0415  most calls do not fail
+    import traceback  # noqa: PLC0415  most calls do not fail
+
+    from dowse.front.cli.draw.text import safe  # noqa: PLC0415  as above
 
     call.aside.write(safe(hide_secrets("".join(traceback.format_exception(error)))))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.front.cli.call import Call, as_json, as_json_line
 from dowse.front.cli.draw.hits import draw_response
 from dowse.front.cli.draw.links import with_links
 from dowse.front.cli.draw.text import safe
+from dowse.frozen import dataclass
 from dowse.present import as_markdown, count_tokens, grep_line, tokens_of_texts, with_projects
 from dowse.records.search import ResponseShape, Searched, hit_shapes
 from dowse.types import Response

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
 
 from dowse.decoding import read_small
 from dowse.files import make_private_folder, replace_file
+from dowse.frozen import dataclass
 from dowse.locations import Locations
 from dowse.types import Response
 

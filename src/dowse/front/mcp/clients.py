@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from dowse.errors import NotFound, UsageError
 from dowse.front.mcp.configurations import Form
+from dowse.frozen import dataclass
 
 NAME = "dowse"
 """The name under which clients list the server."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.errors import Refused
 from dowse.files import PRIVATE_FILE, make_private_folder, replace_file
 from dowse.front.mcp.clients import FOLDERS, NAME, OWN, Client
 from dowse.front.mcp.configurations import Object, parsed, put
+from dowse.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -57,6 +56,7 @@ from dowse.front.web.records import (
     ServerStatusShape,
     SwitchesShape,
 )
+from dowse.frozen import dataclass
 from dowse.parameters import Arguments, Malformed, Parameter
 from dowse.records.links import GraphShape, RelatedShape
 from dowse.records.listing import CountedListShape, DocumentListShape, FieldListShape

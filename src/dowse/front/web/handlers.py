@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dowse import __version__
 from dowse.editors import editor_address, obsidian_address
@@ -23,6 +23,7 @@ from dowse.front.web.records import (
     SwitchesShape,
 )
 from dowse.front.web.watching import Watchers
+from dowse.frozen import dataclass
 from dowse.parameters import Arguments
 from dowse.present import within_texts
 from dowse.records.links import GraphShape, RelatedShape

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dowse.errors import DowseError
 from dowse.front.web.answers import ERROR
+from dowse.frozen import dataclass
 from dowse.metrics import Labels, Metrics
 from dowse.projects.registry import Project
 from dowse.service import Service

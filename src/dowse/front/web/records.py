@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 import msgspec
 
 from dowse.engine import Engine
 from dowse.flow import SEARCH_FLOW
+from dowse.frozen import dataclass
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Chosen
 from dowse.records.project import IndexShape, ProjectShape, StatusShape

@@ -12,7 +12,7 @@ import ipaddress
 import re
 import socket
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import anyio
 from starlette.datastructures import Headers, MutableHeaders
@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dowse.front.web.answers import refusal
 from dowse.front.web.cors import allowed_origin, is_preflight, preflight
 from dowse.front.web.peers import is_another_user
+from dowse.frozen import dataclass
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"

@@ -13,7 +13,6 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +20,7 @@ import msgspec
 
 from dowse.errors import Locked
 from dowse.files import PRIVATE_FILE, close_tree, create_private_file, make_private_folder
+from dowse.frozen import dataclass
 from dowse.process import UNNAMED, command_name
 from dowse.store.embedded.failures import check_kind, disk_errors
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import msgspec
 import xxhash
 
 from dowse.files import replace_file, sync_folder
+from dowse.frozen import dataclass
 from dowse.store.embedded.failures import disk_errors, replica_damaged
 
 _BLOCK = 1 << 20  # bytes that are summed at once

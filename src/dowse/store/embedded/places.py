@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
+from dowse.frozen import dataclass
 from dowse.ports import Analyzer
 from dowse.store.embedded.lock import writer_lock
 from dowse.store.embedded.replica import OpenVectors, Replica

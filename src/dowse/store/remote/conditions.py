@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 
+from dowse.frozen import dataclass
 from dowse.ports import Analyzer
 from dowse.store.remote.documents import Entry, FoundChunk, ending_of
 from dowse.store.remote.rows import AllOf, AnyOf, Between, HasAny, Not, Where

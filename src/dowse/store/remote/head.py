@@ -11,9 +11,10 @@ import json
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from dowse.frozen import dataclass
 from dowse.store.remote.documents import record
 from dowse.store.remote.rows import In, Row, RowCollection, Rows
 from dowse.store.remote.schema import chunks, records, state

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pymilvus import DataType, MilvusClient
 
+from dowse.frozen import dataclass
 from dowse.store.remote.rows import TOKENS, FieldKind, RowCollection
 from dowse.store.remote.schema import LONG, NEVER_ASKED
 

@@ -12,13 +12,13 @@ import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from dowse.errors import BadSettings, DowseError, EngineFailed
 from dowse.files import make_private_folder, replace_file
+from dowse.frozen import dataclass
 from dowse.ports import Analyzer
 from dowse.store.remote.head import epochs_of, read_head
 from dowse.store.remote.lease import WHOLE, claimed

@@ -6,13 +6,14 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from qdrant_client import QdrantClient, models
 
 from dowse.errors import EngineFailed
+from dowse.frozen import dataclass
 from dowse.store.remote.failures import engine_errors
 from dowse.store.remote.rows import (
     AllOf,

@@ -7,9 +7,10 @@ returned, the writer reads its own rows. It promises nothing over two rows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol
 
+from dowse.frozen import dataclass
 from dowse.types import Vector
 
 Row = dict[str, Any]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import click
@@ -10,6 +9,7 @@ from click.shell_completion import get_completion_class
 
 from dowse.errors import UsageError
 from dowse.front.cli.call import Call, Command, pass_call
+from dowse.frozen import dataclass
 
 VARIABLE = "_DOWSE_COMPLETE"
 """The variable by which a shell asks for completions."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +14,7 @@ from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.complete import setting_names, setting_values
 from dowse.front.cli.draw.text import folded, line
 from dowse.front.cli.lazy import Group
+from dowse.frozen import dataclass
 from dowse.locations import short_path
 from dowse.masking import hide_in_value
 from dowse.projects.registry import Project

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated
 
 import click
@@ -22,6 +21,7 @@ from dowse.care.doctor import (
 from dowse.errors import BadSettings
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.text import columns, folded, line
+from dowse.frozen import dataclass
 from dowse.text.amounts import counted
 from dowse.types import Finding
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import click
 from dowse.files import real_path
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.text import folded, line
+from dowse.frozen import dataclass
 from dowse.locations import short_path
 from dowse.text.amounts import counted, size
 from dowse.transfer import Exported, export_project

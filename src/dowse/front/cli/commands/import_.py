@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
@@ -12,6 +11,7 @@ import click
 from dowse.files import real_path
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.text import folded, line
+from dowse.frozen import dataclass
 from dowse.projects.workspace import Workspace
 from dowse.records.project import ProjectShape
 from dowse.text.amounts import counted

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +17,7 @@ from dowse.front.cli.draw.unseen import escaped
 from dowse.front.cli.lazy import Group
 from dowse.front.cli.logs import start_logging, takes_logging
 from dowse.front.mcp.clients import CLIENTS, NAME, Client, Scope, find_client, start_command
+from dowse.frozen import dataclass
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import click
 
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.text import folded, line
+from dowse.frozen import dataclass
 from dowse.masking import hide_secrets
 from dowse.text.amounts import counted
 from dowse.transfer import Moved, move_project

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +15,7 @@ from dowse.errors import DowseError, NotFound, UsageError
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.complete import document_ids
 from dowse.front.cli.last_results import Result, recall
+from dowse.frozen import dataclass
 from dowse.read.formats import CONVERTED, kind_of
 from dowse.text.amounts import counted
 

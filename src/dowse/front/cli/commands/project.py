@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +13,7 @@ from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.consent import require_yes
 from dowse.front.cli.draw.text import folded, line, table
 from dowse.front.cli.lazy import Group
+from dowse.frozen import dataclass
 from dowse.locations import short_path
 from dowse.records.project import ProjectShape, ProjectsShape
 from dowse.settings.trust import LocalFile

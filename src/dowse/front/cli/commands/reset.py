@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from shlex import quote
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import click
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.consent import require_yes
 from dowse.front.cli.draw.text import line
+from dowse.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

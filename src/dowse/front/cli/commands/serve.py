@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from dowse.files import real_path
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.logs import start_logging, takes_logging
 from dowse.front.cli.token import read_token
+from dowse.frozen import dataclass
 
 _EXAMPLES = """\
 \b

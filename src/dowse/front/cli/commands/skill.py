@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -13,6 +12,7 @@ from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.lazy import Group
 from dowse.front.mcp.clients import CLIENTS, find_client
 from dowse.front.mcp.skill import SKILL
+from dowse.frozen import dataclass
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import click
 
 from dowse import __version__
 from dowse.front.cli.call import Call, Command, pass_call
+from dowse.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console
 from rich.text import Text
 
 from dowse.front.cli.draw.unseen import UNSAFE
 from dowse.text.amounts import size
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Part = str | tuple[str, str]
 """A piece of a line, alone or with its style."""
@@ -19,7 +23,6 @@ Part = str | tuple[str, str]
 _BREAK = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _SPACE = re.compile(r"\s+")
 _MARKED = re.compile(r"\*\*(.+?)\*\*")
-_MEASURE = Console(width=80, color_system=None)  # rich wants one to fold lines with
 
 
 def safe(text: str) -> str:
@@ -53,10 +56,18 @@ def folded(text: Text, width: int | None, indent: int = 0) -> list[Text]:
     margin = Text(" " * indent)
     if width is None:
         return [margin + text]
-    pieces = text.wrap(_MEASURE, max(10, width - indent), overflow="fold")
+    pieces = text.wrap(_console(), max(10, width - indent), overflow="fold")
     for piece in pieces:
         piece.rstrip()
     return [margin + piece for piece in pieces]
+
+
+@cache
+def _console() -> Console:
+    """What rich wants to fold lines with; most programs that read the output need none folded."""
+    from rich.console import Console  # noqa: PLC0415  takes as long to load as all other of rich
+
+    return Console(width=80, color_system=None)
 
 
 def columns(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from rich.text import Text
@@ -13,6 +12,7 @@ from dowse.evaluate.compare import Difference
 from dowse.evaluate.self_queries import FEW
 from dowse.evaluate.tune import FOLDS, Question, Tuning
 from dowse.front.cli.draw.text import Part, folded, line, number, table
+from dowse.frozen import dataclass
 from dowse.text.amounts import counted
 
 _OTHER_CONFIDENCE = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from dowse.care.doctor import missing_abilities
@@ -13,6 +12,7 @@ from dowse.front.mcp.invisible import visible_line
 from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.replies import Reply, pick
 from dowse.front.mcp.tools.outputs import PROJECT, Json
+from dowse.frozen import dataclass
 from dowse.parameters import Arguments
 from dowse.projects.registry import Project
 from dowse.records.project import ProjectShape, StatusShape

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
@@ -20,6 +20,7 @@ from dowse.front.mcp.replies import (
 )
 from dowse.front.mcp.tools.compact import compact_structured, compact_text, compacted
 from dowse.front.mcp.tools.outputs import HIT, Json
+from dowse.frozen import dataclass
 from dowse.parameters import Arguments
 from dowse.present import as_markdown, count_tokens, with_projects, within_budget
 from dowse.projects.registry import ALL

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dowse.front.mcp.tools import outputs
 from dowse.front.mcp.tools.outputs import Json
+from dowse.frozen import dataclass
 from dowse.parameters import Arguments, Parameter, object_schema
 from dowse.request import option, options_of
 

@@ -7,7 +7,6 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from importlib.resources import files
 from pathlib import Path
 from queue import Empty, LifoQueue
 from typing import NamedTuple
@@ -174,6 +173,8 @@ def _fill(connection: sqlite3.Connection) -> None:
 
 
 def _run(connection: sqlite3.Connection, name: str) -> None:
+    from importlib.resources import files  # noqa: PLC0415  only a new database needs it
+
     for statement in (
         files("dowse.store.embedded.sqlite").joinpath(name).read_text("utf-8").split(";")
     ):

@@ -54,7 +54,8 @@ class HeldSegment:
         places = np.searchsorted(self.keys, keys, sorter=self._order)
         places = np.minimum(places, len(self.keys) - 1)
         rows = places if self._order is None else self._order[places]
-        return np.unique(rows[self.keys[rows] == keys])
+        found = rows[self.keys[rows] == keys].tolist()
+        return np.array(sorted(set(found)), np.intp)  # np.unique would load numpy.ma
 
     def allowed(self, keys: Keys) -> NDArray[np.bool_]:
         """Whether the key of each row is among some keys, which ascend."""

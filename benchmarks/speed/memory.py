@@ -1,0 +1,123 @@
+"""Whether a warm process keeps its memory over many requests.
+
+    python -m benchmarks.speed.memory [--data FOLDER] [--chunks 2000] [--requests 10000]
+
+The same queries, all of them different, are asked of `Dowse.search` and of `dowse serve` over HTTP,
+one after the other. The table has the resident memory after so many answers, and its ratio to that
+after the first hundred. Linux says how much memory a process has; other systems are not measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from urllib.parse import quote
+
+from benchmarks.load import serving
+from benchmarks.speed.figures import command_line, documents, ratio, save, table
+from benchmarks.speed.material import ROOT, words_of
+from benchmarks.speed.synthetic import built, opened
+
+AFTER = (100, 1_000, 5_000, 10_000)
+"""After so many answers memory is looked at."""
+
+_WORDS = 5  # of a query
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def main() -> None:
+    parser = command_line(__doc__)
+    parser.add_argument("--chunks", type=int, default=2000, help="of the index, about")
+    parser.add_argument("--requests", type=int, default=AFTER[-1])
+    parser.add_argument("--library", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    files = documents(options)
+    asked = list(islice(different_queries(words_of(files)), options.requests))
+    if options.library:
+        print(json.dumps(ask_library(Path(options.library), asked)))
+        return
+    folder = Path(built(files, options.chunks).folder)
+    figures = {
+        "`Dowse.search`": _library(folder, options),
+        "`dowse serve`": ask_server(folder, asked),
+    }
+    save("memory", figures)
+    print(memory_table(figures))
+
+
+def different_queries(words: Sequence[str]) -> Iterator[str]:
+    """Words that follow each other in the documents; no query is asked twice."""
+    starts = range(0, len(words) - _WORDS, _WORDS)
+    return iter(dict.fromkeys(" ".join(words[start : start + _WORDS]) for start in starts))
+
+
+def ask_library(folder: Path, asked: Iterable[str]) -> dict[int, float]:
+    """The memory of this process while it searches."""
+    with opened(folder) as project:
+        return watched(project.search, asked, os.getpid())
+
+
+def _library(folder: Path, options: argparse.Namespace) -> dict[int, float]:
+    """The same in a process of its own, which has not made the index."""
+    line = [sys.executable, "-m", "benchmarks.speed.memory", "--library", str(folder)]
+    line += ["--requests", str(options.requests)]
+    line += ["--data", str(options.data)] if options.data else []
+    done = subprocess.run(line, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    return {int(after): size for after, size in json.loads(done.stdout).items()}
+
+
+def ask_server(folder: Path, asked: Iterable[str]) -> dict[int, float]:
+    """The memory of a server while one client asks it."""
+    with opened(folder) as project:
+        name = project.project.name
+    home = {"DOWSE_CONFIG_DIR": f"{folder}/home/config", "DOWSE_DATA_DIR": f"{folder}/home/data"}
+    with serving(name, {**os.environ, **home}) as (port, process):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+
+        def ask(query: str) -> None:
+            connection.request("GET", f"/api/v1/search?query={quote(query)}")
+            answer = connection.getresponse()
+            said = answer.read()
+            if answer.status != http.client.OK:
+                raise SystemExit(f"The server does not answer: {said.decode()}")
+
+        return watched(ask, asked, process)
+
+
+def watched(ask: Callable[[str], object], asked: Iterable[str], process: int) -> dict[int, float]:
+    """Asks all queries; the memory of a process in megabytes, by how many it has answered."""
+    sizes = {}
+    for number, query in enumerate(asked, 1):
+        ask(query)
+        if number in AFTER:
+            sizes[number] = resident(process)
+    return sizes
+
+
+def resident(process: int) -> float:
+    """The memory that a process has at this moment, in megabytes."""
+    pages = int(Path(f"/proc/{process}/statm").read_text("utf-8").split()[1])
+    return pages * _PAGE / 1e6
+
+
+def memory_table(figures: dict[str, dict[int, float]]) -> str:
+    """Megabytes, and how many times as much it is as after the first requests."""
+    heads = ["resident memory, MB, after", *(f"{after:,} requests" for after in AFTER)]
+    return table(heads, [_row(name, sizes) for name, sizes in figures.items()])
+
+
+def _row(name: str, sizes: dict[int, float]) -> list[object]:
+    first = sizes.get(AFTER[0])
+    cells = [sizes.get(after) for after in AFTER]
+    return [name, *(one and f"{one:,.0f} ({ratio(one, first)})" for one in cells)]
+
+
+if __name__ == "__main__":
+    main()
