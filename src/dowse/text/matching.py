@@ -47,10 +47,10 @@ class Wanted:
                 met[word] = hits
         return met
 
-    def in_text(self, text: str, terms_of: TermsOf) -> set[str]:
+    def in_text(self, text: str, terms_of: TermsOf) -> frozenset[str]:
         """Those of the query's terms that a text has."""
         if text.isascii():  # a blank ends every word, so each can be looked up by itself
-            return set().union(*self.in_words(text.split(), terms_of).values())
+            return frozenset[str]().union(*self.in_words(text.split(), terms_of).values())
         return self.among(terms_of(text))
 
     def _meant_by(self, found: str) -> frozenset[str]:
