@@ -1,4 +1,4 @@
-"""The terms of a document, found by whoever stores it or in a process that prepares it."""
+"""The terms of a document: a store finds them, or a process that prepares files for it."""
 
 from __future__ import annotations
 
