@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from benchmarks.speed.copied import Copies
 from benchmarks.speed.figures import KEPT, Clock, kept_folder
 from benchmarks.speed.material import SyntheticEmbedder, real_embedder
 from benchmarks.speed.multiplied import Multiplied
@@ -63,6 +62,8 @@ def _grown(folder: Path, smaller: Built | None, documents: Multiplied, chunks: i
         project.index()
         clock = Clock()
         if before >= COPIED:
+            from benchmarks.speed.copied import Copies  # noqa: PLC0415  not for older checkouts
+
             files, after = Copies(project).store(chunks)
         else:
             new, stored = _stored(project, documents, files, chunks - before)
