@@ -24,7 +24,7 @@ from dowse.flow import IndexReport
 from dowse.locations import locations
 from dowse.projects.workspace import Workspace
 
-STAGES = ("scan", "read", "parse", "chunk", "embed", "store", "vocabulary", "communities")
+STAGES = ("scan", "read", "parse", "chunk", "store", "waiting", "vocabulary", "communities")
 
 
 def sample(folder: Path, count: int, target: Path) -> Path:
