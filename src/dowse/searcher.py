@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ from dowse.flow.searching import rank_documents, run_search, start_search
 from dowse.flow.words import KnownWords
 from dowse.open_index import OpenIndex
 from dowse.ports import Reading
-from dowse.process import cores
 from dowse.projects.model_fit import read_fit
 from dowse.read import path_of
 from dowse.refine.rerank import RerankOptions
@@ -49,11 +47,6 @@ if TYPE_CHECKING:
     from dowse.links.references import Passage
 
 
-# More searches at once only slow each other down: over 20,000 chunks, 16 clients of a server on two
-# cores had 64 to 70 answers per second with three at once, and 53 with eight.
-_COMPUTING = threading.BoundedSemaphore(cores() + 1)
-
-
 class Searcher:
     """What can be asked of one open project; safe from several threads."""
 
@@ -73,7 +66,7 @@ class Searcher:
 
         `changes` are settings that hold for this search alone, by their full names.
         """
-        with self._turn(), self._searching(query, filters, changes, offset) as search:
+        with self._index.parts.turn, self._searching(query, filters, changes, offset) as search:
             return run_search(search, offset)
 
     def rank(
@@ -153,12 +146,6 @@ class Searcher:
         """The newest generation of the index, unchanged for as long as it is held."""
         with self._index.read_usable() as (reading, _):
             yield reading
-
-    def _turn(self) -> AbstractContextManager[object]:
-        """Waits until few enough searches compute; one that waits for other machines does not."""
-        settings = self._index.settings
-        computes = settings.embed.provider != "endpoint" and not settings.store.url
-        return _COMPUTING if computes else nullcontext()
 
     @contextmanager
     def _searching(
