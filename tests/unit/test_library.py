@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -297,27 +296,6 @@ def test_a_given_embedder_is_used_whatever_the_settings_say(folder: Path) -> Non
         notes.index()
         assert embedder.texts
         assert notes.search("rain gauge", mode="semantic").hits
-
-
-def test_searches_that_compute_take_turns_and_others_do_not(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    turns: list[str] = []
-
-    @contextmanager
-    def turn() -> Iterator[None]:
-        turns.append("taken")
-        yield
-
-    monkeypatch.setattr("dowse.wiring._COMPUTING", turn())
-    with opened(folder) as notes:  # its embedder may be on another machine
-        notes.index()
-        assert notes.search("rain gauge").hits
-    assert not turns
-    with Dowse.open(folder, settings={"embed.provider": "none"}) as notes:
-        notes.index(rebuild=True)
-        assert notes.search("rain gauge").hits
-    assert turns
 
 
 def test_a_given_reranker_reads_the_results(folder: Path) -> None:
