@@ -15,17 +15,19 @@ from dowse.types import silent
 from dowse.wiring import Given, Parts, assemble
 
 
-def _parts(folder: Path, given: Given = Given(), **changes: str) -> Parts:  # noqa: B008  (frozen)
-    settings, _ = combine(
-        [Layer("test", {name.replace("_", ".", 1): changes[name] for name in changes})]
-    )
+_NOTHING = Given()
+
+
+def _parts(folder: Path, given: Given = _NOTHING, **embed: str) -> Parts:
+    values = {f"embed.{name}": value for name, value in embed.items()}
+    settings, _ = combine([Layer("test", values)])
     where = Locations(folder / "config", folder / "data", folder / "cache")
     project = Project("notes", folder / "project", (folder,))
     return assemble(project, settings, where, silent, fetch=False, offline=True, given=given)
 
 
 def test_searches_that_compute_on_this_machine_take_turns_together(tmp_path: Path) -> None:
-    local, words = _parts(tmp_path), _parts(tmp_path, embed_provider="none")
+    local, words = _parts(tmp_path), _parts(tmp_path, provider="none")
     assert isinstance(local.turn, threading.Semaphore)
     assert local.turn is words.turn
 
@@ -38,8 +40,8 @@ def test_searches_that_may_wait_for_others_do_not_take_turns(tmp_path: Path, giv
 def test_searches_that_ask_an_endpoint_do_not_take_turns(tmp_path: Path) -> None:
     parts = _parts(
         tmp_path,
-        embed_provider="endpoint",
-        embed_endpoint_url="http://127.0.0.1:9/v1",
-        embed_endpoint_model="any",
+        provider="endpoint",
+        endpoint_url="http://127.0.0.1:9/v1",
+        endpoint_model="any",
     )
     assert not isinstance(parts.turn, threading.Semaphore)
