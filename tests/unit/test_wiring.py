@@ -14,7 +14,6 @@ from dowse.testing import HashEmbedder, MemoryStore
 from dowse.types import silent
 from dowse.wiring import Given, Parts, assemble
 
-
 _NOTHING = Given()
 
 
