@@ -29,7 +29,6 @@ AFTER = (100, 1_000, 5_000, 10_000)
 """After so many answers memory is looked at."""
 
 _WORDS = 5  # of a query
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def main() -> None:
@@ -104,7 +103,7 @@ def watched(ask: Callable[[str], object], asked: Iterable[str], process: int) ->
 def resident(process: int) -> float:
     """The memory that a process has at this moment, in megabytes."""
     pages = int(Path(f"/proc/{process}/statm").read_text("utf-8").split()[1])
-    return pages * _PAGE / 1e6
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def memory_table(figures: dict[str, dict[int, float]]) -> str:

@@ -15,7 +15,7 @@ from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
 from dowse.ports import KeywordField, Reading, Store
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.store.memory import MemoryStore
-from dowse.types import Fields, Keys, Scores
+from dowse.types import GAP, Fields, Keys, Scores
 from store_steps import MakeStore, fill, found_in, texts, where
 
 
@@ -56,6 +56,14 @@ def test_terms_are_looked_up_as_they_are(make_store: MakeStore, term: str) -> No
     with store.read() as reading:
         assert len(reading.keyword.search("body", [term], 10)) == 1
         assert reading.keyword.search("body", [term + "x"], 10) == []
+
+
+@pytest.mark.parametrize("term", ["", " ", "a b", GAP])
+def test_a_term_that_no_analyzer_makes_is_found_nowhere(store: Store, term: str) -> None:
+    fill(store, batch(make_document("a.md", "a b"), make_document("b.md", "other")))
+    with store.read() as reading:
+        assert found_in(reading, term) == []
+        assert reading.keyword.frequencies("body", [term]) == {term: 0}
 
 
 def test_titles_and_headings_are_searched_too(store: Store) -> None:

@@ -103,7 +103,7 @@ class _Blocks:
         return self._writer.node(activation, [value], domain=domain)
 
     def _add_and_norm(self, name: str, value: str, skipped: str) -> str:
-        # onnxruntime has one operator for both, which takes three times as long.
+        # onnxruntime has one operator for both, which takes several times as long.
         total = self._writer.node("Add", [value, skipped])
         return _normalize(self._writer, self._architecture, self._tensors, total, name)
 
