@@ -1,13 +1,14 @@
 """Fits the confidence on judged collections, and shows how far it can be trusted.
 
-    python benchmarks/confidence.py DATA --sets k8s-en,tldr --queries 200
+    python benchmarks/confidence.py DATA --sets k8s-en,tldr --judged laravel-docs --queries 200
 
 Every collection, and small vaults that are parts of it, is asked its own queries and queries
 without an answer: those of other collections, its own after their answers were taken out, and
 nonsense. Each collection is judged with fits on the others: of the confidence, and of whether there
 is a good match at all. The column "nearest" judges the second alone. The last lines are the fits on
 all of them, which dowse ships, after what strong, likely, weak and a confidence mean by them. The
-corpus that ships with dowse is judged and has no part in any fit.
+corpus that ships with dowse, and the sets after --judged, have no part in any fit. The set ms-faq
+and those after --judged are made by training/collection.py.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import math
 import random
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -27,26 +29,29 @@ from numpy.typing import NDArray
 
 from dowse.engine import Engine
 from dowse.evaluate import SEED, Collection, JudgedQuery, open_bench, read_collection, sample
+from dowse.flow.searching import run_search, start_search
 from dowse.fuse.calibrate import ALONE
-from dowse.fuse.elsewhere import elsewhere
 from dowse.fuse.match import word_for
+from dowse.ports import Reading
 from dowse.projects.workspace import Workspace
-from dowse.retrieve import Filters
-from dowse.types import Condition, Hit
+from dowse.search_state import SearchParts, SearchState
+from dowse.settings.schema import change_recipe
+from dowse.types import Condition, Hit, Matrix, Response
 
-SETS = "dendron-vault,k8s-en,github-docs,tldr"
+SETS = "dendron-vault,k8s-en,github-docs,tldr,ms-faq"
 CORPUS = Path(__file__).parent / "corpus"
 MODES = ("hybrid", "keyword", "semantic")
 SIZES = (20, 60, 200)  # documents of small vaults
-FOREIGN, NONSENSE = 70, 120  # queries of each other collection; made-up queries
+FOREIGN, NONSENSE = 210, 120  # queries of other collections; made-up queries
 FIRST = 5  # documents of each query that are fitted on
-FAR = {"hybrid": -1.9, "semantic": -1.9, "keyword": -2.5}  # log odds below which nothing is near
+FAR = {"hybrid": -2.0, "semantic": -2.0, "keyword": -3.0}  # log odds below which nothing is near
 ODDS = (-0.5, 0.0, 0.5)  # others, compared with these
-BOUNDS = (-2.0, 4.0)  # of what they are above that, as evidence for a result
+BOUNDS = (-2.0, 3.0)  # of what they are above that, as evidence for a result
 COMPLETE = ("exact", "all ", "both ", "word found")  # reasons that speak against that
+NOTHING = (0.0, 0.0, 0.0, 0.0, 1.0)  # the evidence of a query that finds nothing; it is far
 WEIGHTS = {"own": 2.0, "foreign": 1.0, "nonsense": 0.5, "removed": 0.5}  # of a kind of query
 RAW = {
-    "calibrate.enabled": False,
+    "search.fresh": False,
     "threshold.min_confidence": 0.0,
     "recency.bias": 0.0,
     "search.top_n": 10,
@@ -70,7 +75,7 @@ class Asked:
     kind: str
     evidence: Numbers  # fused score, lead, first, behind, named, chunks, 1
     relevant: Numbers
-    near: Numbers  # best cosine, chunks, elsewhere, 1; or share of words, terms, chunks, 1
+    near: Numbers  # what says how near the query is: dowse/fuse/nearness.py
     complete: bool  # one of the first results has the query as its name, or all its words
 
 
@@ -83,48 +88,45 @@ class Fitted:
 
     def odds(self, one: Asked) -> float:
         """How near a query is to what was found; below 0 is far."""
-        return float(one.near @ self.near)
+        return float(one.near @ self.near) if len(one.relevant) else -math.inf
 
     def sure(self, one: Asked) -> Numbers:
         """The confidence of each result."""
         return _sure(_bounded(one, self.near), self.right)
 
 
-@dataclass(frozen=True, slots=True)
-class _Without(Filters):
-    documents: tuple[str, ...] = ()
-
-    def conditions(self, now: float | None = None) -> tuple[Condition, ...]:
-        del now
-        return (Condition("under", self.documents, negated=True),) if self.documents else ()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--sets", default=SETS)
+    parser.add_argument("--judged", default="", help="sets that are judged and not fitted on")
     parser.add_argument("--queries", type=int, default=0, help="own queries per set; 0: all")
     arguments = parser.parse_args()
-    whole = {name: read_collection(arguments.data / name) for name in arguments.sets.split(",")}
+    names = arguments.sets.split(",")
+    judged = [one for one in arguments.judged.split(",") if one]
+    whole = {name: read_collection(arguments.data / name) for name in (*names, *judged)}
     if arguments.queries:
         whole = {name: sample(one, arguments.queries) for name, one in whole.items()}
     with tempfile.TemporaryDirectory() as folder:
         for mode in MODES:
-            answers = _ask_all(whole, Path(folder), mode)
+            answers = _ask_all(whole, names, Path(folder), mode)
             print(f"\n### {mode}\n", flush=True)
-            _print_tables(answers, list(whole), FAR[mode])
+            _print_tables(answers, names, FAR[mode])
 
 
-def _ask_all(whole: dict[str, Collection], folder: Path, mode: str) -> list[Asked]:
-    """Asks all collections, their small vaults and the corpus."""
-    rng = random.Random(SEED)  # noqa: S311  (the same queries every time)
+def _ask_all(
+    whole: dict[str, Collection], fitted: Sequence[str], folder: Path, mode: str
+) -> list[Asked]:
+    """Asks all collections, small vaults of those that are fitted on, and the corpus."""
     asked = []
     for name, collection in whole.items():
+        rng = random.Random(f"{SEED} {name}")  # noqa: S311  (the same queries every time)
         others = [one for other, one in whole.items() if other != name]
         asked += _ask(collection, name, others, rng, mode)
-        for size in SIZES:
+        for size in SIZES if name in fitted else ():
             vault = _small_vault(collection, size, folder / f"{name}-{size}", rng)
             asked += _ask(vault, f"small: {name}", others, rng, mode)
+    rng = random.Random(SEED)  # noqa: S311  (as above)
     return asked + _ask(read_collection(CORPUS), "the corpus", list(whole.values()), rng, mode)
 
 
@@ -148,10 +150,11 @@ def _small_vault(whole: Collection, size: int, folder: Path, rng: random.Random)
 def _ask(
     collection: Collection, name: str, others: Sequence[Collection], rng: random.Random, mode: str
 ) -> list[Asked]:
+    share = FOREIGN // len(others)
     foreign = [
         query
         for other in others
-        for query in rng.sample(other.answerable, min(FOREIGN, len(other.answerable)))
+        for query in rng.sample(other.answerable, min(share, len(other.answerable)))
     ]
     asked = [("own" if query.relevant else "foreign", query) for query in collection.queries]
     asked += [("foreign", replace(query, relevant={})) for query in foreign]
@@ -178,31 +181,30 @@ def _nonsense(rng: random.Random, count: int) -> Iterator[str]:
 def _found(engine: Engine, name: str, kind: str, query: JudgedQuery, mode: str) -> Asked:
     gone = tuple(query.relevant) if kind == "removed" else ()
     judged = {} if kind == "removed" else query.relevant
-    changes = RAW | {"search.mode": mode}
-    response = engine.search(query.text, changes=changes, filters=_Without(documents=gone))
+    search, response = _searched(engine, query.text, mode, gone)
     hits = sorted(response.hits, key=_fused, reverse=True)
-    with engine.read() as reading:
-        chunks = reading.keyword.size
-    terms = len(set(engine.parts.analyzer.query_terms(query.text)))
-    size, length = math.log10(max(1, chunks)), min(8, terms) / 8
-    if mode == "keyword" or engine.parts.embedder is None:
-        near = np.array([_share(hits), length, size, 1.0])
-    else:
-        vector = engine.parts.embedder.query(query.text)
-        near = np.array([_cosine(hits), size, elsewhere(vector), 1.0])
+    near = np.array(search.near.evidence if search.near else NOTHING)
     relevant = np.array([float(judged.get(hit.document, 0) > 0) for hit in hits[:FIRST]])
     complete = any(hit.reason.startswith(COMPLETE) for hit in hits[:FIRST])
+    size = math.log10(max(1, search.reading.keyword.size))
     return Asked(name, kind, _evidence(hits, size), relevant, near, complete)
 
 
-def _share(hits: Sequence[Hit]) -> float:
-    """The best share of the words of a query, where words rank alone."""
-    return max((place.contribution for hit in hits for place in hit.trace.places), default=0.0)
+def _searched(
+    engine: Engine, query: str, mode: str, gone: tuple[str, ...]
+) -> tuple[SearchState, Response]:
+    """A search with all that it knew."""
+    demanded = (Condition("under", gone, negated=True),) if gone else ()
+    recipe = change_recipe(engine.settings, RAW | {"search.mode": mode})
+    with engine.read() as reading:
+        analyzer, embedder = engine.parts.analyzer, engine.parts.embedder
+        parts = SearchParts(reading, analyzer, embedder, None, _no_words, (), time.time())
+        search = start_search(query, recipe, parts, demanded)
+        return search, run_search(search)
 
 
-def _cosine(hits: Sequence[Hit]) -> float:
-    places = (place for hit in hits for place in hit.trace.places)
-    return max((place.score for place in places if place.strategy == "semantic"), default=0.0)
+def _no_words(_: Reading) -> tuple[Sequence[str], Matrix]:
+    raise AssertionError("no query is expanded here")
 
 
 def _fused(hit: Hit) -> float:
@@ -241,7 +243,8 @@ def fit(asked: Sequence[Asked], far: float) -> Fitted:
 
 def fit_nearness(asked: Sequence[Asked]) -> Numbers:
     """Whether a query has a good match: good answers against foreign queries and nonsense."""
-    known = [one for one in asked if one.kind in {"foreign", "nonsense"} or one.relevant.any()]
+    found = [one for one in asked if len(one.relevant)]
+    known = [one for one in found if one.kind in {"foreign", "nonsense"} or one.relevant.any()]
     good = np.array([float(one.kind == "own") for one in known])
     return _logistic(np.array([one.near for one in known]), good, _weights(known))
 
@@ -276,7 +279,7 @@ def _sure(evidence: Numbers, weights: Numbers) -> Numbers:
 
 
 def _print_tables(asked: Sequence[Asked], names: Sequence[str], far: float) -> None:
-    fitted_on = [one for one in asked if one.collection != "the corpus"]
+    fitted_on = [one for one in asked if one.collection.removeprefix("small: ") in names]
     head = "".join(f" {far + odds:g}: lost, foreign, nonsense, removed |" for odds in ODDS)
     print(f"| judged on | AUROC: foreign and nonsense | removed | ECE | nearest |{head}")
     print("|---" * (5 + len(ODDS)) + "|")

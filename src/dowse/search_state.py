@@ -25,6 +25,7 @@ from dowse.types import (
     Matrix,
     ModelFit,
     Name,
+    Nearness,
     Place,
     Query,
     Ranking,
@@ -155,12 +156,12 @@ class SearchState:
     merged: int = 0
     calibration: str = ""  # what the scores are, in a few words
     fitted: bool = False  # whether the scores are fitted confidences
-    far: bool = False  # whether nothing found is near the query
-    no_good_match: bool = False  # far, and no result has all words of the query
+    near: Nearness | None = None  # how near the query is to what was found, where that is known
+    no_good_match: bool = False  # it is far, and no result has all words of the query
     notices: list[str] = field(default_factory=list)
     _among: Keys | None = None
     _stored: dict[ChunkKey, StoredChunk] = field(default_factory=dict)
-    _rarity: dict[tuple[KeywordField, str], float] = field(default_factory=dict)
+    _frequencies: dict[tuple[KeywordField, str], int] = field(default_factory=dict)
 
     def of(self, kind: type[Options]) -> Options:
         """The options of a stage or strategy, by their class."""
@@ -265,13 +266,16 @@ class SearchState:
         return {key: self._stored[key] for key in keys}
 
     def rarity(self, kind: KeywordField, terms: Sequence[str]) -> dict[str, float]:
-        """How rare each term is in a field of the index; each is looked up once."""
-        missing = [term for term in terms if (kind, term) not in self._rarity]
-        if missing:
-            keyword = self.reading.keyword
-            held = keyword.frequencies(kind, missing)
-            self._rarity |= {(kind, one): rarity(held[one], keyword.size) for one in missing}
-        return {term: self._rarity[kind, term] for term in terms}
+        """How rare each term is in a field of the index."""
+        size = self.reading.keyword.size
+        return {term: rarity(n, size) for term, n in self.frequencies(kind, terms).items()}
+
+    def frequencies(self, kind: KeywordField, terms: Sequence[str]) -> dict[str, int]:
+        """In about how many chunks each term occurs; each is looked up once."""
+        if missing := [term for term in terms if (kind, term) not in self._frequencies]:
+            held = self.reading.keyword.frequencies(kind, missing)
+            self._frequencies |= {(kind, term): held[term] for term in missing}
+        return {term: self._frequencies[kind, term] for term in terms}
 
     def found_documents(self) -> set[str]:
         """The documents of what the rankings hold."""

@@ -21,7 +21,8 @@ def has_no_good_match(search: SearchState) -> bool:
 
     A confidence that the user demands takes the place of this.
     """
-    if not search.far or search.of(ThresholdOptions).min_confidence >= 0:
+    far = search.near is not None and search.near.odds < 0
+    if not far or search.of(ThresholdOptions).min_confidence >= 0:
         return False
     words, first = query_words(search), search.candidates[:_FIRST]
     return bool(first) and not any(

@@ -119,10 +119,9 @@ def give_confidence(search: SearchState) -> None:
     model = _model_fit(search) if options.enabled and options.method == "fitted" else None
     fit = _fit(search, model)
     search.fitted = fit is not None
-    near = 0.0
     if options.enabled and options.method == "fitted":
-        near = nearness.odds(search, None if _words_decide(search) else model) or 0.0
-        search.far = near < 0
+        search.near = nearness.nearness(search, None if _words_decide(search) else model)
+    near = search.near.odds if search.near is not None else 0.0
     shift = _shift(search, model)
     midpoint, steepness = search.of(FuseOptions).sigmoid
     for candidate, evidence in zip(search.candidates, _evidence(search, near), strict=True):

@@ -1,38 +1,39 @@
 """How near the query is to what was found, and whether that is near enough for an answer.
 
 The nearest passage counts, how many passages there are (among more of them, one is near by chance),
-and how near the query is to other documentation. Fitted like the confidence, on good answers
-against queries of other collections and nonsense, so that 1 % of the good answers are called far.
-docs/quality.md has the tables, and what else was tried.
+how near the query is to other documentation, and how usual its words are there and here. Fitted
+like the confidence, on good answers against queries of other collections and nonsense, so that 1 %
+of the good answers are called far. docs/quality.md has the tables, and what else was tried.
 """
 
 from __future__ import annotations
 
 import math
 
+from dowse.fuse.familiar import familiarity
 from dowse.search_state import SearchState
-from dowse.types import ModelFit
+from dowse.types import ModelFit, Nearness
 
 DEFAULT = ModelFit("dowse-docs-1")
 """The model that ships: the weights below are for its cosines."""
 
 _MOST_TERMS = 8
-_COSINE, _SIZE, _ELSEWHERE, _NEAR = 29.1, -1.73, -21.8, 2.8
-_SHARE, _TERMS, _CHUNKS, _CONSTANT = 13.3, 6.4, -1.14, -2.9  # where words rank alone
+_BY_MEANING = (29.1, -1.73, -21.8, 0.0, 2.8)
+_BY_WORDS = (13.3, 6.4, -1.14, 0.0, -2.9)
 
 
-def odds_by_meaning(cosine: float, chunks: int, elsewhere: float) -> float:
-    """How near a query is whose nearest passage has this cosine; below 0 it is far."""
-    return _COSINE * cosine + _SIZE * _magnitude(chunks) + _ELSEWHERE * elsewhere + _NEAR
+def by_meaning(cosine: float, chunks: int, elsewhere: float, familiar: float) -> Nearness:
+    """How near a query is whose nearest passage has this cosine."""
+    return Nearness((cosine, _magnitude(chunks), elsewhere, familiar, 1.0), _BY_MEANING)
 
 
-def odds_by_words(share: float, chunks: int, terms: int) -> float:
-    """How near a query is whose best passage has this share of its words; below 0 it is far."""
+def by_words(share: float, terms: int, chunks: int, familiar: float) -> Nearness:
+    """How near a query is whose best passage has this share of its words."""
     length = min(_MOST_TERMS, terms) / _MOST_TERMS
-    return _SHARE * share + _TERMS * length + _CHUNKS * _magnitude(chunks) + _CONSTANT
+    return Nearness((share, length, _magnitude(chunks), familiar, 1.0), _BY_WORDS)
 
 
-def odds(search: SearchState, fit: ModelFit | None) -> float | None:
+def nearness(search: SearchState, fit: ModelFit | None) -> Nearness | None:
     """How near the query is to what was found; without the fit of a model, words decide.
 
     None where nothing can be said.
@@ -41,18 +42,26 @@ def odds(search: SearchState, fit: ModelFit | None) -> float | None:
         return None
     chunks = search.reading.keyword.size
     if fit is not None and (cosine := best_score(search, "semantic")) is not None:
-        return odds_by_meaning(fit.mapped(cosine), chunks, _elsewhere(search, fit))
+        elsewhere = _elsewhere(search, fit)
+        return by_meaning(fit.mapped(cosine), chunks, elsewhere, _familiar(search))
     share = best_score(search, "keyword")
     most = max((one.ceiling for one in search.rankings if one.strategy == "keyword"), default=0.0)
     if share is None or not most or (search.vector is not None and fit is None):
         return None
-    return odds_by_words(min(1.0, share / most), chunks, len(set(search.query.terms)))
+    terms = len(set(search.query.terms))
+    return by_words(min(1.0, share / most), terms, chunks, _familiar(search))
 
 
 def _elsewhere(search: SearchState, fit: ModelFit) -> float:
     from dowse.fuse.elsewhere import USUAL, elsewhere  # noqa: PLC0415  it loads numpy
 
     return elsewhere(search.vector) if fit is DEFAULT and search.vector is not None else USUAL
+
+
+def _familiar(search: SearchState) -> float:
+    held = search.frequencies("body", search.query.terms)
+    length = sum(len(one.stored.text) for one in search.candidates) / len(search.candidates)
+    return familiarity(held, search.reading.keyword.size, length, search.parts.analyzer.stamp)
 
 
 def best_score(search: SearchState, strategy: str) -> float | None:

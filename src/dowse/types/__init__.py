@@ -4,7 +4,7 @@ Offsets count characters of `Document.text`; lines and ranks count from 1;
 times are seconds since 1970 (UTC).
 """
 
-from dowse.types.confidence import ModelFit
+from dowse.types.confidence import ModelFit, Nearness
 from dowse.types.display import also_at, fit_of, place_of
 from dowse.types.documents import (
     Block,
@@ -107,6 +107,7 @@ __all__ = [
     "ModelFit",
     "Name",
     "NameKind",
+    "Nearness",
     "OtherPassage",
     "Place",
     "Query",

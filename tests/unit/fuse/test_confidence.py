@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dowse.fuse import FITS, Evidence, Fit, confidence, gathered
 from dowse.fuse.elsewhere import LEAST, USUAL, elsewhere
-from dowse.fuse.nearness import odds_by_meaning, odds_by_words
+from dowse.fuse.nearness import by_meaning, by_words
 from dowse.types import Place
 from real_model import real_embedder
 
@@ -58,9 +58,9 @@ def test_a_document_has_the_best_of_each_strategy() -> None:
     assert gathered(["a", "a", "b"], [one, two, two]) == pytest.approx({"a": 0.7, "b": 0.4})
 
 
-def _least_cosine(chunks: int, elsewhere: float) -> float:
+def _least_cosine(chunks: int, elsewhere: float, familiar: float = 0.0) -> float:
     near = (n / 100 for n in range(100))
-    return min(cosine for cosine in near if odds_by_meaning(cosine, chunks, elsewhere) >= 0)
+    return min(one for one in near if by_meaning(one, chunks, elsewhere, familiar).odds >= 0)
 
 
 def test_more_passages_must_be_nearer() -> None:
@@ -74,10 +74,16 @@ def test_a_query_that_is_near_to_other_documentation_must_be_nearer_here() -> No
     assert least[0] < least[1] < least[2]
 
 
+def test_a_query_whose_words_are_usual_elsewhere_must_be_nearer_here() -> None:
+    least = [_least_cosine(2_000, USUAL, familiar) for familiar in (1.0, 0.0, -1.0)]
+    assert least[0] < least[1] < least[2]
+    assert by_words(0.3, 4, 1_000, familiar=-1.5).odds < 0 <= by_words(0.3, 4, 1_000, 1.0).odds
+
+
 def test_a_longer_query_needs_a_smaller_share_of_its_words() -> None:
-    assert odds_by_words(0.2, 1_000, terms=1) < 0
-    assert odds_by_words(0.2, 1_000, terms=8) >= 0
-    assert odds_by_words(1.0, 1_000_000, terms=1) >= 0
+    assert by_words(0.2, 1, 1_000, 0.0).odds < 0
+    assert by_words(0.2, 8, 1_000, 0.0).odds >= 0
+    assert by_words(1.0, 1, 1_000_000, 0.0).odds >= 0
 
 
 def test_questions_about_other_documentation_are_near_it_and_nonsense_is_not() -> None:
