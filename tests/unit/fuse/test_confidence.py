@@ -36,7 +36,7 @@ def test_the_logistic_function_of_the_evidence() -> None:
 
 
 def test_beyond_some_distance_nearer_or_farther_says_no_more() -> None:
-    sure = [confidence(0.5, Evidence(near=near), FIT) for near in (-20.0, -2.0, 0.0, 4.0, 20.0)]
+    sure = [confidence(0.5, Evidence(near=near), FIT) for near in (-20.0, -2.0, 0.0, 3.0, 20.0)]
     assert sure == sorted(sure)
     assert sure[0] == sure[1] < sure[2] < sure[3] == sure[4]
 
