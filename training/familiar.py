@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from dowse.analyze import KeywordOptions, TextAnalyzer
-from dowse.fuse.familiar import Counted
+from dowse.fuse.familiar import UsualWords
 from training.corpus import Chunk, read_chunks
 from training.elsewhere import drawn
 
@@ -34,7 +34,7 @@ def main() -> None:
     target.write_bytes(msgspec.json.encode(counted) + b"\n")
 
 
-def count(chunks: Sequence[Chunk], least: int) -> Counted:
+def count(chunks: Sequence[Chunk], least: int) -> UsualWords:
     """In how many chunks each word occurs, title and headings included."""
     analyzer = TextAnalyzer(KeywordOptions())
     terms = Counter[str]()
@@ -43,7 +43,7 @@ def count(chunks: Sequence[Chunk], least: int) -> Counted:
     length = sum(len(one.text) for one in chunks) / len(chunks)
     stamp = analyzer.stamp
     often = {one: n for one, n in sorted(terms.items()) if n >= least and WORD.fullmatch(one)}
-    return Counted(len(chunks), round(length), {key: stamp[key] for key in SETTINGS}, often)
+    return UsualWords(len(chunks), round(length), {key: stamp[key] for key in SETTINGS}, often)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ _PASSAGES = 100  # of other documentation that count as if they were here: few c
 _MOST = 2.0  # of one word, so that no word decides alone
 
 
-class Counted(msgspec.Struct, frozen=True):
+class UsualWords(msgspec.Struct, frozen=True):
     """How many passages have a term, for the terms that many of them have."""
 
     passages: int
@@ -35,7 +35,7 @@ def familiarity(
     `held` says in how many of the `chunks`, which are about so long, each term occurs. Terms that
     were made with other settings than those counted are as usual here as elsewhere.
     """
-    counted = counted_elsewhere()
+    counted = usual_words()
     if not held or not counted.analyzer.items() <= analyzer.items():
         return 0.0
     passages = chunks * length / counted.length  # a longer one has more words
@@ -43,7 +43,7 @@ def familiarity(
     return math.fsum(found) / len(held)
 
 
-def _more_usual(here: int, passages: float, counted: Counted, term: str) -> float:
+def _more_usual(here: int, passages: float, counted: UsualWords, term: str) -> float:
     """The logarithm of how many times as usual one term is; 0 where nobody knows it."""
     there = counted.terms.get(term, 0)
     if not here and not there:
@@ -54,6 +54,6 @@ def _more_usual(here: int, passages: float, counted: Counted, term: str) -> floa
 
 
 @cache
-def counted_elsewhere() -> Counted:
+def usual_words() -> UsualWords:
     """What was counted in other documentation."""
-    return msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=Counted)
+    return msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=UsualWords)

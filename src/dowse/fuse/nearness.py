@@ -59,9 +59,19 @@ def _elsewhere(search: SearchState, fit: ModelFit) -> float:
 
 
 def _familiar(search: SearchState) -> float:
-    held = search.frequencies("body", search.query.terms)
+    swapped = {term for group in search.query.alternatives for term in group}
+    written = [term for term in search.query.terms if term not in swapped]
+    held = _without_the_excluded(search, search.frequencies("body", written))
     length = sum(len(one.stored.text) for one in search.candidates) / len(search.candidates)
     return familiarity(held, search.reading.keyword.size, length, search.parts.analyzer.stamp)
+
+
+def _without_the_excluded(search: SearchState, held: dict[str, int]) -> dict[str, int]:
+    """The frequencies of terms, 0 for those that the conditions of the search leave nowhere."""
+    if (among := search.among) is None:
+        return held
+    find = search.reading.keyword.search
+    return {term: n if n and find("body", (term,), 1, among) else 0 for term, n in held.items()}
 
 
 def best_score(search: SearchState, strategy: str) -> float | None:

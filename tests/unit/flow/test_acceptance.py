@@ -165,6 +165,24 @@ def test_nonsense_is_marked_and_still_shows_what_is_nearest(engine: Engine) -> N
     assert not asked.no_good_match  # the user's own least confidence decides instead
 
 
+def test_a_question_that_was_meant_for_other_documents_is_marked(engine: Engine) -> None:
+    for foreign in (
+        "how do I merge a pull request on GitHub",
+        "docker compose volumes",
+        "kubectl apply a deployment",
+    ):
+        assert engine.search(foreign).no_good_match
+        assert engine.answer(foreign).answer is None
+
+
+def test_a_word_that_was_put_in_for_a_misspelt_one_is_not_familiar(engine: Engine) -> None:
+    words = {"search.mode": "keyword"}
+    assert engine.search("purple passwords dishwasher", changes=words).hits
+    swapped = engine.search("purple passwordz dishwasher", changes=words)
+    assert "passwords" in swapped.notices[0]
+    assert swapped.no_good_match
+
+
 def test_every_mode_says_how_well_a_result_fits_in_the_same_words(engine: Engine) -> None:
     for mode in ("hybrid", "semantic", "keyword"):
         found = engine.search("Restoring a backup", changes={"search.mode": mode})

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.analyze import KeywordOptions, TextAnalyzer
-from dowse.fuse.familiar import counted_elsewhere, familiarity
+from dowse.fuse.familiar import familiarity, usual_words
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=100)
 STAMP = TextAnalyzer(KeywordOptions()).stamp
-LENGTH = counted_elsewhere().length
+LENGTH = usual_words().length
 KNOWN = "kubernet"  # a stem that many passages elsewhere have
 UNKNOWN = "zwiebelfisch"
 
@@ -23,7 +23,7 @@ def one(here: int, term: str = KNOWN, chunks: int = 1_000, length: float = LENGT
 
 
 def test_the_words_were_counted_as_the_default_settings_make_terms() -> None:
-    counted = counted_elsewhere()
+    counted = usual_words()
     assert counted.analyzer.items() <= STAMP.items()
     analyzer = TextAnalyzer(KeywordOptions())
     for written in ("configuring", "databases", "installation"):
@@ -44,7 +44,7 @@ def test_a_word_that_is_known_here_alone_speaks_for_it_and_one_that_nobody_knows
 
 
 def test_a_word_that_is_as_usual_here_as_elsewhere_says_nothing() -> None:
-    counted = counted_elsewhere()
+    counted = usual_words()
     share = counted.terms[KNOWN] / counted.passages
     assert one(round(share * 100_000), chunks=100_000) == pytest.approx(0, abs=0.02)
 
