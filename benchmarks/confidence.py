@@ -1,6 +1,6 @@
 """Fits the confidence on judged collections, and shows how far it can be trusted.
 
-    python benchmarks/confidence.py DATA --sets k8s-en,tldr --judged laravel-docs --queries 200
+    python benchmarks/confidence.py DATA --sets k8s-en,tldr --queries 200
 
 Every collection, and small vaults that are parts of it, is asked its own queries and queries
 without an answer: those of other collections, its own after their answers were taken out, and
@@ -8,7 +8,7 @@ nonsense. Each collection is judged with fits on the others: of the confidence, 
 is a good match at all. The column "nearest" judges the second alone. The last lines are the fits on
 all of them, which dowse ships, after what strong, likely, weak and a confidence mean by them. The
 corpus that ships with dowse, and the sets after --judged, have no part in any fit. The set ms-faq
-and those after --judged are made by training/collection.py.
+and those are made by training/collection.py; sets that are not there are left out.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from dowse.settings.schema import change_recipe
 from dowse.types import Condition, Hit, Matrix, Response
 
 SETS = "dendron-vault,k8s-en,github-docs,tldr,ms-faq"
+JUDGED = "laravel-docs,prometheus-docs,simonw-til,18F-handbook"
 CORPUS = Path(__file__).parent / "corpus"
 MODES = ("hybrid", "keyword", "semantic")
 SIZES = (20, 60, 200)  # documents of small vaults
@@ -99,11 +100,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--sets", default=SETS)
-    parser.add_argument("--judged", default="", help="sets that are judged and not fitted on")
+    parser.add_argument("--judged", default=JUDGED, help="sets that are judged and not fitted on")
     parser.add_argument("--queries", type=int, default=0, help="own queries per set; 0: all")
     arguments = parser.parse_args()
-    names = arguments.sets.split(",")
-    judged = [one for one in arguments.judged.split(",") if one]
+    names, judged = arguments.sets.split(","), arguments.judged.split(",")
+    if missing := [one for one in (*names, *judged) if one and not (arguments.data / one).is_dir()]:
+        print(f"Not in {arguments.data}, and left out: {', '.join(missing)}")
+    names, judged = ([n for n in some if n and n not in missing] for some in (names, judged))
     whole = {name: read_collection(arguments.data / name) for name in (*names, *judged)}
     if arguments.queries:
         whole = {name: sample(one, arguments.queries) for name, one in whole.items()}

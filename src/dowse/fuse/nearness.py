@@ -67,11 +67,17 @@ def _familiar(search: SearchState) -> float:
 
 
 def _without_the_excluded(search: SearchState, held: dict[str, int]) -> dict[str, int]:
-    """The frequencies of terms, 0 for those that the conditions of the search leave nowhere."""
-    if (among := search.among) is None:
+    """The frequencies of terms, 0 for those that nothing has that meets the conditions.
+
+    Looking each of them up would take as long as the search. So what was found is looked at, and
+    the last letter of a term, which a stem may change, is left out.
+    """
+    if not search.conditions:
         return held
-    find = search.reading.keyword.search
-    return {term: n if n and find("body", (term,), 1, among) else 0 for term, n in held.items()}
+    stored = [one.stored for one in search.candidates]
+    names = {name for one in stored for name in (one.document.fields.title, *one.chunk.header_path)}
+    found = "\n".join((*names, *(one.text for one in stored))).casefold()
+    return {term: n if term[:-1] in found else 0 for term, n in held.items()}
 
 
 def best_score(search: SearchState, strategy: str) -> float | None:

@@ -183,6 +183,11 @@ def test_a_word_that_was_put_in_for_a_misspelt_one_is_not_familiar(engine: Engin
     assert swapped.no_good_match
 
 
+def test_words_of_documents_that_a_filter_excludes_are_not_familiar(engine: Engine) -> None:
+    assert not engine.search("who opens locked accounts").no_good_match
+    assert engine.search("who opens locked accounts path:notes").no_good_match
+
+
 def test_every_mode_says_how_well_a_result_fits_in_the_same_words(engine: Engine) -> None:
     for mode in ("hybrid", "semantic", "keyword"):
         found = engine.search("Restoring a backup", changes={"search.mode": mode})
