@@ -18,8 +18,8 @@ DEFAULT = ModelFit("dowse-docs-1")
 """The model that ships: the weights below are for its cosines."""
 
 _MOST_TERMS = 8
-_BY_MEANING = (24.35, -1.32, -13.34, 2.03, 0.1)
-_BY_WORDS = (9.51, 6.74, -0.48, 3.14, -3.97)
+_BY_MEANING = (24.35, -1.32, -13.34, 2.03, 0.1)  # of the evidence in by_meaning, in its order
+_BY_WORDS = (9.51, 6.74, -0.48, 3.14, -3.97)  # where words rank alone
 
 
 def by_meaning(cosine: float, chunks: int, elsewhere: float, familiar: float) -> Nearness:
