@@ -103,10 +103,7 @@ def main() -> None:
     parser.add_argument("--judged", default=JUDGED, help="sets that are judged and not fitted on")
     parser.add_argument("--queries", type=int, default=0, help="own queries per set; 0: all")
     arguments = parser.parse_args()
-    names, judged = arguments.sets.split(","), arguments.judged.split(",")
-    if missing := [one for one in (*names, *judged) if one and not (arguments.data / one).is_dir()]:
-        print(f"Not in {arguments.data}, and left out: {', '.join(missing)}")
-    names, judged = ([n for n in some if n and n not in missing] for some in (names, judged))
+    names, judged = (_there(arguments.data, one) for one in (arguments.sets, arguments.judged))
     whole = {name: read_collection(arguments.data / name) for name in (*names, *judged)}
     if arguments.queries:
         whole = {name: sample(one, arguments.queries) for name, one in whole.items()}
@@ -115,6 +112,14 @@ def main() -> None:
             answers = _ask_all(whole, names, Path(folder), mode)
             print(f"\n### {mode}\n", flush=True)
             _print_tables(answers, names, FAR[mode])
+
+
+def _there(data: Path, sets: str) -> list[str]:
+    """Those of some sets that are there; says which are not."""
+    names = [name for name in sets.split(",") if name]
+    if missing := [name for name in names if not (data / name).is_dir()]:
+        print(f"Not in {data}, and left out: {', '.join(missing)}")
+    return [name for name in names if name not in missing]
 
 
 def _ask_all(

@@ -3,7 +3,8 @@
     python -m training.collection CORPUS FOLDER ms-faq laravel+docs
 
 CORPUS has chunks.jsonl and queries.jsonl. Each source gets a folder with docs/, queries.jsonl and
-qrels.tsv. Only queries of the kinds that a person could ask are taken.
+qrels.tsv. If people wrote queries, these are taken; otherwise some of those made by rule that a
+person could ask.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from random import Random
 
 from training.corpus import Chunk, Query, read_chunks, read_queries
 
-KINDS = frozenset({"faq", "title", "title-asked", "heading-asked", "link"})
+KINDS = frozenset({"title", "title-asked", "heading-asked", "link"})
 MOST = 300  # queries of a source that are made by rule; what people wrote is taken whole
-WORDS = 2  # that a query has at least
+WORDS = 2  # that such a query has at least
 
 
 def main() -> None:

@@ -59,8 +59,8 @@ def _elsewhere(search: SearchState, fit: ModelFit) -> float:
 
 
 def _familiar(search: SearchState) -> float:
-    swapped = {term for group in search.query.alternatives for term in group}
-    written = [term for term in search.query.terms if term not in swapped]
+    put_in = search.query.put_in
+    written = [term for term in search.query.terms if term not in put_in]
     held = _without_the_excluded(search, search.frequencies("body", written))
     length = sum(len(one.stored.text) for one in search.candidates) / len(search.candidates)
     return familiarity(held, search.reading.keyword.size, length, search.parts.analyzer.stamp)

@@ -84,6 +84,11 @@ class Query:
     prefixes: tuple[str, ...] = ()  # of `auth*`, without the star; rewriting turns them into terms
     alternatives: tuple[tuple[str, ...], ...] = ()  # terms of which one is as good as all
 
+    @property
+    def put_in(self) -> frozenset[str]:
+        """The terms that nobody wrote: for misspelt words, and for `auth*`."""
+        return frozenset(term for group in self.alternatives for term in group)
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:

@@ -35,10 +35,11 @@ def test_a_word_that_is_rare_here_and_usual_elsewhere_speaks_against_the_query()
     assert one(0) < one(10) < 0 < one(60) < one(120)
 
 
-def test_a_word_that_is_known_here_alone_speaks_for_it_and_one_that_nobody_knows_says_nothing() -> (
-    None
-):
+def test_a_word_that_is_known_here_alone_speaks_for_the_query() -> None:
     assert one(3, UNKNOWN) > 1
+
+
+def test_a_word_that_nobody_knows_says_nothing() -> None:
     assert one(0, UNKNOWN) == 0
     assert familiarity({}, 1_000, LENGTH, STAMP) == 0
 
