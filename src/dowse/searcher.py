@@ -24,7 +24,6 @@ from dowse.settings.schema import (
     built_otherwise,
     change_answer,
     change_recipe,
-    with_more_results,
 )
 from dowse.types import (
     DocumentEntry,
@@ -66,8 +65,9 @@ class Searcher:
 
         `changes` are settings that hold for this search alone, by their full names.
         """
-        with self._index.parts.turn, self._searching(query, filters, changes, offset) as search:
-            return run_search(search, offset)
+        with self._index.parts.turn, self._searching(query, filters, changes) as search:
+            search.offset = offset
+            return run_search(search)
 
     def rank(
         self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
@@ -149,10 +149,10 @@ class Searcher:
 
     @contextmanager
     def _searching(
-        self, query: str, filters: Filters, changes: Mapping[str, Any], offset: int = 0
+        self, query: str, filters: Filters, changes: Mapping[str, Any]
     ) -> Iterator[SearchState]:
         index = self._index
-        recipe = with_more_results(change_recipe(index.settings, changes), offset)
+        recipe = change_recipe(index.settings, changes)
         parts = index.parts
         with self._index.read_usable() as (reading, has_vectors):
             state_parts = SearchParts(

@@ -158,7 +158,7 @@ def test_so_many_are_selected_each_once_in_order(
 ) -> None:
     selected = select_diverse(*results, count, balance)
     assert len(selected) == min(count, len(results[0]))
-    assert selected == sorted(set(selected))
+    assert sorted(selected) == sorted(set(selected))
     assert set(selected) <= set(range(len(results[0])))
 
 

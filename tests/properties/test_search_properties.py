@@ -30,6 +30,16 @@ def engine() -> Iterator[Engine]:
             yield engine
 
 
+@pytest.fixture(scope="module")
+def large() -> Iterator[Engine]:
+    """More documents than a strategy hands over at first."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_vault(Path(folder, "vault"), 150)
+        with open_engine(Path(folder, "vault"), Path(folder, "index")) as engine:
+            engine.index()
+            yield engine
+
+
 words = st.sampled_from(
     ["gateway", "radio", "battery", "the", "zzzz", "note", "C++", "note_3", "東京", "batery"]
 )
@@ -93,7 +103,7 @@ recipes = st.fixed_dictionaries(
 def test_what_is_always_true(engine: Engine, query: str, changes: dict[str, Any]) -> None:
     response = engine.search(query, changes=changes)
     top_n = changes.get("search.top_n", 5)
-    top_k = max(10, changes.get("search.top_k") or 64 * 2 * top_n)
+    top_k = max(10, changes.get("search.top_k") or 50 * 1024)
     scores = [hit.score for hit in response.hits]
     assert len(scores) <= top_n
     assert scores == sorted(scores, reverse=True)
@@ -186,3 +196,46 @@ def _fits(engine: Engine, hit: Hit, tags: set[str], chosen: Filters) -> bool:
 
 def _has_python(engine: Engine, hit: Hit) -> bool:
     return "```python" in engine.get(hit.id).text
+
+
+@SETTINGS
+@given(query=queries, changes=recipes, cuts=st.lists(st.integers(1, 70), min_size=1, max_size=3))
+def test_pages_are_slices_of_one_list(
+    large: Engine, query: str, changes: dict[str, Any], cuts: list[int]
+) -> None:
+    changes = {**changes, "recency.bias": 0.0}
+    pages, offset = [], 0
+    for n in cuts:
+        page = large.search(query, changes={**changes, "search.top_n": n}, offset=offset)
+        pages.append(page)
+        offset += n
+    whole = large.search(query, changes={**changes, "search.top_n": offset})
+    assert tuple(hit for page in pages for hit in page.hits) == whole.hits
+    for page in pages:
+        assert page.no_good_match == whole.no_good_match
+        assert page.total == whole.total or (page.total < whole.total and not page.total_is_exact)
+        assert page.total >= page.offset + len(page.hits) or not page.hits
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+def test_all_documents_can_be_paged_through_once(large: Engine, mode: str) -> None:
+    found: list[str] = []
+    while True:
+        changes = {"search.mode": mode, "search.top_n": 13, "near_dedup.enabled": False}
+        page = large.search("gateway radio", changes=changes, offset=len(found))
+        if not page.hits:
+            break
+        found += [hit.document for hit in page.hits]
+    assert len(found) == len(set(found)) == page.total
+    assert page.total_is_exact
+    assert len(found) == 150 or mode == "keyword"
+
+
+def test_conditions_alone_are_counted_in_full(large: Engine) -> None:
+    first = large.search("path:part-1", changes={"search.top_n": 10})
+    paths = [one.id for one in large.documents() if one.id.startswith("part-1/")]
+    assert (len(first.hits), first.total, first.total_is_exact) == (10, len(paths), True)
+    many = large.search("note-1 OR path:part", changes={"search.top_n": 10})
+    assert many.total <= 150
+    every = large.search("path:part", changes={"search.top_n": 10})
+    assert (every.total, every.total_is_exact) == (150, True)

@@ -8,8 +8,8 @@ from typing import cast
 
 from dowse.flow.clock import Clock
 from dowse.flow.recipe import Recipe
-from dowse.flow.search_flow import SEARCH_FLOW
-from dowse.flow.searching import documents_of, run_stages
+from dowse.flow.search_flow import SEARCH_FLOW, run_stages
+from dowse.flow.searching import documents_of
 from dowse.frozen import dataclass
 from dowse.fuse.fusion import FuseOptions
 from dowse.search_state import SearchState

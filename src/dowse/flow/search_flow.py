@@ -1,4 +1,4 @@
-"""The stages of a search, as a table.
+"""The stages of a search, as a table, and the loop that runs them.
 
 A new stage is a file with its options, its rule and the function that runs it, and a row here.
 Settings, presets, ablation, tuning, traces and the docs follow from the row.
@@ -6,11 +6,13 @@ Settings, presets, ablation, tuning, traces and the docs follow from the row.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field, make_dataclass
 from typing import Annotated, Any
 
 from msgspec import Meta
 
+from dowse.flow.clock import Clock
 from dowse.flow.freshness import drop_deleted
 from dowse.flow.stages import SearchStage
 from dowse.fuse.calibrate import CalibrateOptions, give_confidence
@@ -21,7 +23,13 @@ from dowse.fuse.gather import GatherOptions, gather
 from dowse.fuse.recency import RecencyOptions, prefer_recent
 from dowse.refine.cuts import ThresholdOptions, drop_unsure, has_threshold, keep_first
 from dowse.refine.diversity import DiversityOptions, diversify
-from dowse.refine.documents import DocumentsOptions, keep_best_passages, lists_documents
+from dowse.refine.documents import (
+    DocumentsOptions,
+    add_deeper,
+    has_too_few,
+    keep_best_passages,
+    lists_documents,
+)
 from dowse.refine.duplicates import (
     ExactDedupOptions,
     NearDedupOptions,
@@ -39,8 +47,11 @@ from dowse.retrieve.rankings import complete_scores, follow, followers, retrieve
 from dowse.retrieve.readable import ReadableOptions, trust_the_readable
 from dowse.retrieve.strategies import STRATEGIES
 from dowse.retrieve.understand import understand_query
+from dowse.search_state import SearchState
+from dowse.wanted import check_wanted
 
 _WEIGHT = Meta(ge=0, le=100)
+_DEPTHS = (4, 16, 64, 256, 1024)  # times the usual number of candidates
 
 
 def _with_weights(options: type[FuseOptions]) -> type[Any]:
@@ -56,9 +67,36 @@ def _with_weights(options: type[FuseOptions]) -> type[Any]:
     return make_dataclass(options.__name__, weights, bases=(options,), frozen=True, slots=True)
 
 
+def run_stages(search: SearchState, clock: Clock, stages: Iterable[SearchStage]) -> None:
+    """Run stages; time each, and count the candidates that it leaves."""
+    for stage in stages:
+        check_wanted()
+        if stage.is_wanted(search):
+            with clock.timing(stage.name):
+                stage.run(search)
+        search.counts[stage.name] = search.count
+
+
+def look_deeper(search: SearchState) -> None:
+    """Rank again with more candidates, while the list ends before the page that is asked for.
+
+    Passages of one long document may fill all places that the strategies hand over.
+    """
+    for factor in _DEPTHS:
+        deeper = search.again(factor)
+        run_stages(deeper, Clock(), RANK_STAGES)
+        known = add_deeper(search, deeper)
+        search.counts |= {
+            name: search.counts[name] + count - known for name, count in deeper.counts.items()
+        }
+        run_stages(search, Clock(), (*CUT_STAGES, *LIST_STAGES))
+        if not has_too_few(search):
+            break
+
+
 _NO_DIVERSITY = {"mmr": False, "max_chunks_per_doc": 0}
 
-SEARCH_FLOW: tuple[SearchStage, ...] = (
+QUERY_STAGES = (
     SearchStage("understand", "Reads the query", understand_query),
     SearchStage("classify", "Weighs by the kind of query", weigh_by_type, ClassifyOptions),
     SearchStage(
@@ -69,6 +107,9 @@ SEARCH_FLOW: tuple[SearchStage, ...] = (
         when=embeds_the_query,
         needs_vectors=True,
     ),
+)
+
+RANK_STAGES = (
     SearchStage("retrieve", "Finds passages", retrieve),
     SearchStage(
         "graph", "Adds what is linked with them", follow, when=lambda s: bool(followers(s))
@@ -140,6 +181,9 @@ SEARCH_FLOW: tuple[SearchStage, ...] = (
         ExactOptions,
         when=lambda s: bool(s.named),
     ),
+)
+
+CUT_STAGES = (
     SearchStage(
         "threshold",
         "Drops uncertain results",
@@ -148,13 +192,27 @@ SEARCH_FLOW: tuple[SearchStage, ...] = (
         off={"min_confidence": 0.0},
         when=has_threshold,
     ),
-    SearchStage("exact_dedup", "Drops exact copies", drop_exact, ExactDedupOptions),
-    SearchStage("near_dedup", "Drops near copies", drop_near, NearDedupOptions),
+    # A list of all documents that meet some conditions has copies, too.
+    SearchStage(
+        "exact_dedup",
+        "Drops exact copies",
+        drop_exact,
+        ExactDedupOptions,
+        when=lambda s: s.has_words,
+    ),
+    SearchStage(
+        "near_dedup",
+        "Drops near copies",
+        drop_near,
+        NearDedupOptions,
+        when=lambda s: s.has_words,
+    ),
     SearchStage(
         "semantic_dedup",
         "Drops what means the same",
         drop_same_meaning,
         SemanticDedupOptions,
+        when=lambda s: s.has_words,
         needs_vectors=True,
     ),
     # An ablation compares the ways of these two on short lists instead.
@@ -167,15 +225,31 @@ SEARCH_FLOW: tuple[SearchStage, ...] = (
         when=lists_documents,
         ablated=False,
     ),
+)
+
+LIST_STAGES = (
     SearchStage(
         "diversity", "Mixes the list", diversify, DiversityOptions, off=_NO_DIVERSITY, ablated=False
     ),
     SearchStage(
-        "rerank", "Reads the first results again", read_closely, RerankOptions, needs_vectors=True
+        "rerank",
+        "Reads the first results again",
+        read_closely,
+        RerankOptions,
+        when=lambda s: not s.settled,
+        needs_vectors=True,
     ),
     SearchStage(
         "parents", "Shows whole sections", show_sections, ParentsOptions, ablated=False
     ),  # it changes texts only
+)
+
+SEARCH_FLOW: tuple[SearchStage, ...] = (
+    *QUERY_STAGES,
+    *RANK_STAGES,
+    *CUT_STAGES,
+    *LIST_STAGES,
+    SearchStage("deeper", "Looks further when the list is short", look_deeper, when=has_too_few),
     SearchStage("top_n", "Keeps the first results", keep_first),
 )
 """What happens to a query, in this order."""

@@ -191,6 +191,7 @@ def _merged(
         removed={} if good else _sums([one.removed for one in found.values()]),
         no_good_match=bool(hits) and not good,
         total=sum(one.total for one in found.values()),
+        total_is_exact=all(one.total_is_exact for one in found.values()),
     )
 
 

@@ -95,9 +95,10 @@ class ResponseShape:
     hits: Annotated[tuple[HitShape, ...], "Best first."]
     offset: Annotated[int, "How many results before `hits` were passed over."]
     total: Annotated[
-        int,
-        "Documents (or passages) that match, as far as the search looked; with a larger `n` or"
-        " `offset` it looks further.",
+        int, "Documents (or passages) in the whole list; at least so many where it is not exact."
+    ]
+    total_is_exact: Annotated[
+        bool, "Whether `total` counts all. A ranking by meaning never ends: it is not counted."
     ]
     answer: Annotated[AnswerShape | None, "Of `dowse answer`, when there is a good match."]
     nearest: Annotated[

@@ -50,6 +50,7 @@ def has_threshold(search: SearchState) -> bool:
 
 
 def keep_first(search: SearchState) -> None:
-    """Keeps as many results as are wanted."""
-    top_n, count = search.asked.top_n, len(search.candidates)
-    search.drop("top_n", {place: f"place {place + 1} of {count}" for place in range(top_n, count)})
+    """Keeps the results up to the end of the page that is asked for."""
+    wanted, count = search.wanted, len(search.candidates)
+    search.settled = 0
+    search.drop("top_n", {place: f"place {place + 1} of {count}" for place in range(wanted, count)})

@@ -15,9 +15,7 @@ from dowse.arrays import np
 from dowse.bounds import SHARE, check_bounds
 from dowse.frozen import dataclass
 from dowse.refine.cosines import cosines, directions
-from dowse.refine.parents import ParentsOptions
-from dowse.refine.rerank import RerankOptions
-from dowse.search_state import SearchState
+from dowse.search_state import SearchState, cap_scores
 from dowse.types import Vector
 
 
@@ -41,24 +39,16 @@ class DiversityOptions:
 def diversify(search: SearchState) -> None:
     """Chooses results that differ, or limits how many a document may have."""
     options, kept = search.of(DiversityOptions), search.candidates
-    if options.mmr:
-        vectors = search.vectors()
-        relevance = as_cosines([candidate.score for candidate in kept], vectors)
-        chosen = select_diverse(relevance, vectors, _count(search), options.balance)
-        left_out = set(range(len(kept))).difference(chosen)
-        reasons = dict.fromkeys(left_out, "too much like what was chosen before it")
-    else:
+    if not options.mmr:
         limit = options.max_chunks_per_doc
         beyond = over_limit([one.document for one in kept], limit)
-        reasons = dict.fromkeys(beyond, f"its document has {limit} better results")
-    search.drop("diversity", reasons)
-
-
-def _count(search: SearchState) -> int:
-    """How many results the stages that follow can use."""
-    rerank, top_n = search.of(RerankOptions), search.asked.top_n
-    count = max(top_n, rerank.top_n if rerank.enabled else 0)
-    return 2 * count if search.of(ParentsOptions).enabled else count
+        search.drop("diversity", dict.fromkeys(beyond, f"its document has {limit} better results"))
+    elif not search.settled:
+        vectors = search.vectors()
+        relevance = as_cosines([candidate.score for candidate in kept], vectors)
+        order = select_diverse(relevance, vectors, len(kept), options.balance)
+        search.candidates = [kept[place] for place in order]
+        cap_scores(search.candidates, "diversity")
 
 
 def over_limit(documents: Sequence[str], limit: int) -> list[int]:
@@ -94,23 +84,21 @@ def as_cosines(scores: Sequence[float], vectors: Sequence[Vector | None]) -> lis
 def select_diverse(
     relevance: Sequence[float], vectors: Sequence[Vector | None], count: int, balance: float
 ) -> list[int]:
-    """The places of `count` results that are relevant and unlike each other, ascending.
+    """The places of `count` results that are relevant and unlike each other, as they are selected.
 
     One after the other is selected for `balance` times its relevance minus the rest times its
     highest cosine to what is selected; that is 0 for the first and for what has no vector. Ties
     are selected in their order, so a balance of 1 selects the first `count`.
     """
-    if count >= len(relevance):
-        return list(range(len(relevance)))
     rows = directions(vectors)
     gain = balance * np.asarray(relevance, np.float64)
     likeness = np.zeros(len(relevance))
     selected: list[int] = []
-    while len(selected) < count:
+    while len(selected) < min(count, len(relevance)):
         worth = gain - (1 - balance) * likeness
         worth[selected] = -np.inf
         best = int(np.argmax(worth))
         closeness = cosines(rows, rows[best])
         likeness = np.maximum(likeness, closeness) if selected else closeness
         selected.append(best)
-    return sorted(selected)
+    return selected

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from dowse.frozen import dataclass
 from dowse.refine.diversity import DiversityOptions
-from dowse.search_state import Candidate, SearchState
+from dowse.search_state import Candidate, SearchState, cap_scores
 
 _WORTH = 0.5  # share of the best passage's score; one with less is hardly a match next to it
 
@@ -50,15 +50,38 @@ def best_of_each(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
 
 
 def has_too_few(search: SearchState) -> bool:
-    """Whether the list has fewer documents than were asked for, and more candidates may help."""
-    asked = search.asked
-    if asked.top_k or search.count >= asked.top_n or not lists_documents(search):
+    """Whether the list ends before the page that is asked for, and more candidates may help."""
+    if search.asked.top_k or search.count >= search.wanted:
         return False
-    cut = any(len(ranking.scores) >= search.limit for ranking in search.rankings)
     # What comes after a result that is too uncertain is not more certain.
-    if not cut or any(one.steps[-1].stage == "threshold" for one in search.dropped):
+    if any(one.steps[-1].stage == "threshold" for one in search.dropped):
         return False
-    return search.reading.catalogue.has_more_than(search.count)
+    return not is_whole(search, search.count)
+
+
+def is_whole(search: SearchState, count: int) -> bool:
+    """Whether a list of so many results has all there are: more candidates would add none."""
+    if not any(ranking.cut for ranking in search.rankings):
+        return True
+    return lists_documents(search) and not search.reading.catalogue.has_more_than(count)
+
+
+def add_deeper(search: SearchState, deeper: SearchState) -> int:
+    """Add what a deeper pass has found to the end of the list; return how much of it was known.
+
+    Nothing before it changes, so that every page is a part of one list: what was found first keeps
+    its place and its score, and no score below is higher.
+    """
+    known = {one.stored.key for one in (*search.candidates, *search.dropped)}
+    listed = {one.document for one in search.candidates} if lists_documents(search) else set()
+    fresh = [one for one in deeper.candidates if one.stored.key not in known]
+    new = [one for one in fresh if one.document not in listed]
+    cap_scores(new, "deeper", search.candidates[-1].score if search.candidates else 1.0)
+    search.settled = len(search.candidates)
+    search.candidates += new
+    search.dropped += [one for one in deeper.dropped if one.stored.key not in known]
+    search.deeper, search.rankings = deeper.deeper, deeper.rankings
+    return len(deeper.candidates) - len(fresh)
 
 
 def _matches_too(best: Candidate, other: Candidate) -> bool:

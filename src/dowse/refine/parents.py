@@ -20,7 +20,7 @@ def show_sections(search: SearchState) -> None:
     """Puts the section around each chunk in its place, once."""
     sections = [(one.document, one.stored.chunk.section) for one in search.candidates]
     drop_repeats(search, "parents", "same section as", repeats(sections))
-    for candidate in search.candidates[: search.asked.top_n]:
+    for candidate in search.candidates[: search.wanted]:
         document = search.reading.catalogue.document(candidate.document)
         if document is not None:
             section = next(s for s in document.sections if s.id == candidate.stored.chunk.section)

@@ -76,7 +76,8 @@ def _best(search: SearchState, strategy: Strategy) -> Ranking:
         groups = list(ties(ranking.scores))
         is_cut_off = len(ranking.scores) == count and count - len(groups[-1]) < limit
         if not is_cut_off or count >= _MOST_TIED:
-            return replace(ranking, scores=_by_place(search, groups)[:limit])
+            scores = _by_place(search, groups)
+            return replace(ranking, scores=scores[:limit], cut=len(scores) > limit)
         count *= 4
 
 
@@ -137,4 +138,6 @@ def _listing(search: SearchState) -> Ranking:
         chosen = search.stored(list(first.values()))
         in_order.sort(key=lambda document: -chosen[first[document]].document.modified)
     scores = [(first[document], 1.0) for document in in_order]
-    return Ranking("listing", scores[: search.limit])
+    if not search.has_words:
+        return Ranking("listing", scores)  # the list of all, which can be counted
+    return Ranking("listing", scores[: search.limit], cut=len(scores) > search.limit)

@@ -77,7 +77,7 @@ PRESETS: Mapping[str, Mapping[str, Value]] = {
         **_WEIGHTED_FIELDS,
         "vocabulary.size": 10_000,
         "search.top_n": 5,
-        "search.top_k": 0,
+        "search.top_k": -1,  # max(10, 2 × top_n)
         "expand.enabled": True,
         "graph.enabled": True,
         "graph.depth": 1,

@@ -32,7 +32,6 @@ from dowse.flow.recipe import Recipe
 from dowse.frozen import dataclass
 from dowse.read import ReadOptions
 from dowse.retrieve import Mode, modes_explained
-from dowse.search_state import MOST_RESULTS
 from dowse.settings.presets import PRESETS, preset_values
 from dowse.store_options import StoreOptions
 
@@ -162,14 +161,6 @@ def change_recipe(settings: Recipe, changes: Mapping[str, Any]) -> Recipe:
         elif origin == "arguments":
             raise _not_of_a_search(name, section)
     return Recipe(**sections)
-
-
-def with_more_results(recipe: Recipe, count: int) -> Recipe:
-    """The recipe of a search that finds so many results more."""
-    if not count:
-        return recipe
-    top_n = min(recipe.search.top_n + count, MOST_RESULTS)
-    return dataclasses.replace(recipe, search=_changed(recipe.search, "top_n", top_n))
 
 
 def change_answer(

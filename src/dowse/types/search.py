@@ -98,6 +98,7 @@ class Ranking:
     scores: Scores
     ceiling: float = 0.0  # the most that a score could be for this query; 0 when nobody knows
     others: Scores = field(default_factory=list)  # of chunks that only other strategies handed over
+    cut: bool = False  # it found more than it handed over
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +221,8 @@ class Response:
     removed: Mapping[str, int] = field(default_factory=dict)
     answer: Answer | None = None  # when one was asked for and the results hold one
     no_good_match: bool = False  # even the best of the hits hardly fits the query
-    total: int = 0  # results that match, as far as the search looked: for more it looks further
+    total: int = 0  # results in the whole list; at least so many where it is not exact
+    total_is_exact: bool = True
     offset: int = 0  # how many results before `hits` were passed over
 
     def __iter__(self) -> Iterator[Hit]:

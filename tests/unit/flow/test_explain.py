@@ -62,7 +62,8 @@ def test_the_stage_that_dropped_it_is_named_with_the_reason(engine: Engine) -> N
 
 
 def test_what_no_strategy_handed_over_still_has_a_standing(engine: Engine) -> None:
-    told = engine.explain("pump", "copy.md", changes={"search.mode": "keyword"})
+    ten = {"search.mode": "keyword", "search.top_k": 10}
+    told = engine.explain("pump", "copy.md", changes=ten)
     assert told.best is not None
     assert told.best.score is None
     assert told.best.standing[0].rank > told.top_k

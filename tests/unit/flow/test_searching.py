@@ -13,6 +13,7 @@ from dowse.errors import BadSettings, NotFound, StampMismatch, UsageError, Weigh
 from dowse.flow import SEARCH_FLOW
 from dowse.ports import KeywordField
 from dowse.search_state import SearchOptions
+from dowse.settings.presets import preset_values
 from dowse.settings.schema import Layer, combine
 from dowse.store.embedded.keyword.index import KeywordIndex
 from dowse.testing import HashEmbedder, NoEmbedder
@@ -156,7 +157,7 @@ def test_an_index_of_another_model_is_refused(vault: Path, engine: Engine, tmp_p
     ("name", "value"),
     [
         ("search.top_n", 0),
-        ("search.top_k", -1),
+        ("search.top_k", -2),
         ("search.mode", "magic"),
         ("search.preset", "seed-c"),
         ("fuse.rrf_k", 0.0),
@@ -188,9 +189,14 @@ def test_settings_that_no_search_could_run_with_are_rejected(
         engine.search("backup", changes={name: value})
 
 
-def test_candidates_follow_the_results_wanted() -> None:
-    assert [SearchOptions(top_n=n).candidates for n in (1, 5, 25)] == [10, 10, 50]
-    assert SearchOptions(top_k=30).candidates == 30
+def test_candidates_do_not_depend_on_the_results_wanted() -> None:
+    assert [SearchOptions(top_n=n).candidates for n in (1, 5, 100)] == [50, 50, 50]
+    assert [SearchOptions(top_k=k).candidates for k in (1, 30)] == [10, 30]
+
+
+def test_candidates_follow_the_results_wanted_in_the_first_system() -> None:
+    assert preset_values("seed-a")["search.top_k"] == -1
+    assert [SearchOptions(top_k=-1, top_n=n).candidates for n in (1, 5, 25)] == [10, 10, 50]
 
 
 def test_passages_by_path_line_and_short_id(engine: Engine, vault: Path) -> None:

@@ -48,10 +48,9 @@ def test_what_has_no_vector_is_like_nothing() -> None:
     assert select_diverse([1.0, 0.9, 0.5], [None, at(0), None], 2, 0.5) == [0, 1]
 
 
-def test_places_are_given_in_the_order_of_the_list() -> None:
-    # Selected in the order 0, 3, 2.
+def test_places_are_given_in_the_order_in_which_they_are_selected() -> None:
     vectors = [at(0), at(0), at(60), at(90)]
-    assert select_diverse([1.0, 0.9, 0.8, 0.7], vectors, 3, 0.5) == [0, 2, 3]
+    assert select_diverse([1.0, 0.9, 0.8, 0.7], vectors, 3, 0.5) == [0, 3, 2]
 
 
 def test_a_balance_of_one_selects_the_first() -> None:

@@ -67,10 +67,17 @@ def test_the_field_stays_in_view_and_a_key_leads_to_it(site: Any) -> None:
 
 def test_the_list_says_how_many_there_are_in_all(site: Any) -> None:
     page = site.open()
-    _altered(page, lambda told: told.update(total=1234))
+    _altered(page, lambda told: told.update(total=1234, total_is_exact=True))
     page.fill("#query", "database")
     expect(page.locator("#found-count")).to_have_text(re.compile(r"^\d of 1,234 results in"))
     expect(page.locator("#more")).to_be_visible()
+
+
+def test_the_list_says_when_it_was_not_counted(site: Any) -> None:
+    page = site.open()
+    _altered(page, lambda told: told.update(total=1234, total_is_exact=False))
+    page.fill("#query", "database")
+    expect(page.locator("#found-count")).to_have_text(re.compile(r"^\d of at least 1,234 results"))
 
 
 def test_the_bar_of_a_match_is_as_long_as_its_score(site: Any) -> None:

@@ -11,7 +11,9 @@ from dowse.types import Response
 def say_nothing_found(call: Call, response: Response, *, in_full: bool) -> None:
     """Says that nothing was found, and why where that is known; `in_full` shows what was near."""
     if response.total:
-        matching = counted(response.total, "result")
+        matching = (
+            f"{'' if response.total_is_exact else 'at least '}{counted(response.total, 'result')}"
+        )
         call.remark(f"Nothing is left after the first {response.offset}: there are {matching}.")
         return
     kept_out = kept_out_by(response)

@@ -91,8 +91,7 @@ function drawFound() {
 }
 
 function more() {
-  // The total counts what the search has looked at; with more results asked for, it looks further.
-  const left = response.total > response.hits.length || response.hits.length >= state.count;
+  const left = response.total > response.hits.length || !response.total_is_exact;
   if (!response.hits.length || !left || state.count >= MOST) return null;
   return el("button", { type: "button", class: "quiet more", id: "more", on: { click: () => change({ count: Math.min(2 * state.count, MOST) }) } }, "More results");
 }

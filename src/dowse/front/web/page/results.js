@@ -156,9 +156,9 @@ function summary(response) {
 }
 
 /** How many are shown, and of how many: `10 of 42 results`. */
-function amount({ hits: shown, total }) {
+function amount({ hits: shown, total, total_is_exact: exact }) {
   if (!shown.length) return "Nothing found";
-  return total > shown.length ? `${shown.length} of ${counted(total, "result")}` : counted(shown.length, "result");
+  return total > shown.length ? `${shown.length} of ${exact ? "" : "at least "}${counted(total, "result")}` : counted(shown.length, "result");
 }
 
 /** What changed settings did to the order. */
