@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Generator
 from typing import TypeVar
 
@@ -13,6 +14,12 @@ _Report = TypeVar("_Report", pytest.TestReport, pytest.CollectReport)
 
 _MISSING = re.compile(r"not installed|could not import")
 """In the reason of a skip: a program or a package that CI has to have."""
+
+
+def find_tool(*names: str) -> str | None:
+    """Find a program that tests can use: CI names it in a variable, a user has it on the path."""
+    variable = f"DOWSE_TEST_{names[0].upper()}"
+    return os.environ.get(variable) or next(filter(None, map(shutil.which, names)), None)
 
 
 def _judged(report: _Report) -> _Report:

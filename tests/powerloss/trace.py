@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from gates import find_tool
 
 _CALLS = (
     "open,openat,creat,write,writev,pwrite64,pwritev,pwritev2,ftruncate,truncate,fallocate,"
@@ -39,13 +40,13 @@ class Call:
 
 def require_strace() -> None:
     """Skips the test where there is no strace; in CI that is a failure (`gates`)."""
-    if shutil.which("strace") is None:
+    if find_tool("strace") is None:
         pytest.skip("strace is not installed: apt-get install strace")
 
 
 def traced(program: Path, arguments: Sequence[str], log: Path) -> list[Call]:
     """Runs a Python program of the tests to its end; the calls it made."""
-    command = ["strace", "-f", "-y", "-xx", "-s", str(_LONGEST), "--seccomp-bpf"]
+    command = [str(find_tool("strace")), "-f", "-y", "-xx", "-s", str(_LONGEST), "--seccomp-bpf"]
     command += ["-e", f"trace={_CALLS}", "-o", str(log), sys.executable, str(program), *arguments]
     environment = {
         **os.environ,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -16,23 +15,25 @@ import pytest
 
 from command_line import DOWSE
 from dowse.front.mcp.tools.table import TOOLS
+from gates import find_tool
 
 _NODE = Path(__file__).with_name("node")
 _PATIENCE = 60  # seconds
 
 pytestmark = pytest.mark.skipif(
-    not shutil.which("node") or not (_NODE / "node_modules").is_dir(),
+    not find_tool("node") or not (_NODE / "node_modules").is_dir(),
     reason="the clients are not here: make node-clients",
 )
 
 
 def _run(folder: Path, *line: str | Path) -> Any:
+    node = Path(str(find_tool("node")))
     done = subprocess.run(
-        ["node", *map(str, line)],
+        [str(node), *map(str, line)],
         capture_output=True,
         text=True,
         cwd=folder,
-        env=dict(os.environ),
+        env={**os.environ, "PATH": f"{os.environ['PATH']}:{node.parent}"},
         timeout=_PATIENCE,
         check=False,
     )

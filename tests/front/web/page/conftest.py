@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ import pytest
 from dowse.front.web.security import Door
 from dowse.front.web.server import Server, application, bind
 from dowse.service import Service
+from gates import find_tool
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -31,7 +31,7 @@ _PATIENCE = 30_000  # milliseconds that a page is given to show what is waited f
 def browser() -> Iterator[Browser]:
     """Chromium, for the tests of one file: while it is open, nothing else can run an event loop."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    chromium = find_tool("chromium", "chromium-browser")
     if chromium is None:
         pytest.skip("chromium is not installed: apt-get install chromium")
     playwright.expect.set_options(timeout=_PATIENCE)
