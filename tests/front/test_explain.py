@@ -51,7 +51,7 @@ def test_the_stage_that_dropped_it_is_named(dowse: Dowse) -> None:
 @pytest.mark.usefixtures("notes")
 def test_no_strategy_found_it(dowse: Dowse) -> None:
     told = _why(dowse, "lighthouse", "--mode", "keyword", "--doc", "day.txt")
-    assert told == "No strategy placed it among its first 10: keyword does not find it."
+    assert told == "No strategy placed it among its first 50: keyword does not find it."
 
 
 @pytest.mark.usefixtures("notes")
@@ -89,7 +89,7 @@ def test_the_json_shape(dowse: Dowse) -> None:
 @pytest.mark.usefixtures("indexed")
 def test_what_could_not_rank_is_not_accused(dowse: Dowse) -> None:
     told = _why(dowse, "bottle", "--doc", "Home")
-    assert told == "No strategy placed it among its first 10: keyword does not find it."
+    assert told == "No strategy placed it among its first 50: keyword does not find it."
 
 
 @pytest.mark.usefixtures("notes")

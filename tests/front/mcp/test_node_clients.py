@@ -18,22 +18,22 @@ from dowse.front.mcp.tools.table import TOOLS
 from gates import find_tool
 
 _NODE = Path(__file__).with_name("node")
+_PROGRAM = find_tool("node")
 _PATIENCE = 60  # seconds
 
 pytestmark = pytest.mark.skipif(
-    not find_tool("node") or not (_NODE / "node_modules").is_dir(),
+    not _PROGRAM or not (_NODE / "node_modules").is_dir(),
     reason="the clients are not here: make node-clients",
 )
 
 
 def _run(folder: Path, *line: str | Path) -> Any:
-    node = Path(str(find_tool("node")))
     done = subprocess.run(
-        [str(node), *map(str, line)],
+        [str(_PROGRAM), *map(str, line)],
         capture_output=True,
         text=True,
         cwd=folder,
-        env={**os.environ, "PATH": f"{os.environ['PATH']}:{node.parent}"},
+        env={**os.environ, "PATH": f"{os.environ['PATH']}:{Path(str(_PROGRAM)).parent}"},
         timeout=_PATIENCE,
         check=False,
     )
