@@ -24,6 +24,7 @@ class ModelHub(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.models = models
         self.failures: dict[str, tuple[int, str]] = {}
+        self.asked: list[str] = []  # paths, with what else is not a file
         self.downloaded: list[str] = []
         self.announced: int | None = None  # what the list says of every size, whatever is sent
         self.cut_short: str | None = None  # a file of which only the first half is sent
@@ -50,6 +51,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, *, with_body: bool) -> None:
         path = unquote(urlsplit(self.path).path).strip("/")
+        self.server.asked.append(path)
         is_list = path.startswith("api/models/")
         path = path.removeprefix("api/models/")
         owner, model, *rest = path.split("/")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,6 +54,19 @@ def test_only_the_files_in_use_are_fetched(hub: ModelHub, cache: Path) -> None:
     assert events[-1].total == sum(
         (hub.models["me/tiny"] / path).stat().st_size for path in hub.downloaded
     )
+
+
+def test_the_hub_is_asked_for_the_model_alone_and_the_library_keeps_nothing(
+    hub: ModelHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HF_HUB_DISABLE_TELEMETRY", "HF_HUB_DISABLE_XET", "DO_NOT_TRACK"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DOWSE_CACHE_DIR", str(tmp_path / "cache"))
+    line = [sys.executable, "-m", "dowse", "models", "pull", "me/tiny"]
+    subprocess.run(line, check=True, capture_output=True, timeout=120)
+    assert hub.downloaded
+    assert [path for path in hub.asked if "me/tiny" not in path] == []
+    assert not (tmp_path / "hf").exists()
 
 
 def test_a_model_from_the_hub_embeds_as_its_folder_does(hub: ModelHub, cache: Path) -> None:

@@ -23,6 +23,11 @@ def fill_from_hub(name: str, folder: Path, announce: Announce) -> None:
     """Fetches the files of a model that dowse uses, and no others, into a folder."""
     if os.environ.get("HF_HUB_OFFLINE", "").lower() in _YES:
         raise weights_missing(f"HF_HUB_OFFLINE forbids to fetch {name}.", _FROM_FOLDER)
+    # Its library looks at these when it is imported. Without the first it tells the hub, and asks
+    # it, about the program that runs dowse; without the second it keeps logs and a cache in the
+    # user's folder. A value that the user has chosen stays.
+    for switch in ("HF_HUB_DISABLE_TELEMETRY", "HF_HUB_DISABLE_XET"):
+        os.environ[switch] = os.environ.get(switch) or "1"
     from huggingface_hub import HfApi, hf_hub_download  # noqa: PLC0415  (slow to import)
     from huggingface_hub.utils.tqdm import disable_progress_bars  # noqa: PLC0415  (as above)
 
