@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +116,11 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+# onnxruntime reports to its maker unless this is 1 when it is loaded. Every process that uses dowse
+# begins here, before dowse loads it. A user who says no to that on purpose is heard.
+if os.environ.get("ORT_DISABLE_TELEMETRY", "").lower() not in {"0", "false", "no", "off"}:
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 _HOMES = (
     "dowse.errors",

@@ -7,6 +7,7 @@ threads.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,9 @@ class Session:
     def __init__(self, graph: Path | bytes) -> None:
         import onnxruntime  # noqa: PLC0415  (slow to import, and not every command embeds)
 
+        # A program may have loaded it before dowse, too late for the environment.
+        if os.environ.get("ORT_DISABLE_TELEMETRY") == "1":
+            onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
