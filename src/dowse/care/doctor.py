@@ -10,6 +10,7 @@ import shlex
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
@@ -75,6 +76,32 @@ def check_leftovers(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
     else:
         what = f"{found}, such as {short_path(left[0])}."
         yield Check("Leftovers", found, (Finding(what, "dowse doctor --repair"),))
+
+
+def check_telemetry(*, repair: bool) -> Check:
+    """What onnxruntime has kept to report to its maker; removes it when asked.
+
+    dowse turns that off when it is imported, which it did not always do. Other programs load
+    onnxruntime as well and share these files, so they are no finding, and go only with --repair.
+    """
+    if (chosen := os.environ.get("ORT_DISABLE_TELEMETRY")) != "1":
+        return Check("Telemetry", f"onnxruntime's is on: ORT_DISABLE_TELEMETRY is {chosen}")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = cache / "Microsoft" / "DeveloperTools" / ".onnxruntime"
+    # Next to this folder is the device id of other tools, which is not onnxruntime's.
+    kept = [*folder.glob("onnxruntime.db*"), *folder.glob("deviceid")]
+    if not kept:
+        return Check("Telemetry", "off")
+    found = f"off; {counted(len(kept), 'file')} of onnxruntime's in {short_path(folder)}"
+    if not repair:
+        return Check("Telemetry", f"{found}, which dowse doctor --repair removes")
+    with suppress(OSError):  # a folder in which there is something else stays
+        for path in kept:
+            path.unlink()
+        for empty in (folder, folder.parent, folder.parent.parent):
+            empty.rmdir()
+    left = "could not be removed" if any(map(os.path.lexists, kept)) else "removed"
+    return Check("Telemetry", f"{found}, {left}")
 
 
 def _check_privacy(where: Locations, *, repair: bool) -> Check:

@@ -17,6 +17,7 @@ from dowse.care.doctor import (
     check_machine,
     check_models,
     check_project,
+    check_telemetry,
 )
 from dowse.errors import BadSettings
 from dowse.front.cli.call import Call, Command, pass_call
@@ -30,7 +31,7 @@ _EXAMPLES = """\
 Examples:
   dowse doctor                 look at everything
   dowse doctor -p work         and of the projects only at this one
-  dowse doctor --repair        rebuild what is damaged
+  dowse doctor --repair        rebuild what is damaged, remove what is left over
 """
 
 
@@ -43,7 +44,7 @@ class DoctorShape:
 
 
 @click.command(cls=Command, shape=DoctorShape, epilog=_EXAMPLES)
-@click.option("--repair", is_flag=True, help="Rebuild what is damaged and can be rebuilt.")
+@click.option("--repair", is_flag=True, help="Rebuild what is damaged; remove what is left over.")
 @pass_call
 def command(call: Call, repair: bool) -> int:
     """Find what is wrong, and say how to fix it.
@@ -63,6 +64,7 @@ def _checks(call: Call, repair: bool) -> Iterator[Check]:
     workspace = call.workspace
     yield from check_folders(workspace, repair=repair)
     yield from check_leftovers(workspace, repair=repair)
+    yield check_telemetry(repair=repair)
     projects = workspace.projects
     try:
         chosen = [projects.get(call.project)] if call.project else projects.all()
