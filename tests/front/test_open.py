@@ -85,11 +85,8 @@ def test_every_editor_is_told_the_line_in_its_own_way(
 
 
 def test_obsidian_is_opened_by_an_address(
-    notes: Path, dowse: Dowse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    notes: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "xdg-open").write_text("#!/bin/sh\n")
-    (tmp_path / "xdg-open").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr(sys, "platform", "linux")
     address = str(notes / "lonely.md").replace("/", "%2F")
     printed = _command(dowse, "lonely", "--with", "obsidian")
@@ -112,6 +109,20 @@ def test_the_editor_is_run_and_its_failure_is_told(
     missing = dowse("open", "lonely", "--with", "no-such-editor")
     assert missing.code == 2
     assert "dowse config set open.editor" in missing.err
+
+
+def test_printing_needs_no_editor_and_opening_says_how_to_set_one(
+    notes: Path, dowse: Dowse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert _command(dowse, "lonely") == f"xdg-open {notes / 'lonely.md'}"
+    refused = dowse("open", "lonely")
+    assert refused.code == 2
+    assert "xdg-open cannot be started" in refused.err
+    assert "dowse config set open.editor" in refused.err
 
 
 def test_what_cannot_be_opened_is_refused(notes: Path, dowse: Dowse) -> None:
