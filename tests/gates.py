@@ -1,10 +1,11 @@
-"""What is missing on a user's machine is skipped; in CI the same is a failure."""
+"""What is missing on a user's machine is skipped, and counted; in CI the same is a failure."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
+from collections import Counter
 from collections.abc import Generator
 from typing import TypeVar
 
@@ -41,3 +42,19 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Judges the files, which can be skipped as a whole."""
     return _judged((yield))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Prints how many tests were left out, by reason; a file that was left out counts as one."""
+    skipped = terminalreporter.getreports("skipped")
+    if not skipped:
+        return
+    terminalreporter.section(f"left out: {len(skipped)}")
+    for reason, count in Counter(map(_reason, skipped)).most_common():
+        terminalreporter.write_line(f"{count:5}  {reason}")
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """Why a test was left out, without the place; a worker of xdist sends both as a list."""
+    why = report.longrepr
+    return str(why[2] if isinstance(why, (tuple, list)) else why).removeprefix("Skipped: ")

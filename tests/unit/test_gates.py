@@ -10,6 +10,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import dowse
 
 _ROOT = Path(__file__).parents[2]
@@ -59,6 +61,19 @@ def test_what_is_missing_is_a_skip_for_users_and_a_failure_in_ci(tmp_path: Path)
     assert "ERROR test_whole.py" in told
     assert "In CI this must not be skipped" in told
     assert "1 skipped" in told
+
+
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist.plugin", "-n", "1")])
+def test_a_run_ends_with_what_was_left_out_and_why(
+    tmp_path: Path, workers: tuple[str, ...]
+) -> None:
+    reason = "chromium is not installed: apt-get install chromium"
+    skips = _SKIPS + "def test_third(browser): pass\n"
+    (tmp_path / "test_some.py").write_text(skips, "utf-8")
+    _, told = _run(tmp_path, *workers)
+    assert "left out: 4" in told
+    assert f"\n    2  {reason}\n" in told
+    assert "\n    1  nothing is refused to root\n" in told
 
 
 def test_a_test_that_hangs_is_stopped_and_named(tmp_path: Path) -> None:
