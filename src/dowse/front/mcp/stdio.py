@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import signal
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -46,6 +48,10 @@ def serve_stdio(
     projects = VisibleProjects(open_service, pinned)
     calls = SharedCalls(projects, *shared) if shared else Calls(projects)
     server = build_server(projects, names, compat=compat, calls=calls)
+
+    # What is printed must reach stderr before stdout is given back at the end: line by line.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
 
     async def run() -> None:
         async with stdio_server() as (reading, writing):
