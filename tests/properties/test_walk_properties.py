@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -57,6 +58,7 @@ def kept_by_git(folder: Path) -> list[str]:
     return sorted(name for name in listed if name.lower().endswith((".md", ".txt")))
 
 
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed: apt-get install git")
 @pytest.mark.parametrize("seed", range(30))
 def test_what_git_ignores_is_not_walked(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
