@@ -233,6 +233,14 @@ def test_bfloat16_weights(tmp_path: Path) -> None:
         ({"hidden_act": "swish"}, "activation 'swish'"),
         ({"num_hidden_layers": "many"}, "config.json"),
         ({"num_hidden_layers": None}, "config.json"),
+        ({"num_hidden_layers": 10**9}, "layers is 1,000,000,000"),
+        ({"num_attention_heads": 0}, "heads is 0"),
+        ({"num_attention_heads": 5}, "5 heads cannot share vectors of 32"),
+        ({"hidden_size": 1e9}, "hidden is 1,000,000,000"),
+        ({"hidden_size": -32}, "hidden is -32"),
+        ({"max_position_embeddings": 0}, "positions is 0"),
+        ({"layer_norm_eps": float("nan")}, "norm_epsilon is nan"),
+        ({"num_labels": -1}, "labels is -1"),
     ],
 )
 def test_a_model_that_cannot_run_is_refused_with_the_reason(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from command_line import with_ctrl_c
 from dowse.embed import (
@@ -30,7 +32,7 @@ from dowse.embed.onnx.cross_encoder import CrossEncoder
 from dowse.embed.onnx.embedder import OnnxEmbedder
 from dowse.errors import BadSettings, EmbedError, UsageError, WeightsMissing
 from dowse.files import replace_file
-from tiny_model import HIDDEN, Published, make_model
+from tiny_model import HIDDEN, Published, make_model, make_weights
 
 
 def opened(model: Path | str, cache: Path, **options: Any) -> OnnxEmbedder:
@@ -289,6 +291,47 @@ def test_weights_that_give_no_vectors_are_refused(tmp_path: Path, cache: Path) -
     (model / "model.safetensors").write_bytes(content)
     with pytest.raises(EmbedError, match="without a length"):
         opened(model, cache).query("a")
+
+
+def reconfigured(model: Path, **changes: Any) -> Path:
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(config | changes))
+    return model
+
+
+def test_weights_of_another_width_than_the_config_says_are_refused(
+    tmp_path: Path, cache: Path
+) -> None:
+    model = make_model(tmp_path / "tiny")
+    opened(model, cache).query("a")  # keeps a graph, which depends on the weights alone
+    with pytest.raises(EmbedError, match=r"have 32 numbers, and its config\.json says 64"):
+        opened(reconfigured(model, hidden_size=64), cache).query("a")
+
+
+def test_weights_whose_shapes_do_not_fit_each_other_are_refused(
+    tmp_path: Path, cache: Path
+) -> None:
+    model = make_model(tmp_path / "tiny")
+    weights = make_weights(json.loads((model / "config.json").read_text()), 0)
+    weights["embeddings.token_type_embeddings.weight"] = np.zeros((2, 7), np.float32)
+    save_file(weights, model / "model.safetensors")
+    with pytest.raises(EmbedError, match=r"do not fit its config\.json"):
+        opened(model, cache).query("a")
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_tokens_outside_the_vocabulary_are_refused(
+    tmp_path: Path, cache: Path, precision: str
+) -> None:
+    model = make_model(tmp_path / "tiny", vocab_size=10)
+    embedder = opened(model, cache, precision=precision)
+    for embed in (
+        embedder.query,
+        embedder.token_vectors,
+        lambda text: [*embedder.passages([text])],
+    ):
+        with pytest.raises(EmbedError, match="do not belong together"):
+            embed("zebra")
 
 
 # ── Stopping ─────────────────────────────────────────────────────────────────

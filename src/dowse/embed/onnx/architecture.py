@@ -27,6 +27,15 @@ _LONGEST = 10_000_000  # bytes of a JSON file: some list every token
 _BERT = frozenset({"bert"})
 _ROBERTA = frozenset({"roberta", "xlm-roberta", "camembert"})
 _DISTILBERT = frozenset({"distilbert"})
+_POSSIBLE: Mapping[str, tuple[float, float]] = {  # far beyond every encoder that is published
+    "layers": (1, 1_000),
+    "heads": (1, 1_000),
+    "hidden": (1, 65_536),
+    "norm_epsilon": (0, 1),
+    "positions": (3, 1_000_000),  # both ends of a text have a token
+    "labels": (1, 100_000),
+}
+_FETCH_AGAIN = "Fetch the model's files again, or choose another model."
 _USE_ANOTHER = "Choose a model of the BERT, RoBERTa or DistilBERT family, or use an endpoint."
 
 # DistilBERT's names for what BERT has too; and what the earliest exports called the two norms.
@@ -70,9 +79,23 @@ def read_architecture(folder: Path) -> Architecture:
     if config.get("position_embedding_type", "absolute") != "absolute":
         raise EmbedError("dowse cannot run models with relative positions.", _USE_ANOTHER)
     try:
-        return _distilbert(config) if family in _DISTILBERT else _bert(config, family)
+        found = _distilbert(config) if family in _DISTILBERT else _bert(config, family)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise EmbedError(f"{folder / 'config.json'} lacks or garbles {error}.") from error
+    for name, (least, most) in _POSSIBLE.items():
+        if not least <= getattr(found, name) <= most:
+            raise EmbedError(
+                f"{folder / 'config.json'} describes an impossible model: {name} is "
+                f"{getattr(found, name):,}, and must be from {least:,} to {most:,}.",
+                _FETCH_AGAIN,
+            )
+    if found.hidden % found.heads:
+        raise EmbedError(
+            f"{folder / 'config.json'} describes an impossible model: {found.heads} heads cannot "
+            f"share vectors of {found.hidden} numbers.",
+            _FETCH_AGAIN,
+        )
+    return found
 
 
 def canonical_name(tensor: str) -> str:

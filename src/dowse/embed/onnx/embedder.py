@@ -105,7 +105,14 @@ class OnnxEmbedder:
 
     def _vector(self, ids: list[int]) -> Vector:
         _, session = self._parts()
-        return _unit(session.run("vector", {"ids": ids}))
+        vector = _unit(session.run("vector", {"ids": ids}))
+        if len(vector) != (wanted := self._identity().recipe.dimensions):
+            raise EmbedError(
+                f"The model's vectors have {len(vector)} numbers, and its config.json says "
+                f"{wanted}.",
+                "Fetch the model's files again, or choose another model.",
+            )
+        return vector
 
     def _parts(self) -> tuple[TextTokenizer, Session]:
         with self._loading:

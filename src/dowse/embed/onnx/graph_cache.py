@@ -14,6 +14,7 @@ from pathlib import Path
 import xxhash
 
 from dowse.embed.onnx.graph import Graph
+from dowse.errors import EmbedError
 from dowse.files import make_private_folder, replace_file
 
 
@@ -26,7 +27,13 @@ def load_graph(folder: Path, kind: str, version: str, build: Callable[[], Graph]
     for path in sorted(folder.glob(f"{name}-*.onnx")):
         if _is_intact(path) and _is_intact(_weights_of(path)):
             return path
-    graph = build()
+    try:
+        graph = build()
+    except (ValueError, IndexError) as error:  # of numpy, about shapes
+        raise EmbedError(
+            f"The model's weights do not fit its config.json: {error}.",
+            "Fetch the model's files again, or choose another model.",
+        ) from error
     with contextlib.suppress(OSError):
         return _keep(folder, kind, name, graph)
     return graph.whole()

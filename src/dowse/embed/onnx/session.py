@@ -15,7 +15,7 @@ from typing import Any
 from dowse.arrays import np
 from dowse.errors import EmbedError
 
-_QUIET = 3  # errors only: onnxruntime warns on stderr about devices that nobody asked for
+_QUIET = 4  # fatal errors only: others are raised, and nobody asked for warnings about devices
 
 
 class Session:
@@ -46,4 +46,11 @@ class Session:
     def run(self, output: str, inputs: Mapping[str, Sequence[int]]) -> Any:
         """One output for one text, given as token numbers by input name."""
         feed = {name: np.array([ids], dtype=np.int64) for name, ids in inputs.items()}
-        return self._session.run([output], feed)[0][0]
+        try:
+            return self._session.run([output], feed)[0][0]
+        except Exception as error:  # as above: a token that the table of words does not have
+            raise EmbedError(
+                f"The model cannot read a text: {error}.",
+                "Its tokenizer.json, config.json and weights do not belong together: fetch them "
+                "again, or choose another model.",
+            ) from error
