@@ -34,10 +34,20 @@ LONGEST = 1_000
 _BLANK = r"\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _WORDS = rf"^[^\x00]*[^{_BLANK}][^\x00]*$"
 _ASSIGNMENT = r"^[^=\x00]+=[^\x00]*$"
+# What a calendar has: no year 0, no 31st of June, and the 29th of February only in leap years.
+_YEAR = r"([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+_LEAP_YEAR = r"([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)"
+_MONTH = r"(0[1-9]|1[0-2])"
+_DAY = (
+    rf"({_YEAR}-({_MONTH}-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)"
+    rf"|{_LEAP_YEAR}-02-29)"
+)
+_CLOCK = r"T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?"
 _DATE = (
-    r"^([0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?)?)?)?|now|today|yesterday"
+    rf"^({_YEAR}(-{_MONTH})?|{_DAY}({_CLOCK})?|now|today|yesterday"
     r"|tomorrow|(last|past|this|next) (day|week|month|year)|(last|past) hour"
-    r"|[0-9]{1,4} ?(hours?|days?|weeks?|months?|years?|h|d|w|mo?|y)( ago)?)$"
+    r"|[0-9]{1,4} ?(hours?|days?|weeks?|months?|h|d|w|mo?)( ago)?"
+    r"|([0-9]{1,3}|1[0-9]{3}) ?(years?|y)( ago)?)$"
 )
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings, strategies
 from schemathesis.config import (
     ChecksConfig,
     PositiveDataAcceptanceConfig,
@@ -23,7 +24,10 @@ from dowse.front.web.api import ROUTES
 from dowse.front.web.openapi import description
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
+from dowse.request import OPTIONS
+from dowse.retrieve import Filters
 from dowse.service import Service
+from dowse.text.dates import first_moment
 
 HERE = "http://127.0.0.1:7333"
 
@@ -119,3 +123,20 @@ def asking(service: Service) -> ASGIClient:
 )
 def test_the_server_does_what_it_says(case: schemathesis.Case[Any], asking: ASGIClient) -> None:
     case.call_and_validate(base_url=HERE, session=asking)
+
+
+_DATES = next(row for row in OPTIONS if row.name == "after").schema()["pattern"]
+
+
+@given(strategies.from_regex(_DATES, fullmatch=True))
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+def test_every_date_that_the_description_allows_is_accepted(text: str) -> None:
+    assert Filters(after=text).conditions()
+
+
+@pytest.mark.parametrize("year", ["0000", "0001", "1900", "2000", "2023", "2024", "9999"])
+def test_the_description_allows_the_days_of_the_calendar(year: str) -> None:
+    for month, day in itertools.product(range(14), range(33)):
+        text = f"{year}-{month:02}-{day:02}"
+        assert bool(re.search(_DATES, text)) == (first_moment(text) is not None), text
+    assert bool(re.search(_DATES, year)) == (first_moment(year) is not None)
