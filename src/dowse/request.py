@@ -12,7 +12,7 @@ from dataclasses import field, fields
 from types import MappingProxyType
 from typing import Any, Literal
 
-from dowse.errors import UsageError
+from dowse.errors import Refused, UsageError
 from dowse.frozen import dataclass
 from dowse.parameters import Parameter, checked
 from dowse.retrieve import MODES, Filters, modes_explained
@@ -30,6 +30,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 NO_FILTERS = Filters()
 """Filters that let everything pass."""
 
+_MODEL = "rerank.model"  # the one setting of a search that can name a folder
 _FILTERS = frozenset(one.name for one in fields(Filters))
 
 OPTIONS: tuple[Parameter, ...] = (
@@ -188,15 +189,23 @@ class SearchRequest:
         """The request that names and values make; raises `UsageError` with what to do instead.
 
         `settings` are changed for this call alone, by their full names. With `written`, every value
-        is a list of texts.
+        is a list of texts. The call comes from the user of this machine.
         """
-        return cls.made_of(checked(options_of(call), given, written=written), settings)
+        values = checked(options_of(call), given, written=written)
+        return cls.made_of(values, settings, local=True)
 
     @classmethod
     def made_of(
-        cls, values: Mapping[str, Any], settings: Mapping[str, Any] = NOTHING
+        cls,
+        values: Mapping[str, Any],
+        settings: Mapping[str, Any] = NOTHING,
+        *,
+        local: bool = False,
     ) -> SearchRequest:
-        """The request that checked values make; values that are no options of a search are left."""
+        """The request that checked values make; values that are no options of a search are left.
+
+        Only a `local` call may name a folder: others must not learn which folders there are.
+        """
         wanted: dict[str, Any] = {
             name: tuple(values[name]) if option(name).is_list else values[name]
             for name in _FILTERS & values.keys()
@@ -204,6 +213,8 @@ class SearchRequest:
         filters = Filters(**wanted)
         filters.conditions()  # what is no date or field is refused before anything is opened
         changes = _changes(values) | dict(settings)
+        if not local:
+            _refuse_folders(changes)
         return cls(
             values.get("query", ""),
             filters,
@@ -220,6 +231,17 @@ def _changes(values: Mapping[str, Any]) -> dict[str, Any]:
     from dowse.settings.schema import assigned  # noqa: PLC0415  most calls set none
 
     return named | dict(assigned(text) for text in values["set"])
+
+
+def _refuse_folders(changes: Mapping[str, Any]) -> None:
+    if _MODEL in changes:
+        from dowse.embed.open import is_folder  # noqa: PLC0415  as above
+
+        if is_folder(str(changes[_MODEL])):
+            raise Refused(
+                f"{_MODEL} cannot be a folder in a request to a server.",
+                f"Name a model, or set it on the server with: dowse config set {_MODEL} FOLDER",
+            )
 
 
 def _without_rivals(changes: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal, get_origin, get_type_hints
 
 import pytest
@@ -21,6 +22,7 @@ from dowse.records.project import DocumentShape, PassageShape, ProjectShape
 from dowse.records.search import HitShape
 from dowse.service import Service
 from mcp_client import Ask, text_of, with_client
+from tiny_model import make_model
 
 _MOST_BYTES = 8192  # of tools/list: every conversation pays for it
 
@@ -126,6 +128,15 @@ def test_a_link_says_whether_a_document_is_markdown_or_plain_text(ask: Ask) -> N
     types = {one.name: one.mime_type for one in found.content if isinstance(one, ResourceLink)}
     assert types["journal/day.txt"] == "text/plain"
     assert types["guides/restore.md"] == "text/markdown"
+
+
+def test_a_tool_learns_nothing_about_folders(ask: Ask, tmp_path: Path) -> None:
+    told = {
+        text_of(ask("query_documents", query="a", rerank=True, set=[f"rerank.model={folder}"]))
+        for folder in (make_model(tmp_path / "model", labels=1), tmp_path / "absent", "~")
+    }
+    assert len(told) == 1
+    assert "cannot be a folder" in told.pop()
 
 
 def test_every_search_option_is_taken(ask: Ask) -> None:

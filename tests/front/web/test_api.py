@@ -16,9 +16,12 @@ from dowse.front.web.api import ROUTES
 from dowse.front.web.parameters import searching
 from dowse.front.web.security import Door, Limits
 from dowse.front.web.server import application
+from dowse.request import settable
 from dowse.service import Service
 from dowse.settings.presets import PRESETS
+from dowse.settings.schema import known_settings
 from dowse.wanted import GivenUp, check_wanted
+from tiny_model import make_model
 
 API = "/api/v1"
 HERE = "http://127.0.0.1:7333"
@@ -99,6 +102,28 @@ def test_settings_hold_for_one_search(client: TestClient) -> None:
     assert len(_ids(client, q="barometer", per_doc=1)) == len(
         set(_ids(client, q="barometer", per_doc=1))
     )
+
+
+@pytest.mark.parametrize("call", ["search", "answer", "explain"])
+def test_a_request_learns_nothing_about_folders(
+    client: TestClient, tmp_path: Path, call: str
+) -> None:
+    model = make_model(tmp_path / "model", labels=1)
+    asked = {"q": "database", "rerank": "true"} | (
+        {"reference": "x.md"} if call == "explain" else {}
+    )
+    told = {
+        client.get(f"{API}/{call}", params={**asked, "set": f"rerank.model={folder}"}).text
+        for folder in (model, tmp_path, tmp_path / "absent", "~", "./model", "../x")
+    }
+    assert len(told) == 1
+    assert "cannot be a folder" in told.pop()
+
+
+def test_only_the_model_of_a_search_can_name_a_folder() -> None:
+    found = known_settings()
+    texts = {one for one in settable("answer") if found[one].type is str}
+    assert texts == {"rerank.model"}
 
 
 def test_every_option_of_a_search_is_taken(client: TestClient) -> None:
