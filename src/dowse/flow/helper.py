@@ -10,6 +10,7 @@ import gc
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -30,6 +31,9 @@ Share = tuple[Sequence[SourceFile], Mapping[str, FileState]]
 """Some files, and what the index knows of them."""
 
 _GREETING = f"{Path(__file__).parent}\n".encode()  # both processes run the same code
+# Seconds for some files, to which the time for a slow one is added; without an answer by then, the
+# process is ended and its files are prepared elsewhere.
+_PATIENCE = 20.0
 # Of the pipes, and of pickling an analyzer that is not dowse's own.
 _FAILURES = (OSError, EOFError, ValueError, TypeError, AttributeError, pickle.PickleError)
 
@@ -55,11 +59,17 @@ class Helper:
         """What is made of some files; None when the process cannot do it."""
         if self._process is None or self._process.poll() is not None:
             return None
+        # A process that is stopped, or waits for a disk, neither answers nor ends.
+        overdue = threading.Timer(_PATIENCE + self._options[0].file_seconds, self.kill)
+        overdue.daemon = True
+        overdue.start()
         try:
             return self._ask(self._process, share)
         except _FAILURES:
             self.kill()  # half an answer may be on its way
             return None
+        finally:
+            overdue.cancel()
 
     def kill(self) -> None:
         """Ends the process, whatever it does."""

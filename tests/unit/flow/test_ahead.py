@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import astuple
 from pathlib import Path
@@ -147,6 +148,30 @@ def test_helpers_that_are_killed_lose_no_file(
                 one.kill()
 
     report = engine.index(announce=kill)
+    assert report.added >= _FILES + 2
+    assert engine.check() == []
+
+
+def test_helpers_that_are_stopped_do_not_stall_the_run(
+    vault: Path, tmp_path: Path, started: list[Watched], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(helper, "_PATIENCE", -59.0)  # one second with the time for a slow file
+    monkeypatch.setattr(ahead, "_take_back", lambda _: None)  # the helpers get all files
+    assert ReadOptions().file_seconds == 60
+
+    def stop(event: Event) -> None:
+        if event.stage == "parse" and event.done:
+            for one in started:
+                if one._process is not None and one._process.poll() is None:
+                    one._process.send_signal(signal.SIGSTOP)
+
+    engine = open_engine(vault, tmp_path / "index")
+    rescue = threading.Timer(30, lambda: [one.kill() for one in started])
+    rescue.start()
+    begun = time.monotonic()
+    report = engine.index(announce=stop)
+    rescue.cancel()
+    assert time.monotonic() - begun < 25
     assert report.added >= _FILES + 2
     assert engine.check() == []
 
