@@ -29,7 +29,7 @@ class Status:
     counts: Counts
     stamp: Stamp | None
     freshness: Freshness
-    notices: tuple[str, ...]
+    notices: tuple[str, ...]  # why the index or a folder cannot be used, and what to do
     run: str = ""  # a run that has not come to its end, in a sentence
     unread: int = 0  # files that could not be read, and have not changed since
     imported: tuple[str, ...] = ()  # those of the roots whose documents are on another machine
@@ -60,6 +60,8 @@ class Caretaker:
                 if source.id not in unread
                 and has_changed(source, changes.known.get(source.id), options)
             ]
+            mismatches = self._index.wanted().mismatches(stamp) if stamp else []
+            advice = [self._index.rebuild] if mismatches else []
             new = sum(id_ not in changes.known for id_ in waiting)
             return Status(
                 project=self._index.project.name,
@@ -69,7 +71,7 @@ class Caretaker:
                 counts=reading.catalogue.counts(),
                 stamp=stamp,
                 freshness=Freshness(new, len(waiting) - new, len(changes.gone)),
-                notices=tuple(self._index.wanted().mismatches(stamp) if stamp else ()),
+                notices=(*mismatches, *advice, *self._index.closed()),
                 run=self._index.unfinished(reading),
                 unread=len(unread),
                 imported=tuple(str(root.path) for root in self._index.roots if root.is_elsewhere),

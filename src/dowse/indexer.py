@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 
 from dowse.errors import Damaged, DowseError, Locked, Refused, StampMismatch, UsageError
 from dowse.flow import IndexReport
@@ -46,6 +47,12 @@ class Indexer:
         there is nothing to fill it with. Raises `Locked` when another process is still writing
         after `wait` seconds.
         """
+        if self._index.roots[0].is_closed:  # its dowse.toml says how all folders are read
+            raise Refused(
+                f"{self._index.roots[0].path} cannot be entered, and it may hold settings.",
+                "Allow yourself to enter it with:"
+                f" chmod u+rwx {quote(str(self._index.roots[0].path))}",
+            )
         if not rebuild:
             return self._update(paths, wait, announce, shard)
         if shard is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from shlex import quote
 
 from dowse.errors import NotFound, StampMismatch
 from dowse.ports import Reading
@@ -93,6 +94,15 @@ class OpenIndex:
             raise StampMismatch(
                 "The index was built with other settings. " + " ".join(mismatches), self.rebuild
             )
+
+    def closed(self) -> list[str]:
+        """Say which folders may not be entered, and what to do about it."""
+        return [
+            f"{root.path} cannot be entered, so its documents are shown as they were indexed."
+            f" Allow yourself to enter it with: chmod u+rwx {quote(str(root.path))}"
+            for root in self.roots
+            if root.is_closed
+        ]
 
     @property
     def rebuild(self) -> str:

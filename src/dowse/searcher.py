@@ -169,7 +169,7 @@ class Searcher:
             if unfinished := index.unfinished(reading):
                 search.notices.append(unfinished)
                 trust_as_far_as_embedded(search)
-            search.notices += self._notices_of_preset(changes)
+            search.notices += self._notices_of_preset(changes) + index.closed()
             if parts.embedder and not has_vectors:
                 search.notices.append(
                     f"Ranked by words alone: the index has no vectors. {index.rebuild}"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -165,3 +169,54 @@ def test_ls_as_json(indexed: Path, dowse: Dowse) -> None:
     assert (entry["id"], entry["title"]) == ("guides/restore.md", "Restore a backup")
     assert entry["path"] == str(indexed / "guides/restore.md")
     assert entry["created"] is None
+
+
+@pytest.fixture
+def closed(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that the user may not enter, also when the user is root."""
+
+    def guarded(look: Callable[..., Any]) -> Callable[..., Any]:
+        def refuse(path: Any = ".", *rest: Any, **options: Any) -> Any:
+            # Not the folder itself, which only its parents guard, but all that is in it.
+            written = str(path) if isinstance(path, str | Path) else ""
+            if written.startswith(f"{indexed}/"):
+                raise PermissionError(errno.EACCES, "Permission denied", written)
+            return look(path, *rest, **options)
+
+        return refuse
+
+    scan = os.scandir
+
+    def refuse_to_list(path: Any = ".") -> Any:
+        if str(path) == str(indexed):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scan(path)
+
+    for name in ("stat", "lstat", "open"):
+        monkeypatch.setattr(os, name, guarded(getattr(os, name)))
+    monkeypatch.setattr(os, "scandir", refuse_to_list)
+    return indexed
+
+
+def test_a_folder_that_cannot_be_entered_is_searched_as_it_was_indexed(
+    closed: Path, dowse: Dowse
+) -> None:
+    found = dowse("search", "restore", "--json")
+    assert found.code == 0, found.err
+    assert found.json["hits"]
+    assert any(f"chmod u+rwx {closed}" in notice for notice in found.json["notices"])
+
+
+def test_a_folder_that_cannot_be_entered_is_named_with_what_to_do(
+    closed: Path, dowse: Dowse
+) -> None:
+    status = dowse("status", "--json")
+    assert status.code == 0, status.err
+    assert any(f"chmod u+rwx {closed}" in notice for notice in status.json["notices"])
+    assert status.json["counts"]["documents"] > 0
+    findings = dowse("doctor", "--json").json["findings"]
+    assert [one["repair"] for one in findings] == [f"chmod u+rwx {closed}"]
+    refused = dowse("index", "-p", "vault")
+    assert refused.code == 2
+    assert f"chmod u+rwx {closed}" in " ".join(refused.err.split())
+    assert dowse("search", "restore", "--json").json["hits"]

@@ -178,10 +178,16 @@ def check_project(
 
 def _examine(engine: Engine) -> tuple[str, list[Finding]]:
     name = engine.project.name
+    closed = [root.path for root in engine.project.named_roots if root.is_closed]
     findings = [
+        Finding(f"{root} cannot be entered.", f"chmod u+rwx {quote(str(root))}") for root in closed
+    ]
+    findings += [
         Finding(f"{root} does not exist.", "Restore it, or: dowse project remove " + name)
         for root in engine.project.roots
-        if not root.exists() and not engine.project.is_elsewhere(root)
+        if not os.path.exists(root)  # noqa: PTH110  also below a folder that is closed
+        and root not in closed
+        and not engine.project.is_elsewhere(root)
     ]
     if damage := [Finding(one.what, f"{one.repair} -p {quote(name)}") for one in engine.check()]:
         return "damaged", findings + damage

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import uuid
 from collections.abc import Iterator, Sequence
@@ -306,7 +307,7 @@ class Projects:
 def find_local_file(start: Path) -> Path | None:
     """The nearest dowse.toml in a folder or above it."""
     for folder in (start, *start.parents):
-        if (folder / LOCAL_FILE).is_file():
+        if os.path.isfile(folder / LOCAL_FILE):  # noqa: PTH113  also in a folder that is closed
             return folder / LOCAL_FILE
     return None
 

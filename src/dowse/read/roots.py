@@ -32,6 +32,17 @@ class Root:
         """What the ids of its documents start with."""
         return f"@{self.name}/" if self.name else ""
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it is there, and this user may not enter it."""
+        try:
+            os.stat(os.path.join(self.path, "."))  # noqa: PTH116, PTH118  a Path drops the dot
+        except PermissionError:
+            return True
+        except OSError:
+            return False
+        return False
+
     def relative(self, path: Path) -> str | None:
         """The path below this root with "/", as on disk; "" for the root, None when outside."""
         given = Path(os.path.abspath(path))  # noqa: PTH100  links in it must stay

@@ -63,7 +63,7 @@ class StatusShape:
     freshness: Annotated[Freshness, "Files that are new, changed or deleted since."]
     counts: Annotated[Counts, "How much the index holds."]
     stamp: Annotated[Mapping[str, Any] | None, "What the index was built with."]
-    notices: Annotated[tuple[str, ...], "Settings that the index was not built with."]
+    notices: Annotated[tuple[str, ...], "Why the index or a folder cannot be used, and what to do."]
     run: Annotated[str, "An indexing run that has not come to its end; empty: none."]
     unread: Annotated[int, "Files that could not be read, and have not changed since."]
     imported: Annotated[

@@ -32,10 +32,7 @@ def command(call: Call) -> None:
         status = engine.status()
     call.answer(StatusShape.of(status), lambda width: draw_status(status, width))
     if status.notices:
-        call.remark(
-            *status.notices,
-            f"Rebuild the index with: dowse index --rebuild -p {quote(status.project)}",
-        )
+        call.remark(*status.notices)
 
 
 def draw_status(status: Status, width: int | None) -> Iterator[Text]:
