@@ -17,10 +17,13 @@ _MISSING = re.compile(r"not installed|could not import")
 """In the reason of a skip: a program or a package that CI has to have."""
 
 
+_GIVEN = dict(os.environ)  # tests take variables away
+
+
 def find_tool(*names: str) -> str | None:
     """Find a program that tests can use: CI names it in a variable, a user has it on the path."""
-    variable = f"DOWSE_TEST_{names[0].upper()}"
-    return os.environ.get(variable) or next(filter(None, map(shutil.which, names)), None)
+    given = _GIVEN.get(f"DOWSE_TEST_{names[0].upper()}")
+    return given or next(filter(None, map(shutil.which, names)), None)
 
 
 def _judged(report: _Report) -> _Report:

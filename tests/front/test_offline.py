@@ -21,6 +21,7 @@ import pytest
 import offline_day
 from dowse.embed.onnx.session import Session
 from dowse.errors import EmbedError
+from gates import find_tool
 from powerloss.trace import require_strace
 
 _CHANGES = (
@@ -115,7 +116,7 @@ def test_nothing_is_looked_up_or_sent_and_only_dowses_folders_are_written(
     log = home / "strace"
     kinds = ",".join(f"?{name}" for name in f"{_CHANGES},{_SENDS}".split(","))
     options = ["-f", "-y", "-qq", "-s", "4096", "--seccomp-bpf", "-e", f"trace={kinds}"]
-    _day(pages, environment, "strace", *options, "-o", str(log))
+    _day(pages, environment, str(find_tool("strace")), *options, "-o", str(log))
     calls = list(_calls(log))
     sent = [call for call in calls if call[0] in _SENDS.split(",")]
     assert any('inet_addr("127.0.0.1")' in call[1] for call in sent), "the server was not traced"

@@ -2,7 +2,6 @@
 
 import os
 import random
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from dowse.read.options import ReadOptions
 from dowse.read.roots import Root, path_of
 from dowse.read.walk import walk
+from gates import find_tool
 
 NAMES = ["a", "b", "ab", "foo", "é", "a b", "[x]", "x-y", "!n", "#h", "a*", "B", "1", ".h"]
 ENDS = [".md", ".txt", ".MD"]
@@ -48,7 +48,11 @@ def grow(folder: Path, rng: random.Random, depth: int = 0) -> None:
 def git(folder: Path, *arguments: str) -> str:
     environment = {"PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1", "HOME": "/nonexistent"}
     done = subprocess.run(
-        ["git", *arguments], cwd=folder, env=environment, check=True, capture_output=True
+        [str(find_tool("git")), *arguments],
+        cwd=folder,
+        env=environment,
+        check=True,
+        capture_output=True,
     )
     return done.stdout.decode()
 
@@ -58,7 +62,7 @@ def kept_by_git(folder: Path) -> list[str]:
     return sorted(name for name in listed if name.lower().endswith((".md", ".txt")))
 
 
-@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed: apt-get install git")
+@pytest.mark.skipif(not find_tool("git"), reason="git is not installed: apt-get install git")
 @pytest.mark.parametrize("seed", range(30))
 def test_what_git_ignores_is_not_walked(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
