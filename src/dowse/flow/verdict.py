@@ -39,7 +39,9 @@ def verdict(search: SearchState, candidate: Candidate, words: QueryWords) -> tup
     name = search.named.get(candidate.stored.key)
     if name is not None:
         return match, f"exact {name.kind}"
-    return match, "close in meaning" if search.hypothesis else str(found)
+    if search.hypothesis:
+        return match, "close in meaning"
+    return match, found.reason(place.strategy for place in candidate.places)
 
 
 def _is_listed(candidate: Candidate) -> bool:

@@ -16,17 +16,23 @@ class WordsFound:
 
     found: int
     total: int  # words that say something; of several spellings of one word, one
+    parts: bool = False  # there are terms of the query, be they a part of a word only
 
     @property
     def complete(self) -> bool:
         """Whether all of them are there."""
         return self.found == self.total > 0
 
-    def __str__(self) -> str:
+    def reason(self, strategies: Iterable[str]) -> str:
+        """Say why a passage was found that these strategies have ranked."""
         if not self.total:
             return ""
+        if not self.found and self.parts:  # `getUserById` finds "user"
+            return f"only parts of {'the word' if self.total == 1 else 'words'} found"
         if not self.found:
-            return "close in meaning, no word in common"
+            named = set(strategies)
+            other = "linked with a result, " if "graph" in named else ""
+            return f"{'close in meaning, ' if 'semantic' in named else other}no word in common"
         if self.total == 1:
             return "word found"
         if self.complete:
@@ -48,13 +54,14 @@ class QueryWords:
 
     def found_in(self, texts: Iterable[str]) -> WordsFound:
         """How many of the words some texts have between them."""
-        left = self._words
+        left, parts = self._words, False
         for text in texts:
             if not left:  # the rest need not be read
                 break
             found = self.wanted.in_text(text, self._terms_of)
             left = [word for word in left if word.isdisjoint(found)]
-        return WordsFound(len(self) - len(left), len(self))
+            parts = parts or bool(found)
+        return WordsFound(len(self) - len(left), len(self), parts)
 
 
 def _words_of(query: Query, terms_of: TermsOf) -> list[frozenset[str]]:
@@ -66,8 +73,10 @@ def _words_of(query: Query, terms_of: TermsOf) -> list[frozenset[str]]:
         if any(map(is_unspaced, word)):  # no blanks between its words: each term is one
             words |= dict.fromkeys(frozenset([term]) for term in sorted(terms))
         elif terms:
-            # Of `auth-server` the whole counts: "server" alone is something else.
-            words[frozenset([max(terms, key=lambda term: (len(term), term))])] = None
+            # Of `auth-server` the whole counts: "server" alone is something else. `get_user` is
+            # the same whole as `getUser`.
+            whole = max(terms, key=lambda term: (len(term), term)).replace("_", "")
+            words[frozenset(term for term in terms if term.replace("_", "") == whole)] = None
     return _joined(list(words), query)
 
 

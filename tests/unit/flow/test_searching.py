@@ -104,6 +104,15 @@ def test_modes_use_only_their_strategy(engine: Engine) -> None:
         assert {place.strategy for hit in response.hits for place in hit.trace.places} == {mode}
 
 
+def test_a_part_of_a_name_that_keyword_search_finds_is_not_close_in_meaning(
+    engine: Engine,
+) -> None:
+    response = engine.search("getUserByName", changes={"search.mode": "keyword"})
+    assert [(hit.document, hit.reason) for hit in response.hits] == [
+        ("reference/api.md", "only parts of the word found")
+    ]
+
+
 def test_without_weights_words_still_rank_and_the_reason_is_reported(
     vault: Path, engine: Engine, tmp_path: Path
 ) -> None:

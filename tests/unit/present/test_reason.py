@@ -18,7 +18,7 @@ def _query(text: str, *alternatives: tuple[str, ...]) -> Query:
 
 
 def _reason(query: Query, *texts: str) -> str:
-    return str(QueryWords(query, _TERMS).found_in(texts))
+    return QueryWords(query, _TERMS).found_in(texts).reason(["semantic"])
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,20 @@ def test_few_words_read_as_a_sentence() -> None:
 def test_a_name_from_code_is_one_word() -> None:
     query = _query("get_station_by_id masts")
     assert _reason(query, "get_station_by_id") == "1 of 2 words found"
-    assert _reason(query, "a station with an id") == "close in meaning, no word in common"
+    assert _reason(query, "a station with an id") == "only parts of words found"
+
+
+def test_a_name_from_code_is_the_same_word_in_every_style() -> None:
+    assert _reason(_query("get_station_by_id"), "getStationById") == "word found"
+    assert _reason(_query("getStationById"), "get_station_by_id") == "word found"
+
+
+def test_only_what_vectors_ranked_is_close_in_meaning() -> None:
+    found = QueryWords(_query("getUserById"), _TERMS).found_in
+    assert found(["stations of a user"]).reason(["keyword"]) == "only parts of the word found"
+    assert found(["stations of a user"]).reason(["semantic"]) == "only parts of the word found"
+    assert found(["bread"]).reason(["graph"]) == "linked with a result, no word in common"
+    assert found(["bread"]).reason(["code"]) == "no word in common"
 
 
 def test_words_joined_by_or_are_one_word() -> None:
