@@ -67,9 +67,9 @@ class QueryWords:
 def _words_of(query: Query, terms_of: TermsOf) -> list[frozenset[str]]:
     """The words of a query, each as the terms of which one is enough to find it."""
     searched, words = frozenset(query.terms), dict.fromkeys(map(frozenset, query.alternatives))
-    put_in = query.put_in
+    grouped = frozenset[str]().union(*words)
     for word in query.text.split():
-        terms = searched.intersection(terms_of(word)) - put_in
+        terms = searched.intersection(terms_of(word)) - grouped
         if any(map(is_unspaced, word)):  # no blanks between its words: each term is one
             words |= dict.fromkeys(frozenset([term]) for term in sorted(terms))
         elif terms:

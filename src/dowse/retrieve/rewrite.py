@@ -7,7 +7,7 @@ these documents do not hold may still be right ("mango" is no slip for "mongo").
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -57,7 +57,8 @@ def _complete(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
         notices.append(f"Only the first {_MOST_LOOKUPS} words with a star were completed.")
     for prefix, completions in found.items():
         whole = _without_unheld(query, prefix, reading, analyzer) if completions else query
-        query = _with_words(whole, completions, analyzer)
+        own = [term for term in analyzer.query_terms(prefix) if term in whole.terms]
+        query = _with_words(whole, completions, analyzer, own)
     return _with_notices(replace(query, prefixes=()), notices)
 
 
@@ -156,7 +157,7 @@ def _widen(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     if not added:
         return query
     notice = f'Few passages hold "{word.written}"; searched for {_listed(added)} as well.'
-    return _with_notices(_with_words(query, added, analyzer), [notice])
+    return _with_notices(_with_words(query, added, analyzer, query.terms), [notice])
 
 
 def _plain_words(query: Query, analyzer: Analyzer) -> Iterator[_Word]:
@@ -215,8 +216,10 @@ def _is_wanted_phrase(condition: Condition) -> bool:
 # ── Putting words in ─────────────────────────────────────────────────────────
 
 
-def _with_words(query: Query, words: list[str], analyzer: Analyzer) -> Query:
-    """Adds words to what is searched for, of which one is as good as all."""
+def _with_words(
+    query: Query, words: list[str], analyzer: Analyzer, own: Sequence[str] = ()
+) -> Query:
+    """Add words to what is searched for: one is as good as all, or as the query's own terms."""
     terms = distinct(filter(None, (_whole(analyzer.query_terms(word)) for word in words)))
     if not terms:
         return query
@@ -224,7 +227,8 @@ def _with_words(query: Query, words: list[str], analyzer: Analyzer) -> Query:
     return replace(
         query,
         terms=distinct([*query.terms, *terms])[:MOST_TERMS],
-        alternatives=(*query.alternatives, terms),
+        alternatives=(*query.alternatives, distinct([*own, *terms])),
+        put_in=query.put_in.union(terms),
         code_terms=distinct([*query.code_terms, *filter(None, code)])[:MOST_TERMS],
     )
 

@@ -83,11 +83,7 @@ class Query:
     notices: tuple[str, ...] = ()  # what was taken differently than written, for people
     prefixes: tuple[str, ...] = ()  # of `auth*`, without the star; rewriting turns them into terms
     alternatives: tuple[tuple[str, ...], ...] = ()  # terms of which one is as good as all
-
-    @property
-    def put_in(self) -> frozenset[str]:
-        """The terms that nobody wrote: for misspelt words, and for `auth*`."""
-        return frozenset(term for group in self.alternatives for term in group)
+    put_in: frozenset[str] = frozenset()  # terms that nobody wrote: for misspelt words, for `auth*`
 
 
 @dataclass(frozen=True, slots=True)

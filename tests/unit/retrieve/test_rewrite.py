@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dowse.analyze import KeywordOptions, TextAnalyzer
 from dowse.ports import KeywordField, Reading
+from dowse.present.reason import QueryWords
 from dowse.retrieve.query import understand
 from dowse.retrieve.rewrite import rewrite
 from dowse.types import Condition, Fields, Keys, Query
@@ -206,6 +207,15 @@ def test_a_short_word_alone_that_few_hold_brings_its_longer_forms() -> None:
     assert query.notices == (
         'Few passages hold "auth"; searched for "authentication", "authn" as well.',
     )
+
+
+@pytest.mark.parametrize(("text", "words"), [("auth", 1), ("auth*", 1), ("auth* wind", 2)])
+def test_a_word_and_its_longer_forms_are_one_word_of_the_query(text: str, words: int) -> None:
+    passages = Passages("the auth-server", "authentication", "authentication again", "wind")
+    query = rewritten(text, passages)
+    assert {"auth", "authent"} <= set(query.terms)
+    found = QueryWords(query, _ANALYZER.query_terms).found_in(["authentication"])
+    assert (found.found, found.total) == (1, words)
 
 
 @pytest.mark.parametrize("text", ["auth wind", '"auth"', "`auth`", "authen", "au"])
