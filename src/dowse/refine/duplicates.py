@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Annotated
 
 from dowse.arrays import np
@@ -25,7 +25,11 @@ class ExactDedupOptions:
 class NearDedupOptions:
     """Whether nearly the same text is shown once only."""
 
-    enabled: Annotated[bool, "Drop results with nearly the same text as a better one."] = True
+    enabled: Annotated[
+        bool,
+        "Drop results with nearly the same text as a better one. A passage whose title, alias or"
+        " heading is the query stays.",
+    ] = True
     similarity: Annotated[
         float,
         SHARE,
@@ -61,15 +65,22 @@ def drop_exact(search: SearchState) -> None:
 def drop_near(search: SearchState) -> None:
     """Leaves out texts that a better result nearly has."""
     texts = [candidate.stored.text for candidate in search.candidates]
-    found = near_duplicates(texts, search.of(NearDedupOptions).similarity)
+    found = near_duplicates(texts, search.of(NearDedupOptions).similarity, _named(search))
     drop_repeats(search, "near_dedup", "nearly the same text as", found)
 
 
 def drop_same_meaning(search: SearchState) -> None:
     """Leaves out what means the same as a better result."""
-    found = semantic_duplicates(search.vectors(), search.of(SemanticDedupOptions).similarity)
+    similarity = search.of(SemanticDedupOptions).similarity
+    found = semantic_duplicates(search.vectors(), similarity, _named(search))
     search.merged = len(set(found.values()))
     drop_repeats(search, "semantic_dedup", "means the same as", found)
+
+
+def _named(search: SearchState) -> set[int]:
+    """The places of passages that are called like the query; they stay, whatever they resemble."""
+    candidates = enumerate(search.candidates)
+    return {place for place, one in candidates if one.stored.key in search.named}
 
 
 def drop_repeats(search: SearchState, stage: str, what: str, found: Mapping[int, int]) -> None:
@@ -95,10 +106,12 @@ def fold_whitespace(text: str) -> str:
     return " ".join(text.split())
 
 
-def semantic_duplicates(vectors: Sequence[Vector | None], threshold: float) -> dict[int, int]:
+def semantic_duplicates(
+    vectors: Sequence[Vector | None], threshold: float, kept: Collection[int] = ()
+) -> dict[int, int]:
     """The place of each vector that is close to a better placed one that stays, and of that one.
 
-    What has no vector is never a duplicate.
+    What has no vector is never a duplicate, nor is what is at a place to be `kept`.
     """
     rows = directions(vectors)
     stays = np.zeros(len(vectors), np.bool_)
@@ -107,7 +120,7 @@ def semantic_duplicates(vectors: Sequence[Vector | None], threshold: float) -> d
         if vector is None:
             continue
         close = (cosines(rows[:place], rows[place]) >= threshold) & stays[:place]
-        if close.any():
+        if close.any() and place not in kept:
             found[place] = int(np.argmax(close))
         else:
             stays[place] = True

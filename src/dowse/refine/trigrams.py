@@ -7,7 +7,7 @@ union from below and the similarity from above. What the bound leaves is counted
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -26,20 +26,25 @@ _HASH_FACTOR = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: spreads well (K
 _HASH_SHIFT = 64 - 12  # leaves the upper 12 bits, a number below 4096
 
 
-def near_duplicates(texts: Sequence[str], threshold: float) -> dict[int, int]:
-    """The place of each text that is nearly a better placed one that stays, and of that one."""
+def near_duplicates(
+    texts: Sequence[str], threshold: float, kept: Collection[int] = ()
+) -> dict[int, int]:
+    """The place of each text that is nearly a better placed one that stays, and of that one.
+
+    What is at a place to be `kept` is never a duplicate.
+    """
     if len(texts) < 2:
         return {}
     lowered = [text.lower() for text in texts]
     # Of 30 passages, arrays take 2 ms and sets 10 ms, but to load numpy takes 100 ms.
-    return (_by_arrays if is_loaded() else _by_sets)(lowered, threshold)
+    return (_by_arrays if is_loaded() else _by_sets)(lowered, threshold, kept)
 
 
-def _by_sets(texts: Sequence[str], threshold: float) -> dict[int, int]:
+def _by_sets(texts: Sequence[str], threshold: float, kept: Collection[int]) -> dict[int, int]:
     grams = [{text[at : at + 3] for at in range(max(1, len(text) - 2))} for text in texts]
     found: dict[int, int] = {}
     for place, own in enumerate(grams):
-        for other in range(place):
+        for other in range(0 if place in kept else place):
             fewer, more = sorted((len(own), len(grams[other])))
             if other in found or fewer < threshold * more:
                 continue
@@ -50,12 +55,12 @@ def _by_sets(texts: Sequence[str], threshold: float) -> dict[int, int]:
     return found
 
 
-def _by_arrays(texts: Sequence[str], threshold: float) -> dict[int, int]:
+def _by_arrays(texts: Sequence[str], threshold: float, kept: Collection[int]) -> dict[int, int]:
     grams = _trigrams(texts)
     sizes = np.array([len(each) for each in grams])
     sketches = _sketches(grams, sizes)
     found: dict[int, int] = {}
-    for place in range(1, len(texts)):
+    for place in (place for place in range(1, len(texts)) if place not in kept):
         unions = sketches[:place] | sketches[place]
         possible = _at_most(unions, sizes[:place] + sizes[place]) >= threshold
         for other in np.flatnonzero(possible).tolist():

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from dowse.engine import Engine
-from vaults import open_engine
+from vaults import index_notes, open_engine
 
 _FILLER = "The pump hall is described here, pump hall after pump hall, with every pump in it.\n"
 _NOTES = {
@@ -102,3 +103,20 @@ class _Against:
         """One score per passage."""
         self.asked += 1
         return [0.0 if self._text in one else 1.0 for one in passages]
+
+
+def test_no_document_whose_heading_is_the_query_is_dropped_as_a_near_copy(tmp_path: Path) -> None:
+    steps = "".join(f"{number}. Stop the service, wait, then start it.\n" for number in range(12))
+    notes = {
+        "restart-a.md": f"# Host A\n\n## Restart the pump\n\n{steps}",
+        "restart-b.md": f"# Host B\n\n## Restart the pump\n\n{steps}",
+        "restart-c.md": f"# Host C\n\n## Restart the lamp\n\n{steps}",
+    }
+    engine = index_notes(tmp_path, notes)
+    near = {"semantic_dedup.enabled": True, "near_dedup.similarity": 0.8}
+    named = engine.search("restart the pump", changes=near)
+    assert {(hit.document, hit.reason) for hit in named.hits} == {
+        ("restart-a.md", "exact heading"),
+        ("restart-b.md", "exact heading"),
+    }
+    assert len(engine.search("stop service", changes=near).hits) == 1
