@@ -24,6 +24,7 @@ _LINES = re.compile(
     r"(?P<name>.+?):(?P<line>\d{1,12})(?::(?P<count>\d{1,12})|-(?P<last>\d{1,12}))?$"
 )
 _PAGE = re.compile(r"(?P<name>.+\.pdf)\s+p(?:age|\.)?\s*(?P<page>\d{1,9})", re.IGNORECASE)
+_MOST_READ = 50  # documents of one name, to see which of them has an anchor
 _SHORT = re.compile(r"#?(?P<digits>[0-9a-f]{4,16})$")
 
 
@@ -62,7 +63,9 @@ def find_passage(
     document = _document(reading, name, roots, here) if match else None
     first, last = 1, None
     if document is None:
-        document, first, last = _by_short_id(reading, name) or _as_written(reading, name)
+        document, first, last = _by_short_id(reading, name) or _as_written(
+            reading, name, roots, here
+        )
     if match:
         return _lines(document, int(match["line"]), _count(match))
     return _lines(document, first, last and last - first + 1)
@@ -79,10 +82,10 @@ def _count(match: re.Match[str]) -> int | None:
 
 
 def _document(
-    reading: Reading, name: str, roots: Sequence[Root], here: Path | None
+    reading: Reading, name: str, roots: Sequence[Root], here: Path | None, anchor: str = ""
 ) -> StoredDocument | None:
     by_path = reading.catalogue.document(name) or _by_path(reading, name, roots, here)
-    return by_path or _by_ending(reading, name)
+    return by_path or _by_ending(reading, name, anchor)
 
 
 def _by_path(
@@ -101,8 +104,11 @@ def _by_path(
     return None
 
 
-def _by_ending(reading: Reading, name: str) -> StoredDocument | None:
-    """The one document whose path ends like this, with or without its ending."""
+def _by_ending(reading: Reading, name: str, anchor: str) -> StoredDocument | None:
+    """The one document whose path ends like this, with or without its ending.
+
+    Of several, it is the one that has the anchor.
+    """
     wanted = f"/{fold(name).lstrip('/')}"
     paths = {entry.id: f"/{fold(entry.id)}" for entry in reading.catalogue.documents()}
     ids = [
@@ -110,7 +116,15 @@ def _by_ending(reading: Reading, name: str) -> StoredDocument | None:
         for id_, path in paths.items()
         if path.endswith(wanted) or path.rpartition(".")[0].endswith(wanted)
     ]
-    return _only(reading, name, ids)
+    return _only(reading, name, _having(reading, ids, anchor) or ids)
+
+
+def _having(reading: Reading, ids: Sequence[str], anchor: str) -> list[str]:
+    """Those of several documents that have an anchor; none where nothing must be decided."""
+    if not anchor or not 1 < len(ids) <= _MOST_READ:
+        return []
+    documents = filter(None, map(reading.catalogue.document, ids))
+    return [one.entry.id for one in documents if lines_of_anchor(one.entry.id, one.text, anchor)]
 
 
 def _by_short_id(reading: Reading, name: str) -> DocumentLines | None:
@@ -133,11 +147,15 @@ def _by_short_id(reading: Reading, name: str) -> DocumentLines | None:
 # ── What documents write ─────────────────────────────────────────────────────
 
 
-def _as_written(reading: Reading, name: str) -> DocumentLines:
+def _as_written(
+    reading: Reading, name: str, roots: Sequence[Root], here: Path | None
+) -> DocumentLines:
     """The place that a link, an address, an alias or a title means."""
-    link = _link(name)
-    document = _by_link(reading, link) or _by_title(reading, link.target or name)
-    document = document or _by_title(reading, name)
+    link, document = _link(name), None
+    if link.target and link.anchor and not WIKILINK.fullmatch(name.strip()):
+        document = _document(reading, link.target, roots, here, link.anchor)
+    document = document or _by_link(reading, link)
+    document = document or _by_title(reading, link.target or name) or _by_title(reading, name)
     if document is None:
         raise _not_found(reading, name)
     if not link.anchor:
@@ -161,7 +179,7 @@ def _link(name: str) -> Link:
 
 
 def _by_link(reading: Reading, link: Link) -> StoredDocument | None:
-    """The document that a link in the root folder would lead to."""
+    """The document that a link in the root folder leads to, if possible one with its anchor."""
     wanted = set(names_of_target("", link)) if link.target.strip(" /") else set()
     named = [
         name
@@ -169,7 +187,9 @@ def _by_link(reading: Reading, link: Link) -> StoredDocument | None:
         for name in names_of(entry.id, entry.fields.aliases)
         if name.name in wanted
     ]
-    found = choose("", link, named) if named else None
+    having = _having(reading, list({one.document: None for one in named}), link.anchor)
+    fitting = [one for one in named if one.document in having]
+    found = choose("", link, fitting) or choose("", link, named) if named else None
     return reading.catalogue.document(found) if found else None
 
 

@@ -17,7 +17,7 @@ from dowse.settings.presets import preset_values
 from dowse.settings.schema import Layer, combine
 from dowse.store.embedded.keyword.index import KeywordIndex
 from dowse.testing import HashEmbedder, NoEmbedder
-from vaults import open_engine
+from vaults import index_notes, open_engine
 
 _NOTES = {
     "guides/login.md": "# Sign in\n\nHow authentication works with a token and a session.\n",
@@ -222,6 +222,28 @@ def test_passages_by_path_line_and_short_id(engine: Engine, vault: Path) -> None
             engine.get(wrong)
     with pytest.raises(NotFound, match=r"guides/login\.md"):
         engine.get("guides/logon.md")
+
+
+def test_an_anchor_says_which_of_several_documents_of_a_name_is_meant(tmp_path: Path) -> None:
+    notes = {
+        "a/setup.md": "# A\n\n## Install\n\nOf a.\n",
+        "b/setup.md": "# B\n\n## Remove\n\nOf b.\n",
+        "c/d/setup.md": "# C\n\n## Install\n\n## Reset\n\nOf c.\n",
+    }
+    engine = index_notes(tmp_path, notes)
+    here = tmp_path / "vault" / "c" / "d"
+    assert engine.get("setup.md#remove").document == "b/setup.md"
+    assert engine.get("[[setup#Reset]]").document == "c/d/setup.md"
+    assert engine.get("[[setup#Install]]").document == "a/setup.md"  # the nearest, as of links
+    assert engine.get("setup.md#install", here=here).document == "c/d/setup.md"
+    assert engine.get("../../b/setup.md#remove", here=here).document == "b/setup.md"
+    with pytest.raises(UsageError, match=r"2 documents: a/setup\.md, c/d/setup\.md"):
+        engine.get("setup.md#install")
+    with pytest.raises(UsageError, match=r"3 documents: a/setup\.md, b/setup\.md"):
+        engine.get("setup.md#nowhere")
+    for named in ("setup.md#remove", "[[c/d/setup#Remove]]"):
+        with pytest.raises(NotFound, match=r"c/d/setup\.md has no heading"):
+            engine.get(named, here=here)
 
 
 def test_a_term_is_counted_once_after_the_query_is_understood(
