@@ -10,6 +10,7 @@ from msgspec import Meta
 from dowse.arrays import np
 from dowse.bounds import SHARE, check_bounds
 from dowse.frozen import dataclass
+from dowse.retrieve.rewrite import listed
 from dowse.retrieve.semantic import query_vector
 from dowse.search_state import SearchState
 from dowse.types import Matrix, Vector
@@ -48,6 +49,7 @@ def expand_query(search: SearchState) -> None:
     added = nearest_words(vector, words, vectors, known, search.of(ExpandOptions))
     if added:
         search.embedded_text = " ".join([search.query.text, *added])
+        search.notices.append(f"The search by meaning added {listed(added)} to the query.")
         search.vector = None  # of what was asked; the next one is of what is searched for
 
 

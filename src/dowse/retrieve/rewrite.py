@@ -105,7 +105,7 @@ def _replace_missing(
         if words := _frequent(words, reading, analyzer):
             found[term] = words
     notices = [
-        f'Nothing holds "{unknown[term]}"; searched for {_listed(words)} as well.'
+        f'Nothing holds "{unknown[term]}"; searched for {listed(words)} as well.'
         for term, words in found.items()
     ]
     kept = replace(query, terms=tuple(term for term in query.terms if term not in found))
@@ -156,7 +156,7 @@ def _widen(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     added = [each for each, term in terms.items() if term != word.term][:_FEWER_BEGINNINGS]
     if not added:
         return query
-    notice = f'Few passages hold "{word.written}"; searched for {_listed(added)} as well.'
+    notice = f'Few passages hold "{word.written}"; searched for {listed(added)} as well.'
     return _with_notices(_with_words(query, added, analyzer, query.terms), [notice])
 
 
@@ -238,7 +238,8 @@ def _whole(terms: list[str]) -> str:
     return max(terms, key=len, default="")
 
 
-def _listed(words: list[str]) -> str:
+def listed(words: list[str]) -> str:
+    """List words for a notice, each in quotes."""
     return ", ".join(f'"{word}"' for word in words)
 
 

@@ -132,10 +132,15 @@ def test_expand_says_how_to_get_words_when_none_was_embedded(engine: Engine) -> 
     assert engine.status().counts.terms  # they are known, and have no vector
 
 
-def test_words_are_embedded_when_queries_are_expanded(tmp_path: Path) -> None:
+def test_words_are_embedded_when_queries_are_expanded_and_those_added_are_shown(
+    tmp_path: Path,
+) -> None:
     options: dict[str, Any] = {"expand": ExpandOptions(enabled=True)}
     engine = index_notes(tmp_path, _NOTES, Settings(**options))
-    assert not engine.search("radio").notices
+    shown = ('The search by meaning added "thirty" to the query.',)
+    assert engine.search("radio").notices == shown
+    assert engine.explain("radio", "mast.md").notices == shown
+    assert engine.search("radio", changes={"search.mode": "keyword"}).notices == ()
 
 
 def test_graph_ranks_what_is_linked_though_no_word_of_the_query_is_in_it(engine: Engine) -> None:
