@@ -46,16 +46,16 @@ WHEN_FALSE = Consent(lambda value, present: present and not value, "when it is t
 WHEN_HIGHER = Consent(lambda value, present: value > present, "when it is raised")
 WHEN_MORE = Consent(lambda value, present: not set(value) <= set(present), "when entries are added")
 WHEN_LESS = Consent(lambda value, present: not set(value) >= set(present), "when entries are lost")
-WHEN_WIDER = Consent(
-    lambda value, present: bool(present) and not (value and set(value) <= set(present)),
-    "when it lets more through",
+FOR_FILES = Consent(
+    lambda *_: False, "for files that your own settings leave out; those stay out until then"
 )
 
 
 @cache
 def declared(options: type) -> dict[str, Any]:
     """The type of every option of a class, with all that is declared about it."""
-    return get_type_hints(options, include_extras=True)
+    hints = get_type_hints(options, include_extras=True)
+    return {name: hint for name, hint in hints.items() if hasattr(hint, "__metadata__")}
 
 
 def meaning(hint: Any) -> str:
@@ -91,8 +91,9 @@ def check_bounds(options: Any, section: str) -> None:
     """
     chosen = [one.name for one in fields(options) if getattr(options, one.name) is not one.default]
     kind: type = type(options)
-    for name in chosen:
-        hint = declared(kind)[name]
+    hints = declared(kind) if chosen else {}
+    for name in [one for one in chosen if one in hints]:
+        hint = hints[name]
         if problem := complaint(hint, getattr(options, name)):
             raise BadSettings(f"{section}.{name} {problem}.", meaning(hint))
 

@@ -56,6 +56,21 @@ def test_it_cannot_read_outside_its_tree(file: Path, trust: Trust, root: str) ->
     assert local.withheld[0].startswith("read /")
 
 
+@pytest.mark.parametrize("root", [".git", ".hidden", "private", "ignored/deep"])
+def test_it_cannot_make_a_root_of_what_the_user_leaves_out(
+    file: Path, trust: Trust, root: str
+) -> None:
+    (file.parent / ".gitignore").write_text("ignored/\n", "utf-8")
+    (file.parent / root).mkdir(parents=True)
+    file.write_text(f'[project]\nroots = ["docs", "{root}"]\n', "utf-8")
+    present = {"read.exclude": ["private/"]}
+    local = read_local(file, trust, present)
+    assert local.roots == (file.parent / "docs",)
+    assert local.withheld == (f"read {file.parent / root}",)
+    agree(trust, file)
+    assert read_local(file, trust, present).outside == (file.parent / root,)
+
+
 @pytest.mark.parametrize(
     "setting",
     [
@@ -169,9 +184,6 @@ _WIDENING = [
     ("convert_seconds = 3600.0", {}),
     ("follow_symlinks = true", {"read.follow_symlinks": False}),
     ("max_bytes = 5000", {"read.max_bytes": 1000}),
-    ('exclude = ["drafts/"]', {"read.exclude": ["private/"]}),
-    ("include = []", {"read.include": ["public/"]}),
-    ('include = ["public/", "private/"]', {"read.include": ["public/"]}),
     ('convert = ["pdf"]', {"read.convert": []}),
 ]
 

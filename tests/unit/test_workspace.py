@@ -280,6 +280,68 @@ def test_a_root_that_became_a_link_is_not_followed_out_of_its_tree(
     workspace.open(project).close()
 
 
+@pytest.mark.parametrize(
+    ("own", "local"),
+    [
+        ('exclude = ["secret.md"]', 'exclude = ["secret.md", "!secret.md"]'),
+        ('exclude = ["secret.md"]', 'exclude = ["!secret.md"]'),
+        ('exclude = ["secret.md"]', 'exclude = ["drafts/"]'),
+        ('exclude = ["secret.md"]', "exclude = []"),
+        ('exclude = ["*.md", "!a.md", "!later.md"]', 'exclude = ["!a.md", "!later.md", "x.md"]'),
+        ('include = ["*.md", "!secret.md"]', 'include = ["*.md"]'),
+        ('include = ["*.md", "!secret.md"]', "include = []"),
+        ('include = ["a.md", "later.md"]', 'include = ["a.md", "later.md", "secret.md"]'),
+        ("gitignore = true", 'exclude = ["!secret.md"]'),
+    ],
+)
+def test_patterns_of_a_folder_let_in_no_file_that_the_user_leaves_out(
+    workspace: Workspace, tmp_path: Path, own: str, local: str
+) -> None:
+    workspace.locations.config.mkdir(parents=True)
+    workspace.locations.settings_file.write_text(f"[read]\n{own}\n", "utf-8")
+    folder = _folder(tmp_path, "notes", f"[read]\n{local}\n")
+    if "gitignore" in own:
+        (folder / ".gitignore").write_text("secret.md\n", "utf-8")
+    project, _ = workspace.select_for_indexing(None, [], folder)
+    with workspace.open(project) as engine:
+        assert engine.index().left_out == ()
+        # Consent is decided by what is there at each run, not when the project is made.
+        (folder / "secret.md").write_text("# Secret\n", "utf-8")
+        (folder / "later.md").write_text("# Later\n", "utf-8")
+        report = engine.index()
+        assert [entry.id for entry in engine.documents()] == ["a.md", "later.md"]
+    (left_out,) = report.left_out
+    assert left_out.id == "secret.md"
+    assert "such as secret.md" in left_out.reason
+    assert report.complete
+
+    file = workspace.local_file(folder)
+    assert file is not None
+    assert any(str(folder / "secret.md") in wish for wish in workspace.wishes(file))
+    _agree(workspace, folder / "dowse.toml")
+    with workspace.open(project) as engine:
+        engine.index()
+        assert [entry.id for entry in engine.documents()] == ["a.md", "later.md", "secret.md"]
+
+
+def test_patterns_of_a_folder_narrow_what_is_read_without_consent(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    workspace.locations.config.mkdir(parents=True)
+    workspace.locations.settings_file.write_text('[read]\nexclude = ["secret.md"]\n', "utf-8")
+    folder = _folder(tmp_path, "notes", '[read]\nexclude = ["drafts/"]\ninclude = ["*.md"]\n')
+    _folder(tmp_path, "notes/drafts")
+    (folder / "b.txt").write_text("B", "utf-8")
+    (folder / "link.md").symlink_to("b.txt")  # the user's settings read it by its own name
+    project, _ = workspace.select_for_indexing(None, [], folder)
+    with workspace.open(project) as engine:
+        assert engine.index().left_out == ()
+        assert [entry.id for entry in engine.documents()] == ["a.md", "link.md"]
+    file = workspace.local_file(folder)
+    assert file is not None
+    assert workspace.wishes(file) == ()
+
+
 def test_a_broken_file_inside_a_project_does_not_matter(
     workspace: Workspace, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from dowse.privacy import secure
 from dowse.projects.introduction import introduction
 from dowse.projects.registry import ALL, LOCAL_FILE, Project, Projects, find_local_file
 from dowse.projects.toml_file import update_toml
+from dowse.read import Root
 from dowse.settings.schema import (
     Layer,
     Settings,
@@ -30,6 +31,7 @@ from dowse.settings.schema import (
     read_file,
 )
 from dowse.settings.trust import LocalFile, Trust, read_local
+from dowse.text.amounts import counted
 from dowse.types import Announce, silent
 from dowse.wiring import INDEXES, Given, Parts, assemble
 
@@ -119,9 +121,38 @@ class Workspace:
     ) -> Chosen:
         """The settings that hold for a project, or for none."""
         local = self.local_file(project.roots[0]) if project else None
-        layers = self._layers(project, local)
-        settings, origins = combine([*layers, Layer("arguments", overrides or {})])
+        return self._chosen(project, local, overrides)
+
+    def _chosen(
+        self,
+        project: Project | None,
+        local: LocalFile | None,
+        overrides: Mapping[str, Any] | None = None,
+    ) -> Chosen:
+        given = Layer("arguments", overrides or {})
+        settings, origins = combine([*self._layers(project, local), given])
+        if local and local.narrows:
+            own, _ = combine([*self._layers(project, None), given])
+            settings = replace(settings, read=replace(settings.read, own=own.read))
         return Chosen(settings, origins, local)
+
+    def wishes(self, local: LocalFile) -> tuple[str, ...]:
+        """What a dowse.toml asks for without consent, with files that the user's rules leave out.
+
+        It walks over the folders that the file concerns.
+        """
+        from dowse.read.walk import walk  # noqa: PLC0415  most calls need none
+
+        if not local.narrows:
+            return local.withheld
+        concerned = [p for p in self.projects.all() if find_local_file(p.roots[0]) == local.path]
+        found: list[Path] = []
+        for project in concerned or [None]:
+            roots = project.named_roots if project else [Root(root) for root in local.roots]
+            found += walk(roots, self._chosen(project, local).settings.read).withheld
+        files = counted(len(found), "file") + " that your own settings leave out"
+        read = (f"read {files}, such as {min(found)}",) if found else ()
+        return (*local.withheld, *local.narrows, *read) if found or local.withheld else ()
 
     def change_setting(self, name: str, text: str | None, project: Project | None) -> Path:
         """Sets a setting for the user or for a project, or takes it back; gives the file changed.

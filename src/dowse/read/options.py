@@ -8,12 +8,12 @@ from msgspec import Meta
 
 from dowse.bounds import (
     ENTRIES,
+    FOR_FILES,
     WHEN_FALSE,
     WHEN_HIGHER,
     WHEN_LESS,
     WHEN_MORE,
     WHEN_TRUE,
-    WHEN_WIDER,
     Entry,
     check_bounds,
 )
@@ -30,14 +30,14 @@ class ReadOptions:
     include: Annotated[
         tuple[Entry, ...],
         ENTRIES,
-        WHEN_WIDER,
+        FOR_FILES,
         "Patterns in .gitignore syntax; of the files that dowse can read, only those that match "
         "(or lie in a folder that matches) are sources. Empty: all of them.",
     ] = ()
     exclude: Annotated[
         tuple[Entry, ...],
         ENTRIES,
-        WHEN_LESS,
+        FOR_FILES,
         "Patterns in .gitignore syntax; what matches is not read. Stronger than any ignore file.",
     ] = ()
     max_bytes: Annotated[
@@ -91,6 +91,8 @@ class ReadOptions:
     follow_symlinks: Annotated[
         bool, WHEN_TRUE, "Whether links are followed; only ever to targets inside the same root."
     ] = True
+    # Not a setting: what the user's settings say without a dowse.toml that may only narrow them.
+    own: ReadOptions | None = None
 
     def __post_init__(self) -> None:
         check_bounds(self, "read")

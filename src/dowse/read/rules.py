@@ -61,6 +61,7 @@ class Gate:
         self.outermost = Ignores(exclude=(exclude,) if exclude else ())
         self.includes_all = self._include is None
         self._entered: dict[str, Ignores] = {}
+        self._own = Gate(folder, options.own) if options.own else None
 
     def enter(self, folder: str, base: str, outer: Ignores) -> Ignores:
         """The rules inside a folder; `Unreadable` when one of its ignore files cannot be read."""
@@ -84,6 +85,8 @@ class Gate:
 
     def reaches(self, path: str, *, is_folder: bool) -> bool:
         """Whether a path below the root, which need not exist any more, is looked at."""
+        if self._own and not self._own.reaches(path, is_folder=is_folder):
+            return False
         chosen = self._choice(path, is_folder=is_folder)
         if chosen is None or is_folder:
             return chosen is not None
@@ -94,7 +97,19 @@ class Gate:
 
     def shows(self, path: str) -> bool:
         """Whether a file that is no source, such as a picture, is neither hidden nor ignored."""
-        return self._choice(path, is_folder=False) is not None
+        shown = self._choice(path, is_folder=False) is not None
+        return shown and (self._own is None or self._own.shows(path))
+
+    def withholds(self, path: str, real: str) -> bool:
+        """Whether the user's own settings leave out a file that a dowse.toml lets through.
+
+        A file that they read at its real path, or at the path of a link to it, is read by them.
+        """
+        if self._own is None or self._own.reaches(path, is_folder=False):
+            return False
+        return not self._own.reaches(
+            Path(real).relative_to(self._folder).as_posix(), is_folder=False
+        )
 
     def _choice(self, path: str, *, is_folder: bool) -> bool | None:
         """What the include patterns say about the folder of a path; None when it is hidden."""

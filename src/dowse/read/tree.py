@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 import unicodedata
 from dataclasses import replace
@@ -14,7 +15,7 @@ from dowse.read.collect import NOT_UTF8, SourceCollector
 from dowse.read.formats import ENDINGS, why_not_read
 from dowse.read.ignore import MARKS, Ignores
 from dowse.read.options import ReadOptions
-from dowse.read.roots import Root, document_id
+from dowse.read.roots import Root, document_id, readable
 from dowse.read.rules import VENV_MARK, Gate, is_inside
 from dowse.read.safe_open import Unreadable, wording
 from dowse.read.scope import Wanted
@@ -22,6 +23,10 @@ from dowse.read.scope import Wanted
 _MISSING = "There is no such file or folder. Restore it, or remove it from the project."
 _OUTWARDS = "It is a link that leads out of the folder; move what it points at into the folder."
 _LOOP = "It is a link to a folder that contains it."
+_WITHHELD = (
+    "Only a dowse.toml lets in what your own settings leave out, such as {}. "
+    "Agree to it with: dowse project trust {}"
+)
 _DEAD = "It is a link to something that does not exist; fix or remove it."
 
 
@@ -44,12 +49,13 @@ class _Folder:
 
 
 class Tree:
-    """Walks one root; what it finds is in `found`, what links add to it in `linked`."""
+    """Walks one root: `found` has what it finds, `linked` what links add to it."""
 
     def __init__(self, root: Root, options: ReadOptions, reserved: frozenset[str]) -> None:
         self.root = root
         self.found = SourceCollector(root, options)
         self.linked: set[str] = set()
+        self.withheld: list[str] = []  # what waits for consent to a dowse.toml
         self._follows = options.follow_symlinks
         self._reserved = reserved  # folder names that would read like another root's ids
         self._top = str(root.path)
@@ -74,6 +80,9 @@ class Tree:
             self._folders.append(_Folder(self._top, "", outermost, everything, wanted))
             self._scan_folders()
             self._follow_links()
+            for below in self.withheld:
+                named = readable(min(self.withheld)), shlex.quote(readable(self._top))
+                self.found.leave_out(below, _WITHHELD.format(*named), lost=False)
         else:
             self._take_root(status)
 
@@ -125,7 +134,7 @@ class Tree:
                 folder.by_link and self._is_known(entry.path)
             ):
                 status = entry.stat(follow_symlinks=False)
-                self.found.take(folder.base + entry.name, entry.path, kind, status)
+                self._take(folder.base + entry.name, entry.path, kind, status)
             elif reason := why_not_read(entry.name):
                 self._say_not_read(entry.name, folder, reason)
         except FileNotFoundError:
@@ -133,6 +142,12 @@ class Tree:
         except OSError as error:
             reason = f"It cannot be opened: {wording(error)}."
             self.found.leave_out(folder.base + entry.name, reason)
+
+    def _take(self, below: str, path: str, kind: str, status: os.stat_result) -> None:
+        if self._gate.withholds(below, path):
+            self.withheld.append(below)
+        else:
+            self.found.take(below, path, kind, status)
 
     def _say_not_read(self, name: str, folder: _Folder, reason: str) -> None:
         below = folder.base + name
@@ -208,7 +223,7 @@ class Tree:
     def _take_linked(self, below: str, target: str, kind: str, status: os.stat_result) -> None:
         if not self._is_known(target):
             self.linked.add(target)
-            self.found.take(below, target, kind, status)
+            self._take(below, target, kind, status)
 
     def _leave_out_link(self, name: str, folder: _Folder, error: OSError) -> None:
         below = folder.base + name

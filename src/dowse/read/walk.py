@@ -22,6 +22,7 @@ class Walk:
     sources: tuple[SourceFile, ...]
     left_out: tuple[LeftOut, ...]
     linked: tuple[Path, ...] = ()  # real files and folders that only a link makes part of a root
+    withheld: tuple[Path, ...] = ()  # files that wait for consent to a dowse.toml
 
 
 def walk(roots: Sequence[Root], options: ReadOptions, within: Sequence[Path] = ()) -> Walk:
@@ -38,7 +39,8 @@ def walk(roots: Sequence[Root], options: ReadOptions, within: Sequence[Path] = (
     sources = _without_twins((item for tree in trees for item in tree.found.sources), left_out)
     left_out.sort(key=lambda item: (item.id, item.reason))
     linked = sorted({Path(path) for tree in trees for path in tree.linked})
-    return Walk(tuple(sources), tuple(left_out), tuple(linked))
+    withheld = sorted(tree.root.path / below for tree in trees for below in tree.withheld)
+    return Walk(tuple(sources), tuple(left_out), tuple(linked), tuple(withheld))
 
 
 def _without_twins(found: Iterable[SourceFile], left_out: list[LeftOut]) -> list[SourceFile]:

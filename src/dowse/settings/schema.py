@@ -103,9 +103,11 @@ def known_settings() -> dict[str, Setting]:
 def _settings_of(section: str) -> dict[str, Setting]:
     """The settings of a section; to describe all of them takes longer than most searches."""
     options, found = SECTIONS[section], {}
-    plain = get_type_hints(options)
+    plain, hints = get_type_hints(options), declared(options)
     for one in dataclasses.fields(options):
-        hint, name = declared(options)[one.name], f"{section}.{one.name}"
+        if one.name not in hints:
+            continue
+        hint, name = hints[one.name], f"{section}.{one.name}"
         kind = _CHOICES.get(name, plain[one.name])
         said = f"{meaning(hint)} {modes_explained()}" if name == _MODE else meaning(hint)
         found[name] = Setting(name, kind, one.default, said, hint)

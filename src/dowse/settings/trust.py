@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from dowse.bounds import ALWAYS, consent
+from dowse.bounds import ALWAYS, FOR_FILES, consent
 from dowse.decoding import UNREADABLE, read_small, shown
 from dowse.errors import BadSettings
 from dowse.files import update_file
@@ -25,6 +25,7 @@ from dowse.masking import hide_secrets
 from dowse.settings.schema import (
     Layer,
     check_value,
+    combine,
     find_setting,
     layer_of,
     parse_toml,
@@ -42,9 +43,10 @@ class LocalFile:
     path: Path
     name: str | None  # of the project
     roots: tuple[Path, ...]  # absolute, below its own folder; that folder when it names none
-    outside: tuple[Path, ...]  # further roots, outside its folder, that the user has agreed to
+    outside: tuple[Path, ...]  # further roots, outside its folder or ignored, with consent to them
     layer: Layer
     withheld: tuple[str, ...]  # what waits for the user's consent, for people
+    narrows: tuple[str, ...]  # settings that hold only as far as they let fewer files in
     digest: str  # what consent is given to: its bytes, and where its outside roots lead
 
 
@@ -62,15 +64,31 @@ def read_local(
     roots = [Path(os.path.realpath(home / root)) for root in table.get("roots", ["."])]
     outside = [root for root in roots if not root.is_relative_to(home)]
     digest = _digest(data, outside)
-    sensitive = {name: v for name, v in layer.values.items() if _is_sensitive(layer, name, present)}
-    withheld = [f"read {root}" for root in outside]
-    withheld += [f"set {name} = {hide_secrets(shown(value))}" for name, value in sensitive.items()]
+    outside += _left_out(home, [root for root in roots if root not in {home, *outside}], present)
     inside = tuple(root for root in roots if root not in outside) or (home,)
     if trust.covers(path, digest):
-        return LocalFile(path, table.get("name"), inside, tuple(outside), layer, (), digest)
-    values = {name: value for name, value in layer.values.items() if name not in sensitive}
-    allowed = Layer(layer.origin, values)
-    return LocalFile(path, table.get("name"), inside, (), allowed, tuple(withheld), digest)
+        return LocalFile(path, table.get("name"), inside, tuple(outside), layer, (), (), digest)
+    wishes = {name: _wish(name, value) for name, value in layer.values.items()}
+    sensitive = [name for name in wishes if _is_sensitive(layer, name, present)]
+    withheld = (*(f"read {root}" for root in outside), *(wishes[name] for name in sensitive))
+    narrows = tuple(wishes[n] for n in wishes if consent(find_setting(n).declared) is FOR_FILES)
+    allowed = Layer(layer.origin, {n: v for n, v in layer.values.items() if n not in sensitive})
+    return LocalFile(path, table.get("name"), inside, (), allowed, withheld, narrows, digest)
+
+
+def _left_out(home: Path, roots: list[Path], present: Mapping[str, Any]) -> list[Path]:
+    """The roots that the user's settings leave out where they read the folder of the file."""
+    if not roots:
+        return []
+    from dowse.read.rules import Gate  # noqa: PLC0415  few files name roots
+
+    gate = Gate(str(home), combine([Layer("config.toml", present)])[0].read)
+    places = [(root, root.relative_to(home).as_posix()) for root in roots]
+    return [root for root, below in places if not gate.reaches(below, is_folder=not root.is_file())]
+
+
+def _wish(name: str, value: object) -> str:
+    return f"set {name} = {hide_secrets(shown(value))}"
 
 
 def _is_sensitive(layer: Layer, name: str, present: Mapping[str, Any]) -> bool:

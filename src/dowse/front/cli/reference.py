@@ -264,13 +264,16 @@ roots = ["docs", "notes"]
 People who can change the documents can change their `dowse.toml`.
 These parts of it count only after `dowse project trust`, and only until the file changes:
 
-- folders outside its own;
+- folders outside its own, and folders that your own settings leave out;
 - everything in `embed` and `answer`, and `rerank.model`: which model reads the texts, and where;
 - what reads more than your own settings do:
 
 {consents}
 
-`dowse config show` lists what is withheld. A file of settings may have 1,000,000 bytes.
+`dowse config show` lists what is withheld. Patterns in `read.include` and `read.exclude` hold at
+once as far as they let fewer files in; `dowse index` names the files that wait for consent.
+
+A file of settings may have 1,000,000 bytes.
 
 Settings of `chunk`, of `keyword` and the choice of the model in `embed` are part of the index.
 When one of them changes, dowse says so and asks for `dowse index --rebuild`; vectors of texts

@@ -168,13 +168,14 @@ def trust(call: Call, path: Path | None, revoke: bool, yes: bool) -> None:
     changes. PATH is the file or a folder below it; by default the current one.
     """
     local = _local_file(call, path)
+    wishes = local.withheld if revoke else call.workspace.wishes(local)
     if revoke:
         call.workspace.trust.revoke(local.path)
-    elif local.withheld:
+    elif wishes:
         call.aside.show(
             folded(line((f"{short_path(local.path)} asks to:", "bold")), call.aside.width)
         )
-        for wish in local.withheld:
+        for wish in wishes:
             call.aside.show(folded(line(wish), call.aside.width, indent=2))
         require_yes(call, "Do you agree?", yes=yes)
         if _local_file(call, local.path) != local:
@@ -184,7 +185,7 @@ def trust(call: Call, path: Path | None, revoke: bool, yes: bool) -> None:
         call.workspace.trust.grant(local.path, local.digest)
     trusted = call.workspace.trust.covers(local.path, local.digest)
     call.answer(
-        TrustShape(str(local.path), trusted, local.withheld),
+        TrustShape(str(local.path), trusted, wishes),
         lambda width: folded(line(_outcome(local, trusted)), width),
     )
 
