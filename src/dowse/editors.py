@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
@@ -37,6 +39,9 @@ _LINKS: Mapping[str, str] = {
     **{name: _IDEA.replace("{scheme}", name) for name in ("idea", "pycharm", "webstorm", "goland")},
     **_ADDRESSES,
 }
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish", "cmd", "powershell", "pwsh"})
+_SCRIPT_FOLLOWS = frozenset({"-c", "-lc", "-ic", "-lic", "-ilc", "/c", "/k", "-command"})
+_CODE = re.compile(r"""[\s'"`$;&|<>(){}*?!]""")
 _OPENERS = {"darwin": "open", "win32": "explorer"}
 _SET_ONE = "Set one with: dowse config set open.editor code"
 
@@ -53,7 +58,8 @@ class OpenOptions:
         NAME,
         ALWAYS,
         "The editor: its command, such as code, cursor, vim or obsidian, or a template with {path} "
-        "and {line}. Empty: $VISUAL or $EDITOR.",
+        "and {line}. No shell reads it: {path} is an argument, never a part of a script. "
+        "Empty: $VISUAL or $EDITOR.",
     ] = ""
 
     def __post_init__(self) -> None:
@@ -72,6 +78,7 @@ def open_command(
         return [_opener(), _filled(chosen, quote(str(path), safe=""), line)]
     command = _split(chosen)
     if "{path}" in chosen:
+        _check_no_script(command)
         return [_filled(part, str(path), line) for part in command]
     own = _ARGUMENTS.get(Path(command[0]).stem.lower(), ("{path}",))
     return [*command, *(_filled(part, str(path), line) for part in own)]
@@ -105,6 +112,23 @@ def _link_of(command: str) -> str:
 def viewer_command(path: Path) -> list[str]:
     """The command that shows a file which no editor can show, such as a PDF."""
     return [_opener(), str(path)]
+
+
+def _check_no_script(command: list[str]) -> None:
+    """Raises `UsageError` when a program would read the path as a part of a script.
+
+    The names of files are anybody's: in a script, `$(touch x).md` is a command.
+    """
+    has_shell = any(Path(part).stem.lower() in _SHELLS for part in command)
+    for before, part in pairwise(["", *command]):
+        is_script = has_shell and before.lower() in _SCRIPT_FOLLOWS
+        if "{path}" in part and (is_script or _CODE.search(_filled(part, "", 1))):
+            raise UsageError(
+                f"The editor has {{path}} inside the script {part!r}: the name of a file could run "
+                "commands.",
+                "Make {path} an argument of its own: myeditor +{line} {path}. In a script, use "
+                """its place: sh -c 'vim "$1"' sh {path}""",
+            )
 
 
 def _filled(template: str, path: str, line: int) -> str:

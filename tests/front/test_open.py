@@ -84,6 +84,31 @@ def test_every_editor_is_told_the_line_in_its_own_way(
     assert _command(dowse, "lonely") == wanted
 
 
+@pytest.mark.parametrize(
+    "editor",
+    [
+        "sh -c 'cat {path}'",
+        "sh -c {path}",
+        "/bin/bash -lc 'cat \"{path}\"'",
+        "env sh -c cat:{path}",
+        "myeditor --eval '(open \"{path}\")'",
+    ],
+)
+def test_the_name_of_a_file_is_never_run(
+    notes: Path, dowse: Dowse, editor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(notes)
+    name = "$(touch ran).md"
+    (notes / name).write_text("# Touch\n", "utf-8")
+    assert dowse("index").code == 0
+    refused = dowse("open", name, "--with", editor)
+    assert refused.code == 2
+    assert "an argument of its own" in " ".join(refused.err.split())
+    safe = dowse("open", name, "--with", "sh -c 'cat \"$1\"' sh {path}")
+    assert safe.code == 0
+    assert not (notes / "ran").exists()
+
+
 def test_obsidian_is_opened_by_an_address(
     notes: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
