@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dowse.deadline import TookTooLong
 from dowse.read import ReadOptions, Root
 from dowse.read.load import Unreadable, load
 from dowse.read.walk import walk
@@ -66,7 +67,7 @@ def has_changed(source: SourceFile, state: FileState | None, options: ReadOption
         return True
     try:
         return load(source, options).digest != state.digest
-    except Unreadable:
+    except (Unreadable, TookTooLong):
         return True
 
 

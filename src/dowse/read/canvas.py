@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dowse.arrays import np
+from dowse.deadline import Deadline
 from dowse.frozen import dataclass
 from dowse.read.safe_open import Unreadable
 
@@ -29,13 +31,9 @@ class _Card:
     def area(self) -> float:
         return (self.right - self.left) * (self.bottom - self.top)
 
-    def holds(self, other: _Card) -> bool:
-        across, down = (other.left + other.right) / 2, (other.top + other.bottom) / 2
-        return self.left <= across <= self.right and self.top <= down <= self.bottom
 
-
-def canvas_text(text: str) -> str:
-    """The Markdown of a canvas; `Unreadable` when it is none."""
+def canvas_text(text: str, deadline: Deadline) -> str:
+    """The Markdown of a canvas; `Unreadable` when it is none, `TookTooLong` when time is over."""
     try:
         content = json.loads(text or "{}")
     except (ValueError, RecursionError) as error:
@@ -43,7 +41,7 @@ def canvas_text(text: str) -> str:
     if not isinstance(content, dict):
         raise Unreadable("It is not a canvas: its JSON is no object.")
     cards = {str(node.get("id")): _card(node) for node in _entries(content, "nodes")}
-    parts = [*_cards(list(cards.values())), *_arrows(_entries(content, "edges"), cards)]
+    parts = [*_cards(list(cards.values()), deadline), *_arrows(_entries(content, "edges"), cards)]
     return "\n\n".join(part for part in parts if part.strip()) + "\n"
 
 
@@ -72,13 +70,20 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) and abs(value) < 1e12 else 0.0
 
 
-def _cards(cards: list[_Card]) -> Iterator[str]:
+def _cards(cards: list[_Card], deadline: Deadline) -> Iterator[str]:
     """The cards outside of groups, then each group with its own; from top to bottom."""
     groups = sorted((one for one in cards if one.kind == "group"), key=lambda one: one.order)
+    # The smallest group first, so that the first one around a card is the inmost. Arrays compare a
+    # card with all groups at once: 4,000 cards in 4,000 groups take 0.1 s, and 3 s in a loop.
+    inmost_first = sorted(range(len(groups)), key=lambda place: groups[place].area)
+    sides = [(one.left, one.right, one.top, one.bottom) for one in groups]
+    left, right, top, bottom = np.array([sides[place] for place in inmost_first]).reshape(-1, 4).T
     by_group: dict[int, list[_Card]] = {}
     for card in sorted((one for one in cards if one.kind != "group"), key=lambda one: one.order):
-        around = [place for place, group in enumerate(groups) if group.holds(card)]
-        inmost = min(around, key=lambda place: groups[place].area, default=-1)
+        deadline.check()
+        across, down = (card.left + card.right) / 2, (card.top + card.bottom) / 2
+        around = (left <= across) & (across <= right) & (top <= down) & (down <= bottom)
+        inmost = inmost_first[int(around.argmax())] if around.any() else -1
         by_group.setdefault(inmost, []).append(card)
     yield from (card.text for card in by_group.get(-1, ()))
     for place, group in enumerate(groups):
@@ -87,11 +92,12 @@ def _cards(cards: list[_Card]) -> Iterator[str]:
 
 
 def _arrows(edges: list[Mapping[str, Any]], cards: Mapping[str, _Card]) -> Iterator[str]:
+    names = {id_: _name(card) for id_, card in cards.items()}  # many arrows can leave a long card
     for edge in edges:
         label = " ".join(str(edge.get("label") or "").split())
-        ends = [cards.get(str(edge.get(name))) for name in ("fromNode", "toNode")]
-        if label and ends[0] and ends[1]:
-            yield f"{_name(ends[0])} → {_name(ends[1])}: {label}"
+        ends = [names.get(str(edge.get(name))) for name in ("fromNode", "toNode")]
+        if label and None not in ends:
+            yield f"{ends[0]} → {ends[1]}: {label}"
 
 
 def _name(card: _Card) -> str:

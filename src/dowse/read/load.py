@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+from dowse.deadline import Deadline
 from dowse.read.canvas import canvas_text
 from dowse.read.convert import convert
 from dowse.read.decode import decode, decode_any
@@ -17,7 +18,10 @@ __all__ = ["Unreadable", "load"]
 
 
 def load(source: SourceFile, options: ReadOptions) -> SourceText:
-    """Reads, and where needed converts, a file; `Unreadable` says why when it cannot be used."""
+    """Reads, and where needed converts, a file; `Unreadable` says why when it cannot be used.
+
+    Raises `TookTooLong` when what is computed here takes longer than `read.file_seconds`.
+    """
     # The id has the name that the walk judged: a link's target may have another ending.
     kind = kind_of(source.id.rpartition("/")[2]) or TEXT
     data = read_regular(source.path, options.limit(kind))
@@ -36,7 +40,7 @@ def _read(data: bytes, kind: str, options: ReadOptions) -> tuple[str, str]:
     if kind == TEXT:
         return decode_any(data)
     if kind == CANVAS:
-        return canvas_text(decode(data)), ""
+        return canvas_text(decode(data), Deadline(options.file_seconds)), ""
     if kind == "csv":
         text, encoding = decode_any(data)
         return convert(text.encode(), kind, options.convert_seconds), encoding
