@@ -190,6 +190,11 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def typed_path(path: Path) -> Path:
+    """The absolute path that was typed, with its links."""
+    return Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111  as below
+
+
 def real_path(path: Path) -> Path:
     """Where a path that was typed leads, whether there is anything or not."""
     # Unlike pathlib's, these two take a ~name that is nobody's home, and links that go in circles.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import stat
 import sys
 from pathlib import Path
@@ -266,16 +267,59 @@ def test_an_older_copy_is_never_overwritten(dowse: Dowse, indexed: Path) -> None
     assert copies[0].read_text() == '{"first": true}'
 
 
-def test_a_link_stays_a_link(dowse: Dowse, home: Path) -> None:
+def test_nothing_is_written_through_a_link_and_the_advice_works(dowse: Dowse, home: Path) -> None:
     real = home / "dotfiles" / "cursor.json"
     real.parent.mkdir()
     real.write_text("{}")
     path = _BY_NAME["cursor"].path
     path.parent.mkdir(parents=True)
     path.symlink_to(real)
-    assert dowse("mcp", "install", "--client", "cursor", "--write").code == 0
+    refused = dowse("mcp", "install", "--client", "cursor", "--write")
+    assert refused.code == 2
+    assert '"dowse"' in refused.out  # to be put into the file by hand
+    assert f"leads to {real}" in " ".join(refused.err.split())
+    assert real.read_text() == "{}"
+    assert dowse("mcp", "install", "--client", "cursor", "--write", "--file", path).code == 2
+    assert real.read_text() == "{}"
+    _, _, advice = " ".join(refused.err.split()).partition("write to it with: dowse ")
+    assert dowse(*shlex.split(advice)).code == 0
     assert path.is_symlink()
     assert "dowse" in real.read_text()
+    # The file has it now, so there is nothing to write.
+    assert dowse("mcp", "install", "--client", "cursor", "--write").code == 0
+
+
+def test_a_cloned_folder_cannot_lead_its_entry_elsewhere(
+    dowse: Dowse, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloned = home / "cloned"
+    cloned.mkdir()
+    (home / "other").mkdir()
+    (cloned / ".cursor").symlink_to(home / "other")
+    monkeypatch.chdir(cloned)
+    assert dowse("mcp", "install", "--client", "cursor", "--write", "--scope", "folder").code == 2
+    assert list((home / "other").iterdir()) == []
+
+
+def test_a_home_that_is_reached_by_a_link_is_written(
+    dowse: Dowse, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = tmp_path / "home-link"
+    link.symlink_to(home)
+    monkeypatch.setenv("HOME", str(link))
+    assert dowse("mcp", "install", "--client", "cursor", "--write").code == 0
+    assert dowse("skill", "install", "--client", "codex").code == 0
+
+
+def test_a_skill_is_not_written_through_a_link(dowse: Dowse, home: Path) -> None:
+    path = _BY_NAME["codex"].skill_path
+    path.parent.parent.mkdir(parents=True)
+    (home / "other").mkdir()
+    path.parent.symlink_to(home / "other")
+    refused = dowse("skill", "install", "--client", "codex")
+    assert refused.code == 2
+    assert "--print >" in refused.err
+    assert list((home / "other").iterdir()) == []
 
 
 def test_another_file_can_be_named(dowse: Dowse, home: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from shlex import quote
 
 from dowse.errors import Refused
 from dowse.files import PRIVATE_FILE, make_private_folder, replace_file
@@ -29,7 +30,6 @@ class Change:
 
 def plan(path: Path, client: Client, entry: Object) -> Change:
     """The configuration with dowse in it; raises `Refused` when that could lose something."""
-    path = Path(os.path.realpath(path))
     before = _read(path)
     try:
         after = _after(before or "", client, entry)
@@ -41,7 +41,6 @@ def plan(path: Path, client: Client, entry: Object) -> Change:
 
 def plan_text(path: Path, text: str) -> Change:
     """A file that becomes a text."""
-    path = Path(os.path.realpath(path))
     return Change(path, _read(path), text)
 
 
@@ -71,9 +70,13 @@ def _with_choices(entry: Object, known: Object, env: str) -> Object:
     return merged | ({env: variables} if variables else {})
 
 
-def write(change: Change) -> Path | None:
-    """Puts the new file into the place of the old one at once; gives the copy of the old one."""
+def write(change: Change, command: str) -> Path | None:
+    """Puts the new file into the place of the old one at once; gives the copy of the old one.
+
+    Raises `Refused` when a link leads it elsewhere: `command` and a path write to that path.
+    """
     path = change.path
+    _check_no_link(path, command)
     make_private_folder(path.parent)
     backup, mode = None, PRIVATE_FILE
     if change.before is not None:
@@ -84,6 +87,22 @@ def write(change: Change) -> Path | None:
         replace_file(backup, path.read_bytes(), mode=mode)
     replace_file(path, change.after.encode("utf-8"), mode=mode)
     return backup
+
+
+def _check_no_link(path: Path, command: str) -> None:
+    """Raises `Refused` when the file, or a folder on the way to it, is a link.
+
+    A cloned folder can have links to any file of the user's. The way begins at the home or at the
+    current folder: links above these are the system's.
+    """
+    bases = [base for base in (Path.home(), Path.cwd()) if path.is_relative_to(base)]
+    base = max(bases, key=lambda one: len(one.parts), default=path.parent)
+    real = os.path.realpath(path)
+    if real != str(Path(os.path.realpath(base), path.relative_to(base))):
+        raise Refused(
+            f"{path} leads to {real} by a symbolic link. dowse does not write through links.",
+            f"If that file is yours, write to it with: {command} {quote(real)}",
+        )
 
 
 def _read(path: Path) -> str | None:

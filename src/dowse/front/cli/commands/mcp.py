@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from dowse.errors import Refused
-from dowse.files import real_path
+from dowse.files import typed_path
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.unseen import escaped
 from dowse.front.cli.lazy import Group
@@ -152,7 +152,7 @@ def install_command(call: Call, name: str, write: bool, scope: Scope, file: Path
         call.select()  # a name that is none would only be noticed by the client
     entry = client.entry(start_command(call.project))
     snippet = escaped(printed(client.key, NAME, entry, client.form).encode()).decode()
-    path = real_path(file) if file else client.path_for(scope)
+    path = typed_path(file) if file else client.path_for(scope)
     if not write:
         _print(call, InstallShape(name, str(path), False, None, snippet))
         return
@@ -185,7 +185,8 @@ def _written(
     if not change.needed:
         return change, None
     _check_place(call, change.path)
-    return change, install.write(change)
+    again = f"dowse mcp install --client {client.name} --write --file"
+    return change, install.write(change, again)
 
 
 def _check_place(call: Call, path: Path) -> None:

@@ -69,7 +69,7 @@ def _written(call: Call, name: str) -> SkillShape:
 
     change = plan_text(find_client(name).skill_path, SKILL)
     check_outside_roots(call.workspace, change.path)
-    backup = write(change) if change.needed else None
+    backup = write(change, "dowse skill install --print >") if change.needed else None
     return SkillShape(name, str(change.path), change.needed, str(backup) if backup else None)
 
 
