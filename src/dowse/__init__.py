@@ -115,7 +115,10 @@ __all__ = [
     "__version__",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
+
+DISTRIBUTION = "dowse-search"
+"""What pip installs; the name `dowse` belongs to another project there."""
 
 # onnxruntime reports to its maker unless this is 1 when it is loaded. Every process that uses dowse
 # begins here, before dowse loads it. A user who says no to that on purpose is heard.

@@ -92,7 +92,7 @@ def test_files_that_need_an_extra_are_one_line_per_kind_and_no_failure(
         "30 .docx files left out",
         "1 .pdf file left out",
     ]
-    assert indexed.out.count("pip install 'dowse[formats]'") == 2
+    assert indexed.out.count("pip install 'dowse-search[formats]'") == 2
     again = dowse("index", papers, "--json").json
     assert (again["complete"], len(again["left_out"])) == (True, 31)
     (papers / "broken.md").write_bytes(b"\x00\x01")

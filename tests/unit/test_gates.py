@@ -87,7 +87,7 @@ def test_a_test_that_hangs_is_stopped_and_named(tmp_path: Path) -> None:
 
 
 def test_the_version_is_in_one_place() -> None:
-    assert importlib.metadata.version("dowse") == dowse.__version__
+    assert importlib.metadata.version(dowse.DISTRIBUTION) == dowse.__version__
     assert "version" not in _PROJECT["project"]
     assert _PROJECT["project"]["dynamic"] == ["version"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dowse import DISTRIBUTION
 from dowse.analyze.languages import Language, Wish, cut, versions_of
 from dowse.errors import BadSettings
 from dowse.text.scripts import HANGUL_RUN, KANA_CHARACTER, pairs
@@ -63,7 +64,7 @@ def _used(tokenizer: str) -> list[Language]:
     if tokenizer == han and not versions_of(han):
         raise BadSettings(
             f"keyword.tokenizer is {tokenizer!r}, but that tokenizer is not installed.",
-            'Install it with: pip install "dowse[cjk]"',
+            f'Install it with: pip install "{DISTRIBUTION}[cjk]"',
         )
     wanted: set[Language] = {"japanese", "korean", han}
     return sorted(language for language in wanted if versions_of(language))

@@ -72,7 +72,7 @@ def _tokenizer(language: Language) -> _Tokenizer:
     except Exception as error:  # each library has its own ways to fail
         raise BadSettings(
             f"The tokenizer for {language} is installed but cannot be loaded: {error}",
-            'Reinstall it with: pip install --force-reinstall "dowse[cjk]",'
+            f"Reinstall it with: pip install --force-reinstall {' '.join(_PACKAGES[language])},"
             " or do without it: keyword.tokenizer = default",
         ) from error
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
-from dowse import __version__
+from dowse import DISTRIBUTION, __version__
 from dowse.embed import EmbedOptions, models_status
 from dowse.engine import Engine
 from dowse.errors import DowseError
@@ -220,7 +220,10 @@ def missing_abilities(engine: Engine) -> Iterator[str]:
     if embed.provider != "local" and not rerank.model:
         yield "rerank: it needs a local model, or rerank.model."
     if not _installed("markitdown"):
-        yield "PDF and Office files: the user installs them with: pip install 'dowse[formats]'"
+        yield (
+            "PDF and Office files: the user installs them with: pip install"
+            f" '{DISTRIBUTION}[formats]'"
+        )
 
 
 def _check_sqlite() -> Check:
@@ -235,8 +238,9 @@ def _check_sqlite() -> Check:
 
 def _check_packages() -> Check:
     """Every package that dowse needs, against the version it needs at least."""
-    needed = [one for one in importlib.metadata.requires("dowse") or [] if "extra ==" not in one]
-    matches = [match for one in needed if (match := _REQUIREMENT.match(one))]
+    needed = importlib.metadata.requires(DISTRIBUTION) or []
+    always = [one for one in needed if "extra ==" not in one]
+    matches = [match for one in always if (match := _REQUIREMENT.match(one))]
     findings = tuple(
         Finding(problem, f"pip install --upgrade {match['name']}")
         for match in matches

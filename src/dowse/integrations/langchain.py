@@ -1,4 +1,4 @@
-"""dowse as a retriever of LangChain: `pip install 'dowse[langchain]'`."""
+"""dowse as a retriever of LangChain: `pip install 'dowse-search[langchain]'`."""
 
 from __future__ import annotations
 

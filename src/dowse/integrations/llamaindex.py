@@ -1,4 +1,4 @@
-"""dowse as a retriever of LlamaIndex: `pip install 'dowse[llamaindex]'`."""
+"""dowse as a retriever of LlamaIndex: `pip install 'dowse-search[llamaindex]'`."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dowse import DISTRIBUTION
 from dowse.text.file_names import TEXT_ENDINGS
 
 TEXT = "text"
@@ -27,7 +28,7 @@ ENDINGS = tuple(sorted(_KINDS))
 """Every ending that can be a source, in lower case."""
 
 INSTALL = (
-    "Files of this kind need a converter: pip install 'dowse[formats]', "
+    f"Files of this kind need a converter: pip install '{DISTRIBUTION}[formats]', "
     "or take the format out of the setting convert."
 )
 """Why a file is left out when the libraries that convert it are not there."""

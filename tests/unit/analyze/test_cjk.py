@@ -280,7 +280,9 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("nothing_installed")
 @pytest.mark.parametrize("mode", LANGUAGES)
 def test_a_tokenizer_that_is_set_must_be_installed(mode: str) -> None:
-    with pytest.raises(BadSettings, match=r'keyword\.tokenizer .*pip install "dowse\[cjk\]"'):
+    with pytest.raises(
+        BadSettings, match=r'keyword\.tokenizer .*pip install "dowse-search\[cjk\]"'
+    ):
         analyzer(mode)
 
 

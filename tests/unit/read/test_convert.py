@@ -432,7 +432,7 @@ def test_a_process_that_ended_for_want_of_work_is_started_again() -> None:
 
 def test_without_the_libraries_the_reason_is_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(convert_module, "is_installed", lambda: False)
-    assert "pip install 'dowse[formats]'" in reason_for(b"a\n1\n", "csv")
+    assert "pip install 'dowse-search[formats]'" in reason_for(b"a\n1\n", "csv")
 
 
 def test_without_python_the_reason_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

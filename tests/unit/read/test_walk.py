@@ -46,7 +46,7 @@ def test_without_the_converter_its_files_are_left_out_with_the_command(
     result = found()
     assert [source.id for source in result.sources] == ["a.md"]
     assert [item.id for item in result.left_out] == ["b.pdf"]
-    assert "pip install 'dowse[formats]'" in result.left_out[0].reason
+    assert "pip install 'dowse-search[formats]'" in result.left_out[0].reason
 
 
 def test_hidden_and_junk_folders_are_skipped(plant: Plant, ids: Ids) -> None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
+from dowse import DISTRIBUTION
 from dowse.errors import NotFound, UsageError
 from dowse.front.mcp.configurations import Form
 from dowse.frozen import dataclass
@@ -223,7 +224,9 @@ def start_command(project: str | None) -> list[str]:
     folder = str(Path(sys.executable).parent)
     found = shutil.which("dowse", path=folder) or shutil.which("dowse")
     if found is None:
-        raise NotFound("The program dowse is on no path.", "Install it with: pip install dowse")
+        raise NotFound(
+            "The program dowse is on no path.", f"Install it with: pip install {DISTRIBUTION}"
+        )
     return [str(Path(found).absolute()), "mcp", *(["-p", project] if project else [])]
 
 

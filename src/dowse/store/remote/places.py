@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from dowse import DISTRIBUTION
 from dowse.errors import BadSettings, DowseError, EngineFailed
 from dowse.files import make_private_folder, replace_file
 from dowse.frozen import dataclass
@@ -191,7 +192,7 @@ def open_rows(options: StoreOptions) -> Rows:
     except ImportError as error:
         raise EngineFailed(
             f"The client of the engine is not installed: {error}.",
-            "Install it with: pip install 'dowse[scale]'",
+            f"Install it with: pip install '{DISTRIBUTION}[scale]'",
         ) from error
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar, cast
 
+from dowse import DISTRIBUTION
 from dowse.errors import DowseError, StampMismatch
 from dowse.ports import Analyzer, Isolation, Reading
 from dowse.store.remote.catalogue import RemoteCatalogue, Viewing
@@ -170,6 +171,6 @@ class RemoteStore:
         if head.format > FORMAT:
             raise StampMismatch(
                 f"The index in {self.place} was written by a later version of dowse.",
-                "Use that version here as well: pip install --upgrade dowse",
+                f"Use that version here as well: pip install --upgrade {DISTRIBUTION}",
             )
         return head
