@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -39,7 +39,7 @@ def papers(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         return "\n\n".join(_page(number, text) for number, text in _PAGES.items())
 
     # The package has a function of the same name.
-    monkeypatch.setattr(sys.modules["dowse.read.load"], "convert", convert)
+    monkeypatch.setattr(import_module("dowse.read.load"), "convert", convert)
     folder = home / "papers"
     folder.mkdir()
     (folder / "manual.pdf").write_bytes(b"%PDF")
