@@ -37,3 +37,9 @@ def test_no_command_installs_the_package_of_another_project() -> None:
     # A docstring cannot take the name from a constant, so those of the integrations write it.
     written = {path.parent.name for path, text in code.items() if in_code.search(text)}
     assert written <= {"integrations"}
+
+
+def test_the_changelog_begins_with_this_version_and_its_date() -> None:
+    first = re.search(r"^## (.+)$", (_ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert first
+    assert re.fullmatch(rf"{re.escape(dowse.__version__)} \(\d{{4}}-\d\d-\d\d\)", first[1])
