@@ -145,9 +145,11 @@ class Workspace:
 
         if not local.narrows:
             return local.withheld
-        concerned = [p for p in self.projects.all() if find_local_file(p.roots[0]) == local.path]
+        everyone = self.projects.all()
+        concerned = [p for p in everyone if find_local_file(p.roots[0]) == local.path]
+        projects: list[Project | None] = [*concerned] or [None]
         found: list[Path] = []
-        for project in concerned or [None]:
+        for project in projects:
             roots = project.named_roots if project else [Root(root) for root in local.roots]
             found += walk(roots, self._chosen(project, local).settings.read).withheld
         files = counted(len(found), "file") + " that your own settings leave out"

@@ -166,7 +166,7 @@ def test_helpers_that_are_stopped_do_not_stall_the_run(
                     one._process.send_signal(signal.SIGSTOP)
 
     engine = open_engine(vault, tmp_path / "index")
-    rescue = threading.Timer(30, lambda: [one.kill() for one in started])
+    rescue = threading.Timer(30, lambda: list(map(Helper.kill, started)))
     rescue.start()
     begun = time.monotonic()
     report = engine.index(announce=stop)
