@@ -45,7 +45,7 @@ class Indexer:
 
         With `rebuild` it is emptied first, and filled with everything again; raises `Refused` when
         there is nothing to fill it with. Raises `Locked` when another process is still writing
-        after `wait` seconds.
+        after `wait` seconds, and `Refused` when a link has taken the place of a folder.
         """
         if self._index.roots[0].is_closed:  # its dowse.toml says how all folders are read
             raise Refused(
@@ -53,6 +53,14 @@ class Indexer:
                 "Allow yourself to enter it with:"
                 f" chmod u+rwx {quote(str(self._index.roots[0].path))}",
             )
+        for root in self._index.roots:
+            if (real := root.leads_to) is not None:
+                raise Refused(
+                    f"{root.path} was a folder and is now a link, or is below one, that leads to "
+                    f"{real}. It is not followed; the index stays as it is.",
+                    f"Make it a folder again. If you have moved it, write {real} in its place into "
+                    f"{self._index.project.settings_file}.",
+                )
         if not rebuild:
             return self._update(paths, wait, announce, shard)
         if shard is not None:

@@ -262,7 +262,46 @@ def test_a_file_above_the_project_has_no_say_about_its_folders(
         assert engine.project.roots == (folder,)
 
 
-def test_a_root_that_became_a_link_is_not_followed_out_of_its_tree(
+@pytest.mark.parametrize("swapped", ["up/notes", "up"])
+@pytest.mark.parametrize("rebuild", [False, True])
+def test_a_root_that_became_a_link_is_not_followed_and_stays_searchable(
+    workspace: Workspace, tmp_path: Path, swapped: str, rebuild: bool
+) -> None:
+    folder = _folder(tmp_path, "up/notes")
+    other = _folder(tmp_path, "other/notes")
+    (other / "secret.md").write_text("# Secret\n\nNote.\n", "utf-8")
+    project = workspace.projects.add([folder])
+    with workspace.open(project) as engine:
+        engine.index()
+    link = tmp_path / swapped
+    link.rename(tmp_path / "old")
+    link.symlink_to(other if swapped == "up/notes" else other.parent)
+    (other / "a.md").unlink()
+    with workspace.open(project) as engine:
+        with pytest.raises(Refused, match="is now a link") as refusal:
+            engine.index(rebuild=rebuild)
+        assert str(other) in refusal.value.message
+        assert str(project.settings_file) in refusal.value.hint
+        assert engine.status().freshness.deleted == 0
+        assert [hit.document for hit in engine.search("note").hits] == ["a.md"]
+        with pytest.raises(NotFound):
+            engine.path_of("secret.md")
+    link.unlink()
+    (tmp_path / "old").rename(link)
+    with workspace.open(project) as engine:
+        assert engine.index(rebuild=rebuild).left_out == ()
+
+
+def test_a_root_that_is_given_as_a_link_is_read(workspace: Workspace, tmp_path: Path) -> None:
+    folder = _folder(tmp_path, "notes")
+    (tmp_path / "link").symlink_to(folder)
+    project = workspace.projects.add([tmp_path / "link"])
+    assert project.roots == (folder,)
+    with workspace.open(project) as engine:
+        assert engine.index().added == 1
+
+
+def test_a_link_in_the_place_of_a_root_is_followed_with_consent(
     workspace: Workspace, tmp_path: Path
 ) -> None:
     repository, other = _folder(tmp_path, "repository", ""), _folder(tmp_path, "other")
@@ -271,13 +310,13 @@ def test_a_root_that_became_a_link_is_not_followed_out_of_its_tree(
     project, _ = workspace.select_for_indexing(None, [], repository)
     docs.rename(repository / "old")
     docs.symlink_to(other)
-    with pytest.raises(Refused, match="leads out of"):
-        workspace.open(project)
+    with workspace.open(project) as engine, pytest.raises(Refused, match="is now a link"):
+        engine.index()
     _agree(workspace, repository / "dowse.toml")
-    workspace.open(project).close()
-    docs.unlink()
-    docs.symlink_to(repository / "old")
-    workspace.open(project).close()
+    with workspace.open(project) as engine:
+        engine.index()
+        assert engine.path_of("a.md") == other / "a.md"
+        assert engine.project.own_roots == ()
 
 
 @pytest.mark.parametrize(

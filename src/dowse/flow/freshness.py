@@ -26,6 +26,8 @@ def is_gone(roots: Sequence[Root], document_id: str) -> bool:
     root = _owner(roots, document_id)
     if root and not _is_missing(_plain_path(root, document_id)):
         return False
+    if root and root.leads_to:
+        return False  # a link has taken its place, as good as an unmounted disk
     path = _path(roots, document_id)
     if root is None or path is None:
         return True

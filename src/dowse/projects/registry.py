@@ -85,7 +85,7 @@ class Project:
         for path in self.roots:
             taken = {root.name for root in named}
             name = _free(path.stem or "root", taken) if named else ""
-            named.append(Root(path, name, self.is_elsewhere(path)))
+            named.append(Root(path, name, self.is_elsewhere(path), noted=True))
         return named
 
 
@@ -147,6 +147,7 @@ class Projects:
         for root in roots:
             if not root.exists():
                 raise NotFound(f"{root} does not exist.", "Name a folder or a file that does.")
+        roots = [Path(os.path.realpath(root)) for root in roots]
         with self._alone():
             if name is None:
                 name = self.free_name(roots[0].stem if roots[0].is_file() else roots[0].name)
@@ -175,7 +176,7 @@ class Projects:
 
     def extend(self, project: Project, roots: Sequence[Path]) -> Project:
         """The project with further roots."""
-        new = [str(root) for root in roots]
+        new = [os.path.realpath(root) for root in roots]
 
         def extended(known: list[str] | None) -> list[str]:
             # As the file has them now: another process may have added some.
@@ -225,7 +226,7 @@ class Projects:
         folder = self._folder / self._known(name)
         if self._is_readable(name):
             raise UsageError(f"The project {name!r} can be read.", "There is nothing to restore.")
-        found = [str(root) for root in roots] or self.indexes.roots(folder)
+        found = [os.path.realpath(root) for root in roots] or self.indexes.roots(folder)
         if not found:
             raise UsageError(
                 f"The index of {name!r} does not say which folders it was made of.",

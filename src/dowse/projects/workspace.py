@@ -17,7 +17,7 @@ from dowse.frozen import dataclass
 from dowse.locations import Locations, locations
 from dowse.privacy import secure
 from dowse.projects.introduction import introduction
-from dowse.projects.registry import ALL, LOCAL_FILE, Project, Projects, find_local_file
+from dowse.projects.registry import ALL, Project, Projects, find_local_file
 from dowse.projects.toml_file import update_toml
 from dowse.read import Root
 from dowse.settings.schema import (
@@ -275,28 +275,17 @@ class Workspace:
 
         These roots are never written down with the project, so that they go when consent goes.
         """
-        for root in project.roots:
-            self._check_stays(root)
-        if local is None or not set(local.roots) & set(project.roots):
+        if local is None or not local.outside:
             return project
-        agreed = [root for root in local.outside if root not in project.roots]
-        return replace(project, roots=(*project.roots, *agreed), agreed=tuple(agreed))
-
-    def _check_stays(self, root: Path) -> None:
-        """Raises `Refused` when a link leads a root out of the tree of a dowse.toml above it.
-
-        Roots are real when they are noted; people who change the documents can put a link there.
-        """
-        real = Path(os.path.realpath(root))
-        for folder in root.parents if real != root else ():
-            file = folder / LOCAL_FILE
-            if real.is_relative_to(os.path.realpath(folder)) or not file.is_file():
-                continue
-            if real not in self._read_local(file).outside:
-                raise Refused(
-                    f"{root} has become a link that leads out of {folder}, to {real}.",
-                    f"Agree with: dowse project trust {folder}. Or make it a folder again.",
-                )
+        # A link that has taken the place of a root may lead to what the user has agreed to.
+        real = [Path(os.path.realpath(root)) for root in project.roots]
+        pairs = zip(project.roots, real, strict=True)
+        roots = [there if there in local.outside else root for root, there in pairs]
+        if not {*local.roots, *local.outside} & set(roots):
+            return project
+        roots = list(dict.fromkeys([*roots, *local.outside]))
+        agreed = tuple(root for root in roots if root not in project.roots)
+        return replace(project, roots=tuple(roots), agreed=agreed)
 
 
 def _holds(project: Project, path: Path) -> bool:

@@ -15,17 +15,26 @@ from dowse.frozen import dataclass
 class Root:
     """A folder, or a single file, that belongs to a project."""
 
-    path: Path  # absolute and real: links in what was given are resolved
+    path: Path  # absolute and real: links in what was given are resolved, unless `noted`
     name: str = ""  # "" for a project's first root; the ids of further ones start with "@name/"
     is_elsewhere: bool = False  # on the machine that the project was imported from, not here
 
+    noted: bool = False  # its path was real when the project was made: a link is not followed now
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "path", Path(os.path.realpath(self.path)))
+        if not self.noted:
+            object.__setattr__(self, "path", Path(os.path.realpath(self.path)))
         if self.name and not _is_plain(self.name):
             raise UsageError(
                 f"{self.name!r} cannot be the name of a folder.",
                 "Choose a name without slashes, control characters and spaces at its ends.",
             )
+
+    @property
+    def leads_to(self) -> Path | None:
+        """Where a link leads that has taken its place, or that of a folder above it."""
+        real = Path(os.path.realpath(self.path))
+        return None if self.is_elsewhere or real == self.path else real
 
     @property
     def prefix(self) -> str:

@@ -68,6 +68,9 @@ class Tree:
         """Walks as much of the root as is wanted."""
         if wanted == {}:
             return
+        if (real := self.root.leads_to) is not None:
+            self.found.leave_out("", f"A link that leads to {readable(str(real))} is in its place.")
+            return
         try:
             status = self.root.path.stat()
         except OSError as error:
