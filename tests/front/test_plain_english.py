@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from dowse.front.mcp.tools.table import TOOLS
 from dowse.front.web.openapi import description
 from dowse.settings.schema import known_settings
+from rows import check_rows
 
 _ROOT = Path(__file__).parents[2]
 _PAGES = [
@@ -33,9 +33,11 @@ def _avoided(text: str) -> list[str]:
     return [match[0] for match in _AVOIDED.finditer(_CODE.sub("", text))]
 
 
-@pytest.mark.parametrize("page", _PAGES, ids=lambda page: page.name)
-def test_pages(page: Path) -> None:
-    assert _avoided(page.read_text("utf-8")) == []
+def test_pages() -> None:
+    def check(page: Path) -> None:
+        assert _avoided(page.read_text("utf-8")) == []
+
+    check_rows(_PAGES, check)
 
 
 def test_settings() -> None:
@@ -48,10 +50,12 @@ def test_http_and_mcp() -> None:
     assert _avoided(repr(TOOLS)) == []
 
 
-@pytest.mark.parametrize("module", _MODULES, ids=lambda one: str(one.relative_to(_ROOT / "src")))
-def test_messages_and_help(module: Path) -> None:
-    texts = list(_texts(ast.parse(module.read_text("utf-8"))))
-    assert [(text, words) for text in texts if (words := _avoided(text))] == []
+def test_messages_and_help() -> None:
+    def check(module: Path) -> None:
+        texts = list(_texts(ast.parse(module.read_text("utf-8"))))
+        assert [(text, words) for text in texts if (words := _avoided(text))] == []
+
+    check_rows(_MODULES, check)
 
 
 def _texts(tree: ast.AST) -> Iterator[str]:

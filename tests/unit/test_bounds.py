@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import product
 from typing import Any, get_args, get_origin
 
 import pytest
@@ -8,9 +9,9 @@ import pytest
 from dowse.bounds import complaint, consent, limits
 from dowse.errors import BadSettings
 from dowse.settings.schema import SECTIONS, Layer, Setting, combine, known_settings
+from rows import check_rows
 
 _SETTINGS = list(known_settings().values())
-_BY_NAME = pytest.mark.parametrize("setting", _SETTINGS, ids=lambda one: one.name)
 
 
 def _of_type(*types: type) -> list[Setting]:
@@ -39,21 +40,24 @@ def test_every_text_and_every_list_has_a_longest_length() -> None:
             assert limits(entry) is not None, f"the entries of {setting.name}"
 
 
-@_BY_NAME
-def test_every_default_is_within_its_limits(setting: Setting) -> None:
-    assert complaint(setting.declared, setting.default) == ""
+def test_every_default_is_within_its_limits() -> None:
+    def check(setting: Setting) -> None:
+        assert complaint(setting.declared, setting.default) == ""
+
+    check_rows(_SETTINGS, check)
 
 
-@pytest.mark.parametrize("setting", _of_type(int, float), ids=lambda one: one.name)
-@pytest.mark.parametrize("value", [10**12, -(10**12), 2**70])
-def test_a_number_beyond_its_limits_is_refused_from_a_file_and_in_python(
-    setting: Setting, value: int
-) -> None:
-    with pytest.raises(BadSettings, match=setting.name.replace(".", r"\.")):
-        combine([Layer("dowse.toml", {setting.name: value})])
-    section, _, option = setting.name.partition(".")
-    with pytest.raises(BadSettings):
-        dataclasses.replace(SECTIONS[section](), **{option: value})
+def test_a_number_beyond_its_limits_is_refused_from_a_file_and_in_python() -> None:
+    def check(row: tuple[str, int]) -> None:
+        name, value = row
+        with pytest.raises(BadSettings, match=name.replace(".", r"\.")):
+            combine([Layer("dowse.toml", {name: value})])
+        section, _, option = name.partition(".")
+        with pytest.raises(BadSettings):
+            dataclasses.replace(SECTIONS[section](), **{option: value})
+
+    names = [setting.name for setting in _of_type(int, float)]
+    check_rows(product(names, [10**12, -(10**12), 2**70]), check)
 
 
 @pytest.mark.parametrize("value", [[["a"]], ["a" * 1001], ["a"] * 1001, "a", [1]])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from documents import make_document
 from dowse.analyze import KeywordOptions, TextAnalyzer
 from dowse.store.memory import MemoryStore
 from dowse.types import Batch, Fields
+from rows import check_rows
 
 _ANALYZER = TextAnalyzer(KeywordOptions())
 
@@ -70,39 +73,51 @@ def found_in(text: str) -> set[str]:
     return {term for term, _ in _ANALYZER.chunk_terms(Fields(), (), text)}
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
-@pytest.mark.parametrize("term", TERMS)
-def test_a_term_is_found_wherever_it_is(term: str, sentence: str) -> None:
-    as_written = _ANALYZER.query_terms(term)[0]
-    assert as_written == term.casefold()
-    assert as_written in found_in(sentence.format(term))
-    assert as_written in _ANALYZER.query_terms(sentence.format(term))
+def test_a_term_is_found_wherever_it_is() -> None:
+    def check(row: tuple[str, str]) -> None:
+        term, sentence = row
+        as_written = _ANALYZER.query_terms(term)[0]
+        assert as_written == term.casefold()
+        assert as_written in found_in(sentence.format(term))
+        assert as_written in _ANALYZER.query_terms(sentence.format(term))
+
+    check_rows(product(TERMS, SENTENCES), check)
 
 
-@pytest.mark.parametrize("term", ["C++", "C#", ".NET", "Node.js", "std::vector", "UTF-8", "v1.2.3"])
-@pytest.mark.parametrize("ending", ["'s", "’s", "'s.", "'S"])
-def test_a_possessive_is_no_part_of_it(term: str, ending: str) -> None:
-    assert found_in(f"{term}{ending} rules") == found_in(f"{term} rules")
+def test_a_possessive_is_no_part_of_it() -> None:
+    def check(row: tuple[str, str]) -> None:
+        term, ending = row
+        assert found_in(f"{term}{ending} rules") == found_in(f"{term} rules")
+
+    terms = ["C++", "C#", ".NET", "Node.js", "std::vector", "UTF-8", "v1.2.3"]
+    check_rows(product(terms, ["'s", "’s", "'s.", "'S"]), check)
 
 
-@pytest.mark.parametrize(("term", "part"), TERMS.items())
-def test_a_part_of_it_is_not_the_term(term: str, part: str) -> None:
-    assert _ANALYZER.query_terms(term)[0] not in found_in(part)
-    assert "c" not in _ANALYZER.query_terms(term)
+def test_a_part_of_it_is_not_the_term() -> None:
+    def check(row: tuple[str, str]) -> None:
+        term, part = row
+        assert _ANALYZER.query_terms(term)[0] not in found_in(part)
+        assert "c" not in _ANALYZER.query_terms(term)
+
+    check_rows(TERMS.items(), check)
 
 
-@pytest.mark.parametrize(("term", "part"), TERMS.items())
-def test_what_has_it_as_written_ranks_above_what_has_a_part(term: str, part: str) -> None:
-    store = MemoryStore(_ANALYZER)
-    texts = {"part": part, "other": "nothing of it", "written": f"what to know of {term}, in short"}
-    documents = [make_document(f"{name}.md", text) for name, text in texts.items()]
-    with store.write() as writing:
-        writing.start({})
-        writing.apply(Batch(tuple(documents)))
-    with store.read() as reading:
-        ranked = reading.keyword.search("body", _ANALYZER.query_terms(term), 10)
-        best = reading.catalogue.chunks([ranked[0][0]])[0]
-    assert best.document.id == "written.md"
+def test_what_has_it_as_written_ranks_above_what_has_a_part() -> None:
+    def check(row: tuple[str, str]) -> None:
+        term, part = row
+        store = MemoryStore(_ANALYZER)
+        written = f"what to know of {term}, in short"
+        texts = {"part": part, "other": "nothing of it", "written": written}
+        documents = [make_document(f"{name}.md", text) for name, text in texts.items()]
+        with store.write() as writing:
+            writing.start({})
+            writing.apply(Batch(tuple(documents)))
+        with store.read() as reading:
+            ranked = reading.keyword.search("body", _ANALYZER.query_terms(term), 10)
+            best = reading.catalogue.chunks([ranked[0][0]])[0]
+        assert best.document.id == "written.md"
+
+    check_rows(TERMS.items(), check)
 
 
 @pytest.mark.parametrize(
