@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dowse.errors import WeightsMissing
-from dowse.store.memory import MemoryStore
 from dowse.types import EmbeddedBatch, Matrix, Model, Vector
 
-__all__ = ["HashEmbedder", "MemoryStore", "NoEmbedder", "OverlapReranker"]
+__all__ = ["HashEmbedder", "NoEmbedder", "OverlapReranker"]
 
 
 class HashEmbedder:

@@ -12,7 +12,7 @@ import engines
 from documents import PlainAnalyzer
 from dowse.ports import Analyzer, Store
 from dowse.store.embedded.store import EmbeddedStore
-from dowse.store.memory import MemoryStore
+from memory_store import MemoryStore
 from store_steps import MakeStore
 
 ENGINES: dict[str, Callable[[Path, Analyzer], Store]] = {

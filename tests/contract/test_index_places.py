@@ -16,10 +16,10 @@ from dowse.locations import Locations
 from dowse.ports import Analyzer, IndexPlaces, Store
 from dowse.projects.registry import Project, Projects
 from dowse.store.embedded.places import EmbeddedPlaces
-from dowse.store.memory import MemoryStore
 from dowse.store.places import AllPlaces
 from dowse.store_options import StoreOptions
 from dowse.types import Announce, silent
+from memory_store import MemoryStore
 
 
 class Elsewhere:

@@ -14,8 +14,8 @@ import pytest
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
 from dowse.ports import KeywordField, Reading, Store
 from dowse.store.embedded.store import EmbeddedStore
-from dowse.store.memory import MemoryStore
 from dowse.types import GAP, Fields, Keys, Scores
+from memory_store import MemoryStore
 from store_steps import MakeStore, fill, found_in, texts, where
 
 

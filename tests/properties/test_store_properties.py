@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from documents import STAMP, PlainAnalyzer, link, make_document, vector_of, vectors_of
 from dowse.ports import KeywordField, Reading, Store
 from dowse.store.embedded.store import EmbeddedStore
-from dowse.store.memory import MemoryStore
 from dowse.types import (
     Batch,
     Condition,
@@ -34,6 +33,7 @@ from dowse.types import (
 )
 from effort import examples
 from index_content import content, waiting_texts
+from memory_store import MemoryStore
 
 _WORDS = ["apple", "pear", "plum", "cherry", "fig", "of"]
 _IDS = ["a.md", "b.md", "sub/a.md", "sub/index.md", "sub/deep/b.txt", "@r/a.md", "README.md"]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from documents import STAMP, PlainAnalyzer, make_document, vectors_of
-from dowse.store.memory import MemoryStore
 from dowse.transfer.agreement import agreement_of
 from dowse.types import Batch, Fields, IndexedDocument
+from memory_store import MemoryStore
 
 MANY = 60  # more than the check fetches
 

@@ -21,9 +21,10 @@ from dowse import Dowse, DowseError
 from dowse.errors import BadSettings, NotFound, UsageError
 from dowse.library.dowse import Opening
 from dowse.projects.workspace import Workspace
-from dowse.testing import HashEmbedder, MemoryStore, OverlapReranker
+from dowse.testing import HashEmbedder, OverlapReranker
 from dowse.types import Event, Response
 from dowse.wiring import Given
+from memory_store import MemoryStore
 
 NOTES = {
     "guides/restore.md": (

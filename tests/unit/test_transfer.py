@@ -44,7 +44,6 @@ from dowse.ports import Embedder
 from dowse.projects.workspace import Workspace
 from dowse.settings.schema import Settings, known_settings
 from dowse.store.embedded.store import EmbeddedStore
-from dowse.store.memory import MemoryStore
 from dowse.testing import HashEmbedder, NoEmbedder
 from dowse.transfer import Imported, export_project, import_project
 from dowse.transfer.archive import open_archive
@@ -55,6 +54,7 @@ from dowse.transfer.unpack import fill
 from dowse.types import Event, Response, silent
 from dowse.wiring import Given
 from index_content import content
+from memory_store import MemoryStore
 from vaults import note, write_vault
 
 QUERIES = ("restore a backup", "gateway radio", "station_3", '"clock drift"', "antenna -rain")

@@ -10,9 +10,10 @@ import pytest
 from dowse.locations import Locations
 from dowse.projects.registry import Project
 from dowse.settings.schema import Layer, combine
-from dowse.testing import HashEmbedder, MemoryStore
+from dowse.testing import HashEmbedder
 from dowse.types import silent
 from dowse.wiring import Given, Parts, assemble
+from memory_store import MemoryStore
 
 _NOTHING = Given()
 

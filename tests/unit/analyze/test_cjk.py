@@ -16,8 +16,8 @@ from documents import make_document
 from dowse.analyze import KeywordOptions, TextAnalyzer, languages
 from dowse.analyze.languages import versions_of
 from dowse.errors import BadSettings
-from dowse.store.memory import MemoryStore
 from dowse.types import Batch, Fields
+from memory_store import MemoryStore
 
 LANGUAGES: list[Literal["japanese", "korean", "chinese"]] = ["japanese", "korean", "chinese"]
 _PAIRS = TextAnalyzer(KeywordOptions())

@@ -12,8 +12,8 @@ from documents import make_document
 from dowse.analyze import KeywordOptions, TextAnalyzer
 from dowse.analyze.options import BOOSTED
 from dowse.errors import BadSettings
-from dowse.store.memory import MemoryStore
 from dowse.types import GAP, Batch, Fields
+from memory_store import MemoryStore
 
 _EVERYTHING = Fields(
     title="title",

@@ -8,8 +8,8 @@ import pytest
 
 from documents import make_document
 from dowse.analyze import KeywordOptions, TextAnalyzer
-from dowse.store.memory import MemoryStore
 from dowse.types import Batch, Fields
+from memory_store import MemoryStore
 from rows import check_rows
 
 _ANALYZER = TextAnalyzer(KeywordOptions())

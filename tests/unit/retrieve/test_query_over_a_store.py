@@ -15,8 +15,8 @@ from dowse.retrieve.meaning import Known
 from dowse.retrieve.query import understand
 from dowse.retrieve.rewrite import rewrite
 from dowse.store.embedded.store import EmbeddedStore
-from dowse.store.memory.store import MemoryStore
 from dowse.types import Batch, Fields, IndexedDocument
+from memory_store import MemoryStore
 from rows import check_rows
 
 _ANALYZER = TextAnalyzer(KeywordOptions())

@@ -6,8 +6,8 @@ from dowse.analyze import KeywordOptions, TextAnalyzer
 from dowse.chunk import ChunkOptions, chunk
 from dowse.links.references import find_passage
 from dowse.parse import parse
-from dowse.store.memory import MemoryStore
 from dowse.types import Batch, FileState, IndexedDocument
+from memory_store import MemoryStore
 
 _SPLIT = unicodedata.normalize("NFD", "café")
 

@@ -11,16 +11,16 @@ from functools import partial
 
 from dowse.errors import Locked
 from dowse.ports import Analyzer, Catalogue, Isolation, Links, Reading, TextVectors, Vocabulary
-from dowse.store.memory.generation import Generation, State
-from dowse.store.memory.records import (
+from dowse.store.vectors import decode_vector, encode_vector, model_of
+from dowse.types import Batch, ChunkedDocument, Debt, Finding, IndexedDocument, Stamp, Vector
+from memory_store.generation import Generation, State
+from memory_store.records import (
     MemoryCatalogue,
     MemoryLinks,
     MemoryTextVectors,
     MemoryVocabulary,
 )
-from dowse.store.memory.searching import MemoryKeywords, MemoryVectors, matching
-from dowse.store.vectors import decode_vector, encode_vector, model_of
-from dowse.types import Batch, ChunkedDocument, Debt, Finding, IndexedDocument, Stamp, Vector
+from memory_store.searching import MemoryKeywords, MemoryVectors, matching
 
 
 class MemoryWriting:

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from typing import get_args
 
 from dowse.links.targets import choose, names_of, names_of_target
-from dowse.store.memory.generation import Generation
 from dowse.text.fold import fold_name, fold_word
 from dowse.types import (
     Chunk,
@@ -28,6 +27,7 @@ from dowse.types import (
     Vector,
     short_id,
 )
+from memory_store.generation import Generation
 
 _KINDS = get_args(NameKind)
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from dowse.ports import KeywordField
-from dowse.store.memory.bm25 import bm25
-from dowse.store.memory.conditions import holds
-from dowse.store.memory.generation import Generation
 from dowse.types import ChunkKey, Condition, Keys, Scores, Vector
+from memory_store.bm25 import bm25
+from memory_store.conditions import holds
+from memory_store.generation import Generation
 
 
 class MemoryKeywords:
