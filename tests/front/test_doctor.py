@@ -31,6 +31,27 @@ def test_all_is_well(dowse: Dowse) -> None:
     assert {"about", "found", "findings"} == shape["checks"][0].keys()
 
 
+@pytest.mark.usefixtures("indexed")
+def test_packages_are_checked_against_the_versions_that_this_python_needs(
+    dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed = [
+        "click>=8",
+        "numpy<1,>=0.5",
+        "no-such-package>=2; python_version >= '3.11'",
+        "no-such-package>=3; python_version < '3.11'",
+        'click>=999; extra == "formats"',
+    ]
+    monkeypatch.setattr("importlib.metadata.requires", lambda _: needed)
+    checks = dowse("doctor", "--json").json["checks"]
+    (check,) = [one for one in checks if one["about"] == "Packages"]
+    assert check["found"].startswith("3 needed")
+    assert [one["repair"] for one in check["findings"]] == [
+        'pip install --upgrade "numpy<1,>=0.5"',
+        'pip install --upgrade "no-such-package>=2"',
+    ]
+
+
 @pytest.mark.parametrize("part", ["keyword", "vectors"])
 @pytest.mark.usefixtures("indexed")
 def test_a_damaged_replica_is_found_and_repaired(home: Path, dowse: Dowse, part: str) -> None:

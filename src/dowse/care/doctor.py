@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-import re
 import shlex
 import shutil
 import sqlite3
@@ -13,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
+
+from packaging.requirements import Requirement
 
 from dowse import DISTRIBUTION, __version__
 from dowse.embed import EmbedOptions, models_status
@@ -30,7 +31,6 @@ from dowse.types import Announce, Finding, silent
 
 _OLDEST_SQLITE = (3, 35, 0)  # RETURNING
 _LITTLE_SPACE = 500_000_000  # bytes
-_REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(\[[^]]*])?(>=(?P<least>[\d.]+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,27 +237,26 @@ def _check_sqlite() -> Check:
 
 
 def _check_packages() -> Check:
-    """Every package that dowse needs, against the version it needs at least."""
-    needed = importlib.metadata.requires(DISTRIBUTION) or []
-    always = [one for one in needed if "extra ==" not in one]
-    matches = [match for one in always if (match := _REQUIREMENT.match(one))]
+    """Check every package that dowse needs on this Python against the versions it can use."""
+    required = map(Requirement, importlib.metadata.requires(DISTRIBUTION) or [])
+    needed = [one for one in required if not one.marker or one.marker.evaluate({"extra": ""})]
     findings = tuple(
-        Finding(problem, f"pip install --upgrade {match['name']}")
-        for match in matches
-        if (problem := _problem(match["name"], match["least"] or "0"))
+        Finding(problem, f'pip install --upgrade "{one.name}{one.specifier}"')
+        for one in needed
+        if (problem := _problem(one))
     )
     optional = "can" if _installed("markitdown") else "cannot"
     return Check(
-        "Packages", f"{len(matches)} needed; PDF and Office files {optional} be read", findings
+        "Packages", f"{len(needed)} needed; PDF and Office files {optional} be read", findings
     )
 
 
-def _problem(name: str, least: str) -> str:
-    version = _installed(name)
+def _problem(needed: Requirement) -> str:
+    version = _installed(needed.name)
     if not version:
-        return f"{name} is not installed."
-    old = _numbers(version) < _numbers(least)
-    return f"{name} {version} is older than {least}." if old else ""
+        return f"{needed.name} is not installed."
+    fits = needed.specifier.contains(version, prereleases=True)
+    return "" if fits else f"{needed.name} {version} is installed; dowse needs {needed.specifier}."
 
 
 def _installed(name: str) -> str:
@@ -265,10 +264,6 @@ def _installed(name: str) -> str:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return ""
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
 def _check_folder(about: str, folder: Path) -> Check:
