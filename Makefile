@@ -65,7 +65,7 @@ COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11
 lock:
 	$(BIN)/pip install --quiet uv
 	$(COMPILE) --output-file requirements.lock
-	$(COMPILE) --extra dev --extra formats --extra cjk --extra scale --constraint requirements.lock --output-file requirements-dev.lock
+	$(COMPILE) --group dev --extra formats --extra cjk --extra scale --constraint requirements.lock --output-file requirements-dev.lock
 
 docs: $(VENV)/developing
 	$(BIN)/python -m dowse.front.cli.reference docs
