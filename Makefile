@@ -90,8 +90,9 @@ eval: $(VENV)/developing
 	$(BIN)/python benchmarks/defaults.py $(DATA) $(EVAL)
 	$(BIN)/python benchmarks/answers.py
 
-# How fast dowse is; the tables and pictures of docs/measurements.md. DATA is a folder of Markdown, by
-# default the documents that ship. make bench DATA=FOLDER CHUNKS=2000,20000 FILES=100 PEERS=fts5,qmd
+# How fast dowse is; the tables and pictures of benchmarks/results and docs/measurements.md. DATA is
+# a folder of Markdown, by default the documents that ship. 
+#   make bench DATA=FOLDER CHUNKS=2000,20000 FILES=100 PEERS=fts5,qmd
 # BEFORE is another checkout whose queries are timed next to these. The peers take 14 GB below build/.
 CHUNKS ?= 2000,20000,100000
 FILES  ?= 100,1000

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/measurements.md from the figures of the last run.
+"""Draws the pictures of docs/measurements.md and benchmarks/results from the last run's figures.
 
 python -m benchmarks.speed.pictures
 """

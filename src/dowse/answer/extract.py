@@ -27,7 +27,7 @@ Rarity = Mapping[str, float]
 
 # What the words of a sentence weigh, its meaning, that of the passage around it, and the score of
 # its result. Chosen on the shipped corpus, where a broad range around them is as good: see
-# docs/quality.md.
+# benchmarks/results/answers.md.
 _WORDS, _MEANING, _PASSAGE, _RESULT = 0.2, 0.5, 0.13, 0.04
 _WHOLE = 100  # characters below which a sentence takes along what follows it in its paragraph
 _HEADING = 0.5  # what a term weighs that is only in the headings above a sentence

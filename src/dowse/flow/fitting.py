@@ -46,7 +46,7 @@ _LATIN = 0.9  # share of Latin letters from which the default model can read the
 _SPREAD = 0.005  # the least spread of the cosines: below it, all texts are alike to the model
 _NEAR = 20  # passages that may be of the heading's own document
 _APART = 0.02  # the least distance of the two averages: otherwise the model tells nothing apart
-# Averages of the default model, with what ten times as many chunks add: docs/quality.md.
+# Averages of the default model over judged collections, with what ten times as many chunks add.
 _ANSWERED, _UNANSWERED = (0.429, 0.055), (0.069, 0.045)
 _HEADING = re.compile(r"^#{2,6} +(.*\S)", re.MULTILINE)
 _UNRELATED = (

@@ -7,7 +7,8 @@ queries whose answers were taken out. The fused score carries the evidence of wo
 Being the first result and its lead, how much less the score of another result is, a name that is
 the query, the number of chunks (in a small vault the best result is more often right) and how near
 the query is to anything here (nearness.py) add to that. Judgments name about one document per
-query, so the confidence is cautious. docs/quality.md has the reliability.
+query, so the confidence is cautious. benchmarks/results/confidence.md has the
+reliability.
 """
 
 from __future__ import annotations

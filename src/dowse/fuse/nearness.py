@@ -3,7 +3,8 @@
 The nearest passage counts, how many passages there are (among more of them, one is near by chance),
 how near the query is to other documentation, and how usual its words are there and here. Fitted
 like the confidence, on good answers against queries of other collections and nonsense, so that 1 %
-of the good answers are called far. docs/quality.md has the tables, and what else was tried.
+of the good answers are called far. benchmarks/results/confidence.md has the tables, and what else
+was tried.
 """
 
 from __future__ import annotations
