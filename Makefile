@@ -68,7 +68,7 @@ lock:
 	$(COMPILE) --group dev --extra formats --extra cjk --extra scale --constraint requirements.lock --output-file requirements-dev.lock
 
 docs: $(VENV)/developing
-	$(BIN)/python -m dowse.front.cli.reference docs
+	$(BIN)/python tools/reference.py docs
 
 # The pictures of the web page in docs/images; they need Chromium, and a font with Chinese and
 # Japanese characters: apt-get install chromium fonts-noto-cjk

@@ -8,8 +8,8 @@ import click
 import pytest
 
 from dowse.front.cli.app import TOPICS, cli
-from dowse.front.cli.reference import pages, root_context
 from dowse.settings.schema import known_settings
+from reference import pages, root_context
 
 _DOCS = Path(__file__).parents[2] / "docs"
 

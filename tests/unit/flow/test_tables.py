@@ -22,7 +22,7 @@ from dowse.settings.presets import PRESETS, preset_values
 from dowse.settings.schema import known_settings
 
 _SOURCE = Path(dowse.__file__).parent
-_TESTS = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 
 _STRATEGY = '''
 """Ranking by title."""
@@ -95,7 +95,7 @@ import click
 from dowse.evaluate import ablations
 from dowse.flow import Recipe
 from dowse.front.cli.app import cli
-from dowse.front.cli.reference import commands_page, root_context, settings_page
+from reference import commands_page, root_context, settings_page
 from dowse.front.mcp.tools.table import tools
 from dowse.front.web.openapi import description
 from dowse.front.web.records import SwitchesShape
@@ -189,7 +189,7 @@ def seen(library: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, A
     (folder / "notes" / "wind.md").write_text("# Wind\n\nThe vane.\n", "utf-8")
     (folder / "notes" / "long.md").write_text(f"# Wind power\n\n{'more ' * 30}\n", "utf-8")
     (folder / "notes" / "bread.md").write_text("# Bread\n\nwind\n", "utf-8")
-    paths = os.pathsep.join([str(library.parent), str(_TESTS)])
+    paths = os.pathsep.join(map(str, (library.parent, _ROOT / "tests", _ROOT / "tools")))
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, str(folder)],
         env={**os.environ, "PYTHONPATH": paths},

@@ -1,4 +1,4 @@
-"""The reference of commands and settings, written from the code: `python -m … docs` writes both."""
+"""Write the reference of commands and settings from the code: `make docs`."""
 
 from __future__ import annotations
 
