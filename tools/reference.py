@@ -273,6 +273,9 @@ These parts of it count only after `dowse project trust`, and only until the fil
 `dowse config show` lists what is withheld. Patterns in `read.include` and `read.exclude` hold at
 once as far as they let fewer files in; `dowse index` names the files that wait for consent.
 
+When a `dowse.toml` belongs to another user or is a symbolic link, nothing of it holds without
+consent.
+
 A file of settings may have 1,000,000 bytes.
 
 Settings of `chunk`, of `keyword` and the choice of the model in `embed` are part of the index.

@@ -221,6 +221,45 @@ def test_it_can_read_less(
     assert read_local(file, trust, present).withheld == ()
 
 
+_HARMLESS = '[project]\nname = "book"\nroots = ["docs"]\n[search]\ntop_n = 3\n'
+
+
+def test_nothing_of_a_file_of_another_user_holds_without_consent(
+    file: Path, trust: Trust, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text(_HARMLESS, "utf-8")
+    agree(trust, file)  # as long as it was the user's own
+    owner = file.stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    local = read_local(file, trust)
+    assert (local.name, local.roots, dict(local.layer.values)) == (None, (file.parent,), {})
+    wanted = ("name the project 'book'", f"read {file.parent / 'docs'}", "set search.top_n = 3")
+    assert local.withheld == wanted
+    assert "another user" in local.strange
+    agree(trust, file)
+    assert read_local(file, trust).layer.values == {"search.top_n": 3}
+    assert read_local(file, trust).strange == ""
+
+
+def test_nothing_of_a_file_that_is_a_link_holds_without_consent(
+    file: Path, trust: Trust, tmp_path: Path
+) -> None:
+    real = tmp_path / "dowse.toml"
+    real.write_text(_HARMLESS, "utf-8")
+    agree(trust, real)  # which is no consent to the link
+    file.symlink_to(real)
+    local = read_local(file, trust)
+    assert (local.name, local.roots, dict(local.layer.values)) == (None, (file.parent,), {})
+    assert str(real) in local.strange
+    agree(trust, file)
+    assert read_local(file, trust).layer.values == {"search.top_n": 3}
+    file.unlink()
+    other = tmp_path / "other.toml"
+    other.write_text(_HARMLESS, "utf-8")
+    file.symlink_to(other)  # the same text from another place
+    assert dict(read_local(file, trust).layer.values) == {}
+
+
 _DEEP = "[" * 20_000 + "]" * 20_000
 
 

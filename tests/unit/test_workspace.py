@@ -381,6 +381,17 @@ def test_patterns_of_a_folder_narrow_what_is_read_without_consent(
     assert workspace.wishes(file) == ()
 
 
+def test_a_file_of_another_user_does_not_choose_the_folder(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    above = _folder(tmp_path, "shared", '[project]\nname = "theirs"\n')
+    folder = _folder(tmp_path, "shared/mine")
+    owner = above.stat().st_uid
+    monkeypatch.setattr("dowse.settings.trust.os.geteuid", lambda: owner + 1)
+    project, _ = workspace.select_for_indexing(None, [], folder)
+    assert (project.name, project.roots) == ("mine", (folder,))
+
+
 def test_a_broken_file_inside_a_project_does_not_matter(
     workspace: Workspace, tmp_path: Path
 ) -> None:

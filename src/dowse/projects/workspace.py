@@ -145,11 +145,13 @@ class Workspace:
 
         if not local.narrows:
             return local.withheld
-        everyone = self.projects.all()
-        concerned = [p for p in everyone if find_local_file(p.roots[0]) == local.path]
-        projects: list[Project | None] = [*concerned] or [None]
+        concerned: list[Project | None] = [
+            project
+            for project in self.projects.all()
+            if find_local_file(project.roots[0]) == local.path
+        ]
         found: list[Path] = []
-        for project in projects:
+        for project in concerned or [None]:
             roots = project.named_roots if project else [Root(root) for root in local.roots]
             found += walk(roots, self._chosen(project, local).settings.read).withheld
         files = counted(len(found), "file") + " that your own settings leave out"
@@ -265,7 +267,7 @@ class Workspace:
                 "Name the folder that is to be indexed: dowse index PATH",
             )
         local = self.local_file(paths[0] if paths else start)
-        if local and (not paths or list(paths) == [local.path.parent]):
+        if local and not local.strange and (not paths or list(paths) == [local.path.parent]):
             wanted = local.name or local.path.parent.name
             return self.projects.add(local.roots, name or self.projects.free_name(wanted))
         return self.projects.add(list(paths) or [start], name)

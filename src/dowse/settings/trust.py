@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -47,7 +48,8 @@ class LocalFile:
     layer: Layer
     withheld: tuple[str, ...]  # what waits for the user's consent, for people
     narrows: tuple[str, ...]  # settings that hold only as far as they let fewer files in
-    digest: str  # what consent is given to: its bytes, and where its outside roots lead
+    digest: str  # what consent is given to: its bytes, its owner, and where links in it lead
+    strange: str = ""  # why nothing of it holds without consent, for people
 
 
 def read_local(
@@ -63,17 +65,32 @@ def read_local(
     home = Path(os.path.realpath(path.parent))
     roots = [Path(os.path.realpath(home / root)) for root in table.get("roots", ["."])]
     outside = [root for root in roots if not root.is_relative_to(home)]
-    digest = _digest(data, outside)
+    strange = _why_strange(path)
+    digest = _digest(data, outside, strange)
     outside += _left_out(home, [root for root in roots if root not in {home, *outside}], present)
     inside = tuple(root for root in roots if root not in outside) or (home,)
     if trust.covers(path, digest):
         return LocalFile(path, table.get("name"), inside, tuple(outside), layer, (), (), digest)
     wishes = {name: _wish(name, value) for name, value in layer.values.items()}
+    if strange:
+        named = [f"name the project {shown(table['name'])}"] if "name" in table else []
+        withheld = (*named, *(f"read {root}" for root in roots if root != home), *wishes.values())
+        nothing = Layer(layer.origin, {})
+        return LocalFile(path, None, (home,), (), nothing, withheld, (), digest, strange)
     sensitive = [name for name in wishes if _is_sensitive(layer, name, present)]
     withheld = (*(f"read {root}" for root in outside), *(wishes[name] for name in sensitive))
     narrows = tuple(wishes[n] for n in wishes if consent(find_setting(n).declared) is FOR_FILES)
     allowed = Layer(layer.origin, {n: v for n, v in layer.values.items() if n not in sensitive})
     return LocalFile(path, table.get("name"), inside, (), allowed, withheld, narrows, digest)
+
+
+def _why_strange(path: Path) -> str:
+    """Why a file need not be what the people wrote whose documents the user has chosen."""
+    if path.is_symlink():
+        return f"it is a link to {os.path.realpath(path)}"
+    owner = path.stat().st_uid
+    is_own = sys.platform == "win32" or owner == os.geteuid()
+    return "" if is_own else f"it belongs to another user (uid {owner})"
 
 
 def _left_out(home: Path, roots: list[Path], present: Mapping[str, Any]) -> list[Path]:
@@ -134,15 +151,15 @@ class Trust:
 
     def covers(self, path: Path, digest: str) -> bool:
         """Whether the user has agreed to this file with this digest."""
-        return self._known().get(str(path.resolve())) == digest
+        return self._known().get(_key(path)) == digest
 
     def grant(self, path: Path, digest: str) -> None:
         """Notes the user's consent to this file for as long as it has this digest."""
-        self._change(lambda known: known | {str(path.resolve()): digest})
+        self._change(lambda known: known | {_key(path): digest})
 
     def revoke(self, path: Path) -> None:
         """Takes the consent back."""
-        own = str(path.resolve())
+        own = _key(path)
         self._change(lambda known: {name: value for name, value in known.items() if name != own})
 
     def _known(self) -> dict[str, str]:
@@ -158,6 +175,11 @@ class Trust:
         update_file(self._file, changed)
 
 
+def _key(path: Path) -> str:
+    """Where a file is; a file that is a link is another one than what it leads to."""
+    return str(Path(os.path.realpath(path.parent), path.name))
+
+
 def _consents(data: bytes) -> dict[str, str]:
     try:
         known = json.loads(data)
@@ -166,7 +188,8 @@ def _consents(data: bytes) -> dict[str, str]:
     return known if isinstance(known, dict) else {}
 
 
-def _digest(data: bytes, outside: Sequence[Path]) -> str:
-    """Of the file and of where its links lead today: a link can change while the file does not."""
-    leads_to = "\0".join(map(str, outside)).encode("utf-8", "surrogateescape")
+def _digest(data: bytes, outside: Sequence[Path], strange: str) -> str:
+    """Of the file and of where links lead today: a link can change while the file does not."""
+    also = [*map(str, outside), *([strange] if strange else [])]
+    leads_to = "\0".join(also).encode("utf-8", "surrogateescape")
     return hashlib.sha256(data + b"\0" + leads_to).hexdigest()

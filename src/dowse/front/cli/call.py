@@ -170,8 +170,10 @@ class Call:
         """Says what the dowse.toml of a project asks for without the user's consent."""
         if chosen.withheld:
             asked = ", to ".join(chosen.withheld)
+            why = chosen.local.strange if chosen.local else ""
             self.remark(
-                f"Its dowse.toml asks to {asked}: not done without your consent.",
+                f"Its dowse.toml asks to {asked}: not done without your consent"
+                f"{f', because {why}' if why else ''}.",
                 f"Agree with: dowse project trust {shlex.quote(str(project.roots[0]))}",
             )
 

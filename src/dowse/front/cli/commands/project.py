@@ -8,7 +8,7 @@ from typing import Annotated
 import click
 
 from dowse.errors import NotFound, Refused
-from dowse.files import real_path
+from dowse.files import real_path, typed_path
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.consent import require_yes
 from dowse.front.cli.draw.text import folded, line, table
@@ -175,6 +175,9 @@ def trust(call: Call, path: Path | None, revoke: bool, yes: bool) -> None:
         call.aside.show(
             folded(line((f"{short_path(local.path)} asks to:", "bold")), call.aside.width)
         )
+        if local.strange:
+            said = f"All of it needs consent, because {local.strange}."
+            call.aside.show(folded(line(said), call.aside.width, indent=2))
         for wish in wishes:
             call.aside.show(folded(line(wish), call.aside.width, indent=2))
         require_yes(call, "Do you agree?", yes=yes)
@@ -191,8 +194,9 @@ def trust(call: Call, path: Path | None, revoke: bool, yes: bool) -> None:
 
 
 def _local_file(call: Call, path: Path | None) -> LocalFile:
-    start = real_path(path or call.here)
-    local = call.workspace.local_file(start.parent if start.is_file() else start)
+    given = typed_path(path or call.here)
+    start = real_path(given.parent if given.is_file() else given)  # the file may be a link
+    local = call.workspace.local_file(start)
     if local is None:
         raise NotFound(
             f"There is no dowse.toml in {start} or above it.", "Name the folder it is in."
