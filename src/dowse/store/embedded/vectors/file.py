@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import threading
 import weakref
 from collections.abc import Iterator
 from functools import cached_property
@@ -85,7 +86,7 @@ class HeldFile:
         return header
 
     def _bytes(self, size: int, start: int) -> bytes:
-        content = os.pread(self._file, size, start)
+        content: bytes = _read_at(self._file, size, start)
         if len(content) != size:
             raise self._damaged()
         return content
@@ -114,6 +115,17 @@ class VectorFile(HeldFile):
     def _array(self, content: bytes) -> NDArray[np.float16]:
         _, dimensions = self._header.shape
         return np.frombuffer(content, self._header.kind).reshape(-1, dimensions)
+
+
+def _seek_and_read(file: int, size: int, start: int) -> bytes:
+    """Does what `os.pread` does, for Windows: threads share the position in a file."""
+    with _position:
+        os.lseek(file, start, os.SEEK_SET)
+        return os.read(file, size)
+
+
+_position = threading.Lock()
+_read_at = getattr(os, "pread", _seek_and_read)
 
 
 def _runs(places: Keys) -> Iterator[tuple[int, int]]:
