@@ -112,7 +112,7 @@ def environment_of_settings() -> dict[str, str]:
 
 
 def socket_path(where: Locations) -> Path | None:
-    """Where a server listens for lines; None where the name would be too long."""
+    """Where a server listens for lines; None where there are no such names, or it is too long."""
     path = where.data / "serve.sock"
     usable = hasattr(socket, "AF_UNIX") and len(os.fsencode(path)) <= _LONGEST_PATH
     return path if usable else None

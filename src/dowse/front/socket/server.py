@@ -55,7 +55,11 @@ class LineServer:
     def __enter__(self) -> Self:
         path = socket_path(self._service.workspace.locations)
         if path is None:
-            self.why_not = "the path of the data folder is too long for a socket"
+            self.why_not = (
+                "the path of the data folder is too long for a socket"
+                if hasattr(socket, "AF_UNIX")
+                else "Python has no socket files on this system"
+            )
         elif _is_answered(path):
             self.why_not = "another server answers already"
         else:
@@ -96,12 +100,13 @@ def _is_answered(path: Path) -> bool:
     return True
 
 
-class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
+    address_family = getattr(socket, "AF_UNIX", socket.AF_INET)  # Windows: none is ever made
     daemon_threads = True
     block_on_close = False
 
     def __init__(self, path: Path, service: Service, runs: Mapping[str, Run]) -> None:
-        super().__init__(str(path), _Handler)
+        super().__init__(str(path), _Handler)  # type: ignore[arg-type]  # the address of a file
         self.service = service
         self.runs = runs
         self._path = path
