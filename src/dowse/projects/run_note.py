@@ -12,6 +12,7 @@ from pathlib import Path
 from dowse.decoding import read_small
 from dowse.files import replace_file
 from dowse.frozen import dataclass
+from dowse.process import is_running
 from dowse.types import Announce, Event
 
 _FILE = "run.json"
@@ -61,7 +62,7 @@ def unfinished_run(folder: Path) -> UnfinishedRun | None:
         unit = "chunks" if record.get("unit") == "chunks" else "files"
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return None
-    return UnfinishedRun(done, total, _is_alive(process), unit)
+    return UnfinishedRun(done, total, is_running(process), unit)
 
 
 class _Note:
@@ -91,17 +92,3 @@ class _Note:
         record = {"process": process, "done": done, "total": total, "unit": unit}
         with suppress(OSError):
             replace_file(self.file, json.dumps(record).encode())
-
-
-def _is_alive(process: int) -> bool:
-    if process <= 0:
-        return False
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True  # somebody else's
-    except (OSError, OverflowError):
-        return False
-    return True

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 import msgspec
 
 from dowse.errors import DowseError, Locked
-from dowse.process import command_name
+from dowse.process import command_name, is_running
 from dowse.store.remote.coding import decode, encode
 from dowse.store.remote.documents import record
 from dowse.store.remote.rows import In, Row, RowCollection, Rows
@@ -73,7 +73,7 @@ class Claim(msgspec.Struct, frozen=True):
 
     def is_void(self, now: float) -> bool:
         """Whether its writer is gone."""
-        if self.host == socket.gethostname() and not _is_alive(self.pid):
+        if self.host == socket.gethostname() and not is_running(self.pid):
             return True
         return now - self.renewed > LEASE
 
@@ -144,13 +144,3 @@ def _renew(rows: Rows, state: RowCollection, claim: Claim, ended: threading.Even
             rows.put(state, [msgspec.structs.replace(claim, renewed=time.time()).row])
         except DowseError:  # the writer itself will say what is wrong with the engine
             continue
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
