@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ PRIVATE_FOLDER = 0o700
 _OTHERS = 0o077  # the rights of the group and of everybody
 _PATIENCE = 30.0  # seconds that a change waits for those of other processes
 _POLL = 0.01  # seconds between two looks at a lock: a change takes about as long
+_MOMENTS = 2.0  # seconds that a move waits for those who have a file open
 
 
 def make_private_folder(path: Path) -> None:
@@ -98,7 +100,7 @@ def replace_file(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
+        move(temporary, path)
     except BaseException:
         with suppress(OSError):
             temporary.unlink()
@@ -140,9 +142,35 @@ def locked(path: Path) -> Iterator[None]:
         lock.release()
 
 
+def move(old: Path, new: Path) -> None:
+    """Gives a file or a folder another place; a file that is there is replaced.
+
+    Windows moves and replaces nothing that is open. Readers have small files open for moments only,
+    so this tries again for a while there.
+    """
+    deadline = time.monotonic() + _MOMENTS
+    while True:
+        try:
+            old.rename(new) if old.is_dir() else old.replace(new)
+        except PermissionError:
+            if os.name != "nt" or time.monotonic() > deadline:
+                raise
+            time.sleep(_POLL)
+        else:
+            return
+
+
 def move_folder(old: Path, new: Path) -> None:
     """Gives a folder another place; afterwards, it survives a power cut."""
-    old.rename(new)
+    try:
+        move(old, new)
+    except PermissionError as error:
+        if os.name != "nt":
+            raise
+        raise Locked(
+            f"A process has files in {old} open.",
+            "Stop it, such as dowse serve or dowse watch, and try again.",
+        ) from error
     for parent in {new.parent, old.parent}:
         sync_folder(parent)
 
@@ -173,7 +201,7 @@ def sync_tree(folder: Path) -> None:
         if path.is_dir():
             sync_folder(path)
         else:
-            with path.open("rb") as file:
+            with path.open("r+b") as file:  # Windows syncs only what may be written
                 os.fsync(file.fileno())
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from dowse.errors import DowseError, Refused, UsageError
-from dowse.files import PRIVATE_FILE, replace_file, sync_folder
+from dowse.files import PRIVATE_FILE, move, replace_file, sync_folder
 from dowse.projects.workspace import Workspace
 
 
@@ -67,7 +67,7 @@ def output_file(workspace: Workspace, path: Path, *, force: bool) -> Iterator[IO
             yield file
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(check_output(workspace, path, force=force))
+        move(partial, check_output(workspace, path, force=force))
     except BaseException:
         with suppress(OSError):
             partial.unlink()

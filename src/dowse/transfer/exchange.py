@@ -11,6 +11,7 @@ import os
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from dowse.errors import Locked
 from dowse.files import move_folder, sync_folder
 
 _HERE = -100  # AT_FDCWD: paths are as they are
@@ -55,7 +56,7 @@ def _exchange_in_steps(one: Path, other: Path) -> None:
     move_folder(other, aside)
     try:
         move_folder(one, other)
-    except OSError:
+    except (OSError, Locked):
         move_folder(aside, other)
         raise
     move_folder(aside, one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -42,7 +43,13 @@ class EmbeddedPlaces:
     def undisturbed(self, project: Path) -> AbstractContextManager[None]:
         """Keeps writers away from an index, if there is one; raises `Locked` while one works."""
         index = project / INDEX
-        return writer_lock(index, wait=0) if index.is_dir() else nullcontext()
+        lock = writer_lock(index, wait=0) if index.is_dir() else nullcontext()
+        if os.name != "nt":
+            return lock
+        # Windows moves no folder in which a file is open, such as the lock. For the same reason, a
+        # writer that comes after this look keeps the folder in its place.
+        with lock:
+            return nullcontext()
 
     def carry(self, project: Path, to: Path) -> None:
         """Does nothing: all of the index is in the folder of its project."""
