@@ -283,6 +283,8 @@ def _check_folder(about: str, folder: Path) -> Check:
 
 
 def _how_to_write(about: str, folder: Path) -> str:
+    if not hasattr(os, "statvfs"):  # Windows
+        return f"Allow yourself to write to it, or set DOWSE_{about.upper()}_DIR."
     if os.statvfs(folder).f_flag & os.ST_RDONLY:  # no permission would help
         return f"Searching works. To index, set DOWSE_{about.upper()}_DIR."
     return f"chmod u+rwx {folder}"
