@@ -120,7 +120,8 @@ def _limit_memory() -> None:
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
         given = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
         # A limit that the user has set is kept: only root could raise it, and should not.
-        resource.setrlimit(resource.RLIMIT_AS, (min([_MEMORY_BYTES, *given]), hard))
+        with suppress(OSError, ValueError):  # macOS refuses every limit of this kind
+            resource.setrlimit(resource.RLIMIT_AS, (min([_MEMORY_BYTES, *given]), hard))
 
 
 if __name__ == "__main__":
