@@ -24,7 +24,7 @@ from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.resources import page
 from dowse.front.mcp.tools.table import tools
 from dowse.parameters import checked
-from dowse.present import count_tokens
+from dowse.present.budget import count_tokens
 from dowse.service import Service
 
 try:

@@ -19,8 +19,10 @@ from unittest.mock import patch
 
 from dowse.answer import extract
 from dowse.engine import Engine
-from dowse.evaluate import JudgedQuery, open_bench, read_collection
 from dowse.evaluate.answers import judge_answers, read_answers
+from dowse.evaluate.bench import open_bench
+from dowse.evaluate.collections import read_collection
+from dowse.evaluate.records import JudgedQuery
 from dowse.ports import Embedder
 from dowse.projects.workspace import Workspace
 from dowse.types import EmbeddedBatch, Model, Vector

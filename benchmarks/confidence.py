@@ -28,7 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dowse.engine import Engine
-from dowse.evaluate import SEED, Collection, JudgedQuery, open_bench, read_collection, sample
+from dowse.evaluate.bench import open_bench
+from dowse.evaluate.collections import read_collection, sample
+from dowse.evaluate.compare import SEED
+from dowse.evaluate.records import Collection, JudgedQuery
 from dowse.flow.searching import run_search, start_search
 from dowse.fuse.calibrate import ALONE
 from dowse.fuse.match import word_for

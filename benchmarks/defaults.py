@@ -21,20 +21,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dowse.analyze import KeywordOptions
-from dowse.analyze.options import BOOSTED
-from dowse.evaluate import (
-    Bench,
-    Collection,
-    Ranked,
-    Run,
-    compare,
-    measure_queries,
-    open_bench,
-    read_collection,
-    sample,
-)
-from dowse.evaluate.bench import evaluation_folder
+from dowse.analyze.options import BOOSTED, KeywordOptions
+from dowse.evaluate.bench import Bench, evaluation_folder, open_bench
+from dowse.evaluate.collections import read_collection, sample
+from dowse.evaluate.compare import compare
+from dowse.evaluate.measures import measure_queries
+from dowse.evaluate.records import Collection, Ranked, Run
 from dowse.projects.workspace import Workspace
 from dowse.retrieve.strategies import STRATEGIES
 

@@ -19,8 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dowse.evaluate import Bench, compare, open_bench, read_collection
-from dowse.parse import parse
+from dowse.evaluate.bench import Bench, open_bench
+from dowse.evaluate.collections import read_collection
+from dowse.evaluate.compare import compare
+from dowse.parse.document import parse
 from dowse.projects.workspace import Workspace
 from dowse.text.fold import fold_name
 from dowse.types import Document

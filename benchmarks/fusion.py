@@ -19,7 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from dowse.evaluate import compare, measure, open_bench, read_collection, sample
+from dowse.evaluate.bench import open_bench
+from dowse.evaluate.collections import read_collection, sample
+from dowse.evaluate.compare import compare
+from dowse.evaluate.measures import measure
 from dowse.projects.workspace import Workspace
 from dowse.settings.schema import change_recipe
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dowse.flow import IndexReport
+from dowse.flow.report import IndexReport
 from dowse.locations import locations
 from dowse.projects.workspace import Workspace
 

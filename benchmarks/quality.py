@@ -16,18 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dowse.evaluate import (
-    Bench,
-    Collection,
-    Difference,
-    Run,
-    compare,
-    measure_queries,
-    open_bench,
-    read_collection,
-    report,
-    sample,
-)
+from dowse.evaluate.bench import Bench, open_bench
+from dowse.evaluate.collections import read_collection, sample
+from dowse.evaluate.compare import Difference, compare
+from dowse.evaluate.measures import measure_queries
+from dowse.evaluate.records import Collection, Run
+from dowse.evaluate.report import report
 from dowse.projects.workspace import Workspace
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"

@@ -27,16 +27,17 @@ from typing import Any
 
 import numpy as np
 
-from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions
 from dowse.engine import Engine
-from dowse.evaluate import Collection, measure_queries, read_collection, sample
-from dowse.evaluate.measures import mean
-from dowse.evaluate.records import JudgedQuery, Ranked, Run
+from dowse.evaluate.collections import read_collection, sample
+from dowse.evaluate.measures import mean, measure_queries
+from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
 from dowse.ports import Store
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace
 from dowse.store_options import StoreOptions
-from dowse.transfer import move_project
+from dowse.transfer.moving import move_project
 from dowse.types import (
     Batch,
     Chunk,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions
 from dowse.answer.prose import sentences
-from dowse.chunk import ChunkOptions, chunk
+from dowse.chunk.options import ChunkOptions
+from dowse.chunk.strategy import chunk
 from dowse.front.mcp.invisible import visible
-from dowse.parse import parse
+from dowse.parse.document import parse
 from dowse.present.budget import count_tokens
 from dowse.present.snippet import snippet
 from dowse.read.decode import decode

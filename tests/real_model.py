@@ -8,7 +8,8 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from dowse.embed import EmbedOptions, open_embedder, pull
+from dowse.embed.open import open_embedder, pull
+from dowse.embed.options import EmbedOptions
 from dowse.errors import WeightsMissing
 from dowse.ports import Embedder
 

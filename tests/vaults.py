@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from dowse.analyze import TextAnalyzer
+from dowse.analyze.analyzer import TextAnalyzer
 from dowse.engine import Engine
 from dowse.ports import Embedder
 from dowse.projects.registry import Project

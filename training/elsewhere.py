@@ -18,7 +18,8 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.embed import EmbedOptions, open_embedder
+from dowse.embed.open import open_embedder
+from dowse.embed.options import EmbedOptions
 from dowse.locations import locations
 from dowse.ports import Embedder
 from training.corpus import HELD_OUT, SHARE_ALIKE, Chunk, read_chunks

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions
 from dowse.fuse.familiar import UsualWords
 from training.corpus import Chunk, read_chunks
 from training.elsewhere import drawn

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dowse.embed import EmbedOptions, open_embedder
+from dowse.embed.open import open_embedder
+from dowse.embed.options import EmbedOptions
 from dowse.locations import locations
 from dowse.ports import Embedder
 from dowse.types import EmbeddedBatch, Matrix, Model, Vector, text_key

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from benchmarks.speed.material import PARTS, SyntheticEmbedder, in_part, spread, words_of
 
-from dowse.chunk import ChunkOptions, chunk
-from dowse.parse import parse
+from dowse.chunk.options import ChunkOptions
+from dowse.chunk.strategy import chunk
+from dowse.parse.document import parse
 from dowse.ports import Writing
 from dowse.types import Batch, ChunkedDocument, FileState, IndexedDocument, Vector, text_key
 

@@ -14,7 +14,7 @@ from benchmarks.speed.material import SyntheticEmbedder, real_embedder
 from benchmarks.speed.multiplied import Multiplied
 
 from dowse import Dowse
-from dowse.chunk import ChunkOptions
+from dowse.chunk.options import ChunkOptions
 from dowse.ports import Embedder
 
 COPIED = 95_000

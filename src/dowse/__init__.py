@@ -23,18 +23,10 @@ if TYPE_CHECKING:
         UsageError,
         WeightsMissing,
     )
-    from dowse.flow import (
-        ChunkOutcome,
-        Counted,
-        Explanation,
-        FieldValues,
-        IndexReport,
-        LinkGraph,
-        ListedDocument,
-        Neighbour,
-        Related,
-        StrategyRank,
-    )
+    from dowse.flow.explain import ChunkOutcome, Explanation, StrategyRank
+    from dowse.flow.listing import Counted, FieldValues, ListedDocument
+    from dowse.flow.related import LinkGraph, Neighbour, Related
+    from dowse.flow.report import IndexReport
     from dowse.library.all_dowse import AllDowse
     from dowse.library.async_dowse import AsyncAllDowse, AsyncDowse
     from dowse.library.dowse import Asking, Dowse, Opening

@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import quote
 
 from dowse.errors import Damaged, DowseError, Locked, Refused, StampMismatch, UsageError
-from dowse.flow import IndexReport
+from dowse.flow.report import IndexReport
 from dowse.fuse.calibrate import model_name
 from dowse.fuse.nearness import DEFAULT
 from dowse.open_index import OpenIndex

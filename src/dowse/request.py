@@ -15,7 +15,8 @@ from typing import Any, Literal
 from dowse.errors import Refused, UsageError
 from dowse.frozen import dataclass
 from dowse.parameters import Parameter, checked
-from dowse.retrieve import MODES, Filters, modes_explained
+from dowse.retrieve.filters import Filters
+from dowse.retrieve.strategies import MODES, modes_explained
 from dowse.settings.presets import PRESETS
 
 Call = Literal["search", "answer", "explain"]
@@ -266,7 +267,7 @@ def _is_on(changes: Mapping[str, Any], name: str) -> bool:
 
 def settable(call: Call) -> tuple[str, ...]:
     """The names of all settings that one call may change."""
-    from dowse.answer import OF_THE_WRITER  # noqa: PLC0415  a description needs none of this
+    from dowse.answer.options import OF_THE_WRITER  # noqa: PLC0415  a description needs none of this
     from dowse.settings.schema import is_of_a_search, known_settings  # noqa: PLC0415  as above
 
     of_answers = {name for name in known_settings() if name.startswith("answer.")} - OF_THE_WRITER

@@ -38,7 +38,7 @@ from dowse.types import (
 )
 
 if TYPE_CHECKING:
-    from dowse.read import Root
+    from dowse.read.roots import Root
 
 Options = TypeVar("Options")
 

@@ -8,16 +8,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dowse import flow
+from dowse.flow.answering import with_answer, with_written_answer
+from dowse.flow.listing import list_documents, list_fields, list_values
+from dowse.flow.related import find_related, whole_graph
+from dowse.flow.replay import retrieve_only
 from dowse.flow.searching import rank_documents, run_search, start_search
 from dowse.flow.words import KnownWords
 from dowse.open_index import OpenIndex
 from dowse.ports import Reading
 from dowse.projects.model_fit import read_fit
-from dowse.read import path_of
+from dowse.read.roots import path_of
 from dowse.refine.rerank import RerankOptions
 from dowse.request import NO_FILTERS, NOTHING
-from dowse.retrieve import Filters, moment_said, trust_as_far_as_embedded
+from dowse.retrieve.filters import Filters, moment_said
+from dowse.retrieve.readable import trust_as_far_as_embedded
 from dowse.search_state import SearchParts, SearchState
 from dowse.settings.schema import (
     MANY_WORDS,
@@ -32,17 +36,10 @@ from dowse.types import (
 )
 
 if TYPE_CHECKING:
-    from dowse.flow import (
-        Counted,
-        Explanation,
-        FieldValues,
-        Filter,
-        LinkGraph,
-        ListedDocument,
-        Related,
-        Retrieved,
-        Sort,
-    )
+    from dowse.flow.explain import Explanation
+    from dowse.flow.listing import Counted, FieldValues, Filter, ListedDocument, Sort
+    from dowse.flow.related import LinkGraph, Related
+    from dowse.flow.replay import Retrieved
     from dowse.links.references import Passage
 
 
@@ -94,7 +91,7 @@ class Searcher:
         options, others = change_answer(self._index.settings.answer, changes)
         writer = self._index.parts.writer if written else None
         with self._searching(query, filters, others) as search:
-            return flow.with_answer(search, run_search(search), options, writer)
+            return with_answer(search, run_search(search), options, writer)
 
     def write_answer(
         self, response: Response, question: str, changes: Mapping[str, Any] = NOTHING
@@ -104,7 +101,7 @@ class Searcher:
         if writer is None or not response.hits:
             return response
         options, _ = change_answer(self._index.settings.answer, changes)
-        return flow.with_written_answer(question, response, options, writer)
+        return with_written_answer(question, response, options, writer)
 
     def explain(
         self,
@@ -128,18 +125,18 @@ class Searcher:
     ) -> Retrieved:
         """What every strategy finds, to be fused in one way or another."""
         with self._searching(query, filters, changes) as search:
-            return flow.retrieve_only(search)
+            return retrieve_only(search)
 
     def related(self, reference: str, limit: int = 10, *, here: Path | None = None) -> Related:
         """What belongs to a document: by links, by community, by meaning."""
         with self._index.read_usable() as (reading, _):
             document = self._passage(reading, reference, here).document
-            return flow.find_related(reading, document, limit)
+            return find_related(reading, document, limit)
 
     def graph(self) -> LinkGraph:
         """All documents and the links between them."""
         with self._index.read_usable() as (reading, _):
-            return flow.whole_graph(reading)
+            return whole_graph(reading)
 
     @contextmanager
     def read(self) -> Iterator[Reading]:
@@ -222,17 +219,17 @@ class Searcher:
         """
         moment = moment_said(since, time.time()) if since else None
         with self._index.read() as reading:
-            return flow.list_documents(reading, sort, moment, path)
+            return list_documents(reading, sort, moment, path)
 
     def values_of(self, name: Filter, path: Sequence[str] = ()) -> list[Counted]:
         """The values of a filter, each with the number of documents that have it."""
         with self._index.read() as reading:
-            return flow.list_values(reading, name, path)
+            return list_values(reading, name, path)
 
     def fields(self, path: Sequence[str] = ()) -> list[FieldValues]:
         """The fields of the frontmatter with their values, each with a number of documents."""
         with self._index.read() as reading:
-            return flow.list_fields(reading, path)
+            return list_fields(reading, path)
 
     def path_of(self, document_id: str) -> Path:
         """Where a document's file is."""

@@ -14,7 +14,7 @@ from typing import Self
 
 from dowse.engine import Engine
 from dowse.errors import DowseError, NotFound, UsageError
-from dowse.flow import IndexReport
+from dowse.flow.report import IndexReport
 from dowse.metrics import Metrics
 from dowse.projects.all_projects import AllProjects
 from dowse.projects.registry import Project

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from typing import Any
 
 from dowse import versions
-from dowse.chunk import ChunkOptions
+from dowse.chunk.options import ChunkOptions
 from dowse.errors import EmbedError
 from dowse.frozen import dataclass
 from dowse.ports import Analyzer, Embedder
-from dowse.read import ReadOptions
+from dowse.read.options import ReadOptions
 from dowse.types import Stamp
 
 _NO_MODEL: Stamp = {"model": "none", "dimensions": 0}

@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 
-from dowse.analyze import TextAnalyzer
-from dowse.answer import AnswerOptions
-from dowse.embed import EmbedOptions, can_rerank, open_embedder, open_reranker
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.answer.options import AnswerOptions
+from dowse.embed.open import can_rerank, open_embedder, open_reranker
+from dowse.embed.options import EmbedOptions
 from dowse.frozen import dataclass
 from dowse.locations import Locations
 from dowse.ports import Analyzer, Embedder, Reranker, Store, Writer
@@ -102,7 +103,7 @@ def _turn(settings: Settings, given: Given) -> AbstractContextManager[object]:
 
 
 def _writer(options: AnswerOptions) -> Writer:
-    from dowse.answer import EndpointWriter  # noqa: PLC0415  few users have such an endpoint
+    from dowse.answer.llm_client import EndpointWriter  # noqa: PLC0415  few users have such an endpoint
 
     return EndpointWriter(options)
 

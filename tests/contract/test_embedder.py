@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dowse.embed import EmbedOptions, open_embedder
+from dowse.embed.open import open_embedder
+from dowse.embed.options import EmbedOptions
 from dowse.ports import Embedder
 from dowse.testing import HashEmbedder
 from dowse.types import Matrix

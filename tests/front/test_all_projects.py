@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from command_line import Dowse
 from dowse import AllDowse, AsyncAllDowse
-from dowse.answer import EndpointWriter
+from dowse.answer.llm_client import EndpointWriter
 from dowse.front.cli.sent_line import run_line
 from dowse.front.mcp.http import McpEndpoint
 from dowse.front.mcp.projects import VisibleProjects

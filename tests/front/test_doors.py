@@ -32,7 +32,7 @@ from dowse.library.dowse import Asking
 from dowse.parameters import Parameter
 from dowse.projects.workspace import Workspace
 from dowse.request import OPTIONS, Call, SearchRequest, filters_of, option, options_of
-from dowse.retrieve import Filters
+from dowse.retrieve.filters import Filters
 from dowse.search_state import SearchOptions
 from dowse.service import Service
 from dowse.settings.presets import PRESETS, preset_values

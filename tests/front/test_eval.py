@@ -12,8 +12,10 @@ import pytest
 from rich.cells import cell_len
 
 from command_line import Dowse, on_terminal
-from dowse.evaluate import AblationRow, Difference, Latency, Measures, RunReport, TypeReport
-from dowse.evaluate.report import UnanswerableReport
+from dowse.evaluate.ablate import AblationRow
+from dowse.evaluate.compare import Difference
+from dowse.evaluate.measures import Measures
+from dowse.evaluate.report import Latency, RunReport, TypeReport, UnanswerableReport
 from dowse.evaluate.shapes import ComparisonShape, EvalShape, MeasureShape
 from dowse.front.cli.draw.eval import draw_eval
 from dowse.wiring import Given

@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from command_line import Dowse, Result
-from dowse.flow import ChunkOutcome, Explanation, StrategyRank
+from dowse.flow.explain import ChunkOutcome, Explanation, StrategyRank
 from dowse.flow.why import why
 from dowse.types import Step, Trace
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Dowse
-from dowse.flow import LinkGraph
+from dowse.flow.related import LinkGraph
 from dowse.front.cli.draw.dot import as_dot
 from dowse.types import DocumentEntry, Edge, Fields, Link
 

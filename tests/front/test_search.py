@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 from command_line import Dowse
 from dowse.front.cli.draw.hits import draw_response
-from dowse.present import count_tokens
+from dowse.present.budget import count_tokens
 from dowse.types import Hit, Place, Response, Step, Trace
 
 pytestmark = pytest.mark.usefixtures("notes")

@@ -15,9 +15,11 @@ from typing import NamedTuple
 
 import pytest
 
-from dowse.analyze import KeywordOptions, TextAnalyzer
-from dowse.chunk import ChunkOptions, chunk
-from dowse.parse import parse
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions
+from dowse.chunk.options import ChunkOptions
+from dowse.chunk.strategy import chunk
+from dowse.parse.document import parse
 from dowse.retrieve.classify import classify
 from dowse.retrieve.meaning import Known
 from dowse.retrieve.query import understand

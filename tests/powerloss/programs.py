@@ -14,7 +14,7 @@ from dowse.engine import Engine
 from dowse.flow import batches
 from dowse.locations import Locations
 from dowse.projects.workspace import Workspace
-from dowse.transfer import import_project
+from dowse.transfer.importing import import_project
 from powerloss.promises import ABSENT, begin, done
 from vaults import open_engine
 

@@ -10,14 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.fuse import (
-    calibrate,
-    community_multipliers,
-    dynamic_weights,
-    fuse_by_rank,
-    fuse_by_score,
-    recency_multiplier,
-)
+from dowse.fuse.calibrate import calibrate
+from dowse.fuse.community import community_multipliers
+from dowse.fuse.convex import fuse_by_score
+from dowse.fuse.dynamic_weights import dynamic_weights
+from dowse.fuse.recency import recency_multiplier
+from dowse.fuse.rrf import fuse_by_rank
 from dowse.types import ChunkKey, Place, Ranking, Scores
 from effort import examples
 

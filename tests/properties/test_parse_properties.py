@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tree_sitter import Language, Node, Parser
 
-from dowse.parse import parse
+from dowse.parse.document import parse
 from dowse.parse.skeleton import block_skeleton, one_byte_per_character
 from dowse.types import Document
 from effort import examples

@@ -7,15 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.refine import (
-    fold_whitespace,
-    near_duplicates,
-    over_limit,
-    reorder,
-    repeats,
-    select_diverse,
-    semantic_duplicates,
-)
+from dowse.refine.diversity import over_limit, select_diverse
+from dowse.refine.duplicates import fold_whitespace, repeats, semantic_duplicates
+from dowse.refine.rerank import reorder
+from dowse.refine.trigrams import near_duplicates
 from dowse.types import Vector
 from effort import examples
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.engine import Engine
-from dowse.flow import SEARCH_FLOW
-from dowse.retrieve import Filters
+from dowse.flow.search_flow import SEARCH_FLOW
+from dowse.retrieve.filters import Filters
 from dowse.types import Hit
 from effort import examples
 from vaults import open_engine, write_vault

@@ -9,8 +9,9 @@ from itertools import pairwise
 import pytest
 
 from document_work import ANALYZER, present
-from dowse.chunk import ChunkOptions, chunk
-from dowse.parse import parse
+from dowse.chunk.options import ChunkOptions
+from dowse.chunk.strategy import chunk
+from dowse.parse.document import parse
 from dowse.types import ChunkedDocument, Document, Fields
 from fuzzing import Fuzzer, corpus
 

@@ -15,14 +15,15 @@ from typing import Any
 
 import pytest
 
-from dowse.embed import EmbedOptions
+from dowse.embed.options import EmbedOptions
 from dowse.errors import DowseError, UsageError
 from dowse.locations import Locations
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace
 from dowse.testing import HashEmbedder
-from dowse.transfer import export_project, import_project
 from dowse.transfer.carrying import MAY_SET
+from dowse.transfer.exporting import export_project
+from dowse.transfer.importing import import_project
 from dowse.wiring import Given
 
 CORPUS = Path(__file__).with_name("corpus") / "import"

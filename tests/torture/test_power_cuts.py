@@ -16,7 +16,7 @@ import pytest
 from dowse.engine import Engine
 from dowse.errors import DowseError, NotFound
 from dowse.projects.workspace import Workspace
-from dowse.transfer import export_project
+from dowse.transfer.exporting import export_project
 from index_content import content
 from powerloss import programs
 from powerloss.folders import VERSIONS, digests, make_versions

@@ -16,9 +16,9 @@ from dowse.engine import Engine
 from dowse.errors import Damaged, DowseError, NotFound, StampMismatch
 from dowse.locations import Locations
 from dowse.projects.workspace import Workspace
-from dowse.retrieve import Filters
+from dowse.retrieve.filters import Filters
 from dowse.testing import HashEmbedder
-from dowse.transfer import export_project
+from dowse.transfer.exporting import export_project
 from dowse.wiring import Given
 from front.conftest import NOTES
 

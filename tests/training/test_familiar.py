@@ -1,7 +1,8 @@
 from training.corpus import Chunk
 from training.familiar import count
 
-from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions
 
 
 def test_a_word_counts_once_in_each_passage_that_has_it_often_enough() -> None:

@@ -15,7 +15,8 @@ from dowse.ports import Analyzer
 from dowse.projects.workspace import Workspace
 from dowse.store.remote.store import RemoteStore
 from dowse.testing import HashEmbedder
-from dowse.transfer import export_project, import_project
+from dowse.transfer.exporting import export_project
+from dowse.transfer.importing import import_project
 from dowse.transfer.unpack import fill
 from dowse.wiring import Given
 from vaults import write_vault

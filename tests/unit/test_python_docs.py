@@ -15,7 +15,7 @@ from dowse.library.dowse import Asking, Opening
 from dowse.locations import Locations
 from dowse.projects.workspace import Workspace
 from dowse.testing import HashEmbedder
-from dowse.transfer import export_project
+from dowse.transfer.exporting import export_project
 
 _DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)

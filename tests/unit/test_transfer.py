@@ -26,8 +26,8 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
-from dowse.analyze import TextAnalyzer
-from dowse.embed import EmbedOptions
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.embed.options import EmbedOptions
 from dowse.engine import Engine
 from dowse.errors import (
     Damaged,
@@ -45,9 +45,10 @@ from dowse.projects.workspace import Workspace
 from dowse.settings.schema import Settings, known_settings
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.testing import HashEmbedder, NoEmbedder
-from dowse.transfer import Imported, export_project, import_project
 from dowse.transfer.archive import open_archive
 from dowse.transfer.carrying import MAY_SET
+from dowse.transfer.exporting import export_project
+from dowse.transfer.importing import Imported, import_project
 from dowse.transfer.pack import About, pack
 from dowse.transfer.staging import abandoned, clear_abandoned
 from dowse.transfer.unpack import fill

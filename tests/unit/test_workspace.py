@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dowse.errors import BadSettings, Locked, NotFound, Refused, UsageError
-from dowse.flow import IndexReport
+from dowse.flow.report import IndexReport
 from dowse.locations import Locations, locations
 from dowse.projects.workspace import Workspace
 

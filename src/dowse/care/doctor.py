@@ -16,7 +16,8 @@ from shlex import quote
 from packaging.requirements import Requirement
 
 from dowse import DISTRIBUTION, __version__
-from dowse.embed import EmbedOptions, models_status
+from dowse.embed.open import models_status
+from dowse.embed.options import EmbedOptions
 from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.frozen import dataclass

@@ -9,9 +9,10 @@ from dowse.evaluate.compare import compare
 from dowse.evaluate.measures import Measures, mean, measure_queries
 from dowse.evaluate.records import Collection, Run
 from dowse.evaluate.report import latency
-from dowse.flow import SEARCH_FLOW, Recipe
+from dowse.flow.recipe import Recipe
+from dowse.flow.search_flow import SEARCH_FLOW
 from dowse.frozen import dataclass
-from dowse.retrieve import STRATEGIES
+from dowse.retrieve.strategies import STRATEGIES
 
 BASELINE = "as set"
 """The variant that the others are compared with: the settings as they hold."""

@@ -15,11 +15,11 @@ from dowse.errors import NotFound, StampMismatch, UsageError
 from dowse.evaluate.corpus import lay_out
 from dowse.evaluate.records import Collection, Run
 from dowse.evaluate.runs import search_run
-from dowse.flow import IndexReport
+from dowse.flow.report import IndexReport
 from dowse.frozen import dataclass
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace
-from dowse.retrieve import Filters
+from dowse.retrieve.filters import Filters
 from dowse.settings.schema import of_an_index
 from dowse.stamp import takes_vectors
 from dowse.types import Announce, silent

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from dowse.flow import Recipe
-from dowse.retrieve import STRATEGIES
+from dowse.flow.recipe import Recipe
+from dowse.retrieve.strategies import STRATEGIES
 from dowse.settings.schema import Settings
 
 SettingValues = Mapping[str, Any]

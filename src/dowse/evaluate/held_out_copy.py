@@ -14,8 +14,8 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from dowse.analyze import find_communities
-from dowse.chunk import chunk
+from dowse.analyze.communities import find_communities
+from dowse.chunk.strategy import chunk
 from dowse.engine import Engine
 from dowse.errors import Damaged, Locked, StampMismatch
 from dowse.evaluate.bench import Bench
@@ -23,7 +23,7 @@ from dowse.evaluate.records import OwnQuery
 from dowse.evaluate.redact import hide
 from dowse.evaluate.self_queries import own_collection
 from dowse.files import PRIVATE_FILE, make_private_folder
-from dowse.flow import IndexReport
+from dowse.flow.report import IndexReport
 from dowse.flow.vectors import VectorMaker
 from dowse.frozen import dataclass
 from dowse.ports import Reading, Store, Writing

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from dowse.frozen import dataclass
-from dowse.retrieve import Filters
+from dowse.retrieve.filters import Filters
 from dowse.types import Condition
 
 OwnKind = Literal["heading", "link", "description", "alias"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from dowse.evaluate.records import OwnQuery
-from dowse.parse import parse
+from dowse.parse.document import parse
 from dowse.types import Document
 
 _WORD = re.compile(r"\w+")

@@ -17,10 +17,10 @@ import numpy as np
 from dowse.engine import Engine
 from dowse.errors import Locked, NotFound, UsageError
 from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
-from dowse.flow import Recipe
+from dowse.flow.recipe import Recipe
 from dowse.refine.cuts import ThresholdOptions
 from dowse.request import NO_FILTERS
-from dowse.retrieve import Filters
+from dowse.retrieve.filters import Filters
 from dowse.search_state import SearchOptions
 from dowse.settings.schema import change_recipe
 from dowse.types import Announce, Event, silent

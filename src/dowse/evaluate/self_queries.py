@@ -18,7 +18,7 @@ from dowse.analyze.stopwords import STOPWORDS
 from dowse.errors import UsageError
 from dowse.evaluate.records import Collection, OwnKind, OwnQuery
 from dowse.evaluate.redact import folded, hide, joined, still_says
-from dowse.parse import parse
+from dowse.parse.document import parse
 from dowse.ports import Reading
 from dowse.text.scripts import CJK_CHARACTER
 from dowse.types import Document, DocumentEntry, Edge

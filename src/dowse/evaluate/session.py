@@ -9,24 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from dowse.errors import NotFound, UsageError
-from dowse.evaluate import (
-    AblationRow,
-    Bench,
-    Collection,
-    Run,
-    Variant,
-    ablate,
-    ablations,
-    as_trec,
-    check_ids,
-    check_run,
-    compare_runs,
-    read_trec,
-    report,
-)
+from dowse.evaluate.ablate import AblationRow, Variant, ablate, ablations
+from dowse.evaluate.bench import Bench
+from dowse.evaluate.records import Collection, Run
+from dowse.evaluate.report import compare_runs, report
+from dowse.evaluate.runs import as_trec, check_ids, check_run, read_trec
 from dowse.evaluate.shapes import ComparisonShape, EvalShape, MeasureShape
 from dowse.files import real_path
-from dowse.flow import Recipe
+from dowse.flow.recipe import Recipe
 from dowse.frozen import dataclass
 from dowse.outputs import check_output, write_output
 from dowse.projects.workspace import Workspace

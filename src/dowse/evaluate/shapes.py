@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from dowse.evaluate import AblationRow, Collection, Difference, RunReport
+from dowse.evaluate.ablate import AblationRow
+from dowse.evaluate.compare import Difference
+from dowse.evaluate.records import Collection
+from dowse.evaluate.report import RunReport
 from dowse.frozen import dataclass
 
 

@@ -23,11 +23,12 @@ from dowse.evaluate.held_out_copy import hidden_copy
 from dowse.evaluate.measures import measure
 from dowse.evaluate.records import JudgedQuery, OwnQuery
 from dowse.evaluate.self_queries import FEW
-from dowse.flow import Recipe, Retrieved
+from dowse.flow.recipe import Recipe
+from dowse.flow.replay import Retrieved
 from dowse.frozen import dataclass
 from dowse.projects.workspace import Workspace
 from dowse.request import NO_FILTERS
-from dowse.retrieve import Filters
+from dowse.retrieve.filters import Filters
 from dowse.settings.schema import change_recipe
 from dowse.types import Announce, Event, silent
 

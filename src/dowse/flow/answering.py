@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from dowse.answer import (
-    AnswerOptions,
-    Read,
-    extract_answer,
-    instructions_and_material,
-    read_of,
-    written_answer,
-)
+from dowse.answer.extract import Read, extract_answer, read_of
+from dowse.answer.llm_prompt import instructions_and_material, written_answer
+from dowse.answer.options import AnswerOptions
 from dowse.arrays import np
 from dowse.errors import EmbedError, EndpointFailed
 from dowse.ports import Embedder, Writer

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dowse.chunk import chunk
+from dowse.chunk.strategy import chunk
 from dowse.deadline import Deadline, TookTooLong
 from dowse.flow.clock import Clock
 from dowse.flow.file_batch import FileBatch, ParsedFile, Prepared, Preparing, ReadFile
-from dowse.parse import parse
-from dowse.read import ReadOptions, Unreadable
-from dowse.read.load import load
+from dowse.parse.document import parse
+from dowse.read.load import Unreadable, load
+from dowse.read.options import ReadOptions
 from dowse.types import Batch, FileState, IndexedDocument, LeftOut, SourceFile
 
 if TYPE_CHECKING:  # a process that only prepares files need not load it

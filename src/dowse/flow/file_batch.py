@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from dowse.chunk import ChunkOptions
+from dowse.chunk.options import ChunkOptions
 from dowse.deadline import Deadline
-from dowse.read import ReadOptions
+from dowse.read.options import ReadOptions
 from dowse.types import (
     Document,
     FileState,

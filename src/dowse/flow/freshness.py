@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dowse.errors import NotFound
-from dowse.read import Root, path_of
+from dowse.read.roots import Root, path_of
 from dowse.search_state import SearchState
 from dowse.types import DocumentEntry, FileState
 

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import IO, cast
 
 from dowse.child import begin
-from dowse.chunk import ChunkOptions
+from dowse.chunk.options import ChunkOptions
 from dowse.document_terms import terms_of
 from dowse.flow.batches import prepare
 from dowse.flow.clock import Clock
 from dowse.flow.file_batch import FileBatch, Prepared
 from dowse.ports import Analyzer
-from dowse.read import ReadOptions
+from dowse.read.options import ReadOptions
 from dowse.types import FileState, SourceFile
 
 Share = tuple[Sequence[SourceFile], Mapping[str, FileState]]

@@ -9,9 +9,9 @@ from itertools import takewhile
 from dowse.flow.freshness import is_stale
 from dowse.flow.verdict import query_words, verdict
 from dowse.frozen import dataclass
-from dowse.present import excerpt, range_around, ranges, text_of
-from dowse.present.ranges import Range
+from dowse.present.ranges import Range, range_around, ranges, text_of
 from dowse.present.reason import QueryWords
+from dowse.present.snippet import excerpt
 from dowse.search_state import Candidate, SearchState
 from dowse.text.headings import heading_path
 from dowse.types import Edge, FileState, Hit, OtherPassage

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dowse.chunk import ChunkOptions
+from dowse.chunk.options import ChunkOptions
 from dowse.flow.file_batch import FileBatch
 from dowse.flow.scan import Changes
 from dowse.flow.vectors import VectorMaker
 from dowse.ports import Analyzer, Writing
-from dowse.read import ReadOptions, Root
+from dowse.read.options import ReadOptions
+from dowse.read.roots import Root
 from dowse.types import (
     Announce,
     Event,

@@ -8,8 +8,8 @@ from contextlib import nullcontext
 from itertools import groupby
 from pathlib import Path
 
-from dowse.analyze import find_communities
-from dowse.chunk import ChunkOptions
+from dowse.analyze.communities import find_communities
+from dowse.chunk.options import ChunkOptions
 from dowse.flow.ahead import prepared
 from dowse.flow.batches import PREPARING, embed_chunks, store_batch
 from dowse.flow.clock import Clock
@@ -20,7 +20,8 @@ from dowse.flow.scan import beginnings, scan
 from dowse.flow.vectors import VectorMaker
 from dowse.frozen import dataclass
 from dowse.ports import Analyzer, Embedder, Writing
-from dowse.read import ReadOptions, Root
+from dowse.read.options import ReadOptions
+from dowse.read.roots import Root
 from dowse.types import Announce, ChunkKey, Edge, Event, FileState, Shard, context_of
 
 _AT_ONCE = 1000  # texts whose vectors are kept together

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dowse.arrays import np
 from dowse.frozen import dataclass
 from dowse.ports import Reading
-from dowse.retrieve import one_per_document
+from dowse.retrieve.graph import one_per_document
 from dowse.types import DocumentEntry, Edge
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dowse.deadline import TookTooLong
-from dowse.read import ReadOptions, Root
 from dowse.read.load import Unreadable, load
+from dowse.read.options import ReadOptions
+from dowse.read.roots import Root
 from dowse.read.walk import walk
 from dowse.types import FileState, LeftOut, Shard, SourceFile
 

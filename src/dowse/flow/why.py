@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dowse.flow import ChunkOutcome, Explanation, StrategyRank
+from dowse.flow.explain import ChunkOutcome, Explanation, StrategyRank
 
 
 def why(explanation: Explanation) -> str:

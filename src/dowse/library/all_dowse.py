@@ -8,7 +8,7 @@ from typing import Self, TypedDict, Unpack
 
 from dowse.library.dowse import Asking, asked_of, locations_of
 from dowse.ports import Embedder, Reranker
-from dowse.present import within_texts
+from dowse.present.budget import within_texts
 from dowse.projects.all_projects import AllProjects
 from dowse.projects.workspace import Workspace
 from dowse.types import Response

@@ -13,25 +13,18 @@ from typing import Any, Self, TypedDict, Unpack
 from dowse.caretaker import Status
 from dowse.engine import Engine
 from dowse.errors import NotFound, UsageError
-from dowse.flow import (
-    Counted,
-    Explanation,
-    FieldValues,
-    IndexReport,
-    LinkGraph,
-    ListedDocument,
-    Related,
-    Sort,
-)
-from dowse.flow.listing import SORTS
+from dowse.flow.explain import Explanation
+from dowse.flow.listing import SORTS, Counted, FieldValues, ListedDocument, Sort
+from dowse.flow.related import LinkGraph, Related
+from dowse.flow.report import IndexReport
 from dowse.links.references import Passage
 from dowse.locations import Locations, locations
 from dowse.ports import Analyzer, Embedder, Reranker, Store
-from dowse.present import within_texts
+from dowse.present.budget import within_texts
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace
 from dowse.request import NOTHING, OPTIONS, Call, SearchRequest
-from dowse.retrieve import Mode
+from dowse.retrieve.strategies import Mode
 from dowse.types import Announce, DocumentEntry, Event, Response, silent
 from dowse.wanted import check_wanted
 from dowse.wiring import Given, OpenStore

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from dowse.parse import parse
+from dowse.parse.document import parse
 from dowse.text.fold import fold, fold_name
 from dowse.types import Heading
 

@@ -15,7 +15,7 @@ from dowse.frozen import dataclass
 from dowse.links.anchors import lines_of_anchor
 from dowse.links.targets import choose, names_of, names_of_target
 from dowse.ports import Reading
-from dowse.read import Root
+from dowse.read.roots import Root
 from dowse.text.fold import fold, fold_name
 from dowse.text.wikilinks import WIKILINK, read_wikilink
 from dowse.types import DocumentEntry, Link, StoredDocument

@@ -9,13 +9,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from dowse.answer import answer_of
+from dowse.answer.extract import answer_of
 from dowse.engine import Engine
 from dowse.errors import DowseError, IndexUnusable, NotFound
 from dowse.frozen import dataclass
 from dowse.projects.registry import ALL, Project
 from dowse.request import NO_FILTERS, NOTHING
-from dowse.retrieve import Filters
+from dowse.retrieve.filters import Filters
 from dowse.search_state import MOST_RESULTS
 from dowse.types import Finding, Hit, Response, Sentence
 

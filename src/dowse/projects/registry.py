@@ -27,7 +27,7 @@ from dowse.ports import IndexPlaces
 from dowse.privacy import secure
 from dowse.projects.broken import advice, claimed_names, move_aside
 from dowse.projects.toml_file import change_toml, update_toml
-from dowse.read import Root
+from dowse.read.roots import Root
 from dowse.types import Finding
 
 LOCAL_FILE = "dowse.toml"

@@ -12,14 +12,14 @@ from typing import Any
 
 from dowse.engine import Engine
 from dowse.errors import NotFound, Refused, UsageError
-from dowse.flow import IndexReport
+from dowse.flow.report import IndexReport
 from dowse.frozen import dataclass
 from dowse.locations import Locations, locations
 from dowse.privacy import secure
 from dowse.projects.introduction import introduction
 from dowse.projects.registry import ALL, Project, Projects, find_local_file
 from dowse.projects.toml_file import update_toml
-from dowse.read import Root
+from dowse.read.roots import Root
 from dowse.settings.schema import (
     Layer,
     Settings,

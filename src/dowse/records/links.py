@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from dowse.engine import Engine
-from dowse.flow import LinkGraph, Neighbour, Related
+from dowse.flow.related import LinkGraph, Neighbour, Related
 from dowse.frozen import dataclass
 from dowse.types import Edge, LinkKind
 

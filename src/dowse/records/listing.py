@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from dowse.engine import Engine
-from dowse.flow import Counted, FieldValues, ListedDocument
-from dowse.flow.listing import page_of
+from dowse.flow.listing import Counted, FieldValues, ListedDocument, page_of
 from dowse.frozen import dataclass
 from dowse.records.project import DocumentShape
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from dowse.caretaker import Freshness, Status
 from dowse.engine import Engine
-from dowse.flow import IndexReport, ListedDocument
+from dowse.flow.listing import ListedDocument
+from dowse.flow.report import IndexReport
 from dowse.frozen import dataclass
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from dowse.flow import ChunkOutcome, Explanation, StrategyRank
+from dowse.flow.explain import ChunkOutcome, Explanation, StrategyRank
 from dowse.frozen import dataclass
 from dowse.text.dates import iso
 from dowse.types import Answer, Hit, Match, OtherPassage, Place, Response, Sentence, Step

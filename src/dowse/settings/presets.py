@@ -118,8 +118,8 @@ def _everything_off() -> Mapping[str, Value]:
 
 def _switched_off() -> Iterator[tuple[str, Value]]:
     # Names of presets are listed by doors that must not wait for the stages to load.
-    from dowse.flow import SEARCH_FLOW  # noqa: PLC0415
-    from dowse.retrieve import STRATEGIES  # noqa: PLC0415
+    from dowse.flow.search_flow import SEARCH_FLOW  # noqa: PLC0415
+    from dowse.retrieve.strategies import STRATEGIES  # noqa: PLC0415
 
     for strategy in STRATEGIES:
         yield f"fuse.{strategy.name}", strategy.weight

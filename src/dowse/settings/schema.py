@@ -20,18 +20,18 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from dowse.analyze import KeywordOptions, VocabularyOptions
-from dowse.answer import OF_THE_WRITER, AnswerOptions
+from dowse.analyze.options import KeywordOptions, VocabularyOptions
+from dowse.answer.options import OF_THE_WRITER, AnswerOptions
 from dowse.bounds import complaint, declared, meaning
-from dowse.chunk import ChunkOptions
+from dowse.chunk.options import ChunkOptions
 from dowse.decoding import UNREADABLE, read_small, shown, why_unreadable
 from dowse.editors import OpenOptions
-from dowse.embed import EmbedOptions
+from dowse.embed.options import EmbedOptions
 from dowse.errors import BadSettings, UsageError
 from dowse.flow.recipe import Recipe
 from dowse.frozen import dataclass
-from dowse.read import ReadOptions
-from dowse.retrieve import Mode, modes_explained
+from dowse.read.options import ReadOptions
+from dowse.retrieve.strategies import Mode, modes_explained
 from dowse.settings.presets import PRESETS, preset_values
 from dowse.store_options import StoreOptions
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dowse.embed import known_models
+from dowse.embed.open import known_models
 from dowse.errors import Damaged
 from dowse.settings.schema import known_settings
 from dowse.stamp import takes_vectors

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dowse.embed import EmbedOptions, known_models
 from dowse.embed.models.known import full_name
+from dowse.embed.open import known_models
+from dowse.embed.options import EmbedOptions
 from dowse.errors import NotFound
 from dowse.frozen import dataclass
 from dowse.outputs import check_output, output_file

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from dowse.chunk import chunk
+from dowse.chunk.strategy import chunk
 from dowse.errors import Damaged, NotFound, UsageError
 from dowse.frozen import dataclass
-from dowse.parse import parse
+from dowse.parse.document import parse
 from dowse.ports import Analyzer, Reading, Store, Writing
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Workspace

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dowse.chunk import chunk
+from dowse.chunk.strategy import chunk
 from dowse.errors import Damaged, Refused
-from dowse.parse import parse
+from dowse.parse.document import parse
 from dowse.ports import Writing
-from dowse.read import ReadOptions, Unreadable, redact
+from dowse.read.load import Unreadable
+from dowse.read.options import ReadOptions
+from dowse.read.secrets import redact
 from dowse.settings.schema import Settings
 from dowse.transfer.archive import Archive
 from dowse.transfer.records import ImportedChunk, ImportedDocument

@@ -16,7 +16,7 @@ from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.server import build_server
 from dowse.front.mcp.tools import outputs
 from dowse.front.mcp.tools.table import ALIASES
-from dowse.present import count_tokens
+from dowse.present.budget import count_tokens
 from dowse.records.links import NeighbourShape
 from dowse.records.project import DocumentShape, PassageShape, ProjectShape
 from dowse.records.search import HitShape

@@ -25,7 +25,7 @@ from dowse.front.web.openapi import description
 from dowse.front.web.security import Door
 from dowse.front.web.server import application
 from dowse.request import OPTIONS
-from dowse.retrieve import Filters
+from dowse.retrieve.filters import Filters
 from dowse.service import Service
 from dowse.text.dates import first_moment
 

@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from documents import make_document
-from dowse.analyze import KeywordOptions, TextAnalyzer, languages
+from dowse.analyze import languages
+from dowse.analyze.analyzer import TextAnalyzer
 from dowse.analyze.languages import versions_of
+from dowse.analyze.options import KeywordOptions
 from dowse.errors import BadSettings
 from dowse.types import Batch, Fields
 from memory_store import MemoryStore

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.analyze.analyzer import TextAnalyzer
 from dowse.analyze.identifiers import split_identifier
+from dowse.analyze.options import KeywordOptions
 
 _ANALYZER = TextAnalyzer(KeywordOptions())
 

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from documents import link
-from dowse.analyze import find_communities
+from dowse.analyze.communities import find_communities
 from dowse.types import Edge
 
 

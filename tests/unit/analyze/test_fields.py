@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 from documents import make_document
-from dowse.analyze import KeywordOptions, TextAnalyzer
-from dowse.analyze.options import BOOSTED
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import BOOSTED, KeywordOptions
 from dowse.errors import BadSettings
 from dowse.types import GAP, Batch, Fields
 from memory_store import MemoryStore

@@ -7,7 +7,8 @@ from itertools import product
 import pytest
 
 from documents import make_document
-from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions
 from dowse.types import Batch, Fields
 from memory_store import MemoryStore
 from rows import check_rows

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.analyze import KeywordOptions, TextAnalyzer, VocabularyOptions
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions, VocabularyOptions
 from dowse.analyze.stopwords import STOPWORDS
 from dowse.errors import BadSettings
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions
 from dowse.types import Fields
 
 _PLAIN = TextAnalyzer(KeywordOptions(stemming=False, stopwords=False))

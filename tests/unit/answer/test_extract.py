@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.analyze import KeywordOptions, TextAnalyzer
-from dowse.answer import AnswerOptions, extract_answer, read_of
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions
+from dowse.answer.extract import extract_answer, read_of
+from dowse.answer.options import AnswerOptions
 from dowse.types import Answer, Hit, Trace
 
 if TYPE_CHECKING:

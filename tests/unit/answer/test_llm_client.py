@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from dowse.answer import AnswerOptions, EndpointWriter
+from dowse.answer.llm_client import EndpointWriter
+from dowse.answer.options import AnswerOptions
 from dowse.errors import EndpointFailed
 
 _KEY = "sk-very-secret-0815"

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from dowse.chunk import ChunkOptions, chunk
-from dowse.parse import parse
+from dowse.chunk.options import ChunkOptions
+from dowse.chunk.strategy import chunk
+from dowse.parse.document import parse
 from dowse.types import ChunkedDocument
 
 

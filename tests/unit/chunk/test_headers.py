@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.chunk import ChunkOptions, chunk
-from dowse.parse import parse
+from dowse.chunk.options import ChunkOptions
+from dowse.chunk.strategy import chunk
+from dowse.parse.document import parse
 from dowse.types import ChunkedDocument, Document, Fields
 
 SENTENCE = "A sentence of exactly fifty characters, this one. "

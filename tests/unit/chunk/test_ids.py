@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import re
 
-from dowse.chunk import ChunkOptions, chunk
-from dowse.parse import parse
+from dowse.chunk.options import ChunkOptions
+from dowse.chunk.strategy import chunk
+from dowse.parse.document import parse
 from dowse.types import ChunkedDocument
 
 PARAGRAPH = "Some words that make up a paragraph of the text. " * 35

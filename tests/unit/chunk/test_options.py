@@ -7,7 +7,7 @@ from typing import Annotated, get_origin, get_type_hints
 import pytest
 
 from dowse.bounds import meaning
-from dowse.chunk import ChunkOptions
+from dowse.chunk.options import ChunkOptions
 from dowse.errors import BadSettings
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dowse.embed import DEFAULT_MODEL, EmbedOptions, models_status, open_embedder, pull, remove
 from dowse.embed.models import allowance
+from dowse.embed.open import models_status, open_embedder, pull, remove
+from dowse.embed.options import DEFAULT_MODEL, EmbedOptions
 from dowse.errors import NotFound, WeightsMissing
 from dowse.ports import Embedder
 from dowse.types import Event

@@ -18,18 +18,12 @@ import pytest
 from safetensors.numpy import save_file
 
 from command_line import with_ctrl_c
-from dowse.embed import (
-    DEFAULT_MODEL,
-    EmbedOptions,
-    models_status,
-    open_embedder,
-    open_model,
-    pull,
-)
 from dowse.embed.models.folder_model import FolderModel
 from dowse.embed.models.known import KNOWN_MODELS, WHEELS
 from dowse.embed.onnx.cross_encoder import CrossEncoder
 from dowse.embed.onnx.embedder import OnnxEmbedder
+from dowse.embed.open import models_status, open_embedder, open_model, pull
+from dowse.embed.options import DEFAULT_MODEL, EmbedOptions
 from dowse.errors import BadSettings, EmbedError, UsageError, WeightsMissing
 from dowse.files import replace_file
 from tiny_model import HIDDEN, Published, make_model, make_weights

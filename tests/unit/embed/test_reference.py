@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dowse.embed import EmbedOptions, open_embedder
+from dowse.embed.open import open_embedder
+from dowse.embed.options import EmbedOptions
 from dowse.types import Matrix
 from real_model import fetched
 

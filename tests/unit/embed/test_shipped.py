@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dowse.embed import DEFAULT_MODEL, EmbedOptions, models_status, open_embedder, pull, remove
 from dowse.embed.models import shipped
+from dowse.embed.open import models_status, open_embedder, pull, remove
+from dowse.embed.options import DEFAULT_MODEL, EmbedOptions
 from dowse.errors import UsageError, WeightsMissing
 
 _TEXTS = (

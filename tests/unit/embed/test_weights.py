@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from dowse.embed import pull
 from dowse.embed.models.known import WHEELS
 from dowse.embed.models.model_cache import ModelCache
+from dowse.embed.open import pull
 from dowse.errors import NotFound, WeightsMissing
 from dowse.types import Event
 from model_hub import ModelHub, model_hub

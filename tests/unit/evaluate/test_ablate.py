@@ -6,17 +6,9 @@ from dataclasses import fields, replace
 
 import pytest
 
-from dowse.evaluate import (
-    BASELINE,
-    Collection,
-    JudgedQuery,
-    Ranked,
-    Run,
-    Variant,
-    ablate,
-    ablations,
-)
-from dowse.flow import Recipe
+from dowse.evaluate.ablate import BASELINE, Variant, ablate, ablations
+from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
+from dowse.flow.recipe import Recipe
 from dowse.fuse.gather import GatherOptions
 from dowse.refine.cuts import ThresholdOptions
 from dowse.retrieve.graph import GraphOptions

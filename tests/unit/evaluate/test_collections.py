@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from dowse.errors import NotFound, UsageError
-from dowse.evaluate import Collection, read_collection, sample
+from dowse.evaluate.collections import read_collection, sample
 from dowse.evaluate.corpus import lay_out
-from dowse.parse import parse
+from dowse.evaluate.records import Collection
+from dowse.parse.document import parse
 
 _CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dowse.parse import parse
-from dowse.refine import near_duplicates
+from dowse.parse.document import parse
+from dowse.refine.trigrams import near_duplicates
 from dowse.types import Document, Link
 
 CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus"

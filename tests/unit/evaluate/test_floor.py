@@ -18,8 +18,10 @@ import pytest
 
 from dowse.embed.options import EmbedOptions
 from dowse.engine import Engine
-from dowse.evaluate import RunReport, read_collection, report, search_run
 from dowse.evaluate.answers import Answered, judge_answers, read_answers
+from dowse.evaluate.collections import read_collection
+from dowse.evaluate.report import RunReport, report
+from dowse.evaluate.runs import search_run
 from dowse.locations import Locations
 from dowse.projects.registry import Project
 from dowse.settings.schema import Settings

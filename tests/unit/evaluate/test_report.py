@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from dowse.evaluate import NAMES, Collection, JudgedQuery, Ranked, Run, compare_runs, report
+from dowse.evaluate.measures import NAMES
+from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
+from dowse.evaluate.report import compare_runs, report
 
 
 def _queries() -> tuple[JudgedQuery, ...]:

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from dowse.engine import Engine
 from dowse.errors import Locked, NotFound, UsageError
-from dowse.evaluate import JudgedQuery, Ranked, Run, as_trec, measure, read_trec, search_run
+from dowse.evaluate.measures import measure
+from dowse.evaluate.records import JudgedQuery, Ranked, Run
+from dowse.evaluate.runs import as_trec, read_trec, search_run
 from dowse.types import Event, Hit
 from vaults import index_notes
 

@@ -18,7 +18,7 @@ from dowse.evaluate.records import OwnQuery
 from dowse.evaluate.redact import hide
 from dowse.evaluate.self_queries import headings_of, own_collection, own_queries, told_counts
 from dowse.locations import Locations
-from dowse.parse import parse
+from dowse.parse.document import parse
 from dowse.projects.workspace import Workspace
 from dowse.testing import HashEmbedder
 from dowse.wiring import Given

@@ -23,7 +23,8 @@ from dowse.evaluate.tune import (
     own_questions,
     tune,
 )
-from dowse.flow import Recipe, Retrieved
+from dowse.flow.recipe import Recipe
+from dowse.flow.replay import Retrieved
 from dowse.locations import Locations
 from dowse.projects.workspace import Workspace
 from dowse.settings.schema import Settings, change_recipe

@@ -14,12 +14,14 @@ from typing import Any
 
 import pytest
 
-from dowse.analyze import KeywordOptions, TextAnalyzer
-from dowse.chunk import ChunkOptions
-from dowse.flow import IndexReport, ahead, batches, helper
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions
+from dowse.chunk.options import ChunkOptions
+from dowse.flow import ahead, batches, helper
 from dowse.flow.file_batch import Prepared
 from dowse.flow.helper import Helper, Share
-from dowse.read import ReadOptions
+from dowse.flow.report import IndexReport
+from dowse.read.options import ReadOptions
 from dowse.types import Event, SourceFile
 from index_content import content
 from vaults import open_engine, write_vault

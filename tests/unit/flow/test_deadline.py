@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from dowse.chunk import ChunkOptions, chunk
+from dowse.chunk.options import ChunkOptions
+from dowse.chunk.strategy import chunk
 from dowse.deadline import Deadline, TookTooLong
 from dowse.errors import BadSettings
-from dowse.parse import parse
-from dowse.read import ReadOptions
+from dowse.parse.document import parse
+from dowse.read.options import ReadOptions
 from dowse.settings.schema import Settings
 from vaults import open_engine
 

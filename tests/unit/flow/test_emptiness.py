@@ -8,7 +8,7 @@ import pytest
 
 from dowse.engine import Engine
 from dowse.errors import UsageError
-from dowse.retrieve import Filters
+from dowse.retrieve.filters import Filters
 from rows import check_rows
 from vaults import index_notes
 

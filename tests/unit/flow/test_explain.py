@@ -8,8 +8,8 @@ import pytest
 
 from dowse.engine import Engine
 from dowse.errors import NotFound
-from dowse.flow import ChunkOutcome
-from dowse.retrieve import Filters
+from dowse.flow.explain import ChunkOutcome
+from dowse.retrieve.filters import Filters
 from vaults import index_notes
 
 _TEXT = "The pump runs at night when power is cheap, and stops before the morning shift."

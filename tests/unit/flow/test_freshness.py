@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dowse.flow.freshness import is_gone
-from dowse.read import Root
+from dowse.read.roots import Root
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dowse.embed import EmbedOptions, open_model
 from dowse.embed.onnx.cross_encoder import CrossEncoder
+from dowse.embed.open import open_model
+from dowse.embed.options import EmbedOptions
 from dowse.errors import EmbedError
 from dowse.types import Hit, header_line, silent
 from dowse.wiring import rerankers

@@ -10,7 +10,7 @@ import pytest
 
 from dowse.engine import Engine
 from dowse.errors import BadSettings, NotFound, StampMismatch, UsageError, WeightsMissing
-from dowse.flow import SEARCH_FLOW
+from dowse.flow.search_flow import SEARCH_FLOW
 from dowse.ports import KeywordField
 from dowse.search_state import SearchOptions
 from dowse.settings.presets import preset_values

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from dowse.analyze import VocabularyOptions
+from dowse.analyze.options import VocabularyOptions
 from dowse.engine import Engine
-from dowse.flow import SEARCH_FLOW
+from dowse.flow.search_flow import SEARCH_FLOW
 from dowse.retrieve.expand import ExpandOptions
 from dowse.retrieve.graph import linked_documents
 from dowse.settings.presets import PRESETS

@@ -16,8 +16,10 @@ from typing import Any, get_args
 import pytest
 
 import dowse
-from dowse.flow import SEARCH_FLOW, Recipe
-from dowse.retrieve import MODES, STRATEGIES, Mode, strategies
+from dowse.flow.recipe import Recipe
+from dowse.flow.search_flow import SEARCH_FLOW
+from dowse.retrieve import strategies
+from dowse.retrieve.strategies import MODES, STRATEGIES, Mode
 from dowse.settings.presets import PRESETS, preset_values
 from dowse.settings.schema import known_settings
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dowse.engine import Engine
-from dowse.flow import IndexReport
+from dowse.flow.report import IndexReport
 from dowse.read.changes import MASS
 from dowse.testing import HashEmbedder
 from dowse.types import Event

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.fuse import FITS, Evidence, Fit, confidence, gathered
+from dowse.fuse.calibrate import FITS, Evidence, Fit, confidence
 from dowse.fuse.elsewhere import LEAST, USUAL, elsewhere
+from dowse.fuse.gather import gathered
 from dowse.fuse.nearness import by_meaning, by_words
 from dowse.types import Place
 from real_model import real_embedder

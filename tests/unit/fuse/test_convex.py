@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from dowse.fuse import Normalisation, fuse_by_score
+from dowse.fuse.convex import Normalisation, fuse_by_score
 from dowse.types import Place, Ranking
 
 SEMANTIC = Ranking("semantic", [(1, 0.8), (2, 0.6), (3, 0.4)])

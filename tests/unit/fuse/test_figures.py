@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.fuse import calibrate, fuse_by_rank
+from dowse.fuse.calibrate import calibrate
+from dowse.fuse.rrf import fuse_by_rank
 from dowse.types import Place, Ranking
 
 

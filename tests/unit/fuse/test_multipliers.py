@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.fuse import community_multipliers, recency_multiplier
+from dowse.fuse.community import community_multipliers
+from dowse.fuse.recency import recency_multiplier
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from dowse.fuse import dynamic_weights
+from dowse.fuse.dynamic_weights import dynamic_weights
 from dowse.types import Ranking
 
 WEIGHTS = {"semantic": 1.0, "keyword": 1.0, "code": 1.0, "graph": 0.5}

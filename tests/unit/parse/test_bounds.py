@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse import limits
-from dowse.parse import parse
+from dowse.parse.document import parse
 from dowse.types import Document
 
 

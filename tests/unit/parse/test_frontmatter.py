@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.parse import parse
+from dowse.parse.document import parse
 from dowse.types import Document
 
 LEVELS = range(1, 30)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.parse import parse
+from dowse.parse.document import parse
 from dowse.types import Document
 from rows import check_rows
 

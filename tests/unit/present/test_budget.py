@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.embed import DEFAULT_MODEL, open_model
-from dowse.present import count_tokens, fit, tokens_of_texts, within_texts
+from dowse.embed.open import open_model
+from dowse.embed.options import DEFAULT_MODEL
+from dowse.present.budget import count_tokens, fit, tokens_of_texts, within_texts
 from dowse.types import Hit, Response
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dowse.present import as_markdown
+from dowse.present.formats import as_markdown
 from dowse.types import Hit, Response
 
 if TYPE_CHECKING:

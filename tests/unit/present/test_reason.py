@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions
 from dowse.present.reason import QueryWords
 from dowse.retrieve.query import understand
 from dowse.types import Query

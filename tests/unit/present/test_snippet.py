@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.analyze import KeywordOptions, TextAnalyzer
-from dowse.present import excerpt, snippet
-from dowse.present.snippet import Excerpt
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions
+from dowse.present.snippet import Excerpt, excerpt, snippet
 from dowse.text.matching import Wanted
 
 _TERMS = TextAnalyzer(KeywordOptions()).query_terms

@@ -6,8 +6,9 @@ from itertools import count
 import pytest
 
 from dowse.errors import BadSettings
-from dowse.read import ReadOptions, Unreadable, redact
-from dowse.read.secrets import NAMES, PLACEHOLDER
+from dowse.read.load import Unreadable
+from dowse.read.options import ReadOptions
+from dowse.read.secrets import NAMES, PLACEHOLDER, redact
 
 # Put together here, so that no scanner takes this file for a leak.
 _KEY = "-----BEGIN " + "RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bq9\n" * 3

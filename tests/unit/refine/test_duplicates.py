@@ -8,7 +8,9 @@ import random
 import numpy as np
 import pytest
 
-from dowse.refine import fold_whitespace, near_duplicates, repeats, semantic_duplicates, trigrams
+from dowse.refine import trigrams
+from dowse.refine.duplicates import fold_whitespace, repeats, semantic_duplicates
+from dowse.refine.trigrams import near_duplicates
 from dowse.types import Vector
 
 

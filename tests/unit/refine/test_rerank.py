@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.refine import reorder
-from dowse.refine.rerank import passage
+from dowse.refine.rerank import passage, reorder
 from dowse.types import Chunk, DocumentEntry, Fields, StoredChunk
 
 

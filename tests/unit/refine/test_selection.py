@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dowse.refine import over_limit, select_diverse
+from dowse.refine.diversity import over_limit, select_diverse
 from dowse.types import Vector
 
 

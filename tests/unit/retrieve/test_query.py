@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions
 from dowse.retrieve.query import MOST_TERMS, understand
 from dowse.types import Condition, Fields, Query
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from documents import make_document
-from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions
 from dowse.conditions import meeting
 from dowse.ports import Reading, Store
 from dowse.retrieve.meaning import Known

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from documents import STAMP, make_document
-from dowse.analyze import KeywordOptions, TextAnalyzer
-from dowse.analyze.options import BOOSTED
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import BOOSTED, KeywordOptions
 from dowse.store.embedded.store import EmbeddedStore
 from dowse.types import Batch, Fields, IndexedDocument
 

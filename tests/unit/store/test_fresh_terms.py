@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document
-from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions
 from dowse.ports import Analyzer
 from dowse.store.embedded.sqlite.truth import Truth
 from dowse.store.embedded.store import EmbeddedStore

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from documents import PlainAnalyzer, stream_of
-from dowse.analyze import KeywordOptions, TextAnalyzer
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions
 from dowse.errors import Damaged, DowseError
 from dowse.ports import Analyzer
 from dowse.store.embedded.keyword.index import KeywordIndex

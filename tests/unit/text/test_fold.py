@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import unicodedata
 
-from dowse.analyze import KeywordOptions, TextAnalyzer
-from dowse.chunk import ChunkOptions, chunk
+from dowse.analyze.analyzer import TextAnalyzer
+from dowse.analyze.options import KeywordOptions
+from dowse.chunk.options import ChunkOptions
+from dowse.chunk.strategy import chunk
 from dowse.links.references import find_passage
-from dowse.parse import parse
+from dowse.parse.document import parse
 from dowse.types import Batch, FileState, IndexedDocument
 from memory_store import MemoryStore
 

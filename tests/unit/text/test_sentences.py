@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.chunk import ChunkOptions, chunk
-from dowse.parse import parse
+from dowse.chunk.options import ChunkOptions
+from dowse.chunk.strategy import chunk
+from dowse.parse.document import parse
 from dowse.present.snippet import snippet
 from dowse.text.sentences import is_finished, sentence_ends, split_sentences
 from dowse.text.shorten import shorten

@@ -11,7 +11,7 @@ from dowse.errors import DowseError
 from dowse.front.cli.call import Call
 
 if TYPE_CHECKING:
-    from dowse.flow import Filter
+    from dowse.flow.listing import Filter
     from dowse.types import DocumentEntry
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from dowse.flow import Counted, Filter
+from dowse.flow.listing import Counted, Filter
 from dowse.front.cli.call import Call
 from dowse.front.cli.complete import FILTERS
 from dowse.front.cli.draw.text import number, table

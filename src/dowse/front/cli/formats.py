@@ -11,7 +11,9 @@ from dowse.front.cli.draw.hits import draw_response
 from dowse.front.cli.draw.links import with_links
 from dowse.front.cli.draw.text import safe
 from dowse.frozen import dataclass
-from dowse.present import as_markdown, count_tokens, grep_line, tokens_of_texts, with_projects
+from dowse.present.budget import count_tokens, tokens_of_texts
+from dowse.present.formats import as_markdown, with_projects
+from dowse.present.grep import grep_line
 from dowse.records.search import ResponseShape, Searched, hit_shapes
 from dowse.types import Response
 

@@ -25,7 +25,7 @@ from dowse.front.web.records import (
 from dowse.front.web.watching import Watchers
 from dowse.frozen import dataclass
 from dowse.parameters import Arguments
-from dowse.present import within_texts
+from dowse.present.budget import within_texts
 from dowse.records.links import GraphShape, RelatedShape
 from dowse.records.project import ProjectShape, StatusShape
 from dowse.records.search import ExplanationShape, ResponseShape, Searched

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dowse.engine import Engine
-from dowse.flow import Filter
+from dowse.flow.listing import Filter
 from dowse.parameters import Arguments
 from dowse.records.listing import CountedListShape, DocumentListShape, FieldListShape
 from dowse.text.fold import fold

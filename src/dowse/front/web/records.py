@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal, Self, get_args, get_origin
 import msgspec
 
 from dowse.engine import Engine
-from dowse.flow import SEARCH_FLOW
+from dowse.flow.search_flow import SEARCH_FLOW
 from dowse.frozen import dataclass
 from dowse.projects.registry import Project
 from dowse.projects.workspace import Chosen
 from dowse.records.project import IndexShape, ProjectShape, StatusShape
 from dowse.request import filters_of, settable
-from dowse.retrieve import MODES, STRATEGIES
+from dowse.retrieve.strategies import MODES, STRATEGIES
 from dowse.service import Job
 from dowse.settings.presets import PRESETS, preset_values
 from dowse.settings.schema import Setting, known_settings

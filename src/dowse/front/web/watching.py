@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 
 from dowse.errors import DowseError
-from dowse.flow import IndexReport
+from dowse.flow.report import IndexReport
 from dowse.front.web.records import ErrorShape, WatchShape
 from dowse.projects.registry import Project
 from dowse.service import Service

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 import click
 from rich.text import Text
 
-from dowse.answer import OF_THE_WRITER
+from dowse.answer.options import OF_THE_WRITER
 from dowse.front.cli.asking import takes_query
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.hits import draw_hits, draw_titles
 from dowse.front.cli.draw.nothing_found import say_nothing_found
 from dowse.front.cli.draw.text import folded, line
-from dowse.present import with_projects, within_texts
+from dowse.present.budget import within_texts
+from dowse.present.formats import with_projects
 from dowse.records.search import ResponseShape
 from dowse.request import SearchRequest
 from dowse.types import Answer, Response

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from dowse.errors import UsageError
-from dowse.evaluate import open_bench, read_collection, sample
+from dowse.evaluate.bench import open_bench
+from dowse.evaluate.collections import read_collection, sample
 from dowse.evaluate.held_out_copy import open_own_bench
 from dowse.evaluate.self_queries import PER_KIND, own_collection, own_queries, told_counts
 from dowse.evaluate.session import EvalRequest, evaluate

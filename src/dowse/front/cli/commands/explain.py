@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 from rich.text import Text
 
-from dowse.flow import ChunkOutcome, Explanation
+from dowse.flow.explain import ChunkOutcome, Explanation
 from dowse.flow.why import lines_of, why
 from dowse.front.cli.asking import takes_query
 from dowse.front.cli.call import Call, Command, pass_call

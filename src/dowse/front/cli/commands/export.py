@@ -13,7 +13,7 @@ from dowse.front.cli.draw.text import folded, line
 from dowse.frozen import dataclass
 from dowse.locations import short_path
 from dowse.text.amounts import counted, size
-from dowse.transfer import Exported, export_project
+from dowse.transfer.exporting import Exported, export_project
 
 _EXAMPLES = """\
 \b

@@ -8,7 +8,7 @@ import click
 from rich.text import Text
 
 from dowse.errors import NotFound
-from dowse.flow import FieldValues
+from dowse.flow.listing import FieldValues
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.counted import counted_rows, say_rest, takes_limit, takes_path
 from dowse.front.cli.draw.text import Part, number, table

@@ -15,7 +15,7 @@ from dowse.frozen import dataclass
 from dowse.projects.workspace import Workspace
 from dowse.records.project import ProjectShape
 from dowse.text.amounts import counted
-from dowse.transfer import Imported, import_project
+from dowse.transfer.importing import Imported, import_project
 from dowse.types import Counts
 
 _EXAMPLES = """\

@@ -9,8 +9,7 @@ import click
 from rich.text import Text
 
 from dowse.errors import NotFound
-from dowse.flow import Sort
-from dowse.flow.listing import SORTS, page_of
+from dowse.flow.listing import SORTS, Sort, page_of
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.counted import say_rest, takes_limit
 from dowse.front.cli.draw.text import line, number, table

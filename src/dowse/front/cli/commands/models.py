@@ -9,7 +9,7 @@ from typing import Annotated
 import click
 from rich.text import Text
 
-from dowse.embed import ModelStatus, known_models, models_status, pull, remove
+from dowse.embed.open import ModelStatus, known_models, models_status, pull, remove
 from dowse.files import real_path
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.text import Part, line, table

@@ -11,7 +11,7 @@ from dowse.front.cli.draw.text import folded, line
 from dowse.frozen import dataclass
 from dowse.masking import hide_secrets
 from dowse.text.amounts import counted
-from dowse.transfer import Moved, move_project
+from dowse.transfer.moving import Moved, move_project
 
 _EXAMPLES = """\
 \b

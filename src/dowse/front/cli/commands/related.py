@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 from rich.text import Text
 
-from dowse.flow import Neighbour, Related
+from dowse.flow.related import Neighbour, Related
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.complete import document_ids
 from dowse.front.cli.draw.text import folded, line

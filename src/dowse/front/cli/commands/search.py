@@ -10,7 +10,7 @@ from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.nothing_found import kept_out_by, say_nothing_found
 from dowse.front.cli.formats import CARRY_NOTICES, FORMATS, LISTS, SAY_MATCH, Form
 from dowse.front.cli.last_results import remember
-from dowse.present import within_budget
+from dowse.present.budget import within_budget
 from dowse.records.search import ResponseShape
 from dowse.request import SearchRequest
 from dowse.types.display import NO_GOOD_MATCH

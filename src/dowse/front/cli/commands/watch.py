@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import click
 
-from dowse.flow import IndexReport
+from dowse.flow.report import IndexReport
 from dowse.front.cli.call import Call, Command, pass_call
 from dowse.front.cli.draw.report import draw_change
 from dowse.front.cli.draw.text import line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dowse.flow import LinkGraph
+from dowse.flow.related import LinkGraph
 from dowse.front.cli.draw.text import safe
 
 _COLOURS = 12  # of the scheme set312

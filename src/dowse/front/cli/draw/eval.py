@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from dowse.evaluate import NAMES, AblationRow, Measures, RunReport
+from dowse.evaluate.ablate import AblationRow
+from dowse.evaluate.measures import NAMES, Measures
+from dowse.evaluate.report import RunReport
 from dowse.evaluate.shapes import ComparisonShape, EvalShape
 from dowse.front.cli.draw.text import Part, duration, fitted, folded, line, number, table
 from dowse.text.amounts import counted

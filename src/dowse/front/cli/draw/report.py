@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from rich.text import Text
 
-from dowse.flow import IndexReport
+from dowse.flow.report import IndexReport
 from dowse.front.cli.draw.text import duration, folded, line, number
 from dowse.text.amounts import counted
 from dowse.types import LeftOut

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from rich.text import Text
 
-from dowse.flow import SEARCH_FLOW, StrategyRank
+from dowse.flow.explain import StrategyRank
+from dowse.flow.search_flow import SEARCH_FLOW
 from dowse.front.cli.draw.text import Part, folded, line, number, table
 from dowse.text.amounts import counted
 from dowse.types import Place, Response, Step, Trace

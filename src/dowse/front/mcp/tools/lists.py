@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from dowse.engine import Engine
-from dowse.flow import Counted, ListedDocument
+from dowse.flow.listing import Counted, ListedDocument
 from dowse.front.mcp.invisible import visible_line
 from dowse.front.mcp.projects import VisibleProjects
 from dowse.front.mcp.replies import QUOTED, Reply, coded, pick

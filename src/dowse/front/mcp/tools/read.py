@@ -27,7 +27,7 @@ from dowse.front.mcp.tools.outputs import NEIGHBOUR, PASSAGE, Json
 from dowse.front.mcp.uris import SCHEME, parse_uri
 from dowse.links.references import Passage
 from dowse.parameters import Arguments
-from dowse.present import count_tokens, fill, fit
+from dowse.present.budget import count_tokens, fill, fit
 from dowse.records.links import NeighbourShape, RelatedShape
 from dowse.records.project import PassageShape
 

@@ -22,7 +22,8 @@ from dowse.front.mcp.tools.compact import compact_structured, compact_text, comp
 from dowse.front.mcp.tools.outputs import HIT, Json
 from dowse.frozen import dataclass
 from dowse.parameters import Arguments
-from dowse.present import as_markdown, count_tokens, with_projects, within_budget
+from dowse.present.budget import count_tokens, within_budget
+from dowse.present.formats import as_markdown, with_projects
 from dowse.projects.registry import ALL
 from dowse.records.search import HitShape, Searched, hit_shapes
 from dowse.request import SearchRequest
