@@ -19,16 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from dowse import Dowse
+from dowse._config.parameters import checked
+from dowse._interfaces.mcp.projects import VisibleProjects
+from dowse._interfaces.mcp.resources import page
+from dowse._interfaces.mcp.tools.table import tools
+from dowse._project.service import Service
+from dowse._search.present.budget import count_tokens
 from dowse.errors import DowseError
-from dowse.front.mcp.projects import VisibleProjects
-from dowse.front.mcp.resources import page
-from dowse.front.mcp.tools.table import tools
-from dowse.parameters import checked
-from dowse.present.budget import count_tokens
-from dowse.service import Service
 
 try:
-    from dowse.projects.workspace import Workspace
+    from dowse._project.workspace import Workspace
 except ImportError:  # of older versions
     from dowse.workspace import Workspace  # type: ignore[import-not-found, no-redef]
 

@@ -17,15 +17,15 @@ from pathlib import Path
 from statistics import fmean
 from unittest.mock import patch
 
-from dowse.answer import extract
-from dowse.engine import Engine
-from dowse.evaluate.answers import judge_answers, read_answers
-from dowse.evaluate.bench import open_bench
-from dowse.evaluate.collections import read_collection
-from dowse.evaluate.records import JudgedQuery
-from dowse.ports import Embedder
-from dowse.projects.workspace import Workspace
-from dowse.types import EmbeddedBatch, Model, Vector
+from dowse._model import EmbeddedBatch, Model, Vector
+from dowse._model.ports import Embedder
+from dowse._project.engine import Engine
+from dowse._project.evaluation.answers import judge_answers, read_answers
+from dowse._project.evaluation.bench import open_bench
+from dowse._project.evaluation.collections import read_collection
+from dowse._project.evaluation.records import JudgedQuery
+from dowse._project.workspace import Workspace
+from dowse._search.answer import extract
 
 CORPUS = Path(__file__).parent / "corpus"
 WORDS = (0.1, 0.2, 0.3, 0.4)

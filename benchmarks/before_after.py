@@ -94,7 +94,7 @@ def _run(checkout: Path, documents: Path, what: str, cores: int = 0) -> Figures:
 def measure_speed(folder: Path) -> dict[str, float]:
     """Chunks per second when a folder is indexed, and the time of a search in milliseconds."""
     from dowse import Dowse  # noqa: PLC0415  (the checkout that this process was started for)
-    from dowse.types import Event  # noqa: PLC0415
+    from dowse._model import Event  # noqa: PLC0415
 
     with Dowse(folder) as project:
         clock, stored = Clock(), list[tuple[float, float]]()

@@ -27,19 +27,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.engine import Engine
-from dowse.evaluate.bench import open_bench
-from dowse.evaluate.collections import read_collection, sample
-from dowse.evaluate.compare import SEED
-from dowse.evaluate.records import Collection, JudgedQuery
-from dowse.flow.searching import run_search, start_search
-from dowse.fuse.calibrate import ALONE
-from dowse.fuse.match import word_for
-from dowse.ports import Reading
-from dowse.projects.workspace import Workspace
-from dowse.search_state import SearchParts, SearchState
-from dowse.settings.schema import change_recipe
-from dowse.types import Condition, Hit, Matrix, Response
+from dowse._config.schema import change_recipe
+from dowse._model import Condition, Hit, Matrix, Response
+from dowse._model.ports import Reading
+from dowse._project.engine import Engine
+from dowse._project.evaluation.bench import open_bench
+from dowse._project.evaluation.collections import read_collection, sample
+from dowse._project.evaluation.compare import SEED
+from dowse._project.evaluation.records import Collection, JudgedQuery
+from dowse._project.workspace import Workspace
+from dowse._search.confidence.calibrate import ALONE
+from dowse._search.confidence.match import word_for
+from dowse._search.pipeline import run_search, start_search
+from dowse._search.state import SearchParts, SearchState
 
 SETS = "dendron-vault,k8s-en,github-docs,tldr,ms-faq"
 JUDGED = "laravel-docs,prometheus-docs,simonw-til,18F-handbook"
@@ -79,7 +79,7 @@ class Asked:
     kind: str
     evidence: Numbers  # fused score, lead, first, behind, named, chunks, 1
     relevant: Numbers
-    near: Numbers  # what says how near the query is: dowse/fuse/nearness.py
+    near: Numbers  # what says how near the query is: dowse/_search/confidence/nearness.py
     complete: bool  # one of the first results has the query as its name, or all its words
 
 

@@ -21,14 +21,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dowse.analyze.options import BOOSTED, KeywordOptions
-from dowse.evaluate.bench import Bench, evaluation_folder, open_bench
-from dowse.evaluate.collections import read_collection, sample
-from dowse.evaluate.compare import compare
-from dowse.evaluate.measures import measure_queries
-from dowse.evaluate.records import Collection, Ranked, Run
-from dowse.projects.workspace import Workspace
-from dowse.retrieve.strategies import STRATEGIES
+from dowse._project.evaluation.bench import Bench, evaluation_folder, open_bench
+from dowse._project.evaluation.collections import read_collection, sample
+from dowse._project.evaluation.compare import compare
+from dowse._project.evaluation.measures import measure_queries
+from dowse._project.evaluation.records import Collection, Ranked, Run
+from dowse._project.workspace import Workspace
+from dowse._search.stages.strategies import STRATEGIES
+from dowse._text.options import BOOSTED, KeywordOptions
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"
 USUAL = "as set"

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dowse.evaluate.bench import Bench, open_bench
-from dowse.evaluate.collections import read_collection
-from dowse.evaluate.compare import compare
-from dowse.parse.document import parse
-from dowse.projects.workspace import Workspace
-from dowse.text.fold import fold_name
-from dowse.types import Document
+from dowse._index.markdown.document import parse
+from dowse._model import Document
+from dowse._project.evaluation.bench import Bench, open_bench
+from dowse._project.evaluation.collections import read_collection
+from dowse._project.evaluation.compare import compare
+from dowse._project.workspace import Workspace
+from dowse._text.fold import fold_name
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"
 

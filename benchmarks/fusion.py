@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from dowse.evaluate.bench import open_bench
-from dowse.evaluate.collections import read_collection, sample
-from dowse.evaluate.compare import compare
-from dowse.evaluate.measures import measure
-from dowse.projects.workspace import Workspace
-from dowse.settings.schema import change_recipe
+from dowse._config.schema import change_recipe
+from dowse._project.evaluation.bench import open_bench
+from dowse._project.evaluation.collections import read_collection, sample
+from dowse._project.evaluation.compare import compare
+from dowse._project.evaluation.measures import measure
+from dowse._project.workspace import Workspace
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"
 NOT_CHOSEN_ON = "k8s-zh"  # words decide there, whatever the weights

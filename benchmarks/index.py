@@ -20,9 +20,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dowse.flow.report import IndexReport
-from dowse.locations import locations
-from dowse.projects.workspace import Workspace
+from dowse._index.report import IndexReport
+from dowse._project.workspace import Workspace
+from dowse._util.locations import locations
 
 STAGES = ("scan", "read", "parse", "chunk", "store", "waiting", "vocabulary", "communities")
 

@@ -16,13 +16,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dowse.evaluate.bench import Bench, open_bench
-from dowse.evaluate.collections import read_collection, sample
-from dowse.evaluate.compare import Difference, compare
-from dowse.evaluate.measures import measure_queries
-from dowse.evaluate.records import Collection, Run
-from dowse.evaluate.report import report
-from dowse.projects.workspace import Workspace
+from dowse._project.evaluation.bench import Bench, open_bench
+from dowse._project.evaluation.collections import read_collection, sample
+from dowse._project.evaluation.compare import Difference, compare
+from dowse._project.evaluation.measures import measure_queries
+from dowse._project.evaluation.records import Collection, Run
+from dowse._project.evaluation.report import report
+from dowse._project.workspace import Workspace
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"
 RANK_FUSION: Mapping[str, Any] = {

@@ -27,18 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
-from dowse.engine import Engine
-from dowse.evaluate.collections import read_collection, sample
-from dowse.evaluate.measures import mean, measure_queries
-from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
-from dowse.ports import Store
-from dowse.projects.registry import Project
-from dowse.projects.workspace import Workspace
-from dowse.store_options import StoreOptions
-from dowse.transfer.moving import move_project
-from dowse.types import (
+from dowse._model import (
     Batch,
     Chunk,
     ChunkedDocument,
@@ -51,7 +40,18 @@ from dowse.types import (
     Vector,
     text_key,
 )
-from dowse.wiring import open_store
+from dowse._model.ports import Store
+from dowse._model.store_options import StoreOptions
+from dowse._project.archive.moving import move_project
+from dowse._project.engine import Engine
+from dowse._project.evaluation.collections import read_collection, sample
+from dowse._project.evaluation.measures import mean, measure_queries
+from dowse._project.evaluation.records import Collection, JudgedQuery, Ranked, Run
+from dowse._project.registry import Project
+from dowse._project.wiring import open_store
+from dowse._project.workspace import Workspace
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
 
 DIMENSIONS = 384
 _CHUNKS_PER_DOCUMENT = 20

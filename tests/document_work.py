@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
-from dowse.answer.prose import sentences
-from dowse.chunk.options import ChunkOptions
-from dowse.chunk.strategy import chunk
-from dowse.front.mcp.invisible import visible
-from dowse.parse.document import parse
-from dowse.present.budget import count_tokens
-from dowse.present.snippet import snippet
-from dowse.read.decode import decode
-from dowse.retrieve.classify import classify
-from dowse.retrieve.query import understand
-from dowse.text.shorten import shorten
-from dowse.types import Fields
+from dowse._index.chunk.options import ChunkOptions
+from dowse._index.chunk.strategy import chunk
+from dowse._index.markdown.document import parse
+from dowse._index.source.decode import decode
+from dowse._interfaces.mcp.invisible import visible
+from dowse._model import Fields
+from dowse._search.answer.prose import sentences
+from dowse._search.present.budget import count_tokens
+from dowse._search.present.snippet import snippet
+from dowse._search.query.query import understand
+from dowse._search.stages.classify import classify
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
+from dowse._text.shorten import shorten
 
 ANALYZER = TextAnalyzer(KeywordOptions())
 

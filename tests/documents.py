@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dowse.types import (
+from dowse._model import (
     GAP,
     Batch,
     Chunk,

@@ -12,12 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dowse.ports import Analyzer, Store
+from dowse._model.ports import Analyzer, Store
 from milvus_lite_server import MilvusLite, free_port
 
 if TYPE_CHECKING:
-    from dowse.store.remote.rows import Rows
-    from dowse.store.remote.store import RemoteStore
+    from dowse._store.remote.rows import Rows
+    from dowse._store.remote.store import RemoteStore
 
 __all__ = [
     "REMOTE",
@@ -49,8 +49,8 @@ def milvus_lite() -> MilvusLite:
 @cache
 def milvus_rows(url: str = "") -> Rows:
     """The rows of the shared server, or of one that is named."""
-    from dowse.store.remote.milvus import MilvusRows  # noqa: PLC0415
-    from dowse.store.remote.milvus_schema import MilvusTuning  # noqa: PLC0415
+    from dowse._store.remote.milvus import MilvusRows  # noqa: PLC0415
+    from dowse._store.remote.milvus_schema import MilvusTuning  # noqa: PLC0415
 
     address = (url or milvus_lite().url).replace("milvus://", "http://")
     return MilvusRows(address, tuning=MilvusTuning(index="FLAT" if not url else "AUTOINDEX"))
@@ -61,7 +61,7 @@ def qdrant_rows(url: str = "") -> Rows:
     """The rows of the client's local mode, or of a server that is named."""
     from qdrant_client import QdrantClient  # noqa: PLC0415
 
-    from dowse.store.remote.qdrant import QdrantRows  # noqa: PLC0415
+    from dowse._store.remote.qdrant import QdrantRows  # noqa: PLC0415
 
     if url:
         return QdrantRows(url, lambda: QdrantClient(url=url.replace("qdrant://", "http://")))
@@ -72,7 +72,7 @@ def qdrant_rows(url: str = "") -> Rows:
 
 def remote_store(rows: Callable[[], Rows], name: str, analyzer: Analyzer) -> Store:
     """A store over an engine, under a name that no other test has."""
-    from dowse.store.remote.store import RemoteStore  # noqa: PLC0415
+    from dowse._store.remote.store import RemoteStore  # noqa: PLC0415
 
     return RemoteStore(rows, f"{name}_{uuid.uuid4().hex[:8]}", analyzer)
 
@@ -120,8 +120,8 @@ class Mortal:
 
 def void_claims(rows: Rows, store: RemoteStore) -> None:
     """Removes the claims of a writer that died in this process, which lives on."""
-    from dowse.store.remote.lease import KIND  # noqa: PLC0415
-    from dowse.store.remote.rows import In  # noqa: PLC0415
-    from dowse.store.remote.schema import state  # noqa: PLC0415
+    from dowse._store.remote.lease import KIND  # noqa: PLC0415
+    from dowse._store.remote.rows import In  # noqa: PLC0415
+    from dowse._store.remote.schema import state  # noqa: PLC0415
 
     rows.remove_where(state(store.name), In("kind", [KIND]))

@@ -108,11 +108,13 @@ def load() -> None:
     import dowse  # noqa: PLC0415  not in the test's own process
 
     for module in pkgutil.walk_packages(dowse.__path__, "dowse."):
-        if not module.name.startswith(("dowse.integrations", "dowse.front.mcp", "dowse.front.web")):
+        if not module.name.startswith(
+            ("dowse.integrations", "dowse._interfaces.mcp", "dowse._interfaces.http")
+        ):
             importlib.import_module(module.name)
     for name in _LAZY:
         importlib.import_module(name)
-    dowse.settings.schema.known_settings()  # the slowest of what a command works out once
+    dowse._config.schema.known_settings()  # the slowest of what a command works out once
 
 
 def _become(request: dict[str, Any], streams: Sequence[int]) -> None:
@@ -147,7 +149,7 @@ def _written(number: int, encoding: str, errors: str) -> io.TextIOWrapper:
 
 
 def _run(line: Sequence[str]) -> int:
-    from dowse.front.cli.main import main  # noqa: PLC0415  as above
+    from dowse._interfaces.cli.main import main  # noqa: PLC0415  as above
 
     sys.argv = ["dowse", *line]
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from dowse.ports import KeywordField, Reading, Writing
-from dowse.types import context_of, text_key
+from dowse._model import context_of, text_key
+from dowse._model.ports import KeywordField, Reading, Writing
 
 
 def content(reading: Reading) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from dowse.embed.open import open_embedder, pull
-from dowse.embed.options import EmbedOptions
+from dowse._embed.open import open_embedder, pull
+from dowse._embed.options import EmbedOptions
+from dowse._model.ports import Embedder
 from dowse.errors import WeightsMissing
-from dowse.ports import Embedder
 
 
 def cache_folder() -> Path:

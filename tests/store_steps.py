@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from documents import STAMP, batch, make_document, vector_of
-from dowse.ports import Analyzer, Reading, Store
-from dowse.types import Batch, Condition, ConditionKind, Fields, Keys
+from dowse._model import Batch, Condition, ConditionKind, Fields, Keys
+from dowse._model.ports import Analyzer, Reading, Store
 
 MakeStore = Callable[[str, Analyzer], Store]
 

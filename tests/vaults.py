@@ -8,15 +8,15 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.engine import Engine
-from dowse.ports import Embedder
-from dowse.projects.registry import Project
-from dowse.settings.schema import Settings
-from dowse.store.embedded.places import EmbeddedPlaces
+from dowse._config.schema import Settings
+from dowse._model import silent
+from dowse._model.ports import Embedder
+from dowse._project.engine import Engine
+from dowse._project.registry import Project
+from dowse._project.wiring import OpenStore, Parts, rerankers
+from dowse._store.embedded.places import EmbeddedPlaces
+from dowse._text.analyzer import TextAnalyzer
 from dowse.testing import HashEmbedder
-from dowse.types import silent
-from dowse.wiring import OpenStore, Parts, rerankers
 
 _WORDS = [
     "gateway",

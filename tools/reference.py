@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from dowse.bounds import ALWAYS, consent, limits
-from dowse.front.cli.app import TOPICS, cli
-from dowse.front.cli.call import Command, global_options
-from dowse.front.cli.commands.config import as_toml
-from dowse.settings.schema import SECTIONS, Setting, known_settings
+from dowse._config.schema import SECTIONS, Setting, known_settings
+from dowse._interfaces.cli.app import TOPICS, cli
+from dowse._interfaces.cli.call import Command, global_options
+from dowse._interfaces.cli.commands.config import as_toml
+from dowse._util.bounds import ALWAYS, consent, limits
 
 _EXPLAINED = re.compile(r"^(\S.*?\S)\s{2,}(\S.*)$")
 _GENERATED = "<!-- Written by `make docs` from the code: change the code, not this page. -->"

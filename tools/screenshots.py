@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dowse.front.cli.main import run
-from dowse.front.web.security import Door
-from dowse.front.web.server import Server, application, bind
-from dowse.projects.workspace import Workspace
-from dowse.service import Service
+from dowse._interfaces.cli.main import run
+from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.server import Server, application, bind
+from dowse._project.service import Service
+from dowse._project.workspace import Workspace
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

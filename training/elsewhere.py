@@ -1,6 +1,6 @@
 """Vectors of passages of other documentation, which tell foreign queries from one's own.
 
-    python -m training.elsewhere CHUNKS src/dowse/fuse/elsewhere.npy
+    python -m training.elsewhere CHUNKS src/dowse/_search/confidence/elsewhere.npy
 
 CHUNKS is a file of chunks (corpus.py). The passages are drawn from all sources in turn, embedded
 with the encoder that ships, and kept as whole numbers from -127 to 127.
@@ -18,10 +18,10 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.embed.open import open_embedder
-from dowse.embed.options import EmbedOptions
-from dowse.locations import locations
-from dowse.ports import Embedder
+from dowse._embed.open import open_embedder
+from dowse._embed.options import EmbedOptions
+from dowse._model.ports import Embedder
+from dowse._util.locations import locations
 from training.corpus import HELD_OUT, SHARE_ALIKE, Chunk, read_chunks
 from training.passages import encoder_text
 

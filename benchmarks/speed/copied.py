@@ -19,11 +19,11 @@ from typing import Any
 from unittest import mock
 
 from dowse import Dowse
-from dowse.ports import Analyzer
-from dowse.store.embedded.keyword import replica
-from dowse.store.embedded.sqlite.sums import sum_of
-from dowse.store.embedded.sqlite.truth import KeywordRow, Truth
-from dowse.types import GAP, short_id
+from dowse._model import GAP, short_id
+from dowse._model.ports import Analyzer
+from dowse._store.embedded.keyword import replica
+from dowse._store.embedded.sqlite.sums import sum_of
+from dowse._store.embedded.sqlite.truth import KeywordRow, Truth
 
 _REPLACED = 0.2  # share of the words that a copy has others for
 _ADDED = (5, 40)  # terms that a copy of a chunk has in addition: from, to

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.speed.material import ROOT, SHIPPED, markdown_files
 
-from dowse import versions
+from dowse._model import versions
 
 KEPT = ROOT / "build" / "bench"
 """Figures as JSON, of which pictures are drawn; and indexes that several tables use."""

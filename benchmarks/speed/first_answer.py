@@ -25,7 +25,7 @@ from benchmarks.speed.figures import (
 from benchmarks.speed.material import write_files
 
 from dowse import Dowse
-from dowse.types import Event
+from dowse._model import Event
 
 
 def main() -> None:

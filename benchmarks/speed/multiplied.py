@@ -15,11 +15,11 @@ from pathlib import Path
 
 from benchmarks.speed.material import PARTS, SyntheticEmbedder, in_part, spread, words_of
 
-from dowse.chunk.options import ChunkOptions
-from dowse.chunk.strategy import chunk
-from dowse.parse.document import parse
-from dowse.ports import Writing
-from dowse.types import Batch, ChunkedDocument, FileState, IndexedDocument, Vector, text_key
+from dowse._index.chunk.options import ChunkOptions
+from dowse._index.chunk.strategy import chunk
+from dowse._index.markdown.document import parse
+from dowse._model import Batch, ChunkedDocument, FileState, IndexedDocument, Vector, text_key
+from dowse._model.ports import Writing
 
 _BATCH = 2000  # documents of one transaction
 _REPLACED = 0.2  # share of the words that a copy has others for

@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks.speed.figures import Clock, p50
 
 from dowse import Dowse
-from dowse.ports import Embedder
-from dowse.types import EmbeddedBatch, Model, Vector
+from dowse._model import EmbeddedBatch, Model, Vector
+from dowse._model.ports import Embedder
 
 _WARM = 5
 

@@ -19,12 +19,12 @@ from benchmarks.speed.figures import command_line, documents, save, table
 from benchmarks.speed.first_answer import real_index
 from benchmarks.speed.material import questions, real_embedder
 
-from dowse.store.embedded.vectors.file import HeldFile
-from dowse.store.embedded.vectors.held import HeldSegment
-from dowse.store.embedded.vectors.index import VectorIndex
-from dowse.store.embedded.vectors.segments import ROTATION, blocks, random_rotation, save_array
-from dowse.store.embedded.vectors.segments import save as save_segment
-from dowse.types import Matrix, Vector
+from dowse._model import Matrix, Vector
+from dowse._store.embedded.vectors.file import HeldFile
+from dowse._store.embedded.vectors.held import HeldSegment
+from dowse._store.embedded.vectors.index import VectorIndex
+from dowse._store.embedded.vectors.segments import ROTATION, blocks, random_rotation, save_array
+from dowse._store.embedded.vectors.segments import save as save_segment
 
 _LIMIT, _ASKED = 30, 200
 _SAMPLES = 3  # smaller numbers of vectors, each half as many

@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.speed.figures import Clock, command_line, ratio, save, table
 from benchmarks.speed.material import ROOT
 
-_PROGRAM = "from dowse.front.cli.main import main; main()"
+_PROGRAM = "from dowse._interfaces.cli.main import main; main()"
 _QUERY = "restore a backup"
 _LINES: dict[str, Sequence[str]] = {
     "`dowse --help`": ["--help"],

@@ -14,8 +14,8 @@ from benchmarks.speed.material import SyntheticEmbedder, real_embedder
 from benchmarks.speed.multiplied import Multiplied
 
 from dowse import Dowse
-from dowse.chunk.options import ChunkOptions
-from dowse.ports import Embedder
+from dowse._index.chunk.options import ChunkOptions
+from dowse._model.ports import Embedder
 
 COPIED = 95_000
 """An index of so many chunks becomes larger by copies of its rows."""

@@ -7,33 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dowse.caretaker import Freshness, Status
-    from dowse.errors import (
-        BadSettings,
-        Damaged,
-        DowseError,
-        EmbedError,
-        EndpointFailed,
-        EngineFailed,
-        IndexUnusable,
-        Locked,
-        NotFound,
-        Refused,
-        StampMismatch,
-        UsageError,
-        WeightsMissing,
-    )
-    from dowse.flow.explain import ChunkOutcome, Explanation, StrategyRank
-    from dowse.flow.listing import Counted, FieldValues, ListedDocument
-    from dowse.flow.related import LinkGraph, Neighbour, Related
-    from dowse.flow.report import IndexReport
-    from dowse.library.all_dowse import AllDowse
-    from dowse.library.async_dowse import AsyncAllDowse, AsyncDowse
-    from dowse.library.dowse import Asking, Dowse, Opening
-    from dowse.links.references import Passage
-    from dowse.ports import Analyzer, Embedder, Reranker, Store
-    from dowse.projects.registry import Project
-    from dowse.types import (
+    from dowse._index.report import IndexReport
+    from dowse._model import (
         Answer,
         Counts,
         DocumentEntry,
@@ -49,6 +24,29 @@ if TYPE_CHECKING:
         Sentence,
         Step,
         Trace,
+    )
+    from dowse._model.ports import Analyzer, Embedder, Reranker, Store
+    from dowse._project.caretaker import Freshness, Status
+    from dowse._project.registry import Project
+    from dowse._search.explain import ChunkOutcome, Explanation, StrategyRank
+    from dowse._search.listing import Counted, FieldValues, ListedDocument
+    from dowse._search.references import Passage
+    from dowse._search.related import LinkGraph, Neighbour, Related
+    from dowse.api import AllDowse, Asking, AsyncAllDowse, AsyncDowse, Dowse, Opening
+    from dowse.errors import (
+        BadSettings,
+        Damaged,
+        DowseError,
+        EmbedError,
+        EndpointFailed,
+        EngineFailed,
+        IndexUnusable,
+        Locked,
+        NotFound,
+        Refused,
+        StampMismatch,
+        UsageError,
+        WeightsMissing,
     )
 
 __all__ = [
@@ -119,15 +117,16 @@ if os.environ.get("ORT_DISABLE_TELEMETRY", "").lower() not in {"0", "false", "no
 
 _HOMES = (
     "dowse.errors",
-    "dowse.types",
-    "dowse.ports",
-    "dowse.projects.registry",
-    "dowse.links.references",
-    "dowse.flow",
-    "dowse.caretaker",
-    "dowse.library.all_dowse",
-    "dowse.library.dowse",
-    "dowse.library.async_dowse",
+    "dowse._model",
+    "dowse._model.ports",
+    "dowse._project.registry",
+    "dowse._search.references",
+    "dowse._search.explain",
+    "dowse._search.listing",
+    "dowse._search.related",
+    "dowse._index.report",
+    "dowse._project.caretaker",
+    "dowse.api",
 )
 """Where the names are defined, what loads least first."""
 

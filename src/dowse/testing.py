@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from dowse._model import EmbeddedBatch, Matrix, Model, Vector
 from dowse.errors import WeightsMissing
-from dowse.types import EmbeddedBatch, Matrix, Model, Vector
 
 __all__ = ["HashEmbedder", "NoEmbedder", "OverlapReranker"]
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dowse.embed.open import open_embedder
-from dowse.embed.options import EmbedOptions
-from dowse.ports import Embedder
+from dowse._embed.open import open_embedder
+from dowse._embed.options import EmbedOptions
+from dowse._model import Matrix
+from dowse._model.ports import Embedder
 from dowse.testing import HashEmbedder
-from dowse.types import Matrix
 from embedding_server import embedding_server
 from tiny_model import make_model
 

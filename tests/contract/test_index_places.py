@@ -11,14 +11,14 @@ import pytest
 
 import engines
 from documents import STAMP, PlainAnalyzer, batch, make_document
+from dowse._model import Announce, silent
+from dowse._model.ports import Analyzer, IndexPlaces, Store
+from dowse._model.store_options import StoreOptions
+from dowse._project.registry import Project, Projects
+from dowse._store.embedded.places import EmbeddedPlaces
+from dowse._store.places import AllPlaces
+from dowse._util.locations import Locations
 from dowse.errors import Locked, UsageError
-from dowse.locations import Locations
-from dowse.ports import Analyzer, IndexPlaces, Store
-from dowse.projects.registry import Project, Projects
-from dowse.store.embedded.places import EmbeddedPlaces
-from dowse.store.places import AllPlaces
-from dowse.store_options import StoreOptions
-from dowse.types import Announce, silent
 from memory_store import MemoryStore
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document
-from dowse.ports import Store
-from dowse.text.values import Sign
-from dowse.types import Batch, Condition
+from dowse._model import Batch, Condition
+from dowse._model.ports import Store
+from dowse._text.values import Sign
 from store_steps import SHELF, MakeStore, apply, documents_of, fill, where
 
 

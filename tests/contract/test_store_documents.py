@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from documents import batch, link, make_document, state_of, vector_of
-from dowse.ports import Store
-from dowse.types import Batch, Counts, Fields, FileState, short_id
+from dowse._model import Batch, Counts, Fields, FileState, short_id
+from dowse._model.ports import Store
 from index_content import waiting_texts
 from store_steps import apply, fill, keys_in_order, targets, texts
 

@@ -12,8 +12,8 @@ from documents import (
     vector_of,
     vectors_of,
 )
-from dowse.ports import Store
-from dowse.types import Batch, Condition, Counts, text_key
+from dowse._model import Batch, Condition, Counts, text_key
+from dowse._model.ports import Store
 from index_content import waiting_texts
 from store_steps import MakeStore, fill, found_now, number_seen, numbered
 

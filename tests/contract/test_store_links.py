@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from documents import batch, link, make_document
-from dowse.ports import Store
-from dowse.types import Link
+from dowse._model import Link
+from dowse._model.ports import Store
 from store_steps import SHELF, apply, documents_of, fill, targets
 
 

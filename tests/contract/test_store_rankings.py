@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
-from dowse.ports import KeywordField, Reading, Store
-from dowse.store.embedded.store import EmbeddedStore
-from dowse.types import GAP, Fields, Keys, Scores
+from dowse._model import GAP, Fields, Keys, Scores
+from dowse._model.ports import KeywordField, Reading, Store
+from dowse._store.embedded.store import EmbeddedStore
 from memory_store import MemoryStore
 from store_steps import MakeStore, fill, found_in, texts, where
 

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from documents import STAMP, batch, link, make_document, vector_of, vectors_of
+from dowse._model import Batch, IndexedDocument, text_key
+from dowse._model.ports import Reading, Store
 from dowse.errors import Locked
-from dowse.ports import Reading, Store
-from dowse.types import Batch, IndexedDocument, text_key
 from store_steps import SHELF, apply, fill, number_seen, numbered, where
 
 

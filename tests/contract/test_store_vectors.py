@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from documents import DIMENSIONS, STAMP, batch, make_document, vector_of, vectors_of
+from dowse._model import Batch, Fields, text_key
+from dowse._model.ports import Store
 from dowse.errors import EmbedError, StampMismatch
-from dowse.ports import Store
-from dowse.types import Batch, Fields, text_key
 from index_content import waiting_texts
 from store_steps import apply, fill, keys_in_order, texts
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from documents import PlainAnalyzer, batch, make_document
-from dowse.ports import Store
-from dowse.types import Fields
+from dowse._model import Fields
+from dowse._model.ports import Store
 from store_steps import MakeStore, apply, fill
 
 

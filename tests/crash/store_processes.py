@@ -11,9 +11,9 @@ from itertools import count
 from pathlib import Path
 
 from documents import STAMP, PlainAnalyzer, batch, link, make_document, vector_of
-from dowse.ports import Reading
-from dowse.store.embedded.store import EmbeddedStore
-from dowse.types import Batch
+from dowse._model import Batch
+from dowse._model.ports import Reading
+from dowse._store.embedded.store import EmbeddedStore
 
 DOCUMENTS = 6
 

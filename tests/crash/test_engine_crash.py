@@ -10,10 +10,10 @@ import pytest
 
 import engines
 from documents import STAMP, PlainAnalyzer, batch, link, make_document, vector_of
-from dowse.ports import Reading
-from dowse.store.remote.rows import Row, RowCollection, Rows
-from dowse.store.remote.store import RemoteStore
-from dowse.types import Batch
+from dowse._model import Batch
+from dowse._model.ports import Reading
+from dowse._store.remote.rows import Row, RowCollection, Rows
+from dowse._store.remote.store import RemoteStore
 from engines import Killed, Mortal, void_claims
 
 OLD = batch(

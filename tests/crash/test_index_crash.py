@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.engine import Engine
+from dowse._project.engine import Engine
 from index_content import content
 from torture.children import ForkServer, fork_server
 from vaults import open_engine, write_vault
@@ -74,7 +74,7 @@ def test_no_kill_leaves_a_hole(
 _KILLED_AT_STAGE = """
 import os, sys; sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from dowse.flow import indexing
+from dowse._index import pipeline as indexing
 from vaults import open_engine
 
 def end(work):

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from command_line import Dowse, Result
-from dowse.front.cli.main import run
-from dowse.projects.workspace import Workspace
+from dowse._interfaces.cli.main import run
+from dowse._project.wiring import Given
+from dowse._project.workspace import Workspace
 from dowse.testing import HashEmbedder
-from dowse.wiring import Given
 
 
 def _part(number: int) -> str:
@@ -179,6 +179,6 @@ def notes(home: Path, by_meaning: None, prepared: Path, dowse: Dowse) -> Path:  
 @pytest.fixture
 def few_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fifth of the ways of fusing: enough to choose from, where not all have to be tried."""
-    monkeypatch.setattr("dowse.evaluate.grid._MEANING", (0.2, 0.5, 0.8))
-    monkeypatch.setattr("dowse.evaluate.grid._NORMALISE", ("ceiling", "minmax"))
-    monkeypatch.setattr("dowse.evaluate.grid._GATHER", (0.0, 0.5, 0.75))
+    monkeypatch.setattr("dowse._project.evaluation.grid._MEANING", (0.2, 0.5, 0.8))
+    monkeypatch.setattr("dowse._project.evaluation.grid._NORMALISE", ("ceiling", "minmax"))
+    monkeypatch.setattr("dowse._project.evaluation.grid._GATHER", (0.0, 0.5, 0.75))

@@ -15,16 +15,16 @@ from starlette.testclient import TestClient
 
 from command_line import Dowse
 from dowse import AllDowse, AsyncAllDowse
-from dowse.answer.llm_client import EndpointWriter
-from dowse.front.cli.sent_line import run_line
-from dowse.front.mcp.http import McpEndpoint
-from dowse.front.mcp.projects import VisibleProjects
-from dowse.front.mcp.server import build_server
-from dowse.front.socket.server import LineServer
-from dowse.front.web.security import Door
-from dowse.front.web.server import application
-from dowse.projects.workspace import Workspace
-from dowse.service import Service
+from dowse._interfaces.cli.sent_line import run_line
+from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.server import application
+from dowse._interfaces.mcp.http import McpEndpoint
+from dowse._interfaces.mcp.projects import VisibleProjects
+from dowse._interfaces.mcp.server import build_server
+from dowse._interfaces.socket.server import LineServer
+from dowse._project.service import Service
+from dowse._project.workspace import Workspace
+from dowse._search.answer.llm_client import EndpointWriter
 from mcp_client import text_of, with_client
 
 _API = "http://127.0.0.1:7333"
@@ -258,7 +258,7 @@ def test_agents_are_told_what_is_in_each_project(service: Service) -> None:
         return client.instructions or ""
 
     projects = {one.name: service.workspace.description(one) for one in service.projects()}
-    from dowse.front.mcp.instructions import introduced  # noqa: PLC0415  with what it is given
+    from dowse._interfaces.mcp.instructions import introduced  # noqa: PLC0415  with what it is given
 
     server = build_server(VisibleProjects(lambda: service), introduced(projects))
     told = with_client(server, work)

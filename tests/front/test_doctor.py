@@ -10,9 +10,9 @@ import pytest
 from filelock import FileLock
 
 from command_line import Dowse
-from dowse.store.embedded.lock import writer_lock
-from dowse.store.embedded.store import EmbeddedStore
-from dowse.types import Finding
+from dowse._model import Finding
+from dowse._store.embedded.lock import writer_lock
+from dowse._store.embedded.store import EmbeddedStore
 
 
 def _index(home: Path) -> Path:

@@ -20,25 +20,25 @@ from starlette.testclient import TestClient
 from command_line import Dowse as Line
 from command_line import Result
 from dowse import Dowse, DowseError
-from dowse.bounds import limits
-from dowse.front.cli.sent_line import run_line
-from dowse.front.mcp.projects import VisibleProjects
-from dowse.front.mcp.server import build_server
-from dowse.front.socket.client import Frames
-from dowse.front.socket.server import LineServer
-from dowse.front.web.security import Door
-from dowse.front.web.server import application
-from dowse.library.dowse import Asking
-from dowse.parameters import Parameter
-from dowse.projects.workspace import Workspace
-from dowse.request import OPTIONS, Call, SearchRequest, filters_of, option, options_of
-from dowse.retrieve.filters import Filters
-from dowse.search_state import SearchOptions
-from dowse.service import Service
-from dowse.settings.presets import PRESETS, preset_values
-from dowse.settings.schema import known_settings
+from dowse._config.parameters import Parameter
+from dowse._config.presets import PRESETS, preset_values
+from dowse._config.request import OPTIONS, Call, SearchRequest, filters_of, option, options_of
+from dowse._config.schema import known_settings
+from dowse._interfaces.cli.sent_line import run_line
+from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.server import application
+from dowse._interfaces.mcp.projects import VisibleProjects
+from dowse._interfaces.mcp.server import build_server
+from dowse._interfaces.socket.client import Frames
+from dowse._interfaces.socket.server import LineServer
+from dowse._model import Response
+from dowse._project.service import Service
+from dowse._project.workspace import Workspace
+from dowse._search.query.filters import Filters
+from dowse._search.state import SearchOptions
+from dowse._util.bounds import limits
+from dowse.api import Asking
 from dowse.testing import HashEmbedder
-from dowse.types import Response
 from mcp_client import text_of, with_client
 
 _QUERY = "restore the database of the station barometer"

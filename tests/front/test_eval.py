@@ -12,13 +12,13 @@ import pytest
 from rich.cells import cell_len
 
 from command_line import Dowse, on_terminal
-from dowse.evaluate.ablate import AblationRow
-from dowse.evaluate.compare import Difference
-from dowse.evaluate.measures import Measures
-from dowse.evaluate.report import Latency, RunReport, TypeReport, UnanswerableReport
-from dowse.evaluate.shapes import ComparisonShape, EvalShape, MeasureShape
-from dowse.front.cli.draw.eval import draw_eval
-from dowse.wiring import Given
+from dowse._interfaces.cli.draw.eval import draw_eval
+from dowse._project.evaluation.ablate import AblationRow
+from dowse._project.evaluation.compare import Difference
+from dowse._project.evaluation.measures import Measures
+from dowse._project.evaluation.report import Latency, RunReport, TypeReport, UnanswerableReport
+from dowse._project.evaluation.shapes import ComparisonShape, EvalShape, MeasureShape
+from dowse._project.wiring import Given
 
 _DOCS = {
     "guides/restore.md": "# Restore a backup\n\nStop the writer before you restore the database.\n",

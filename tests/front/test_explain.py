@@ -6,9 +6,9 @@ import pytest
 from rich.cells import cell_len
 
 from command_line import Dowse, Result
-from dowse.flow.explain import ChunkOutcome, Explanation, StrategyRank
-from dowse.flow.why import why
-from dowse.types import Step, Trace
+from dowse._model import Step, Trace
+from dowse._search.explain import ChunkOutcome, Explanation, StrategyRank
+from dowse._search.why import why
 
 _KEPT = Trace((), ())
 
@@ -176,7 +176,7 @@ def test_the_sentence(explanation: Explanation, sentence: str) -> None:
 
 @pytest.mark.usefixtures("notes")
 def test_nothing_is_wider_than_the_terminal(dowse: Dowse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dowse.front.cli.screen.Screen.width", 80)
+    monkeypatch.setattr("dowse._interfaces.cli.screen.Screen.width", 80)
     for line in (
         ["explain", "barometer word3x1", "--doc", "long", "--all"],
         ["explain", "restore database station frame", "--doc", "copy", "--preset", "seed-a"],

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from command_line import Dowse
-from dowse.embed.endpoint.embedder import EndpointEmbedder
-from dowse.embed.options import EmbedOptions
+from dowse._embed.endpoint.embedder import EndpointEmbedder
+from dowse._embed.options import EmbedOptions
 
 
 @pytest.mark.usefixtures("notes")

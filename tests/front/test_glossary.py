@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from dowse import types
+from dowse import _model as types
 
 _GLOSSARY = (Path(__file__).parents[2] / "docs/glossary.md").read_text("utf-8")
 _ROWS = re.findall(r"(?m)^\| (.+?) \| (.+) \|$", _GLOSSARY)

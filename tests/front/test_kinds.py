@@ -10,11 +10,11 @@ from starlette.testclient import TestClient
 
 from command_line import Dowse
 from dowse import Dowse as Opened
-from dowse.front.web.security import Door
-from dowse.front.web.server import application
-from dowse.projects.workspace import Workspace
-from dowse.read import collect
-from dowse.service import Service
+from dowse._index.source import collect
+from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.server import application
+from dowse._project.service import Service
+from dowse._project.workspace import Workspace
 
 _PAGES = {
     2: "The mast is oiled.",
@@ -39,7 +39,7 @@ def papers(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         return "\n\n".join(_page(number, text) for number, text in _PAGES.items())
 
     # The package has a function of the same name.
-    monkeypatch.setattr(import_module("dowse.read.load"), "convert", convert)
+    monkeypatch.setattr(import_module("dowse._index.source.load"), "convert", convert)
     folder = home / "papers"
     folder.mkdir()
     (folder / "manual.pdf").write_bytes(b"%PDF")

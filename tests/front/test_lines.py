@@ -7,8 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dowse.front.cli.draw.text import amount, duration, fitted, folded, line, marked, safe, table
-from dowse.text.amounts import counted, size
+from dowse._interfaces.cli.draw.text import (
+    amount,
+    duration,
+    fitted,
+    folded,
+    line,
+    marked,
+    safe,
+    table,
+)
+from dowse._text.amounts import counted, size
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from command_line import Dowse
-from dowse.flow.related import LinkGraph
-from dowse.front.cli.draw.dot import as_dot
-from dowse.types import DocumentEntry, Edge, Fields, Link
+from dowse._interfaces.cli.draw.dot import as_dot
+from dowse._model import DocumentEntry, Edge, Fields, Link
+from dowse._search.related import LinkGraph
 
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _ATTRIBUTES = rf"(?: \[\w+=(?:{_STRING}|\w+)(?:, \w+=(?:{_STRING}|\w+))*\])?"

@@ -97,7 +97,7 @@ def test_from_a_folder_to_a_result_by_meaning(vault: Path, dowse: Dowse) -> None
 def test_a_keyword_search_loads_no_model(vault: Path, dowse: Dowse) -> None:
     assert dowse("index", vault).code == 0
     program = (
-        "import sys; from dowse.front.cli.main import run; code = run(sys.argv[1:]);"
+        "import sys; from dowse._interfaces.cli.main import run; code = run(sys.argv[1:]);"
         "sys.exit(code or 'onnxruntime' in sys.modules)"
     )
     line = [sys.executable, "-c", program, "search", "restore"]

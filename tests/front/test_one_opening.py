@@ -16,17 +16,17 @@ import engines
 from command_line import Dowse
 from dowse import AllDowse
 from dowse import Dowse as Library
-from dowse.front.cli.sent_line import run_line
-from dowse.front.mcp.projects import VisibleProjects
-from dowse.front.mcp.server import build_server
-from dowse.front.socket.server import LineServer
-from dowse.front.web.security import Door
-from dowse.front.web.server import application
-from dowse.ports import Analyzer, Store
-from dowse.projects.workspace import Workspace
-from dowse.service import Service
-from dowse.store.embedded.store import EmbeddedStore
-from dowse.store.remote.store import RemoteStore
+from dowse._interfaces.cli.sent_line import run_line
+from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.server import application
+from dowse._interfaces.mcp.projects import VisibleProjects
+from dowse._interfaces.mcp.server import build_server
+from dowse._interfaces.socket.server import LineServer
+from dowse._model.ports import Analyzer, Store
+from dowse._project.service import Service
+from dowse._project.workspace import Workspace
+from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.remote.store import RemoteStore
 from dowse.testing import HashEmbedder
 from mcp_client import with_client
 

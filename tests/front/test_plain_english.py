@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from dowse.front.mcp.tools.table import TOOLS
-from dowse.front.web.openapi import description
-from dowse.settings.schema import known_settings
+from dowse._config.schema import known_settings
+from dowse._interfaces.http.openapi import description
+from dowse._interfaces.mcp.tools.table import TOOLS
 from rows import check_rows
 
 _ROOT = Path(__file__).parents[2]

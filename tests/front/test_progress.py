@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from dowse.front.cli.draw import bar, progress
-from dowse.front.cli.draw.progress import ProgressDrawer
-from dowse.front.cli.screen import Screen
-from dowse.types import Event
+from dowse._interfaces.cli.draw import bar, progress
+from dowse._interfaces.cli.draw.progress import ProgressDrawer
+from dowse._interfaces.cli.screen import Screen
+from dowse._model import Event
 
 
 class _Terminal(io.StringIO):

@@ -8,10 +8,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from command_line import Dowse
-from dowse.front.web.security import Door
-from dowse.front.web.server import application
-from dowse.projects.workspace import Workspace
-from dowse.service import Service
+from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.server import application
+from dowse._project.service import Service
+from dowse._project.workspace import Workspace
 
 
 def test_the_life_of_a_project(vault: Path, dowse: Dowse) -> None:

@@ -14,13 +14,13 @@ from starlette.testclient import TestClient
 
 from command_line import Dowse
 from dowse import Dowse as Library
+from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.server import application
+from dowse._interfaces.mcp.projects import VisibleProjects
+from dowse._interfaces.mcp.server import build_server
+from dowse._project.service import Service
+from dowse._project.workspace import Workspace
 from dowse.errors import DowseError
-from dowse.front.mcp.projects import VisibleProjects
-from dowse.front.mcp.server import build_server
-from dowse.front.web.security import Door
-from dowse.front.web.server import application
-from dowse.projects.workspace import Workspace
-from dowse.service import Service
 from mcp_client import with_client
 
 _OUTSIDE = "lighthouse-keeper"  # only in the file outside
@@ -112,7 +112,7 @@ def watch(event, arguments):
             print("NETWORK", event, address, flush=True)
 
 sys.addaudithook(watch)
-from dowse.front.cli.main import run
+from dowse._interfaces.cli.main import run
 sys.exit(run(sys.argv[1:]))
 """
 

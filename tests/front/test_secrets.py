@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Dowse
-from dowse.library.dowse import Dowse as Library
+from dowse.api import Dowse as Library
 
 _TOKEN = "ghp_" + "a1B2" * 9
 _KEY = "-----BEGIN " + "PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG\n-----END " + "PRIVATE KEY-----"

@@ -11,7 +11,7 @@ _HEAVY = {"onnxruntime", "onnx", "graspologic_native", "markitdown", "watchfiles
 _HEAVY |= {"huggingface_hub", "httpx2", "pymilvus", "qdrant_client"}
 _PROGRAM = """
 import sys
-from dowse.front.cli.main import run
+from dowse._interfaces.cli.main import run
 code = run(sys.argv[1:])
 print(*sorted({name.partition(".")[0] for name in sys.modules}), sep="\\n", file=sys.stderr)
 sys.exit(code)
@@ -66,7 +66,7 @@ def test_the_help_does_not_even_load_the_engine() -> None:
 
 
 def test_a_server_can_answer_before_the_commands_are_loaded() -> None:
-    program = "import sys, dowse.front.cli.main; print('click' in sys.modules)"
+    program = "import sys, dowse._interfaces.cli.main; print('click' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
@@ -76,7 +76,7 @@ def test_a_server_can_answer_before_the_commands_are_loaded() -> None:
 def test_a_line_ends_when_its_threads_and_all_that_cleans_up_have_ended() -> None:
     program = """
 import atexit, sys, threading, time
-from dowse.front.cli import main as door
+from dowse._interfaces.cli import main as door
 
 def late():
     time.sleep(0.2)

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from command_line import DOWSE, Dowse, on_terminal, process
-from dowse.front.cli import app as commands
+from dowse._interfaces.cli import app as commands
 
 ESCAPE = "\x1b"
 _LINES = (
@@ -179,7 +179,7 @@ def test_a_bug_is_reported_in_one_line(dowse: Dowse, monkeypatch: pytest.MonkeyP
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("something nobody thought of")
 
-    monkeypatch.setattr("dowse.searcher.Searcher.listed", broken)
+    monkeypatch.setattr("dowse._project.searcher.Searcher.listed", broken)
     result = dowse("ls")
     assert result.code == 70
     assert result.err.startswith("dowse: This is a bug: RuntimeError: something nobody thought of")

@@ -11,10 +11,10 @@ import pytest
 from rich.cells import cell_len
 
 from command_line import Dowse
-from dowse.flow.fitting import LEAST
+from dowse._model import Model
+from dowse._project.wiring import Given
+from dowse._search.confidence.fitting import LEAST
 from dowse.testing import HashEmbedder
-from dowse.types import Model
-from dowse.wiring import Given
 
 _COUNT = 40  # fewer queries would show no gain that is certain
 

@@ -11,13 +11,13 @@ from starlette.testclient import TestClient
 
 from command_line import Dowse
 from dowse import Dowse as Opened
+from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.server import application
+from dowse._model import Event, silent
+from dowse._project.run_note import UnfinishedRun, noted, unfinished_run
+from dowse._project.service import Service
+from dowse._project.workspace import Workspace
 from dowse.errors import DowseError
-from dowse.front.web.security import Door
-from dowse.front.web.server import application
-from dowse.projects.run_note import UnfinishedRun, noted, unfinished_run
-from dowse.projects.workspace import Workspace
-from dowse.service import Service
-from dowse.types import Event, silent
 
 
 class _Stopped(DowseError):

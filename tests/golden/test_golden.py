@@ -15,15 +15,15 @@ from typing import NamedTuple
 
 import pytest
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
-from dowse.chunk.options import ChunkOptions
-from dowse.chunk.strategy import chunk
-from dowse.parse.document import parse
-from dowse.retrieve.classify import classify
-from dowse.retrieve.meaning import Known
-from dowse.retrieve.query import understand
-from dowse.types import Condition, Document, Query, header_line
+from dowse._index.chunk.options import ChunkOptions
+from dowse._index.chunk.strategy import chunk
+from dowse._index.markdown.document import parse
+from dowse._model import Condition, Document, Query, header_line
+from dowse._search.query.meaning import Known
+from dowse._search.query.query import understand
+from dowse._search.stages.classify import classify
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
 
 HERE = Path(__file__).parent
 ANALYZER = TextAnalyzer(KeywordOptions())

@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from dowse.types import ChunkKey, Scores
+from dowse._model import ChunkKey, Scores
 
 _K1, _B = 1.2, 0.75
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from dowse.text.fold import fold
-from dowse.text.values import matcher
-from dowse.types import CodeBlock, Condition, IndexedDocument
+from dowse._model import CodeBlock, Condition, IndexedDocument
+from dowse._text.fold import fold
+from dowse._text.values import matcher
 
 Body = Sequence[tuple[str, int]]
 """The terms of a chunk with their positions."""

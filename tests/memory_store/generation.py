@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dowse.ports import Analyzer, KeywordField
-from dowse.store.vectors import model_of
-from dowse.types import (
+from dowse._model import (
     Chunk,
     ChunkKey,
     CodeBlock,
@@ -21,6 +19,8 @@ from dowse.types import (
     Vector,
     text_key,
 )
+from dowse._model.ports import Analyzer, KeywordField
+from dowse._store.vectors import model_of
 
 
 @dataclass(slots=True)

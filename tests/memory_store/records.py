@@ -6,9 +6,7 @@ import copy
 from collections.abc import Collection, Sequence
 from typing import get_args
 
-from dowse.links.targets import choose, names_of, names_of_target
-from dowse.text.fold import fold_name, fold_word
-from dowse.types import (
+from dowse._model import (
     Chunk,
     ChunkKey,
     Counts,
@@ -27,6 +25,8 @@ from dowse.types import (
     Vector,
     short_id,
 )
+from dowse._text.fold import fold_name, fold_word
+from dowse._text.targets import choose, names_of, names_of_target
 from memory_store.generation import Generation
 
 _KINDS = get_args(NameKind)

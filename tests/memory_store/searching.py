@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dowse.ports import KeywordField
-from dowse.types import ChunkKey, Condition, Keys, Scores, Vector
+from dowse._model import ChunkKey, Condition, Keys, Scores, Vector
+from dowse._model.ports import KeywordField
 from memory_store.bm25 import bm25
 from memory_store.conditions import holds
 from memory_store.generation import Generation

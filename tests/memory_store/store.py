@@ -9,10 +9,18 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 
+from dowse._model import Batch, ChunkedDocument, Debt, Finding, IndexedDocument, Stamp, Vector
+from dowse._model.ports import (
+    Analyzer,
+    Catalogue,
+    Isolation,
+    Links,
+    Reading,
+    TextVectors,
+    Vocabulary,
+)
+from dowse._store.vectors import decode_vector, encode_vector, model_of
 from dowse.errors import Locked
-from dowse.ports import Analyzer, Catalogue, Isolation, Links, Reading, TextVectors, Vocabulary
-from dowse.store.vectors import decode_vector, encode_vector, model_of
-from dowse.types import Batch, ChunkedDocument, Debt, Finding, IndexedDocument, Stamp, Vector
 from memory_store.generation import Generation, State
 from memory_store.records import (
     MemoryCatalogue,

@@ -14,9 +14,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dowse.front.cli.main import run
+from dowse._interfaces.cli.main import run
+from dowse._project.wiring import Given
 from dowse.testing import HashEmbedder
-from dowse.wiring import Given
 
 _NOTES = {
     "guides/restore.md": (

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from command_line import Result
-from dowse.front.cli.main import run
+from dowse._interfaces.cli.main import run
+from dowse._project.wiring import Given
 from dowse.testing import HashEmbedder
-from dowse.wiring import Given
 
 _MUSEUM = Path(__file__).parent
 OPENS = ("0.2-fields",)

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dowse.engine import Engine
-from dowse.flow import batches
-from dowse.locations import Locations
-from dowse.projects.workspace import Workspace
-from dowse.transfer.importing import import_project
+from dowse._index import batches
+from dowse._project.archive.importing import import_project
+from dowse._project.engine import Engine
+from dowse._project.workspace import Workspace
+from dowse._util.locations import Locations
 from powerloss.promises import ABSENT, begin, done
 from vaults import open_engine
 

@@ -7,10 +7,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.chunk.options import ChunkOptions
-from dowse.chunk.strategy import chunk
-from dowse.parse.document import parse
-from dowse.types import Block, Chunk, ChunkedDocument, Document, Section
+from dowse._index.chunk.options import ChunkOptions
+from dowse._index.chunk.strategy import chunk
+from dowse._index.markdown.document import parse
+from dowse._model import Block, Chunk, ChunkedDocument, Document, Section
 from effort import examples
 
 SETTINGS = examples(50, 150)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from dowse.engine import Engine
-from dowse.types import Response
+from dowse._model import Response
+from dowse._project.engine import Engine
 from real_model import real_embedder
 from vaults import open_engine, write_vault
 

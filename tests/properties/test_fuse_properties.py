@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.fuse.calibrate import calibrate
-from dowse.fuse.community import community_multipliers
-from dowse.fuse.convex import fuse_by_score
-from dowse.fuse.dynamic_weights import dynamic_weights
-from dowse.fuse.recency import recency_multiplier
-from dowse.fuse.rrf import fuse_by_rank
-from dowse.types import ChunkKey, Place, Ranking, Scores
+from dowse._model import ChunkKey, Place, Ranking, Scores
+from dowse._search.confidence.calibrate import calibrate
+from dowse._search.stages.community import community_multipliers
+from dowse._search.stages.convex import fuse_by_score
+from dowse._search.stages.dynamic_weights import dynamic_weights
+from dowse._search.stages.recency import recency_multiplier
+from dowse._search.stages.rrf import fuse_by_rank
 from effort import examples
 
 SETTINGS = examples(50, 150)

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.engine import Engine
+from dowse._model import Model
+from dowse._project.engine import Engine
 from dowse.errors import StampMismatch, WeightsMissing
 from dowse.testing import HashEmbedder, NoEmbedder
-from dowse.types import Model
 from effort import examples
 from index_content import content, keyword_scores
 from vaults import note, open_engine, write_vault
@@ -129,7 +129,7 @@ def _hits(engine: Engine) -> list[object]:
 def test_a_large_index_is_tidied_once_enough_of_it_was_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse.store.embedded.keyword.replica._FEW", 0)
+    monkeypatch.setattr("dowse._store.embedded.keyword.replica._FEW", 0)
     vault = tmp_path / "vault"
     write_vault(vault, 60)
     with open_engine(vault, tmp_path / "grown") as grown:
@@ -159,7 +159,7 @@ def test_unchanged_files_are_not_read_and_nothing_is_embedded(
     engine = open_engine(vault, tmp_path / "index", embedder)
     assert engine.index().added == 20
     embedder.texts.clear()
-    monkeypatch.setattr("dowse.flow.batches.load", _must_not_be_called)
+    monkeypatch.setattr("dowse._index.batches.load", _must_not_be_called)
     report = engine.index()
     assert (report.unchanged, report.added, report.changed, report.removed) == (20, 0, 0, 0)
     assert embedder.texts == []

@@ -7,9 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tree_sitter import Language, Node, Parser
 
-from dowse.parse.document import parse
-from dowse.parse.skeleton import block_skeleton, one_byte_per_character
-from dowse.types import Document
+from dowse._index.markdown.document import parse
+from dowse._index.markdown.skeleton import block_skeleton, one_byte_per_character
+from dowse._model import Document
 from effort import examples
 
 SETTINGS = examples(70, 200)

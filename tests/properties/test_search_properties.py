@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.engine import Engine
-from dowse.flow.search_flow import SEARCH_FLOW
-from dowse.retrieve.filters import Filters
-from dowse.types import Hit
+from dowse._model import Hit
+from dowse._project.engine import Engine
+from dowse._search.query.filters import Filters
+from dowse._search.search_flow import SEARCH_FLOW
 from effort import examples
 from vaults import open_engine, write_vault
 

@@ -18,9 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from documents import STAMP, PlainAnalyzer, link, make_document, vector_of, vectors_of
-from dowse.ports import KeywordField, Reading, Store
-from dowse.store.embedded.store import EmbeddedStore
-from dowse.types import (
+from dowse._model import (
     Batch,
     Condition,
     ConditionKind,
@@ -31,6 +29,8 @@ from dowse.types import (
     Vector,
     text_key,
 )
+from dowse._model.ports import KeywordField, Reading, Store
+from dowse._store.embedded.store import EmbeddedStore
 from effort import examples
 from index_content import content, waiting_texts
 from memory_store import MemoryStore

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dowse.read.options import ReadOptions
-from dowse.read.roots import Root, path_of
-from dowse.read.walk import walk
+from dowse._index.source.options import ReadOptions
+from dowse._index.source.roots import Root, path_of
+from dowse._index.source.walk import walk
 from gates import find_tool
 
 NAMES = ["a", "b", "ab", "foo", "é", "a b", "[x]", "x-y", "!n", "#h", "a*", "B", "1", ".h"]

@@ -209,7 +209,7 @@ def test_windows_syncs_a_tree(on_windows: User) -> None:
     folder = on_windows.home / "tree"
     folder.mkdir()
     (folder / "file").write_bytes(b"content")
-    on_windows.call("dowse.files", "sync_tree(pathlib.Path(sys.argv[1]))", folder)
+    on_windows.call("dowse._util.files", "sync_tree(pathlib.Path(sys.argv[1]))", folder)
     assert (folder / "file").read_bytes() == b"content"
 
 
@@ -219,14 +219,14 @@ def test_windows_replaces_a_file_as_soon_as_its_reader_has_closed_it(on_windows:
     reader = path.open("rb")
     closing = threading.Timer(1.0, reader.close)
     closing.start()
-    on_windows.call("dowse.files", "replace_file(pathlib.Path(sys.argv[1]), b'new')", path)
+    on_windows.call("dowse._util.files", "replace_file(pathlib.Path(sys.argv[1]), b'new')", path)
     closing.join()
     assert path.read_bytes() == b"new"
 
 
 def test_windows_says_how_a_folder_becomes_writable_without_chmod(on_windows: User) -> None:
     call = "_how_to_write('data', pathlib.Path(sys.argv[1]))"
-    advice = on_windows.call("dowse.care.doctor", call, on_windows.home)
+    advice = on_windows.call("dowse._project.doctor", call, on_windows.home)
     assert advice == "Allow yourself to write to it, or set DOWSE_DATA_DIR."
 
 

@@ -159,9 +159,9 @@ def _read_until(source: int, deadline: float, child: int) -> bytes:
 
 
 def _run(line: Sequence[str], here: str, die_at: int | None) -> int:
-    from dowse.front.cli.main import run  # noqa: PLC0415  as above
+    from dowse._interfaces.cli.main import run  # noqa: PLC0415  as above
+    from dowse._project.wiring import Given  # noqa: PLC0415
     from dowse.testing import HashEmbedder  # noqa: PLC0415
-    from dowse.wiring import Given  # noqa: PLC0415
 
     os.chdir(here)
     if line[0] == "content":
@@ -205,9 +205,9 @@ class _Counter:
 
 
 def _content(name: str) -> str:
-    from dowse.projects.workspace import Workspace  # noqa: PLC0415
+    from dowse._project.wiring import Given  # noqa: PLC0415
+    from dowse._project.workspace import Workspace  # noqa: PLC0415
     from dowse.testing import HashEmbedder  # noqa: PLC0415  as above
-    from dowse.wiring import Given  # noqa: PLC0415
     from index_content import content  # noqa: PLC0415
 
     workspace = Workspace(given=Given(HashEmbedder()))

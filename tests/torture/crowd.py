@@ -14,8 +14,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from dowse.engine import Engine
-from dowse.files import replace_file
+from dowse._project.engine import Engine
+from dowse._util.files import replace_file
 from vaults import open_engine
 
 NOTES = 12

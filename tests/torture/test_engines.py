@@ -16,11 +16,11 @@ import pytest
 
 import engines
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
+from dowse._model import IndexedDocument
+from dowse._store.remote.milvus import MilvusRows
+from dowse._store.remote.milvus_schema import MilvusTuning
+from dowse._store.remote.store import RemoteStore
 from dowse.errors import EngineFailed
-from dowse.store.remote.milvus import MilvusRows
-from dowse.store.remote.milvus_schema import MilvusTuning
-from dowse.store.remote.store import RemoteStore
-from dowse.types import IndexedDocument
 
 Rounds = Callable[[int, int], int]
 Tally = Callable[[str, object], None]

@@ -9,10 +9,10 @@ from itertools import pairwise
 import pytest
 
 from document_work import ANALYZER, present
-from dowse.chunk.options import ChunkOptions
-from dowse.chunk.strategy import chunk
-from dowse.parse.document import parse
-from dowse.types import ChunkedDocument, Document, Fields
+from dowse._index.chunk.options import ChunkOptions
+from dowse._index.chunk.strategy import chunk
+from dowse._index.markdown.document import parse
+from dowse._model import ChunkedDocument, Document, Fields
 from fuzzing import Fuzzer, corpus
 
 SEED = 10

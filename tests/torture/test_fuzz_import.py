@@ -15,16 +15,16 @@ from typing import Any
 
 import pytest
 
-from dowse.embed.options import EmbedOptions
+from dowse._embed.options import EmbedOptions
+from dowse._project.archive.carrying import MAY_SET
+from dowse._project.archive.exporting import export_project
+from dowse._project.archive.importing import import_project
+from dowse._project.registry import Project
+from dowse._project.wiring import Given
+from dowse._project.workspace import Workspace
+from dowse._util.locations import Locations
 from dowse.errors import DowseError, UsageError
-from dowse.locations import Locations
-from dowse.projects.registry import Project
-from dowse.projects.workspace import Workspace
 from dowse.testing import HashEmbedder
-from dowse.transfer.carrying import MAY_SET
-from dowse.transfer.exporting import export_project
-from dowse.transfer.importing import import_project
-from dowse.wiring import Given
 
 CORPUS = Path(__file__).with_name("corpus") / "import"
 """Files that broke an import once, and some seeds."""

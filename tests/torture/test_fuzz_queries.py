@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from document_work import ANALYZER
+from dowse._search.query.lexing import FIELDS, lex
+from dowse._search.query.query import MOST_TERMS, understand
+from dowse._search.stages.classify import classify
 from dowse.errors import DowseError
-from dowse.retrieve.classify import classify
-from dowse.retrieve.lexing import FIELDS, lex
-from dowse.retrieve.query import MOST_TERMS, understand
 from fuzzing import Fuzzer, corpus
 from vaults import index_notes
 

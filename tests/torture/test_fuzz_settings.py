@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from dowse.bounds import complaint
+from dowse._config.schema import SECTIONS, known_settings
+from dowse._config.trust import read_local
+from dowse._interfaces.cli.main import run
+from dowse._project.registry import Project
+from dowse._project.toml_file import update_toml
+from dowse._project.workspace import Workspace
+from dowse._util.bounds import complaint
+from dowse._util.locations import Locations
 from dowse.errors import DowseError
-from dowse.front.cli.main import run
-from dowse.locations import Locations
-from dowse.projects.registry import Project
-from dowse.projects.toml_file import update_toml
-from dowse.projects.workspace import Workspace
-from dowse.settings.schema import SECTIONS, known_settings
-from dowse.settings.trust import read_local
 
 _CORPUS = sorted((Path(__file__).parent / "corpus" / "settings").iterdir())
 _NAMES = sorted(known_settings())

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from dowse.engine import Engine
+from dowse._project.archive.exporting import export_project
+from dowse._project.engine import Engine
+from dowse._project.workspace import Workspace
 from dowse.errors import DowseError, NotFound
-from dowse.projects.workspace import Workspace
-from dowse.transfer.exporting import export_project
 from index_content import content
 from powerloss import programs
 from powerloss.folders import VERSIONS, digests, make_versions

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from dowse.engine import Engine
+from dowse._project.archive.exporting import export_project
+from dowse._project.engine import Engine
+from dowse._project.wiring import Given
+from dowse._project.workspace import Workspace
+from dowse._search.query.filters import Filters
+from dowse._util.locations import Locations
 from dowse.errors import Damaged, DowseError, NotFound, StampMismatch
-from dowse.locations import Locations
-from dowse.projects.workspace import Workspace
-from dowse.retrieve.filters import Filters
 from dowse.testing import HashEmbedder
-from dowse.transfer.exporting import export_project
-from dowse.wiring import Given
 from front.conftest import NOTES
 
 _WRONG = {

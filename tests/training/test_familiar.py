@@ -1,8 +1,8 @@
 from training.corpus import Chunk
 from training.familiar import count
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
 
 
 def test_a_word_counts_once_in_each_passage_that_has_it_often_enough() -> None:

@@ -4,7 +4,7 @@ from typing import Protocol
 
 import pytest
 
-from dowse.types import Hit, Trace
+from dowse._model import Hit, Trace
 
 
 class MakeHit(Protocol):

@@ -12,8 +12,8 @@ import anyio
 import pytest
 
 from dowse import AsyncDowse, NotFound, UsageError
+from dowse._model import Vector
 from dowse.testing import HashEmbedder, OverlapReranker
-from dowse.types import Vector
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from typing import Any, get_args, get_origin
 
 import pytest
 
-from dowse.bounds import complaint, consent, limits
+from dowse._config.schema import SECTIONS, Layer, Setting, combine, known_settings
+from dowse._util.bounds import complaint, consent, limits
 from dowse.errors import BadSettings
-from dowse.settings.schema import SECTIONS, Layer, Setting, combine, known_settings
 from rows import check_rows
 
 _SETTINGS = list(known_settings().values())

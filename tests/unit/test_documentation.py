@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.settings.schema import combine, layer_of
+from dowse._config.schema import combine, layer_of
 
 _ROOT = Path(__file__).parents[2]
 _LINK = re.compile(r"\[[^\]]*\]\((?!https?://|#|mailto:)([^)#\s]+)")

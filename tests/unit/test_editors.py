@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.editors import editor_address, obsidian_address
+from dowse._config.editors import editor_address, obsidian_address
 
 PATH = Path("/notes/a b/ü.md")
 

@@ -13,9 +13,9 @@ from itertools import takewhile
 import httpx2
 import pytest
 
+from dowse._util.endpoints import Endpoint, EndpointClient, requested_pause
+from dowse._util.http import ExchangeLimits, Undecodable, Web
 from dowse.errors import EndpointFailed
-from dowse.network.endpoints import Endpoint, EndpointClient, requested_pause
-from dowse.network.http import ExchangeLimits, Undecodable, Web
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 _DRIPS = 60  # bytes, 50 ms apart: without a deadline the answer would be complete after 3 s

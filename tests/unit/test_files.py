@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.files import (
+from dowse._util.files import (
     close_tree,
     make_private_folder,
     open_paths,
@@ -58,7 +58,7 @@ def test_a_failed_write_keeps_the_old_content_and_leaves_no_other_file(
 
 _APPEND = """
 import pathlib, sys
-from dowse.files import update_file
+from dowse._util.files import update_file
 path, letter = pathlib.Path(sys.argv[1]), sys.argv[2].encode()
 for _ in range(20):
     update_file(path, lambda before: (before or b"") + letter)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dowse.frozen import dataclass as quick
+from dowse._util.frozen import dataclass as quick
 
 
 def _made(dataclass: Callable[..., Any]) -> Any:

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 import engines
+from dowse._model.ports import Analyzer
+from dowse._project.archive.exporting import export_project
+from dowse._project.archive.importing import import_project
+from dowse._project.archive.unpack import fill
+from dowse._project.wiring import Given
+from dowse._project.workspace import Workspace
+from dowse._store.remote.store import RemoteStore
+from dowse._util.locations import Locations
 from dowse.errors import Damaged, UsageError
-from dowse.locations import Locations
-from dowse.ports import Analyzer
-from dowse.projects.workspace import Workspace
-from dowse.store.remote.store import RemoteStore
 from dowse.testing import HashEmbedder
-from dowse.transfer.exporting import export_project
-from dowse.transfer.importing import import_project
-from dowse.transfer.unpack import fill
-from dowse.wiring import Given
 from vaults import write_vault
 
 
@@ -84,7 +84,7 @@ def test_an_import_that_fails_leaves_the_former_index(
         fill(*arguments, **named)  # type: ignore[arg-type]
         raise Damaged("The export ends too early.", "Export it once more.")
 
-    monkeypatch.setattr("dowse.transfer.importing.fill", fails_at_the_end)
+    monkeypatch.setattr("dowse._project.archive.importing.fill", fails_at_the_end)
     with pytest.raises(Damaged, match="ends too early"):
         import_project(workspace, exported, replace=True)
     assert found(workspace) == (6, True)
@@ -106,7 +106,9 @@ def test_an_import_scores_words_by_the_lengths_of_all_documents(
         engine.index()
     file = tmp_path / "notes.zip"
     export_project(embedded, embedded.projects.get("notes"), file)
-    monkeypatch.setattr("dowse.transfer.unpack._DOCUMENTS", 1)  # a batch each; the first is short
+    monkeypatch.setattr(
+        "dowse._project.archive.unpack._DOCUMENTS", 1
+    )  # a batch each; the first is short
     imported = user(tmp_path / "other", name)
     import_project(imported, file)
     wanted = word_scores(embedded)
@@ -141,7 +143,7 @@ def test_an_import_that_fails_leaves_no_index_where_there_was_none(
     def fails(*_: object, **__: object) -> None:
         raise Damaged("The export ends too early.", "Export it once more.")
 
-    monkeypatch.setattr("dowse.transfer.importing.fill", fails)
+    monkeypatch.setattr("dowse._project.archive.importing.fill", fails)
     with pytest.raises(Damaged):
         import_project(user(tmp_path / "other", f"{name}_new"), exported)
     assert engines.qdrant_rows().names(f"{name}_new") == []

@@ -18,12 +18,12 @@ import pytest
 
 import dowse
 from dowse import Dowse, DowseError
+from dowse._model import Event, Response
+from dowse._project.wiring import Given
+from dowse._project.workspace import Workspace
+from dowse.api import Opening
 from dowse.errors import BadSettings, NotFound, UsageError
-from dowse.library.dowse import Opening
-from dowse.projects.workspace import Workspace
 from dowse.testing import HashEmbedder, OverlapReranker
-from dowse.types import Event, Response
-from dowse.wiring import Given
 from memory_store import MemoryStore
 
 NOTES = {
@@ -84,7 +84,7 @@ def test_importing_the_package_loads_nothing() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     loaded = set(done.stdout.split())
-    assert not {"numpy", "msgspec", "tantivy", "dowse.engine", "dowse.library.dowse"} & loaded
+    assert not {"numpy", "msgspec", "tantivy", "dowse._project.engine", "dowse.api"} & loaded
 
 
 def test_a_name_that_the_package_lacks_is_refused() -> None:

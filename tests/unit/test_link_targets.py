@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from documents import link
-from dowse.links import targets
-from dowse.links.targets import choose, names_of, names_of_target
-from dowse.types import Link, LinkKind
+from dowse._model import Link, LinkKind
+from dowse._text import targets
+from dowse._text.targets import choose, names_of, names_of_target
 
 _CASES: list[tuple[str, LinkKind, str, str, dict[str, tuple[str, ...]], str | None]] = [
     # what the case shows, kind, source, target, documents with their aliases, where it leads

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from dowse._util.masking import hide_in_value, hide_secrets
 from dowse.errors import DowseError
-from dowse.masking import hide_in_value, hide_secrets
 
 SHOWN = {
     "https://host/v1": "https://host/v1",

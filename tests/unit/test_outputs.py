@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from dowse._project.outputs import check_output, output_file, write_output
+from dowse._project.workspace import Workspace
+from dowse._util.locations import Locations
 from dowse.errors import Refused, UsageError
-from dowse.locations import Locations
-from dowse.outputs import check_output, output_file, write_output
-from dowse.projects.workspace import Workspace
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from dowse._project.registry import Projects, find_local_file
+from dowse._project.toml_file import update_toml
+from dowse._project.wiring import INDEXES
+from dowse._util.locations import Locations
 from dowse.errors import BadSettings, NotFound, UsageError
-from dowse.locations import Locations
-from dowse.projects.registry import Projects, find_local_file
-from dowse.projects.toml_file import update_toml
-from dowse.wiring import INDEXES
 
 
 @pytest.fixture

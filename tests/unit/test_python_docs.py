@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from dowse import Dowse
-from dowse.library.dowse import Asking, Opening
-from dowse.locations import Locations
-from dowse.projects.workspace import Workspace
+from dowse._project.archive.exporting import export_project
+from dowse._project.workspace import Workspace
+from dowse._util.locations import Locations
+from dowse.api import Asking, Opening
 from dowse.testing import HashEmbedder
-from dowse.transfer.exporting import export_project
 
 _DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from command_line import process
+from dowse._project.workspace import Workspace
+from dowse._util.locations import Locations
 from dowse.errors import BadSettings, UsageError
-from dowse.locations import Locations
-from dowse.projects.workspace import Workspace
 
 _PROCESSES = 4
 _CHANGE = """
 import sys
 from pathlib import Path
-from dowse.locations import Locations
-from dowse.projects.workspace import Workspace
+from dowse._util.locations import Locations
+from dowse._project.workspace import Workspace
 home, number, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 workspace = Workspace(Locations(home / "config", home / "data", home / "cache"))
 project = workspace.projects.get("notes")
@@ -180,8 +180,8 @@ def test_a_folder_that_cannot_be_entered_is_found(
         return opened(path, *rest)
 
     monkeypatch.setattr(Path, "lstat", refuse)
-    monkeypatch.setattr("dowse.decoding.os.open", refuse_to_open)
-    monkeypatch.setattr("dowse.projects.broken.os.access", lambda *_: False)
+    monkeypatch.setattr("dowse._util.decoding.os.open", refuse_to_open)
+    monkeypatch.setattr("dowse._project.broken.os.access", lambda *_: False)
     (finding,) = workspace.projects.broken()
     assert "Permission denied" in finding.what
     assert finding.repair == f"Allow yourself to enter it with: chmod u+rwx {folder}"

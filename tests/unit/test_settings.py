@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.analyze.options import BOOSTED
-from dowse.errors import BadSettings
-from dowse.settings.schema import (
+from dowse._config.schema import (
     SECTIONS,
     Layer,
     Settings,
@@ -21,6 +19,8 @@ from dowse.settings.schema import (
     parse_text,
     read_file,
 )
+from dowse._text.options import BOOSTED
+from dowse.errors import BadSettings
 
 
 def test_every_setting_explains_itself() -> None:

@@ -26,9 +26,23 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.embed.options import EmbedOptions
-from dowse.engine import Engine
+from dowse._config.schema import Settings, known_settings
+from dowse._embed.options import EmbedOptions
+from dowse._model import Event, Response, silent
+from dowse._model.ports import Embedder
+from dowse._project.archive.archive import open_archive
+from dowse._project.archive.carrying import MAY_SET
+from dowse._project.archive.exporting import export_project
+from dowse._project.archive.importing import Imported, import_project
+from dowse._project.archive.pack import About, pack
+from dowse._project.archive.staging import abandoned, clear_abandoned
+from dowse._project.archive.unpack import fill
+from dowse._project.engine import Engine
+from dowse._project.wiring import Given
+from dowse._project.workspace import Workspace
+from dowse._store.embedded.store import EmbeddedStore
+from dowse._text.analyzer import TextAnalyzer
+from dowse._util.locations import Locations
 from dowse.errors import (
     Damaged,
     DowseError,
@@ -39,21 +53,7 @@ from dowse.errors import (
     UsageError,
     WeightsMissing,
 )
-from dowse.locations import Locations
-from dowse.ports import Embedder
-from dowse.projects.workspace import Workspace
-from dowse.settings.schema import Settings, known_settings
-from dowse.store.embedded.store import EmbeddedStore
 from dowse.testing import HashEmbedder, NoEmbedder
-from dowse.transfer.archive import open_archive
-from dowse.transfer.carrying import MAY_SET
-from dowse.transfer.exporting import export_project
-from dowse.transfer.importing import Imported, import_project
-from dowse.transfer.pack import About, pack
-from dowse.transfer.staging import abandoned, clear_abandoned
-from dowse.transfer.unpack import fill
-from dowse.types import Event, Response, silent
-from dowse.wiring import Given
 from index_content import content
 from memory_store import MemoryStore
 from vaults import note, write_vault
@@ -529,7 +529,7 @@ def watch(event, arguments):
     if event in {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"}:
         seen.append(event)
 sys.addaudithook(watch)
-from dowse.front.cli.main import run
+from dowse._interfaces.cli.main import run
 for line in sys.argv[1].split(";"):
     code = run(line.split())
     print(line.split()[0], "ended with", code, "after", seen)
@@ -853,7 +853,7 @@ def test_a_replacement_that_fails_leaves_the_former(
         import_project(ours, exported, replace=True)
     before = snapshot(ours)
     monkeypatch.setattr(
-        "dowse.store.embedded.sqlite.writing.SqliteWriting.set_communities", _interrupt
+        "dowse._store.embedded.sqlite.writing.SqliteWriting.set_communities", _interrupt
     )
     with pytest.raises(KeyboardInterrupt):
         import_project(ours, exported, replace=True)
@@ -863,7 +863,7 @@ def test_a_replacement_that_fails_leaves_the_former(
 def test_where_folders_cannot_be_exchanged_at_once_it_is_done_in_steps(
     ours: Workspace, exported: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse.transfer.exchange._exchange", lambda *_: False)
+    monkeypatch.setattr("dowse._project.archive.exchange._exchange", lambda *_: False)
     import_project(ours, exported, replace=True)
     assert [path.name for path in ours.locations.data.iterdir()] == ["projects"]
     with opened(ours) as engine:
@@ -892,7 +892,7 @@ def test_an_import_that_is_interrupted_leaves_nothing(
 ) -> None:
     before = snapshot(theirs)
     monkeypatch.setattr(
-        "dowse.store.embedded.sqlite.writing.SqliteWriting.set_communities", _interrupt
+        "dowse._store.embedded.sqlite.writing.SqliteWriting.set_communities", _interrupt
     )
     with pytest.raises(KeyboardInterrupt):
         import_project(theirs, sample)
@@ -937,7 +937,8 @@ def test_a_folder_without_a_lock_is_kept_while_it_may_be_in_the_making(
 def test_an_import_that_is_killed_is_cleared_away(theirs: Workspace, sample: Path) -> None:
     script = (
         "import os, signal, sys; from pathlib import Path;"
-        "from dowse.locations import Locations; from dowse.transfer.staging import staging\n"
+        "from dowse._util.locations import Locations;"
+        "from dowse._project.archive.staging import staging\n"
         "with staging(Locations(*map(Path, sys.argv[1:]))) as folder:\n"
         "    (folder / 'x').write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from dowse._config.schema import combine
+from dowse._config.trust import Trust, read_local
 from dowse.errors import BadSettings
-from dowse.settings.schema import combine
-from dowse.settings.trust import Trust, read_local
 
 
 @pytest.fixture

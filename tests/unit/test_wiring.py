@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from dowse.locations import Locations
-from dowse.projects.registry import Project
-from dowse.settings.schema import Layer, combine
+from dowse._config.schema import Layer, combine
+from dowse._model import silent
+from dowse._project.registry import Project
+from dowse._project.wiring import Given, Parts, assemble
+from dowse._util.locations import Locations
 from dowse.testing import HashEmbedder
-from dowse.types import silent
-from dowse.wiring import Given, Parts, assemble
 from memory_store import MemoryStore
 
 _NOTHING = Given()

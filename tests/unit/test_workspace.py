@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from dowse._index.report import IndexReport
+from dowse._project.workspace import Workspace
+from dowse._util.locations import Locations, locations
 from dowse.errors import BadSettings, Locked, NotFound, Refused, UsageError
-from dowse.flow.report import IndexReport
-from dowse.locations import Locations, locations
-from dowse.projects.workspace import Workspace
 
 
 @pytest.fixture(autouse=True)
@@ -387,7 +387,7 @@ def test_a_file_of_another_user_does_not_choose_the_folder(
     above = _folder(tmp_path, "shared", '[project]\nname = "theirs"\n')
     folder = _folder(tmp_path, "shared/mine")
     owner = above.stat().st_uid
-    monkeypatch.setattr("dowse.settings.trust.os.geteuid", lambda: owner + 1)
+    monkeypatch.setattr("dowse._config.trust.os.geteuid", lambda: owner + 1)
     project, _ = workspace.select_for_indexing(None, [], folder)
     assert (project.name, project.roots) == ("mine", (folder,))
 

@@ -9,8 +9,8 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
+from dowse.api import Dowse
 from dowse.integrations.metadata import metadata_of
-from dowse.library.dowse import Dowse
 
 
 class DowseRetriever(BaseRetriever):

@@ -8,9 +8,9 @@ from typing import Any
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
+from dowse._model import Hit
+from dowse.api import Dowse
 from dowse.integrations.metadata import metadata_of
-from dowse.library.dowse import Dowse
-from dowse.types import Hit
 
 # What a model reads of a passage in addition to its text; the rest is for programs.
 _READ = {"title", "header_path", "document", "modified"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dowse.text.dates import iso
-from dowse.types import Hit, header_line
+from dowse._model import Hit, header_line
+from dowse._text.dates import iso
 
 
 def metadata_of(hit: Hit, project: str, path: str) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from mcp import Client
 from mcp.server.lowlevel.server import Server
 from mcp_types import CallToolResult
 
-from dowse.front.mcp.projects import VisibleProjects
-from dowse.front.mcp.server import build_server
-from dowse.projects.workspace import Workspace
-from dowse.service import Service
+from dowse._interfaces.mcp.projects import VisibleProjects
+from dowse._interfaces.mcp.server import build_server
+from dowse._project.service import Service
+from dowse._project.workspace import Workspace
 from mcp_client import ERAS, Ask, with_client
 
 

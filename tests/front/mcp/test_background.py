@@ -13,19 +13,19 @@ from mcp import Client
 from mcp.server.lowlevel.server import Server
 
 from command_line import Dowse
+from dowse._interfaces.cli.sent_line import run_line
+from dowse._interfaces.mcp import progress
+from dowse._interfaces.mcp.calls import SharedCalls, run_tool
+from dowse._interfaces.mcp.projects import VisibleProjects
+from dowse._interfaces.mcp.server import build_server
+from dowse._interfaces.socket.client import ask_tool, server_answers
+from dowse._interfaces.socket.server import LineServer
+from dowse._model import Event
+from dowse._project.indexer import Indexer
+from dowse._project.run_note import noted
+from dowse._project.searcher import Searcher
+from dowse._project.service import Job, Service
 from dowse.errors import DowseError
-from dowse.front.cli.sent_line import run_line
-from dowse.front.mcp import progress
-from dowse.front.mcp.calls import SharedCalls, run_tool
-from dowse.front.mcp.projects import VisibleProjects
-from dowse.front.mcp.server import build_server
-from dowse.front.socket.client import ask_tool, server_answers
-from dowse.front.socket.server import LineServer
-from dowse.indexer import Indexer
-from dowse.projects.run_note import noted
-from dowse.searcher import Searcher
-from dowse.service import Job, Service
-from dowse.types import Event
 from mcp_client import Ask, text_of, with_client
 
 _SOON = 20  # seconds that a busy machine may take for what takes none

@@ -7,10 +7,10 @@ import shlex
 from pathlib import Path
 
 from command_line import Dowse
-from dowse.front.mcp import instructions
-from dowse.front.mcp.clients import CLIENTS
-from dowse.front.mcp.tools import read, search
-from dowse.front.mcp.tools.table import ALIASES, TOOLS
+from dowse._interfaces.mcp import instructions
+from dowse._interfaces.mcp.clients import CLIENTS
+from dowse._interfaces.mcp.tools import read, search
+from dowse._interfaces.mcp.tools.table import ALIASES, TOOLS
 from mcp_client import ERAS
 
 _PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text("utf-8")

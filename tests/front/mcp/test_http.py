@@ -11,10 +11,10 @@ import pytest
 from mcp import Client
 from starlette.testclient import TestClient
 
-from dowse.front.mcp.http import McpEndpoint
-from dowse.front.web.security import Door
-from dowse.front.web.server import Server, application
-from dowse.service import Service
+from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.server import Server, application
+from dowse._interfaces.mcp.http import McpEndpoint
+from dowse._project.service import Service
 from mcp_client import ERAS, with_client
 
 

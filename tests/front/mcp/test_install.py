@@ -14,11 +14,11 @@ import pytest
 import yaml
 
 from command_line import DOWSE, Dowse
-from dowse.front.mcp import clients
-from dowse.front.mcp.clients import CLIENTS, Client
-from dowse.front.mcp.configurations import parsed
-from dowse.front.mcp.skill import SKILL
-from dowse.front.mcp.tools.table import TOOLS
+from dowse._interfaces.mcp import clients
+from dowse._interfaces.mcp.clients import CLIENTS, Client
+from dowse._interfaces.mcp.configurations import parsed
+from dowse._interfaces.mcp.skill import SKILL
+from dowse._interfaces.mcp.tools.table import TOOLS
 
 _BY_NAME = {one.name: one for one in CLIENTS}
 

@@ -10,7 +10,7 @@ from mcp import Client, MCPError
 from mcp.server.lowlevel.server import Server
 
 from command_line import Dowse
-from dowse.service import Service
+from dowse._project.service import Service
 from mcp_client import with_client
 
 

@@ -10,14 +10,14 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult
 
-from dowse.front.cli.sent_line import run_line
-from dowse.front.mcp.calls import SharedCalls, run_tool
-from dowse.front.mcp.projects import VisibleProjects
-from dowse.front.mcp.server import build_server
-from dowse.front.socket.client import ask_tool, server_answers
-from dowse.front.socket.server import LineServer
-from dowse.searcher import Searcher
-from dowse.service import Service
+from dowse._interfaces.cli.sent_line import run_line
+from dowse._interfaces.mcp.calls import SharedCalls, run_tool
+from dowse._interfaces.mcp.projects import VisibleProjects
+from dowse._interfaces.mcp.server import build_server
+from dowse._interfaces.socket.client import ask_tool, server_answers
+from dowse._interfaces.socket.server import LineServer
+from dowse._project.searcher import Searcher
+from dowse._project.service import Service
 from mcp_client import Ask, started, text_of, with_client
 
 

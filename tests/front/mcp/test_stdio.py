@@ -191,9 +191,8 @@ def test_what_is_no_protocol_does_not_end_it(running: subprocess.Popen[str]) -> 
 def test_stdout_carries_the_protocol_alone(indexed: Path) -> None:
     """Also when something prints, and a file has changed so that indexing begins."""
     (indexed / "Home.md").write_text("# Home\n\nThe lighthouse is lit.\n")
-    script = (
-        "import sys; from dowse.front.mcp import projects; from dowse.front.cli.main import main\n"
-    )
+    script = "import sys; from dowse._interfaces.mcp import projects\n"
+    script += "from dowse._interfaces.cli.main import main\n"
     script += "warm = projects.VisibleProjects._warm\n"
     script += "projects.VisibleProjects._warm = lambda self: (print('loud'), warm(self))\n"
     script += "sys.argv = ['dowse', 'mcp']; main()"
@@ -238,7 +237,7 @@ def test_the_transcript_is_what_happens(running: subprocess.Popen[str]) -> None:
 
 def test_the_handshake_waits_for_nothing_heavy(indexed: Path) -> None:
     script = (
-        "import os, sys\nfrom dowse.front.cli.main import main\n"
+        "import os, sys\nfrom dowse._interfaces.cli.main import main\n"
         "os._exit = lambda code: (print(*sys.modules, file=sys.stderr), sys.exit(code))\n"
         "sys.argv = ['dowse', 'mcp']; main()"
     )

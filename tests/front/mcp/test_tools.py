@@ -12,15 +12,15 @@ from mcp import Client
 from mcp.server.lowlevel.server import Server
 from mcp_types import CallToolResult, ListToolsResult, ResourceLink
 
-from dowse.front.mcp.projects import VisibleProjects
-from dowse.front.mcp.server import build_server
-from dowse.front.mcp.tools import outputs
-from dowse.front.mcp.tools.table import ALIASES
-from dowse.present.budget import count_tokens
-from dowse.records.links import NeighbourShape
-from dowse.records.project import DocumentShape, PassageShape, ProjectShape
-from dowse.records.search import HitShape
-from dowse.service import Service
+from dowse._interfaces.mcp.projects import VisibleProjects
+from dowse._interfaces.mcp.server import build_server
+from dowse._interfaces.mcp.tools import outputs
+from dowse._interfaces.mcp.tools.table import ALIASES
+from dowse._interfaces.records.links import NeighbourShape
+from dowse._interfaces.records.project import DocumentShape, PassageShape, ProjectShape
+from dowse._interfaces.records.search import HitShape
+from dowse._project.service import Service
+from dowse._search.present.budget import count_tokens
 from mcp_client import Ask, text_of, with_client
 from tiny_model import make_model
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from dowse.front.web.security import Door
-from dowse.front.web.server import application
-from dowse.projects.workspace import Workspace
-from dowse.service import Service
+from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.server import application
+from dowse._project.service import Service
+from dowse._project.workspace import Workspace
 
 HERE = "http://127.0.0.1:7333"
 

@@ -12,15 +12,15 @@ import pytest
 from starlette.testclient import TestClient
 
 from command_line import Dowse
-from dowse.front.web.api import ROUTES
-from dowse.front.web.parameters import searching
-from dowse.front.web.security import Door, Limits
-from dowse.front.web.server import application
-from dowse.request import settable
-from dowse.service import Service
-from dowse.settings.presets import PRESETS
-from dowse.settings.schema import known_settings
-from dowse.wanted import GivenUp, check_wanted
+from dowse._config.presets import PRESETS
+from dowse._config.request import settable
+from dowse._config.schema import known_settings
+from dowse._interfaces.http.api import ROUTES
+from dowse._interfaces.http.parameters import searching
+from dowse._interfaces.http.security import Door, Limits
+from dowse._interfaces.http.server import application
+from dowse._project.service import Service
+from dowse._util.cancellation import GivenUp, check_wanted
 from tiny_model import make_model
 
 API = "/api/v1"

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from dowse.front.web.render import render
-from dowse.wanted import GivenUp, until_given_up
+from dowse._interfaces.http.render import render
+from dowse._util.cancellation import GivenUp, until_given_up
 
 ADDRESS = "/api/v1/document"
 
@@ -179,7 +179,7 @@ def test_a_document_that_is_too_much_work_is_shown_as_text(
     def cleaned(_: str) -> str:
         pytest.fail("it reached the sanitiser, which takes quadratic time")
 
-    monkeypatch.setattr("dowse.front.web.render._cleaned", cleaned)
+    monkeypatch.setattr("dowse._interfaces.http.render._cleaned", cleaned)
     shown = _html(text)
     assert "too much work" in shown
     assert html.escape(text[:200]) in shown

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from dowse.front.mcp.http import McpEndpoint
-from dowse.front.web.connection import Connection
-from dowse.front.web.security import Door, Limits
-from dowse.front.web.server import Server, application, bind
-from dowse.projects.workspace import Workspace
-from dowse.service import Service
+from dowse._interfaces.http.connection import Connection
+from dowse._interfaces.http.security import Door, Limits
+from dowse._interfaces.http.server import Server, application, bind
+from dowse._interfaces.mcp.http import McpEndpoint
+from dowse._project.service import Service
+from dowse._project.workspace import Workspace
 
 _PATIENCE = 30.0
 _BRIEF = 0.15  # seconds that clients are given here

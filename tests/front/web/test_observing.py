@@ -16,12 +16,12 @@ from starlette.requests import ClientDisconnect
 from starlette.testclient import TestClient
 
 from command_line import Dowse
-from dowse.front.cli.logs import start_logging
-from dowse.front.web.security import Door
-from dowse.front.web.server import application
-from dowse.metrics import Metrics, Numbers, Times
-from dowse.projects.workspace import Workspace
-from dowse.service import Service
+from dowse._interfaces.cli.logs import start_logging
+from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.server import application
+from dowse._project.service import Service
+from dowse._project.workspace import Workspace
+from dowse._util.metrics import Metrics, Numbers, Times
 from engines import MilvusLite
 
 HERE = "http://127.0.0.1:7333"

@@ -20,14 +20,14 @@ from schemathesis.config._checks import NegativeDataRejectionConfig
 from schemathesis.python.asgi import ASGIClient
 from starlette.testclient import TestClient
 
-from dowse.front.web.api import ROUTES
-from dowse.front.web.openapi import description
-from dowse.front.web.security import Door
-from dowse.front.web.server import application
-from dowse.request import OPTIONS
-from dowse.retrieve.filters import Filters
-from dowse.service import Service
-from dowse.text.dates import first_moment
+from dowse._config.request import OPTIONS
+from dowse._interfaces.http.api import ROUTES
+from dowse._interfaces.http.openapi import description
+from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.server import application
+from dowse._project.service import Service
+from dowse._search.query.filters import Filters
+from dowse._text.dates import first_moment
 
 HERE = "http://127.0.0.1:7333"
 

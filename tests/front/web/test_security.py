@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from dowse._interfaces.http.security import PAGE_POLICY, Door, Limits, is_local
+from dowse._interfaces.http.server import application, door_for
+from dowse._project.service import Service
+from dowse._project.workspace import Workspace
 from dowse.errors import UsageError
-from dowse.front.web.security import PAGE_POLICY, Door, Limits, is_local
-from dowse.front.web.server import application, door_for
-from dowse.projects.workspace import Workspace
-from dowse.service import Service
 
 HERE = "http://127.0.0.1:7333"
 STATUS = "/api/v1/projects"

@@ -18,14 +18,14 @@ from urllib.request import Request, urlopen
 import pytest
 
 from command_line import DOWSE, Dowse, process
-from dowse.front.cli.sent_line import run_line
-from dowse.front.socket import client, server
-from dowse.front.socket.client import is_for_server, socket_path
-from dowse.front.socket.server import LineServer
-from dowse.locations import locations
-from dowse.projects.workspace import Workspace
-from dowse.service import Service
-from dowse.wiring import Given
+from dowse._interfaces.cli.sent_line import run_line
+from dowse._interfaces.socket import client, server
+from dowse._interfaces.socket.client import is_for_server, socket_path
+from dowse._interfaces.socket.server import LineServer
+from dowse._project.service import Service
+from dowse._project.wiring import Given
+from dowse._project.workspace import Workspace
+from dowse._util.locations import locations
 
 _PATIENCE = 60.0
 
@@ -188,7 +188,8 @@ def test_other_settings_are_not_served(
 ) -> None:
     # The server sees the same variables, since it runs in this process: what it is asked counts.
     monkeypatch.setattr(
-        "dowse.front.socket.client.environment_of_settings", lambda: {"DOWSE_SEARCH_TOP_N": "1"}
+        "dowse._interfaces.socket.client.environment_of_settings",
+        lambda: {"DOWSE_SEARCH_TOP_N": "1"},
     )
     assert len(dowse("search", "--json", "database").json["hits"]) > 1
     assert asked == [False]
@@ -204,7 +205,7 @@ def test_what_fails_is_reported_by_its_own_process(asked: list[bool], dowse: Dow
 def test_another_version_is_not_served(
     asked: list[bool], dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse.front.socket.client.__version__", "0.0.0")
+    monkeypatch.setattr("dowse._interfaces.socket.client.__version__", "0.0.0")
     assert dowse("search", "restore").code == 0
     assert asked == [False]
 
@@ -316,7 +317,7 @@ def test_a_server_that_hangs_is_not_waited_for(dowse: Dowse) -> None:
 def test_a_server_of_another_user_learns_nothing(
     asked: list[bool], dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse.front.socket.client.is_same_user", lambda _: False)
+    monkeypatch.setattr("dowse._interfaces.socket.client.is_same_user", lambda _: False)
     assert dowse("search", "restore").code == 0
     assert asked == []
 

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from documents import make_document
-from dowse.analyze import languages
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.languages import versions_of
-from dowse.analyze.options import KeywordOptions
+from dowse._model import Batch, Fields
+from dowse._text import languages
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.languages import versions_of
+from dowse._text.options import KeywordOptions
 from dowse.errors import BadSettings
-from dowse.types import Batch, Fields
 from memory_store import MemoryStore
 
 LANGUAGES: list[Literal["japanese", "korean", "chinese"]] = ["japanese", "korean", "chinese"]
@@ -260,7 +260,8 @@ def test_tokenizers_make_no_noise(
 def test_text_in_other_scripts_loads_no_tokenizer() -> None:
     script = (
         "import sys\n"
-        "from dowse.analyze import KeywordOptions, TextAnalyzer\n"
+        "from dowse._text.analyzer import TextAnalyzer\n"
+        "from dowse._text.options import KeywordOptions\n"
         "analyzer = TextAnalyzer(KeywordOptions(tokenizer='auto'))\n"
         "analyzer.query_terms('plain words, naïve – Привет')\n"
         "print([name for name in ('rjieba', 'sudachipy', 'kiwipiepy') if name in sys.modules])\n"
@@ -276,7 +277,7 @@ def test_text_in_other_scripts_loads_no_tokenizer() -> None:
 
 @pytest.fixture
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dowse.analyze.cjk.versions_of", lambda _language: "")
+    monkeypatch.setattr("dowse._text.cjk.versions_of", lambda _language: "")
 
 
 @pytest.mark.usefixtures("nothing_installed")

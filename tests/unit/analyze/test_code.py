@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.identifiers import split_identifier
-from dowse.analyze.options import KeywordOptions
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.identifiers import split_identifier
+from dowse._text.options import KeywordOptions
 
 _ANALYZER = TextAnalyzer(KeywordOptions())
 

@@ -8,8 +8,8 @@ from itertools import combinations
 import pytest
 
 from documents import link
-from dowse.analyze.communities import find_communities
-from dowse.types import Edge
+from dowse._model import Edge
+from dowse._text.communities import find_communities
 
 
 def edges(*pairs: tuple[str, str | None]) -> list[Edge]:

@@ -9,10 +9,10 @@ from itertools import pairwise
 import pytest
 
 from documents import make_document
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import BOOSTED, KeywordOptions
+from dowse._model import GAP, Batch, Fields
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import BOOSTED, KeywordOptions
 from dowse.errors import BadSettings
-from dowse.types import GAP, Batch, Fields
 from memory_store import MemoryStore
 
 _EVERYTHING = Fields(

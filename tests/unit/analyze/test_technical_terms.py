@@ -7,9 +7,9 @@ from itertools import product
 import pytest
 
 from documents import make_document
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
-from dowse.types import Batch, Fields
+from dowse._model import Batch, Fields
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
 from memory_store import MemoryStore
 from rows import check_rows
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions, VocabularyOptions
-from dowse.analyze.stopwords import STOPWORDS
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions, VocabularyOptions
+from dowse._text.stopwords import STOPWORDS
 from dowse.errors import BadSettings
 
 _ANALYZER = TextAnalyzer(KeywordOptions())

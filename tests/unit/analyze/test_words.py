@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
-from dowse.types import Fields
+from dowse._model import Fields
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
 
 _PLAIN = TextAnalyzer(KeywordOptions(stemming=False, stopwords=False))
 _ANALYZER = TextAnalyzer(KeywordOptions())

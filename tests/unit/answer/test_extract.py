@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
-from dowse.answer.extract import extract_answer, read_of
-from dowse.answer.options import AnswerOptions
-from dowse.types import Answer, Hit, Trace
+from dowse._model import Answer, Hit, Trace
+from dowse._search.answer.extract import extract_answer, read_of
+from dowse._search.answer.options import AnswerOptions
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
 
 if TYPE_CHECKING:
     from unit.conftest import MakeHit

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dowse.chunk.options import ChunkOptions
-from dowse.chunk.strategy import chunk
-from dowse.parse.document import parse
-from dowse.types import ChunkedDocument
+from dowse._index.chunk.options import ChunkOptions
+from dowse._index.chunk.strategy import chunk
+from dowse._index.markdown.document import parse
+from dowse._model import ChunkedDocument
 
 
 def cut(text: str, size: int = 1000, overlap: int = 200) -> ChunkedDocument:

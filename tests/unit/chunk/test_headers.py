@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.chunk.options import ChunkOptions
-from dowse.chunk.strategy import chunk
-from dowse.parse.document import parse
-from dowse.types import ChunkedDocument, Document, Fields
+from dowse._index.chunk.options import ChunkOptions
+from dowse._index.chunk.strategy import chunk
+from dowse._index.markdown.document import parse
+from dowse._model import ChunkedDocument, Document, Fields
 
 SENTENCE = "A sentence of exactly fifty characters, this one. "
 

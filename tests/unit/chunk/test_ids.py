@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import re
 
-from dowse.chunk.options import ChunkOptions
-from dowse.chunk.strategy import chunk
-from dowse.parse.document import parse
-from dowse.types import ChunkedDocument
+from dowse._index.chunk.options import ChunkOptions
+from dowse._index.chunk.strategy import chunk
+from dowse._index.markdown.document import parse
+from dowse._model import ChunkedDocument
 
 PARAGRAPH = "Some words that make up a paragraph of the text. " * 35
 

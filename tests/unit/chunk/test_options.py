@@ -6,8 +6,8 @@ from typing import Annotated, get_origin, get_type_hints
 
 import pytest
 
-from dowse.bounds import meaning
-from dowse.chunk.options import ChunkOptions
+from dowse._index.chunk.options import ChunkOptions
+from dowse._util.bounds import meaning
 from dowse.errors import BadSettings
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.embed.models.known import KNOWN_MODELS, WHEELS, ModelRecipe, Wheel
+from dowse._embed.models.known import KNOWN_MODELS, WHEELS, ModelRecipe, Wheel
 from tiny_model import HIDDEN, Published, make_model, make_wheel
 
 

@@ -12,10 +12,10 @@ import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-from dowse.embed.onnx.architecture import canonical_name, read_architecture
-from dowse.embed.onnx.encoder import build_cross_encoder, build_encoder
-from dowse.embed.onnx.session import Session
-from dowse.embed.onnx.tensors import read_tensors
+from dowse._embed.onnx.architecture import canonical_name, read_architecture
+from dowse._embed.onnx.encoder import build_cross_encoder, build_encoder
+from dowse._embed.onnx.session import Session
+from dowse._embed.onnx.tensors import read_tensors
 from dowse.errors import EmbedError
 from tiny_model import HEADS, HIDDEN, LAYERS, Family, make_model
 

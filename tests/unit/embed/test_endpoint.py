@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dowse.embed.endpoint.embedder import EndpointEmbedder
-from dowse.embed.options import EmbedOptions
+from dowse._embed.endpoint.embedder import EndpointEmbedder
+from dowse._embed.options import EmbedOptions
 from dowse.errors import EndpointFailed
 from embedding_server import DIMENSIONS, Answer, EmbeddingServer, embedding_server
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dowse.embed.models.folder import is_wanted, missing_files, read_recipe
-from dowse.embed.models.known import KNOWN_MODELS, ModelRecipe, full_name
+from dowse._embed.models.folder import is_wanted, missing_files, read_recipe
+from dowse._embed.models.known import KNOWN_MODELS, ModelRecipe, full_name
 from dowse.errors import EmbedError
 from tiny_model import HIDDEN, POSITIONS, make_model
 

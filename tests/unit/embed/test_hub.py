@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dowse.embed.models import allowance
-from dowse.embed.open import models_status, open_embedder, pull, remove
-from dowse.embed.options import DEFAULT_MODEL, EmbedOptions
+from dowse._embed.models import allowance
+from dowse._embed.open import models_status, open_embedder, pull, remove
+from dowse._embed.options import DEFAULT_MODEL, EmbedOptions
+from dowse._model import Event
+from dowse._model.ports import Embedder
 from dowse.errors import NotFound, WeightsMissing
-from dowse.ports import Embedder
-from dowse.types import Event
 from model_hub import ModelHub, model_hub
 from tiny_model import make_model
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from dowse.embed.models.model_cache import ModelCache, check_name
+from dowse._embed.models.model_cache import ModelCache, check_name
+from dowse._model import Event, silent
 from dowse.errors import BadSettings, WeightsMissing
-from dowse.types import Event, silent
 from tiny_model import make_model
 
 
@@ -125,8 +125,8 @@ def test_an_incomplete_model_is_refused(models: ModelCache, model: Path) -> None
 _HALF_A_FETCH = """
 import sys, time
 from pathlib import Path
-from dowse.embed.models.model_cache import ModelCache
-from dowse.types import silent
+from dowse._embed.models.model_cache import ModelCache
+from dowse._model import silent
 
 def fill(to):
     (to / "model.safetensors").write_bytes(b"half")
@@ -153,8 +153,8 @@ def test_a_killed_fetch_leaves_no_model_and_no_lock(
 _WHOLE_FETCH = """
 import shutil, sys
 from pathlib import Path
-from dowse.embed.models.model_cache import ModelCache
-from dowse.types import silent
+from dowse._embed.models.model_cache import ModelCache
+from dowse._model import silent
 
 def fill(to):
     print("filled", flush=True)

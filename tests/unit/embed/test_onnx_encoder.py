@@ -18,14 +18,14 @@ import pytest
 from safetensors.numpy import save_file
 
 from command_line import with_ctrl_c
-from dowse.embed.models.folder_model import FolderModel
-from dowse.embed.models.known import KNOWN_MODELS, WHEELS
-from dowse.embed.onnx.cross_encoder import CrossEncoder
-from dowse.embed.onnx.embedder import OnnxEmbedder
-from dowse.embed.open import models_status, open_embedder, open_model, pull
-from dowse.embed.options import DEFAULT_MODEL, EmbedOptions
+from dowse._embed.models.folder_model import FolderModel
+from dowse._embed.models.known import KNOWN_MODELS, WHEELS
+from dowse._embed.onnx.cross_encoder import CrossEncoder
+from dowse._embed.onnx.embedder import OnnxEmbedder
+from dowse._embed.open import models_status, open_embedder, open_model, pull
+from dowse._embed.options import DEFAULT_MODEL, EmbedOptions
+from dowse._util.files import replace_file
 from dowse.errors import BadSettings, EmbedError, UsageError, WeightsMissing
-from dowse.files import replace_file
 from tiny_model import HIDDEN, Published, make_model, make_weights
 
 
@@ -346,7 +346,7 @@ def test_an_interrupt_in_the_caller_ends_the_threads(tmp_path: Path, cache: Path
 _ENDLESS = """
 import sys
 from pathlib import Path
-from dowse.embed import EmbedOptions, open_embedder
+from dowse._embed import EmbedOptions, open_embedder
 
 embedder = open_embedder(EmbedOptions(model=sys.argv[1], batch_size=4), Path(sys.argv[2]))
 kept = 0

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dowse.embed.options import EmbedOptions
+from dowse._embed.options import EmbedOptions
 from dowse.errors import BadSettings
 
 

@@ -10,8 +10,8 @@ import onnx
 import pytest
 from numpy.typing import NDArray
 
-from dowse.embed.onnx import proto
-from dowse.embed.onnx.graph import GraphWriter
+from dowse._embed.onnx import proto
+from dowse._embed.onnx.graph import GraphWriter
 from dowse.errors import EmbedError
 
 _ARRAYS: dict[str, NDArray[Any]] = {
@@ -83,7 +83,7 @@ def test_large_constants_can_be_in_a_file_of_their_own(tmp_path: Path) -> None:
 
 
 def test_a_graph_that_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dowse.embed.onnx.graph._LARGEST_GRAPH", 100)
+    monkeypatch.setattr("dowse._embed.onnx.graph._LARGEST_GRAPH", 100)
     writer = GraphWriter("fp32")
     table = writer.constant("table", np.zeros(50, np.float32))
     with pytest.raises(EmbedError, match="exceed 2 GB"):

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dowse.embed.open import open_embedder
-from dowse.embed.options import EmbedOptions
-from dowse.types import Matrix
+from dowse._embed.open import open_embedder
+from dowse._embed.options import EmbedOptions
+from dowse._model import Matrix
 from real_model import fetched
 
 _MODEL = "all-MiniLM-L6-v2"

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dowse.embed.models import shipped
-from dowse.embed.open import models_status, open_embedder, pull, remove
-from dowse.embed.options import DEFAULT_MODEL, EmbedOptions
+from dowse._embed.models import shipped
+from dowse._embed.open import models_status, open_embedder, pull, remove
+from dowse._embed.options import DEFAULT_MODEL, EmbedOptions
 from dowse.errors import UsageError, WeightsMissing
 
 _TEXTS = (

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from dowse.embed.models.known import WHEELS
-from dowse.embed.models.model_cache import ModelCache
-from dowse.embed.open import pull
+from dowse._embed.models.known import WHEELS
+from dowse._embed.models.model_cache import ModelCache
+from dowse._embed.open import pull
+from dowse._model import Event
 from dowse.errors import NotFound, WeightsMissing
-from dowse.types import Event
 from model_hub import ModelHub, model_hub
 from tiny_model import Published, make_model, make_wheel
 

@@ -6,13 +6,13 @@ from dataclasses import fields, replace
 
 import pytest
 
-from dowse.evaluate.ablate import BASELINE, Variant, ablate, ablations
-from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
-from dowse.flow.recipe import Recipe
-from dowse.fuse.gather import GatherOptions
-from dowse.refine.cuts import ThresholdOptions
-from dowse.retrieve.graph import GraphOptions
-from dowse.settings.schema import Settings, change_recipe
+from dowse._config.schema import Settings, change_recipe
+from dowse._project.evaluation.ablate import BASELINE, Variant, ablate, ablations
+from dowse._project.evaluation.records import Collection, JudgedQuery, Ranked, Run
+from dowse._search.recipe import Recipe
+from dowse._search.stages.cuts import ThresholdOptions
+from dowse._search.stages.gather import GatherOptions
+from dowse._search.stages.graph import GraphOptions
 
 
 def _changes(recipe: Recipe, *, by_meaning: bool = True) -> dict[str, object]:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from dowse._index.markdown.document import parse
+from dowse._project.evaluation.collections import read_collection, sample
+from dowse._project.evaluation.corpus import lay_out
+from dowse._project.evaluation.records import Collection
 from dowse.errors import NotFound, UsageError
-from dowse.evaluate.collections import read_collection, sample
-from dowse.evaluate.corpus import lay_out
-from dowse.evaluate.records import Collection
-from dowse.parse.document import parse
 
 _CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus"
 

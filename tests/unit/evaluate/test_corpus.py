@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from dowse.parse.document import parse
-from dowse.refine.trigrams import near_duplicates
-from dowse.types import Document, Link
+from dowse._index.markdown.document import parse
+from dowse._model import Document, Link
+from dowse._search.stages.trigrams import near_duplicates
 
 CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus"
 NEVER_WRITTEN = {"cyser"}  # a vault without a single dangling link would be no vault

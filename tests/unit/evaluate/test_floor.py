@@ -16,17 +16,17 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from dowse.embed.options import EmbedOptions
-from dowse.engine import Engine
-from dowse.evaluate.answers import Answered, judge_answers, read_answers
-from dowse.evaluate.collections import read_collection
-from dowse.evaluate.report import RunReport, report
-from dowse.evaluate.runs import search_run
-from dowse.locations import Locations
-from dowse.projects.registry import Project
-from dowse.settings.schema import Settings
-from dowse.types import silent
-from dowse.wiring import assemble
+from dowse._config.schema import Settings
+from dowse._embed.options import EmbedOptions
+from dowse._model import silent
+from dowse._project.engine import Engine
+from dowse._project.evaluation.answers import Answered, judge_answers, read_answers
+from dowse._project.evaluation.collections import read_collection
+from dowse._project.evaluation.report import RunReport, report
+from dowse._project.evaluation.runs import search_run
+from dowse._project.registry import Project
+from dowse._project.wiring import assemble
+from dowse._util.locations import Locations
 
 _CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus"
 _FLOORS = json.loads((_CORPUS / "floors.json").read_text("utf-8"))

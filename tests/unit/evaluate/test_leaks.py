@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from dowse.engine import Engine
-from dowse.evaluate.held_out_copy import hidden_copy
-from dowse.evaluate.records import OwnQuery
-from dowse.evaluate.redact import joined
-from dowse.evaluate.self_queries import own_queries
-from dowse.locations import Locations
-from dowse.projects.workspace import Workspace
+from dowse._project.engine import Engine
+from dowse._project.evaluation.held_out_copy import hidden_copy
+from dowse._project.evaluation.records import OwnQuery
+from dowse._project.evaluation.redact import joined
+from dowse._project.evaluation.self_queries import own_queries
+from dowse._project.wiring import Given
+from dowse._project.workspace import Workspace
+from dowse._util.locations import Locations
 from dowse.testing import HashEmbedder
-from dowse.wiring import Given
 
 _CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus" / "docs"
 _LONG = "The keeper climbs the stairs every evening and writes down what was burnt."

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from dowse.evaluate.measures import NAMES
-from dowse.evaluate.records import Collection, JudgedQuery, Ranked, Run
-from dowse.evaluate.report import compare_runs, report
+from dowse._project.evaluation.measures import NAMES
+from dowse._project.evaluation.records import Collection, JudgedQuery, Ranked, Run
+from dowse._project.evaluation.report import compare_runs, report
 
 
 def _queries() -> tuple[JudgedQuery, ...]:

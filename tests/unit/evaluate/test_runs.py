@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.engine import Engine
+from dowse._model import Event, Hit
+from dowse._project.engine import Engine
+from dowse._project.evaluation.measures import measure
+from dowse._project.evaluation.records import JudgedQuery, Ranked, Run
+from dowse._project.evaluation.runs import as_trec, read_trec, search_run
 from dowse.errors import Locked, NotFound, UsageError
-from dowse.evaluate.measures import measure
-from dowse.evaluate.records import JudgedQuery, Ranked, Run
-from dowse.evaluate.runs import as_trec, read_trec, search_run
-from dowse.types import Event, Hit
 from vaults import index_notes
 
 _LONG = "\n\n".join(

@@ -10,18 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.engine import Engine
+from dowse._index.markdown.document import parse
+from dowse._project.engine import Engine
+from dowse._project.evaluation import held_out_copy as hiding
+from dowse._project.evaluation.held_out_copy import hidden_copy
+from dowse._project.evaluation.records import OwnQuery
+from dowse._project.evaluation.redact import hide
+from dowse._project.evaluation.self_queries import (
+    headings_of,
+    own_collection,
+    own_queries,
+    told_counts,
+)
+from dowse._project.wiring import Given
+from dowse._project.workspace import Workspace
+from dowse._util.locations import Locations
 from dowse.errors import Locked
-from dowse.evaluate import held_out_copy as hiding
-from dowse.evaluate.held_out_copy import hidden_copy
-from dowse.evaluate.records import OwnQuery
-from dowse.evaluate.redact import hide
-from dowse.evaluate.self_queries import headings_of, own_collection, own_queries, told_counts
-from dowse.locations import Locations
-from dowse.parse.document import parse
-from dowse.projects.workspace import Workspace
 from dowse.testing import HashEmbedder
-from dowse.wiring import Given
 
 _LONG = "The keeper climbs the stairs every evening and writes down what the lamp has burnt."
 

@@ -10,11 +10,11 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dowse.errors import UsageError
-from dowse.evaluate import tune as tune_module
-from dowse.evaluate.records import JudgedQuery
-from dowse.evaluate.self_queries import own_queries
-from dowse.evaluate.tune import (
+from dowse._config.schema import Settings, change_recipe
+from dowse._project.evaluation import tune as tune_module
+from dowse._project.evaluation.records import JudgedQuery
+from dowse._project.evaluation.self_queries import own_queries
+from dowse._project.evaluation.tune import (
     BoostTrial,
     Question,
     Tuning,
@@ -23,13 +23,13 @@ from dowse.evaluate.tune import (
     own_questions,
     tune,
 )
-from dowse.flow.recipe import Recipe
-from dowse.flow.replay import Retrieved
-from dowse.locations import Locations
-from dowse.projects.workspace import Workspace
-from dowse.settings.schema import Settings, change_recipe
+from dowse._project.wiring import Given
+from dowse._project.workspace import Workspace
+from dowse._search.recipe import Recipe
+from dowse._search.replay import Retrieved
+from dowse._util.locations import Locations
+from dowse.errors import UsageError
 from dowse.testing import HashEmbedder
-from dowse.wiring import Given
 from vaults import open_engine, write_vault
 
 _QUERIES = ("antenna battery drift", "how do I restore a backup?", "decode_17 frame", "note 12")

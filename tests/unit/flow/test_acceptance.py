@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dowse.engine import Engine
+from dowse._project.engine import Engine
 from real_model import real_embedder
 from vaults import open_engine
 

@@ -14,21 +14,21 @@ from typing import Any
 
 import pytest
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
-from dowse.chunk.options import ChunkOptions
-from dowse.flow import ahead, batches, helper
-from dowse.flow.file_batch import Prepared
-from dowse.flow.helper import Helper, Share
-from dowse.flow.report import IndexReport
-from dowse.read.options import ReadOptions
-from dowse.types import Event, SourceFile
+from dowse._index import ahead, batches, helper
+from dowse._index.chunk.options import ChunkOptions
+from dowse._index.file_batch import Prepared
+from dowse._index.helper import Helper, Share
+from dowse._index.report import IndexReport
+from dowse._index.source.options import ReadOptions
+from dowse._model import Event, SourceFile
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
 from index_content import content
 from vaults import open_engine, write_vault
 
 _FILES = 50
 _BROKEN = [sys.executable, "-c", "import sys; sys.exit(3)"]
-_CUT_OFF = "import sys; from dowse.flow import helper as h; sys.stdout.buffer.write(h._GREETING)"
+_CUT_OFF = "import sys; from dowse._index import helper as h; sys.stdout.buffer.write(h._GREETING)"
 
 
 class Watched(Helper):
@@ -202,7 +202,7 @@ def test_few_files_need_no_helper(
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="it looks at the system's processes")
 def test_a_helper_ends_when_its_parent_is_killed() -> None:
     parent = (
-        "import subprocess, time; from dowse.flow import helper;"
+        "import subprocess, time; from dowse._index import helper;"
         "pipe = subprocess.PIPE;"
         "process = subprocess.Popen(helper._command(), stdin=pipe, stdout=pipe);"
         "process.stdout.readline(); print(process.pid, flush=True); time.sleep(100)"

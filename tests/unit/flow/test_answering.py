@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from dowse.engine import Engine
+from dowse._project.engine import Engine
 from dowse.errors import EndpointFailed
 from vaults import index_notes
 

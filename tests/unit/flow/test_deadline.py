@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from dowse.chunk.options import ChunkOptions
-from dowse.chunk.strategy import chunk
-from dowse.deadline import Deadline, TookTooLong
+from dowse._config.schema import Settings
+from dowse._index.chunk.options import ChunkOptions
+from dowse._index.chunk.strategy import chunk
+from dowse._index.markdown.document import parse
+from dowse._index.source.options import ReadOptions
+from dowse._util.deadline import Deadline, TookTooLong
 from dowse.errors import BadSettings
-from dowse.parse.document import parse
-from dowse.read.options import ReadOptions
-from dowse.settings.schema import Settings
 from vaults import open_engine
 
 PARAGRAPHS = "# Heading\n\nSome text with a [[link]] and a #tag.\n\n" * 50
@@ -91,7 +91,7 @@ def test_a_file_that_takes_too_long_is_left_out_and_named(
             raise TookTooLong(60)
         return parse(id, text, deadline)
 
-    monkeypatch.setattr("dowse.flow.batches.parse", slow_parse)
+    monkeypatch.setattr("dowse._index.batches.parse", slow_parse)
     engine = open_engine(vault, tmp_path / "index")
     report = engine.index()
 
@@ -118,7 +118,7 @@ def test_a_file_that_became_too_slow_is_no_longer_found(
     def slow_parse(*_: object) -> None:
         raise TookTooLong(60)
 
-    monkeypatch.setattr("dowse.flow.batches.parse", slow_parse)
+    monkeypatch.setattr("dowse._index.batches.parse", slow_parse)
     report = engine.index()
 
     assert [item.id for item in report.left_out] == ["a.md"]

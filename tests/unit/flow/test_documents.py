@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from dowse.engine import Engine
-from dowse.flow.why import why
-from dowse.types import Hit
+from dowse._model import Hit
+from dowse._project.engine import Engine
+from dowse._search.why import why
 from vaults import index_notes
 
 _FILLER = "Nothing of the kind is said about " + "sheep and grass and hills and stones " * 14

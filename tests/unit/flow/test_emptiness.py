@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dowse.engine import Engine
+from dowse._project.engine import Engine
+from dowse._search.query.filters import Filters
 from dowse.errors import UsageError
-from dowse.retrieve.filters import Filters
 from rows import check_rows
 from vaults import index_notes
 

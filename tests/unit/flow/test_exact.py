@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.engine import Engine
+from dowse._project.engine import Engine
 from vaults import index_notes, open_engine
 
 _FILLER = "The pump hall is described here, pump hall after pump hall, with every pump in it.\n"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dowse.engine import Engine
+from dowse._project.engine import Engine
+from dowse._search.explain import ChunkOutcome
+from dowse._search.query.filters import Filters
 from dowse.errors import NotFound
-from dowse.flow.explain import ChunkOutcome
-from dowse.retrieve.filters import Filters
 from vaults import index_notes
 
 _TEXT = "The pump runs at night when power is cheap, and stops before the morning shift."

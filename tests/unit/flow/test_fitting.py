@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dowse.engine import Engine
-from dowse.flow.fitting import LEAST, fit_model
-from dowse.projects.model_fit import read_fit
+from dowse._model import EmbeddedBatch, Model, Vector
+from dowse._project.engine import Engine
+from dowse._search.confidence.fitting import LEAST, fit_model
+from dowse._search.confidence.model_fit import read_fit
 from dowse.testing import HashEmbedder
-from dowse.types import EmbeddedBatch, Model, Vector
 from vaults import open_engine
 
 _THINGS = ("anchor", "bridge", "candle", "drum", "engine", "fence")

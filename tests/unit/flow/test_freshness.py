@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dowse.flow.freshness import is_gone
-from dowse.read.roots import Root
+from dowse._index.source.roots import Root
+from dowse._search.freshness import is_gone
 
 
 @pytest.fixture

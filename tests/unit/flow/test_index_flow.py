@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from dowse.flow import batches, indexing
-from dowse.flow.index_state import IndexState
-from dowse.flow.indexing import INDEX_FLOW, IndexStage
-from dowse.types import Event
+from dowse._index import batches
+from dowse._index import pipeline as indexing
+from dowse._index.index_state import IndexState
+from dowse._index.pipeline import INDEX_FLOW, IndexStage
+from dowse._model import Event
 from vaults import open_engine
 
 _EACH_BATCH = ["read", "parse", "chunk", "embed", "store"]

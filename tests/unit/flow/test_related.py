@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.engine import Engine
+from dowse._project.engine import Engine
 from dowse.errors import NotFound
 from vaults import index_notes
 

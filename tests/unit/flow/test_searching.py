@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from dowse.engine import Engine
+from dowse._config.presets import preset_values
+from dowse._config.schema import Layer, combine
+from dowse._model.ports import KeywordField
+from dowse._project.engine import Engine
+from dowse._search.search_flow import SEARCH_FLOW
+from dowse._search.state import SearchOptions
+from dowse._store.embedded.keyword.index import KeywordIndex
 from dowse.errors import BadSettings, NotFound, StampMismatch, UsageError, WeightsMissing
-from dowse.flow.search_flow import SEARCH_FLOW
-from dowse.ports import KeywordField
-from dowse.search_state import SearchOptions
-from dowse.settings.presets import preset_values
-from dowse.settings.schema import Layer, combine
-from dowse.store.embedded.keyword.index import KeywordIndex
 from dowse.testing import HashEmbedder, NoEmbedder
 from vaults import index_notes, open_engine
 

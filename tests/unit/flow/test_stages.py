@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from dowse.analyze.options import VocabularyOptions
-from dowse.engine import Engine
-from dowse.flow.search_flow import SEARCH_FLOW
-from dowse.retrieve.expand import ExpandOptions
-from dowse.retrieve.graph import linked_documents
-from dowse.settings.presets import PRESETS
-from dowse.settings.schema import Settings
-from dowse.types import Hit, Response
+from dowse._config.presets import PRESETS
+from dowse._config.schema import Settings
+from dowse._model import Hit, Response
+from dowse._project.engine import Engine
+from dowse._search.search_flow import SEARCH_FLOW
+from dowse._search.stages.expand import ExpandOptions
+from dowse._search.stages.graph import linked_documents
+from dowse._text.options import VocabularyOptions
 from vaults import index_notes
 
 _PARAGRAPH = (

@@ -16,12 +16,12 @@ from typing import Any, get_args
 import pytest
 
 import dowse
-from dowse.flow.recipe import Recipe
-from dowse.flow.search_flow import SEARCH_FLOW
-from dowse.retrieve import strategies
-from dowse.retrieve.strategies import MODES, STRATEGIES, Mode
-from dowse.settings.presets import PRESETS, preset_values
-from dowse.settings.schema import known_settings
+from dowse._config.presets import PRESETS, preset_values
+from dowse._config.schema import known_settings
+from dowse._search.recipe import Recipe
+from dowse._search.search_flow import SEARCH_FLOW
+from dowse._search.stages import strategies
+from dowse._search.stages.strategies import MODES, STRATEGIES, Mode
 
 _SOURCE = Path(dowse.__file__).parent
 _ROOT = Path(__file__).parents[3]
@@ -34,8 +34,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.search_state import SearchState
-from dowse.types import Keys, Ranking
+from dowse._search.state import SearchState
+from dowse._model import Keys, Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from dowse.search_state import SearchState
+from dowse._search.state import SearchState
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +94,17 @@ _PROGRAM = """
 import json, sys
 from pathlib import Path
 import click
-from dowse.evaluate import ablations
-from dowse.flow import Recipe
-from dowse.front.cli.app import cli
+from dowse._project.evaluation.ablate import ablations
+from dowse._search.recipe import Recipe
+from dowse._interfaces.cli.app import cli
 from reference import commands_page, root_context, settings_page
-from dowse.front.mcp.tools.table import tools
-from dowse.front.web.openapi import description
-from dowse.front.web.records import SwitchesShape
-from dowse.front.cli.draw.trace import draw_trace
-from dowse.settings.presets import preset_values
+from dowse._interfaces.mcp.tools.table import tools
+from dowse._interfaces.http.openapi import description
+from dowse._interfaces.http.records import SwitchesShape
+from dowse._interfaces.cli.draw.trace import draw_trace
+from dowse._config.presets import preset_values
 from dowse.testing import HashEmbedder
-from dowse.projects.workspace import Chosen
+from dowse._project.workspace import Chosen
 from dowse import Dowse
 from vaults import open_engine
 
@@ -157,19 +157,19 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of dowse with one more strategy and one more stage."""
     package = tmp_path_factory.mktemp("library") / "dowse"
     shutil.copytree(_SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "retrieve" / "title.py").write_text(_STRATEGY, "utf-8")
+    (package / "_search" / "stages" / "title.py").write_text(_STRATEGY, "utf-8")
     _add_row(
-        package / "retrieve" / "strategies.py",
-        "from dowse.retrieve.title import TitleOptions, rank_by_title",
+        package / "_search" / "stages" / "strategies.py",
+        "from dowse._search.stages.title import TitleOptions, rank_by_title",
         (')\n"""The strategies, in', _STRATEGY_ROW),
     )
-    (package / "refine" / "brief.py").write_text(_STAGE, "utf-8")
+    (package / "_search" / "stages" / "brief.py").write_text(_STAGE, "utf-8")
     _add_row(
-        package / "flow" / "search_flow.py",
-        "from dowse.refine.brief import BriefOptions, keep_brief",
+        package / "_search" / "search_flow.py",
+        "from dowse._search.stages.brief import BriefOptions, keep_brief",
         ('    SearchStage("top_n"', _STAGE_ROW),
     )
-    table = package / "request.py"
+    table = package / "_config" / "request.py"
     text = table.read_text("utf-8")
     old = '    Parameter(\n        "preset",'
     assert old in text

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dowse.engine import Engine
+from dowse._model import Model
+from dowse._project.engine import Engine
 from dowse.testing import HashEmbedder
-from dowse.types import Model
 from vaults import open_engine
 
 CHINESE = "# 备份\n\n每天晚上进行一次数据库备份, 并且保留三十天。\n"

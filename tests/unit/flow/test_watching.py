@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from dowse.engine import Engine
-from dowse.flow.report import IndexReport
-from dowse.read.changes import MASS
+from dowse._index.report import IndexReport
+from dowse._index.source.changes import MASS
+from dowse._model import Event
+from dowse._project.engine import Engine
 from dowse.testing import HashEmbedder
-from dowse.types import Event
 from vaults import open_engine
 
 PATIENCE = 60  # seconds; only a failing test ever waits so long

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dowse.engine import Engine
-from dowse.flow.indexing import most_useful_first
+from dowse._index.pipeline import most_useful_first
+from dowse._model import Edge, EmbeddedBatch, Event, FileState, Link, Response
+from dowse._project.engine import Engine
 from dowse.testing import HashEmbedder
-from dowse.types import Edge, EmbeddedBatch, Event, FileState, Link, Response
 from index_content import content
 from vaults import open_engine, write_vault
 

@@ -10,11 +10,11 @@ from typing import cast
 import pytest
 
 import engines
-from dowse.engine import Engine
-from dowse.ports import Analyzer
-from dowse.store.remote.rows import Rows
-from dowse.store.remote.store import RemoteStore
-from dowse.types import Event
+from dowse._model import Event
+from dowse._model.ports import Analyzer
+from dowse._project.engine import Engine
+from dowse._store.remote.rows import Rows
+from dowse._store.remote.store import RemoteStore
 from index_content import content
 from vaults import open_engine, write_vault
 

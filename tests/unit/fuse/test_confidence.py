@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.fuse.calibrate import FITS, Evidence, Fit, confidence
-from dowse.fuse.elsewhere import LEAST, USUAL, elsewhere
-from dowse.fuse.gather import gathered
-from dowse.fuse.nearness import by_meaning, by_words
-from dowse.types import Place
+from dowse._model import Place
+from dowse._search.confidence.calibrate import FITS, Evidence, Fit, confidence
+from dowse._search.confidence.elsewhere import LEAST, USUAL, elsewhere
+from dowse._search.confidence.nearness import by_meaning, by_words
+from dowse._search.stages.gather import gathered
 from real_model import real_embedder
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=100)

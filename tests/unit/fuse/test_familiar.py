@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
-from dowse.fuse.familiar import familiarity, usual_words
+from dowse._search.confidence.familiar import familiarity, usual_words
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=100)
 STAMP = TextAnalyzer(KeywordOptions()).stamp

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.fuse.calibrate import calibrate
-from dowse.fuse.rrf import fuse_by_rank
-from dowse.types import Place, Ranking
+from dowse._model import Place, Ranking
+from dowse._search.confidence.calibrate import calibrate
+from dowse._search.stages.rrf import fuse_by_rank
 
 
 def _score(ranks: dict[str, int], weights: dict[str, float] | None = None) -> float:

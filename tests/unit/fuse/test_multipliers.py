@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.fuse.community import community_multipliers
-from dowse.fuse.recency import recency_multiplier
+from dowse._search.stages.community import community_multipliers
+from dowse._search.stages.recency import recency_multiplier
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse import limits
-from dowse.parse.document import parse
-from dowse.types import Document
+from dowse._index.markdown.document import parse
+from dowse._model import Document
+from dowse._util import limits
 
 
 def reasons(document: Document) -> list[str]:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.parse.document import parse
-from dowse.types import Document
+from dowse._index.markdown.document import parse
+from dowse._model import Document
 
 LEVELS = range(1, 30)
 BILLION_LAUGHS = "\n".join(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.parse.document import parse
-from dowse.types import Document
+from dowse._index.markdown.document import parse
+from dowse._model import Document
 
 BEFORE = [
     "",

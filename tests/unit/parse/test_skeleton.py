@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.parse.skeleton import block_skeleton, inline_skeleton, one_byte_per_character
+from dowse._index.markdown.skeleton import block_skeleton, inline_skeleton, one_byte_per_character
 
 TEXTS = ["", "plain", "ü漢🎉", "a\0b\rc", "\ud800", "&amp;", "e\u0301 \u2028"]
 

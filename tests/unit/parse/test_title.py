@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.parse.document import parse
+from dowse._index.markdown.document import parse
 
 
 @pytest.mark.parametrize(

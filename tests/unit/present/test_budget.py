@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.embed.open import open_model
-from dowse.embed.options import DEFAULT_MODEL
-from dowse.present.budget import count_tokens, fit, tokens_of_texts, within_texts
-from dowse.types import Hit, Response
+from dowse._embed.open import open_model
+from dowse._embed.options import DEFAULT_MODEL
+from dowse._model import Hit, Response
+from dowse._search.present.budget import count_tokens, fit, tokens_of_texts, within_texts
 
 if TYPE_CHECKING:
     from unit.conftest import MakeHit

@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dowse.present.formats import as_markdown
-from dowse.types import Hit, Response
+from dowse._model import Hit, Response
+from dowse._search.present.formats import as_markdown
 
 if TYPE_CHECKING:
     from unit.conftest import MakeHit

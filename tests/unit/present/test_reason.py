@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
-from dowse.present.reason import QueryWords
-from dowse.retrieve.query import understand
-from dowse.types import Query
+from dowse._model import Query
+from dowse._search.confidence.reason import QueryWords
+from dowse._search.query.query import understand
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
 
 _TERMS = TextAnalyzer(KeywordOptions()).query_terms
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
-from dowse.present.snippet import Excerpt, excerpt, snippet
-from dowse.text.matching import Wanted
+from dowse._search.present.snippet import Excerpt, excerpt, snippet
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.matching import Wanted
+from dowse._text.options import KeywordOptions
 
 _TERMS = TextAnalyzer(KeywordOptions()).query_terms
 

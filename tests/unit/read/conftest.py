@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from dowse.read.options import ReadOptions
-from dowse.read.roots import Root
-from dowse.read.walk import Walk, walk
+from dowse._index.source.options import ReadOptions
+from dowse._index.source.roots import Root
+from dowse._index.source.walk import Walk, walk
 
 Plant = Callable[..., Path]
 Ids = Callable[..., list[str]]

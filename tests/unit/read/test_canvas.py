@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from dowse.deadline import Deadline, TookTooLong
-from dowse.read.canvas import canvas_text
-from dowse.read.load import load
-from dowse.read.options import ReadOptions
-from dowse.read.safe_open import Unreadable
-from dowse.types import SourceFile
+from dowse._index.source.canvas import canvas_text
+from dowse._index.source.load import load
+from dowse._index.source.options import ReadOptions
+from dowse._index.source.safe_open import Unreadable
+from dowse._model import SourceFile
+from dowse._util.deadline import Deadline, TookTooLong
 
 
 def _card(name: str, x: int, y: int, **more: object) -> dict[str, object]:

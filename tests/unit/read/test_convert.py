@@ -16,15 +16,15 @@ from typing import Any
 
 import pytest
 
-from dowse.read import convert as convert_module
-from dowse.read import worker
-from dowse.read.convert import convert, patience
-from dowse.read.formats import CONVERTED
-from dowse.read.load import load
-from dowse.read.options import ReadOptions
-from dowse.read.safe_open import Unreadable
-from dowse.read.walk import Walk
-from dowse.read.worker import answer, refuse
+from dowse._index.source import convert as convert_module
+from dowse._index.source import worker
+from dowse._index.source.convert import convert, patience
+from dowse._index.source.formats import CONVERTED
+from dowse._index.source.load import load
+from dowse._index.source.options import ReadOptions
+from dowse._index.source.safe_open import Unreadable
+from dowse._index.source.walk import Walk
+from dowse._index.source.worker import answer, refuse
 from vaults import open_engine
 
 pytest.importorskip("markitdown")
@@ -338,7 +338,7 @@ def test_a_crash_of_the_process_costs_one_file(
 def test_a_good_file_is_not_called_damaged_where_memory_is_scarce(
     monkeypatch: pytest.MonkeyPatch, kilobytes: int
 ) -> None:
-    command = f"ulimit -S -v {kilobytes}; exec {sys.executable} -P -m dowse.read.worker"
+    command = f"ulimit -S -v {kilobytes}; exec {sys.executable} -P -m dowse._index.source.worker"
 
     def start() -> subprocess.Popen[bytes]:
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
@@ -368,7 +368,7 @@ def test_a_lack_of_memory_is_distinguished_from_damage(monkeypatch: pytest.Monke
 def test_a_limit_that_the_user_has_set_is_not_raised() -> None:
     resource = pytest.importorskip("resource")
     command = (
-        "import resource; from dowse.read.worker import _limit_memory; _limit_memory();"
+        "import resource; from dowse._index.source.worker import _limit_memory; _limit_memory();"
         "print(*resource.getrlimit(resource.RLIMIT_AS))"
     )
     run = f"ulimit -S -v 2000000; exec {sys.executable} -c '{command}'"
@@ -380,7 +380,7 @@ def test_the_process_ends_when_its_parent_is_killed_in_the_middle_of_a_file() ->
     # The parent holds only the pipe; its worker has been sent a file that takes long.
     parent = (
         "import subprocess, sys, time;"
-        "process = subprocess.Popen([sys.executable, '-P', '-m', 'dowse.read.worker'],"
+        "process = subprocess.Popen([sys.executable, '-P', '-m', 'dowse._index.source.worker'],"
         " stdin=subprocess.PIPE, stdout=subprocess.PIPE);"
         "process.stdout.readline();"
         "process.stdin.write(sys.stdin.buffer.read()); process.stdin.flush();"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dowse.read.load import Unreadable, load
-from dowse.read.options import ReadOptions
-from dowse.types import SourceFile, SourceText
+from dowse._index.source.load import Unreadable, load
+from dowse._index.source.options import ReadOptions
+from dowse._model import SourceFile, SourceText
 
 Write = Callable[..., SourceFile]
 

@@ -1,8 +1,8 @@
 import pytest
 
+from dowse._index.source.formats import CONVERTED, ENDINGS, TEXT, kind_of
+from dowse._index.source.options import ReadOptions
 from dowse.errors import BadSettings
-from dowse.read.formats import CONVERTED, ENDINGS, TEXT, kind_of
-from dowse.read.options import ReadOptions
 
 
 def test_defaults_read_everything_that_is_visible() -> None:

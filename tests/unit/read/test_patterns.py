@@ -2,8 +2,8 @@ import time
 
 import pytest
 
-from dowse.read.ignore import Rules
-from dowse.read.patterns import parse
+from dowse._index.source.ignore import Rules
+from dowse._index.source.patterns import parse
 
 
 def verdict(rules: str, path: str) -> bool | None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from dowse._index.source.options import ReadOptions
+from dowse._index.source.pictures import MOST_BYTES, read_picture
+from dowse._index.source.roots import Root
 from dowse.errors import NotFound
-from dowse.read.options import ReadOptions
-from dowse.read.pictures import MOST_BYTES, read_picture
-from dowse.read.roots import Root
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 SVG = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"/>'

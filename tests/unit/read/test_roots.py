@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from dowse._index.source.roots import Root, path_of, readable
 from dowse.errors import NotFound, UsageError
-from dowse.read.roots import Root, path_of, readable
 
 NFD = unicodedata.normalize("NFD", "Café/Ärger.md")
 NFC = unicodedata.normalize("NFC", NFD)

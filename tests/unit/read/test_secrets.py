@@ -5,10 +5,10 @@ from itertools import count
 
 import pytest
 
+from dowse._index.source.load import Unreadable
+from dowse._index.source.options import ReadOptions
+from dowse._index.source.secrets import NAMES, PLACEHOLDER, redact
 from dowse.errors import BadSettings
-from dowse.read.load import Unreadable
-from dowse.read.options import ReadOptions
-from dowse.read.secrets import NAMES, PLACEHOLDER, redact
 
 # Put together here, so that no scanner takes this file for a leak.
 _KEY = "-----BEGIN " + "RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bq9\n" * 3
@@ -110,7 +110,7 @@ def test_an_unknown_name_is_explained() -> None:
 
 def test_a_file_that_takes_too_long_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = count(0.0, 6.0)
-    monkeypatch.setattr("dowse.read.secrets.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("dowse._index.source.secrets.time.monotonic", lambda: next(clock))
     with pytest.raises(Unreadable, match="takes too long"):
         redact("a" * 100_000, ["re:ACME-[0-9]{8}"])
 

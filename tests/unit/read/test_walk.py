@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from dowse.read import collect
-from dowse.read.options import ReadOptions
-from dowse.read.roots import Root
-from dowse.read.walk import Walk, walk
-from dowse.types import SourceFile
+from dowse._index.source import collect
+from dowse._index.source.options import ReadOptions
+from dowse._index.source.roots import Root
+from dowse._index.source.walk import Walk, walk
+from dowse._model import SourceFile
 
 Plant = Callable[..., Path]
 Ids = Callable[..., list[str]]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from dowse.read.load import load
-from dowse.read.options import ReadOptions
-from dowse.read.walk import Walk
+from dowse._index.source.load import load
+from dowse._index.source.options import ReadOptions
+from dowse._index.source.walk import Walk
 
 Plant = Callable[..., Path]
 Ids = Callable[..., list[str]]

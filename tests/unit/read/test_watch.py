@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from dowse._index.source.changes import FLOOD, MASS, EventFilter
+from dowse._index.source.options import ReadOptions
+from dowse._index.source.roots import Root
+from dowse._index.source.watch import watch
+from dowse._model import Event
 from dowse.errors import DowseError
-from dowse.read.changes import FLOOD, MASS, EventFilter
-from dowse.read.options import ReadOptions
-from dowse.read.roots import Root
-from dowse.read.watch import watch
-from dowse.types import Event
 
 Plant = Callable[..., Path]
 PATIENCE = 30  # seconds; only a failing test ever waits so long

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dowse.refine.diversity import as_cosines, select_diverse
-from dowse.types import Vector
+from dowse._model import Vector
+from dowse._search.stages.diversity import as_cosines, select_diverse
 
 
 def _unit(*degrees: float) -> list[Vector | None]:

@@ -8,10 +8,10 @@ import random
 import numpy as np
 import pytest
 
-from dowse.refine import trigrams
-from dowse.refine.duplicates import fold_whitespace, repeats, semantic_duplicates
-from dowse.refine.trigrams import near_duplicates
-from dowse.types import Vector
+from dowse._model import Vector
+from dowse._search.stages import trigrams
+from dowse._search.stages.duplicates import fold_whitespace, repeats, semantic_duplicates
+from dowse._search.stages.trigrams import near_duplicates
 
 
 def at(degrees: float) -> Vector:

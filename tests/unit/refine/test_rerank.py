@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.refine.rerank import passage, reorder
-from dowse.types import Chunk, DocumentEntry, Fields, StoredChunk
+from dowse._model import Chunk, DocumentEntry, Fields, StoredChunk
+from dowse._search.stages.rerank import passage, reorder
 
 
 def test_new_scores_alone_decide() -> None:

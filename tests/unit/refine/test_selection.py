@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from dowse.refine.diversity import over_limit, select_diverse
-from dowse.types import Vector
+from dowse._model import Vector
+from dowse._search.stages.diversity import over_limit, select_diverse
 
 
 def at(degrees: float) -> Vector:

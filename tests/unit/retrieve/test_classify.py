@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from dowse._search.stages.classify import ClassifyOptions, classify
 from dowse.errors import BadSettings
-from dowse.retrieve.classify import ClassifyOptions, classify
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dowse._model import Matrix
+from dowse._search.stages.expand import ExpandOptions, nearest_words
 from dowse.errors import BadSettings
-from dowse.retrieve.expand import ExpandOptions, nearest_words
-from dowse.types import Matrix
 
 _QUERY = np.array([1, 0], dtype=np.float32)
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
-from dowse.retrieve.query import MOST_TERMS, understand
-from dowse.types import Condition, Fields, Query
+from dowse._model import Condition, Fields, Query
+from dowse._search.query.query import MOST_TERMS, understand
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
 
 _ANALYZER = TextAnalyzer(KeywordOptions())
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from documents import make_document
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
-from dowse.conditions import meeting
-from dowse.ports import Reading, Store
-from dowse.retrieve.meaning import Known
-from dowse.retrieve.query import understand
-from dowse.retrieve.rewrite import rewrite
-from dowse.store.embedded.store import EmbeddedStore
-from dowse.types import Batch, Fields, IndexedDocument
+from dowse._model import Batch, Fields, IndexedDocument
+from dowse._model.ports import Reading, Store
+from dowse._search.conditions import meeting
+from dowse._search.query.meaning import Known
+from dowse._search.query.query import understand
+from dowse._search.query.rewrite import rewrite
+from dowse._store.embedded.store import EmbeddedStore
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
 from memory_store import MemoryStore
 from rows import check_rows
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
-from dowse.ports import KeywordField, Reading
-from dowse.present.reason import QueryWords
-from dowse.retrieve.query import understand
-from dowse.retrieve.rewrite import rewrite
-from dowse.types import Condition, Fields, Keys, Query
+from dowse._model import Condition, Fields, Keys, Query
+from dowse._model.ports import KeywordField, Reading
+from dowse._search.confidence.reason import QueryWords
+from dowse._search.query.query import understand
+from dowse._search.query.rewrite import rewrite
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
 
 _ANALYZER = TextAnalyzer(KeywordOptions())
 

@@ -6,11 +6,11 @@ import math
 
 import pytest
 
-from dowse.retrieve.keyword import most_bm25
-from dowse.retrieve.readable import trusted
-from dowse.text.rarity import rarity
-from dowse.text.scripts import latin_share
-from dowse.types import Ranking
+from dowse._model import Ranking
+from dowse._search.stages.keyword import most_bm25
+from dowse._search.stages.readable import trusted
+from dowse._text.rarity import rarity
+from dowse._text.scripts import latin_share
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.retrieve.rankings import ties
+from dowse._search.stages.rankings import ties
 from vaults import open_engine
 
 

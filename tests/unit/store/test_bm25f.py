@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from documents import STAMP, make_document
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import BOOSTED, KeywordOptions
-from dowse.store.embedded.store import EmbeddedStore
-from dowse.types import Batch, Fields, IndexedDocument
+from dowse._model import Batch, Fields, IndexedDocument
+from dowse._store.embedded.store import EmbeddedStore
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import BOOSTED, KeywordOptions
 
 _SINGLE = 1e-6  # relative
 _WORDS = ["apple", "pear", "plum", "cherry", "quince", "medlar", "grape", "lemon"]

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from documents import PlainAnalyzer
-from dowse.store.embedded.sqlite.database import Connections, create
-from dowse.store.embedded.store import EmbeddedStore
-from dowse.types import Counts
+from dowse._model import Counts
+from dowse._store.embedded.sqlite.database import Connections, create
+from dowse._store.embedded.store import EmbeddedStore
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, link, make_document
-from dowse.store.embedded.store import EmbeddedStore
-from dowse.types import Batch
+from dowse._model import Batch
+from dowse._store.embedded.store import EmbeddedStore
 
 
 @pytest.fixture

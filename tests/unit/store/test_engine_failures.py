@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from dowse._store.remote.failures import engine_errors, translated
 from dowse.errors import EngineFailed
-from dowse.store.remote.failures import engine_errors, translated
 
 
 @pytest.mark.parametrize(

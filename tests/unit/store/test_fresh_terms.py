@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
-from dowse.ports import Analyzer
-from dowse.store.embedded.sqlite.truth import Truth
-from dowse.store.embedded.store import EmbeddedStore
-from dowse.types import DocumentTerms, Fields
+from dowse._model import DocumentTerms, Fields
+from dowse._model.ports import Analyzer
+from dowse._store.embedded.sqlite.truth import Truth
+from dowse._store.embedded.store import EmbeddedStore
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
 
 
 class Refusing(PlainAnalyzer):

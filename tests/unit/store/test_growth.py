@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, link, make_document
-from dowse.ports import within
-from dowse.store.embedded.members import members
-from dowse.store.embedded.sqlite.writing import SqliteWriting
-from dowse.store.embedded.store import EmbeddedStore
-from dowse.store.embedded.vectors.scan import smallest
-from dowse.types import Batch, Condition
+from dowse._model import Batch, Condition
+from dowse._model.ports import within
+from dowse._store.embedded.members import members
+from dowse._store.embedded.sqlite.writing import SqliteWriting
+from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.embedded.vectors.scan import smallest
 
 
 @contextmanager

@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 
 from documents import PlainAnalyzer, stream_of
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
+from dowse._model import Fields
+from dowse._model.ports import Analyzer
+from dowse._store.embedded.keyword.index import KeywordIndex
+from dowse._store.embedded.keyword.replica import KeywordReplica
+from dowse._store.embedded.manifest import ReplicaManifest, verify
+from dowse._store.embedded.sqlite.truth import KeywordRow, Truth
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
 from dowse.errors import Damaged, DowseError
-from dowse.ports import Analyzer
-from dowse.store.embedded.keyword.index import KeywordIndex
-from dowse.store.embedded.keyword.replica import KeywordReplica
-from dowse.store.embedded.manifest import ReplicaManifest, verify
-from dowse.store.embedded.sqlite.truth import KeywordRow, Truth
-from dowse.types import Fields
 
 
 @dataclass
@@ -199,7 +199,7 @@ def test_a_text_without_terms_is_held_but_never_found(driver: Driver) -> None:
 def test_listing_keys_and_picking_hits_find_the_same(
     driver: Driver, monkeypatch: pytest.MonkeyPatch, listed: int
 ) -> None:
-    monkeypatch.setattr("dowse.store.embedded.keyword.index._LISTED", listed)
+    monkeypatch.setattr("dowse._store.embedded.keyword.index._LISTED", listed)
     rng = random.Random(4)
     words = [f"w{number}" for number in range(12)]
     for first in range(0, 600, 100):  # several segments, with holes in them

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dowse.store.embedded.keyword import replica as keyword_replica
-from dowse.store.embedded.sqlite.truth import Truth
+from dowse._store.embedded.keyword import replica as keyword_replica
+from dowse._store.embedded.sqlite.truth import Truth
 from index_content import content
 from vaults import open_engine, write_vault
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from dowse.store.remote.documents import record
-from dowse.store.remote.milvus import MilvusRows
-from dowse.store.remote.schema import records
+from dowse._store.remote.documents import record
+from dowse._store.remote.milvus import MilvusRows
+from dowse._store.remote.schema import records
 
 COLLECTION = records("late")
 LATE = 3  # looks at a row before it is there
@@ -54,7 +54,7 @@ class LateClient:
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> LateClient:
     made = LateClient()
-    monkeypatch.setattr("dowse.store.remote.milvus.MilvusClient", lambda *_, **__: made)
+    monkeypatch.setattr("dowse._store.remote.milvus.MilvusClient", lambda *_, **__: made)
     return made
 
 

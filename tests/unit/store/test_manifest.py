@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from dowse.errors import Damaged, DowseError
-from dowse.store.embedded.manifest import (
+from dowse._store.embedded.manifest import (
     ReplicaManifest,
     read_manifest,
     sum_files,
     verify,
     write_manifest,
 )
+from dowse.errors import Damaged, DowseError
 
 
 @pytest.fixture

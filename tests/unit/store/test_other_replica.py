@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
-from dowse.ports import Store
-from dowse.store.embedded.manifest import FileSum, ReplicaManifest, sum_files
-from dowse.store.embedded.sqlite.truth import Truth, describe
-from dowse.store.embedded.store import EmbeddedStore
-from dowse.store.vectors import decode_vector
-from dowse.types import ChunkKey, Keys, Scores, Vector
+from dowse._model import ChunkKey, Keys, Scores, Vector
+from dowse._model.ports import Store
+from dowse._store.embedded.manifest import FileSum, ReplicaManifest, sum_files
+from dowse._store.embedded.sqlite.truth import Truth, describe
+from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.vectors import decode_vector
 
 
 class OneFile:

@@ -15,15 +15,15 @@ import pytest
 
 import engines
 from documents import STAMP, PlainAnalyzer, batch, make_document
-from dowse.engine import Engine
+from dowse._model.ports import Analyzer
+from dowse._project.engine import Engine
+from dowse._store.remote import head
+from dowse._store.remote.coding import encode
+from dowse._store.remote.documents import Entry
+from dowse._store.remote.rows import In, Row, RowCollection, Rows, Where
+from dowse._store.remote.store import RemoteStore
+from dowse._store.remote.view import View
 from dowse.errors import StampMismatch
-from dowse.ports import Analyzer
-from dowse.store.remote import head
-from dowse.store.remote.coding import encode
-from dowse.store.remote.documents import Entry
-from dowse.store.remote.rows import In, Row, RowCollection, Rows, Where
-from dowse.store.remote.store import RemoteStore
-from dowse.store.remote.view import View
 from vaults import open_engine, write_vault
 
 

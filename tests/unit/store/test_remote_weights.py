@@ -10,9 +10,9 @@ import pytest
 
 import engines
 from documents import STAMP, PlainAnalyzer, batch, make_document
-from dowse.store.remote.rows import Rows
-from dowse.store.remote.store import RemoteStore
-from dowse.types import Batch, Fields
+from dowse._model import Batch, Fields
+from dowse._store.remote.rows import Rows
+from dowse._store.remote.store import RemoteStore
 
 LONG = " ".join(["pear", *["filler"] * 39])
 

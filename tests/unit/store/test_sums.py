@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, link, make_document, vector_of
+from dowse._model import text_key
+from dowse._store.embedded.store import EmbeddedStore
 from dowse.errors import Damaged
-from dowse.store.embedded.store import EmbeddedStore
-from dowse.types import text_key
 from index_content import content
 
 _REBUILD = "dowse index --rebuild"

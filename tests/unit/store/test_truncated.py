@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
+from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.embedded.vectors.replica import VectorReplica
 from dowse.errors import DowseError
-from dowse.store.embedded.store import EmbeddedStore
-from dowse.store.embedded.vectors.replica import VectorReplica
 
 _TESTS = str(Path(__file__).parents[2])
 _COUNT = 60

@@ -10,11 +10,11 @@ from typing import cast
 import numpy as np
 import pytest
 
-from dowse.store.embedded.manifest import ReplicaManifest, verify
-from dowse.store.embedded.sqlite.truth import Truth, VectorRow
-from dowse.store.embedded.vectors.index import VectorIndex
-from dowse.store.embedded.vectors.replica import VectorReplica
-from dowse.types import Matrix, Scores, Vector
+from dowse._model import Matrix, Scores, Vector
+from dowse._store.embedded.manifest import ReplicaManifest, verify
+from dowse._store.embedded.sqlite.truth import Truth, VectorRow
+from dowse._store.embedded.vectors.index import VectorIndex
+from dowse._store.embedded.vectors.replica import VectorReplica
 
 
 @dataclass

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from dowse.text.dates import first_moment, iso, read_date
+from dowse._text.dates import first_moment, iso, read_date
 
 
 def at(*parts: int) -> float:

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import unicodedata
 
-from dowse.analyze.analyzer import TextAnalyzer
-from dowse.analyze.options import KeywordOptions
-from dowse.chunk.options import ChunkOptions
-from dowse.chunk.strategy import chunk
-from dowse.links.references import find_passage
-from dowse.parse.document import parse
-from dowse.types import Batch, FileState, IndexedDocument
+from dowse._index.chunk.options import ChunkOptions
+from dowse._index.chunk.strategy import chunk
+from dowse._index.markdown.document import parse
+from dowse._model import Batch, FileState, IndexedDocument
+from dowse._search.references import find_passage
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
 from memory_store import MemoryStore
 
 _SPLIT = unicodedata.normalize("NFD", "café")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.chunk.overlap import overlap_start
-from dowse.text.scripts import CJK_CHARACTER, is_unspaced
+from dowse._index.chunk.overlap import overlap_start
+from dowse._text.scripts import CJK_CHARACTER, is_unspaced
 
 
 @pytest.mark.parametrize("character", ["漢", "\U00020000", "\uf900", "々", "か", "カ", "ｶ", "한"])

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.parse.plain_text import plain_text
-from dowse.text.markup import plain
+from dowse._index.markdown.plain_text import plain_text
+from dowse._text.markup import plain
 
 
 @pytest.mark.parametrize(

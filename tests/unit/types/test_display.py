@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dowse.types import Answer, Hit, OtherPassage, Response, Trace, also_at
+from dowse._model import Answer, Hit, OtherPassage, Response, Trace, also_at
 
 _HIT = Hit(
     id="a",

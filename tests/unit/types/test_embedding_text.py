@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dowse.types import embedding_text
+from dowse._model import embedding_text
 
 
 def test_the_title_comes_before_the_header_path() -> None:

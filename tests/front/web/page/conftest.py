@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dowse.front.web.security import Door
-from dowse.front.web.server import Server, application, bind
-from dowse.service import Service
+from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.server import Server, application, bind
+from dowse._project.service import Service
 from gates import find_tool
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.front.web.server import PAGE
+from dowse._interfaces.http.server import PAGE
 
 _FILES = sorted(PAGE.iterdir())
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from command_line import Dowse
-from dowse.front.mcp.projects import VisibleProjects
-from dowse.front.mcp.tools.table import TOOLS
-from dowse.projects.workspace import Workspace
-from dowse.service import Service
-from dowse.wiring import Given
+from dowse._interfaces.mcp.projects import VisibleProjects
+from dowse._interfaces.mcp.tools.table import TOOLS
+from dowse._project.service import Service
+from dowse._project.wiring import Given
+from dowse._project.workspace import Workspace
 from real_model import real_embedder
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect

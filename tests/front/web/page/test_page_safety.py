@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dowse.front.web.security import Door
-from dowse.service import Service
+from dowse._interfaces.http.security import Door
+from dowse._project.service import Service
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from command_line import Dowse
-from dowse.service import Service
+from dowse._project.service import Service
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
@@ -45,7 +45,7 @@ def test_a_hit_in_a_pdf_names_its_page(
     site: Any, notes: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "## Page 11\n\nThe mast.\n\n## Page 12\n\nThe theodolite turns.\n"
-    monkeypatch.setattr(sys.modules["dowse.read.load"], "convert", lambda *_: text)
+    monkeypatch.setattr(sys.modules["dowse._index.source.load"], "convert", lambda *_: text)
     (notes / "manual.pdf").write_bytes(b"%PDF")
     assert dowse("index", notes).code == 0
     page = site.open("#q=theodolite")

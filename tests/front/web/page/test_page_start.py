@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from command_line import Dowse
-from dowse.front.web.security import Door
-from dowse.front.web.server import Server, application, bind
-from dowse.service import Service
+from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.server import Server, application, bind
+from dowse._project.service import Service
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 

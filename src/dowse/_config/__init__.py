@@ -1,0 +1,1 @@
+"""Settings, presets, requests, and what a folder may decide."""

@@ -1,0 +1,266 @@
+"""One parameter of a call, at any door: its name, what it may be, and how a wrong value is refused.
+
+A door turns its own syntax into names and values; `checked` says whether a call can mean that. The
+words of a refusal are therefore the same everywhere, and so are the limits that a door describes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Literal
+
+from dowse._util.decoding import shown
+from dowse._util.frozen import dataclass
+from dowse.errors import UsageError
+
+Kind = Literal["text", "texts", "date", "choice", "integer", "number", "boolean", "assignments"]
+"""What a value may be; `texts` and `assignments` are lists, an assignment is `section.name=x`."""
+
+Arguments = Mapping[str, Any]
+"""What a call says, checked: values by the names of parameters."""
+
+MOST_VALUES = 100
+"""The most values of one parameter; more belong into a folder, a tag or a project of their own."""
+
+LONGEST = 1_000
+"""Characters of a text, where its row does not say otherwise."""
+
+# Spelled out, since not every reader of a JSON Schema means the same by \s.
+_BLANK = r"\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_WORDS = rf"^[^\x00]*[^{_BLANK}][^\x00]*$"
+_ASSIGNMENT = r"^[^=\x00]+=[^\x00]*$"
+# What a calendar has: no year 0, no 31st of June, and the 29th of February only in leap years.
+_YEAR = r"([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+_LEAP_YEAR = r"([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)"
+_MONTH = r"(0[1-9]|1[0-2])"
+_DAY = (
+    rf"({_YEAR}-({_MONTH}-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)"
+    rf"|{_LEAP_YEAR}-02-29)"
+)
+_CLOCK = r"T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?"
+_DATE = (
+    rf"^({_YEAR}(-{_MONTH})?|{_DAY}({_CLOCK})?|now|today|yesterday"
+    r"|tomorrow|(last|past|this|next) (day|week|month|year)|(last|past) hour"
+    r"|[0-9]{1,4} ?(hours?|days?|weeks?|months?|h|d|w|mo?)( ago)?"
+    r"|([0-9]{1,3}|1[0-9]{3}) ?(years?|y)( ago)?)$"
+)
+
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?")
+_READ: Mapping[str, Callable[[str], object]] = {
+    "boolean": lambda text: {"true": True, "false": False}.get(text, text),
+    "integer": lambda text: int(text) if _WHOLE.fullmatch(text) else text,
+    "number": lambda text: float(text) if _NUMBER.fullmatch(text) else text,
+}
+_WORDED = frozenset({"text", "texts", "date"})
+_LISTS = frozenset({"texts", "assignments"})
+
+
+class Malformed(UsageError):
+    """A call says something that no call could mean, whatever the documents are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a call."""
+
+    name: str  # at every door; the command line writes per_doc as --per-doc
+    meaning: str  # one sentence
+    kind: Kind = "text"
+    required: bool = False
+    choices: tuple[str, ...] = ()  # of a `choice`
+    low: float | None = None  # of a number: the least; of a list: how many at least
+    high: float | None = None  # of a number: the most; of a list: how many at most
+    longest: int = LONGEST  # characters of a text
+    default: object = None  # None: left out
+    older: tuple[str, ...] = ()  # names that doors used before, which still work
+    setting: str = ""  # the setting that it changes for one call
+    unless: frozenset[str] = frozenset()  # parameters of which one takes the place of it
+    instead_of: str = ""  # a switch that is turned off with it, and may not be asked for with it
+    example: str = ""  # of a value, for forms
+    calls: tuple[str, ...] = ()  # where it belongs; empty: wherever it is listed
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it may be given several times."""
+        return self.kind in _LISTS
+
+    @property
+    def must_be(self) -> str:
+        """What a value must be, in words."""
+        if self.kind == "choice":
+            return f"one of: {', '.join(self.choices)}"
+        if self.kind in {"integer", "number"}:
+            whole = "a whole number" if self.kind == "integer" else "a number"
+            return f"{whole} from {self.low:,g} to {self.high:,g}"
+        return {
+            "boolean": "true or false",
+            "texts": f'a list of {self._few} to {self._many} texts, as ["a", "b"]',
+            "assignments": 'a list of settings with their values, as ["search.top_k=30"]',
+            "date": "a date: 2024, 2024-06-30, yesterday, 7d or last week",
+            "text": f"a text of at most {self.longest:,} characters",
+        }[self.kind]
+
+    @property
+    def _few(self) -> int:
+        return int(self.low or 0)
+
+    @property
+    def _many(self) -> int:
+        return int(self.high or MOST_VALUES)
+
+    # ── Checking ─────────────────────────────────────────────────────────────
+
+    def read(self, texts: Sequence[str]) -> object:
+        """The value that somebody has written; what cannot be read stays a text."""
+        if self.is_list:
+            return list(texts)
+        if len(texts) != 1:
+            raise Malformed(f"{self.name} is given {len(texts)} times.", "Give it once.")
+        return _READ.get(self.kind, str)(texts[0])
+
+    def guess(self, value: object) -> object:
+        """The value that a model means: it may write `"3"` for 3, or one text for a list of one."""
+        if self.is_list:
+            several = _listed(value) if isinstance(value, str) else value
+            return list(map(_worded, several)) if isinstance(several, list) else several
+        if isinstance(value, str):
+            return _READ.get(self.kind, str)(value.strip() if self.kind in _READ else value)
+        return _worded(value) if self.kind in _WORDED else value
+
+    def check(self, value: object) -> object:
+        """The value; raises `Malformed` when it cannot be meant."""
+        if self.kind == "integer" and isinstance(value, float) and value.is_integer():
+            value = int(value)  # to JSON Schema, 3.0 is an integer too
+        if isinstance(value, list) and len(value) > self._many:
+            raise Malformed(
+                f"{self.name} has {len(value):,} values.", f"Give {self._many} at most."
+            )
+        if not self._fits(value):
+            raise Malformed(f"{self.name} cannot be {shown(value)}.", f"It must be {self.must_be}.")
+        texts = value if isinstance(value, list) else [value]
+        if any("\0" in str(one) for one in texts):
+            raise Malformed(f"{self.name} has a NUL character.", "Remove it.")
+        if self.kind in _WORDED and not all(re.search(_WORDS, str(one)) for one in texts):
+            raise self._empty()
+        return _without_halves(value)
+
+    def _fits(self, value: object) -> bool:
+        if isinstance(value, bool) or self.kind == "boolean":
+            return isinstance(value, bool) and self.kind == "boolean"
+        if isinstance(value, list):
+            held = all(isinstance(one, str) and len(one) <= self.longest for one in value)
+            return self.is_list and held and len(value) >= self._few
+        if isinstance(value, str):
+            if self.kind == "choice":
+                return value in self.choices
+            return self.kind in {"text", "date"} and len(value) <= self.longest
+        is_number = isinstance(value, int) or (isinstance(value, float) and self.kind == "number")
+        if not is_number or self.kind not in {"integer", "number"}:
+            return False
+        return self.low <= value <= self.high  # type: ignore[operator]  # every number has both
+
+    def _empty(self) -> Malformed:
+        if self.required:
+            return Malformed(f"The {self.name} is empty.", self.meaning)
+        return Malformed(f"{self.name} names nothing.", "Leave it out, or give it a value.")
+
+    # ── Describing ───────────────────────────────────────────────────────────
+
+    def schema(self, *, brief: bool = False) -> dict[str, Any]:
+        """Its JSON Schema, always of one type; `brief` leaves out limits, which a refusal names."""
+        if self.is_list:
+            held: dict[str, Any] = {"type": "array", "items": self._of_text(brief=brief)}
+            return held if brief else held | {"minItems": self._few, "maxItems": self._many}
+        if self.kind in {"integer", "number"}:
+            held = {"type": self.kind}
+            return held if brief else held | {"minimum": self.low, "maximum": self.high}
+        if self.kind == "boolean":
+            return {"type": "boolean"}
+        if self.kind == "choice":
+            return {"type": "string", "enum": list(self.choices)}
+        return self._of_text(brief=brief)
+
+    def _of_text(self, *, brief: bool) -> dict[str, Any]:
+        if brief:
+            return {"type": "string"}
+        pattern = {"date": _DATE, "assignments": _ASSIGNMENT}.get(self.kind, _WORDS)
+        return {"type": "string", "pattern": pattern, "maxLength": self.longest}
+
+
+def _listed(text: str) -> list[object]:
+    """The list that a text is as JSON; otherwise a list of this text."""
+    if text.lstrip().startswith("["):
+        with suppress(ValueError, RecursionError):
+            found = json.loads(text)
+            if isinstance(found, list):
+                return found
+    return [text]
+
+
+def _worded(value: object) -> object:
+    """A number as a text, where texts are meant: a year, or a tag of digits."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number else value
+
+
+def _without_halves(value: object) -> object:
+    """The value without halves of characters, which JSON and odd bytes can name."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return [_without_halves(one) for one in value] if isinstance(value, list) else value
+
+
+def checked(
+    rows: Iterable[Parameter],
+    given: Mapping[str, Any],
+    *,
+    written: bool = False,
+    guessed: bool = False,
+) -> Arguments:
+    """What a call says, by the names of the rows; raises `Malformed` with what to do instead.
+
+    With `written`, every value is a list of texts, as in an address or on a command line. With
+    `guessed`, a model wrote the values, which may be of a similar type.
+    """
+    rows = tuple(rows)
+    known = {name: row for row in rows for name in (row.name, *row.older)}
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        row = known.get(name)
+        if row is None:
+            raise _unknown(name, [row.name for row in rows])
+        if row.name in values:
+            other = name if name != row.name else next(one for one in given if one in row.older)
+            raise Malformed(f"{other} is another name of {row.name}.", "Use one.")
+        said = replace(row, name=name)  # a refusal uses the name that the call used
+        read = said.read(value) if written else said.guess(value) if guessed else value
+        if not (row.unless & given.keys() and isinstance(read, str) and not read.strip()):
+            values[row.name] = said.check(read)
+    for row in rows:
+        if row.required and row.name not in values and not row.unless & values.keys():
+            raise Malformed(f"The {row.name} is missing.", row.meaning)
+    return {row.name: row.default for row in rows if row.default is not None} | values
+
+
+def _unknown(name: str, known: Sequence[str]) -> Malformed:
+    near = difflib.get_close_matches(name[:100], known, n=1)
+    meant = f"Did you mean {near[0]}? " if near else ""
+    listed = f"Known: {', '.join(known)}." if known else "It takes none."
+    return Malformed(f"There is no parameter {shown(name)}.", f"{meant}{listed}")
+
+
+def object_schema(rows: Iterable[Parameter], schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of all parameters of a call together."""
+    required = [one.name for one in rows if one.required]
+    return {
+        "type": "object",
+        "properties": dict(schemas),
+        **({"required": required} if required else {}),
+        "additionalProperties": False,
+    }

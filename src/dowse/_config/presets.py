@@ -1,0 +1,130 @@
+"""Named sets of settings: for kinds of collections, and for the two systems dowse grew from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from dowse.errors import BadSettings
+
+Value = float | str | bool
+
+_RANK_FUSION: dict[str, Value] = {
+    "fuse.method": "rrf",
+    "fuse.rrf_k": 60.0,
+    "fuse.semantic": 1.0,
+    "fuse.keyword": 1.0,
+}
+
+# Sections of 1500 to 2000 characters and chunks of about 500 in them, with the headings above.
+_CHUNKS_BY_HEADINGS: dict[str, Value] = {
+    "chunk.strategy": "headers",
+    "chunk.section_min": 1500,
+    "chunk.section_max": 2000,
+    "chunk.chunk_min": 200,
+    "chunk.chunk_goal": 500,
+    "chunk.chunk_max": 1500,
+    "chunk.overlap": 100,
+    "chunk.context": "headings",
+}
+
+_WEIGHTED_FIELDS: dict[str, Value] = {
+    "keyword.stemming": True,
+    "keyword.stopwords": True,
+    "keyword.title": 3.0,
+    "keyword.headers": 2.5,
+    "keyword.keywords": 2.5,
+    "keyword.description": 2.0,
+    "keyword.tags": 2.0,
+    "keyword.aliases": 1.5,
+    "keyword.author": 1.0,
+    "keyword.category": 1.0,
+    "keyword.content": 1.0,
+}
+
+# Windows of the text as it is: nothing is added to them, and nothing in them weighs more.
+_PLAIN_WINDOWS: dict[str, Value] = {
+    "chunk.strategy": "fixed",
+    "chunk.fixed_size": 1000,
+    "chunk.fixed_overlap": 200,
+    "chunk.context": "none",
+    "keyword.stemming": False,
+    "keyword.stopwords": False,
+    "keyword.title": 1.0,
+    "keyword.headers": 0.0,
+    "keyword.keywords": 1.0,
+    "keyword.description": 1.0,
+    "keyword.tags": 1.0,
+    "keyword.aliases": 1.0,
+    "keyword.author": 1.0,
+    "keyword.category": 1.0,
+    "keyword.content": 1.0,
+}
+
+PRESETS: Mapping[str, Mapping[str, Value]] = {
+    # Documentation of all kinds.
+    "general": {"fuse.semantic": 1.0, "fuse.keyword": 1.0, "recency.bias": 0.5},
+    # Exact names matter more than paraphrases.
+    "api-reference": {"fuse.semantic": 0.8, "fuse.keyword": 1.5, "recency.bias": 0.3},
+    # Meaning and recent changes matter more than words.
+    "personal-notes": {"fuse.semantic": 1.3, "fuse.keyword": 0.7, "recency.bias": 0.8},
+    # Old papers are as good as new ones.
+    "research-papers": {"fuse.semantic": 1.5, "fuse.keyword": 0.5, "recency.bias": 0.0},
+    # The Markdown search with eleven strategies, as it came.
+    "seed-a": {
+        **_RANK_FUSION,
+        **_CHUNKS_BY_HEADINGS,
+        **_WEIGHTED_FIELDS,
+        "vocabulary.size": 10_000,
+        "search.top_n": 5,
+        "search.top_k": -1,  # max(10, 2 × top_n)
+        "expand.enabled": True,
+        "graph.enabled": True,
+        "graph.depth": 1,
+        "recency.bias": 0.5,
+        "calibrate.enabled": True,
+        "calibrate.method": "sigmoid",
+        "calibrate.midpoint": 0.0,  # the fusion's own: 0.035 and 150 for k = 60
+        "calibrate.steepness": 0.0,
+        "exact_dedup.enabled": True,
+        "near_dedup.enabled": True,
+        "near_dedup.similarity": 0.7,
+    },
+    # The vector engine and the keyword engine, thirty candidates each, as it came.
+    "seed-b": {
+        **_RANK_FUSION,
+        **_PLAIN_WINDOWS,
+        "search.top_n": 10,
+        "search.top_k": 30,
+    },
+}
+"""What each preset sets, by its name; `preset_values` adds what follows from the tables."""
+
+_ALL_ELSE_OFF = {"seed-a", "seed-b"}  # stages that those systems did not have must not run
+
+
+def preset_values(name: str) -> Mapping[str, Value]:
+    """All settings of a preset; raises `BadSettings` when there is none of that name."""
+    if name not in PRESETS:
+        raise BadSettings(f"There is no preset {name!r}.", f"Known: {', '.join(PRESETS)}.")
+    return {**(_everything_off() if name in _ALL_ELSE_OFF else {}), **PRESETS[name]}
+
+
+@cache
+def _everything_off() -> Mapping[str, Value]:
+    """Every stage and strategy that can be off is off; the others have their usual weights."""
+    return dict(_switched_off())
+
+
+def _switched_off() -> Iterator[tuple[str, Value]]:
+    # Names of presets are listed by doors that must not wait for the stages to load.
+    from dowse._search.search_flow import SEARCH_FLOW  # noqa: PLC0415
+    from dowse._search.stages.strategies import STRATEGIES  # noqa: PLC0415
+
+    for strategy in STRATEGIES:
+        yield f"fuse.{strategy.name}", strategy.weight
+        if strategy.options is not None:
+            yield f"{strategy.name}.enabled", False
+    for stage in SEARCH_FLOW:
+        for option, value in stage.off.items():
+            yield f"{stage.name}.{option}", value

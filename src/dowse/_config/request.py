@@ -1,0 +1,278 @@
+"""What can be asked: one table of options and one check, for every door.
+
+The command line, the socket, HTTP, MCP and Python turn their own syntax into names and values, and
+take a `SearchRequest` back. A new option is a row of `OPTIONS`: every door takes it, `--help`, the
+OpenAPI description, the MCP schema, the page and the reference list it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field, fields
+from types import MappingProxyType
+from typing import Any, Literal
+
+from dowse._config.parameters import Parameter, checked
+from dowse._config.presets import PRESETS
+from dowse._search.query.filters import Filters
+from dowse._search.stages.strategies import MODES, modes_explained
+from dowse._util.frozen import dataclass
+from dowse.errors import Refused, UsageError
+
+Call = Literal["search", "answer", "explain"]
+"""The calls that search."""
+
+LONGEST_QUERY = 20_000
+"""Characters of a query."""
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""No changes to the settings."""
+
+NO_FILTERS = Filters()
+"""Filters that let everything pass."""
+
+_MODEL = "rerank.model"  # the one setting of a search that can name a folder
+_FILTERS = frozenset(one.name for one in fields(Filters))
+
+OPTIONS: tuple[Parameter, ...] = (
+    Parameter(
+        "query",
+        "A question, some words, or a name from code.",
+        required=True,
+        unless=_FILTERS,
+        longest=LONGEST_QUERY,
+        older=("q",),
+    ),
+    Parameter(
+        "n",
+        "How many results.",
+        "integer",
+        low=1,
+        high=10_000,
+        setting="search.top_n",
+        older=("top_n", "limit"),
+    ),
+    Parameter(
+        "offset",
+        "How many of the first results to pass over.",
+        "integer",
+        low=0,
+        high=10_000,
+        calls=("search",),
+    ),
+    Parameter(
+        "mode",
+        f"Which strategies rank. {modes_explained()}",
+        "choice",
+        choices=tuple(mode.name for mode in MODES),
+        setting="search.mode",
+    ),
+    Parameter(
+        "tag",
+        "Only with all of these tags, or tags below them.",
+        "texts",
+        older=("tags",),
+        example="database",
+    ),
+    Parameter("path", "Only paths that begin with one of these.", "texts", example="guides/"),
+    Parameter(
+        "after", "Only changed since: 2024-06-30, 2024, yesterday, 7d.", "date", example="7d"
+    ),
+    Parameter("before", "Only changed before this date.", "date", example="2025"),
+    Parameter(
+        "where",
+        "Only where frontmatter says so: status=draft, rating>3.",
+        "texts",
+        example="status=draft",
+    ),
+    Parameter("category", "Only in one of these categories.", "texts", example="guide"),
+    Parameter("author", "Only by one of these, or a part of the name.", "texts", example="Ada"),
+    Parameter("source", "Only files with one of these endings: md, pdf.", "texts", example="md"),
+    Parameter(
+        "language",
+        "Only with code in one of these languages.",
+        "texts",
+        older=("lang",),
+        example="python",
+    ),
+    Parameter(
+        "min_confidence",
+        "Drop results below this; 0.3 is strict.",
+        "number",
+        low=-1,
+        high=1,
+        setting="threshold.min_confidence",
+    ),
+    Parameter(
+        "passages",
+        "List every passage, not one result per document.",
+        "boolean",
+        setting="documents.passages",
+    ),
+    Parameter(
+        "parents",
+        "Return whole sections.",
+        "boolean",
+        setting="parents.enabled",
+    ),
+    Parameter(
+        "mmr", "Choose results that differ from each other.", "boolean", setting="diversity.mmr"
+    ),
+    Parameter(
+        "per_doc",
+        "List passages, at most this many of a document; 0: no limit.",
+        "integer",
+        low=0,
+        high=10_000,
+        setting="diversity.max_chunks_per_doc",
+        instead_of="diversity.mmr",
+    ),
+    Parameter(
+        "rerank",
+        "Read the first results once more, with the query; slower.",
+        "boolean",
+        setting="rerank.enabled",
+    ),
+    Parameter(
+        "preset",
+        "A named set of settings.",
+        "choice",
+        choices=tuple(PRESETS),
+        setting="search.preset",
+    ),
+    Parameter("set", "Any other setting, for this call: search.top_k=30.", "assignments"),
+    Parameter(
+        "max_tokens",
+        "Most tokens to return: the best texts, the last one cut.",
+        "integer",
+        low=1,
+        high=1_000_000,
+        calls=("search", "answer"),
+    ),
+)
+"""Every parameter of a search, an answer or an explanation, in the order of the help."""
+
+
+def options_of(call: Call) -> tuple[Parameter, ...]:
+    """The options of one call."""
+    return tuple(one for one in OPTIONS if not one.calls or call in one.calls)
+
+
+def filters_of(call: Call) -> tuple[Parameter, ...]:
+    """The options of a call that are filters."""
+    return tuple(one for one in options_of(call) if one.name in _FILTERS)
+
+
+def option(name: str) -> Parameter:
+    """The row of this name."""
+    return next(one for one in OPTIONS if one.name == name)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """What is asked, understood and checked."""
+
+    query: str
+    filters: Filters = NO_FILTERS  # what must hold of every result
+    changes: Mapping[str, Any] = field(default_factory=dict)  # settings for this call, by full name
+    max_tokens: int | None = None  # None: no limit, or the door's own
+    offset: int = 0  # how many of the first results are passed over
+
+    @classmethod
+    def of(
+        cls,
+        call: Call,
+        given: Mapping[str, Any],
+        settings: Mapping[str, Any] = NOTHING,
+        *,
+        written: bool = False,
+    ) -> SearchRequest:
+        """The request that names and values make; raises `UsageError` with what to do instead.
+
+        `settings` are changed for this call alone, by their full names. With `written`, every value
+        is a list of texts. The call comes from the user of this machine.
+        """
+        values = checked(options_of(call), given, written=written)
+        return cls.made_of(values, settings, local=True)
+
+    @classmethod
+    def made_of(
+        cls,
+        values: Mapping[str, Any],
+        settings: Mapping[str, Any] = NOTHING,
+        *,
+        local: bool = False,
+    ) -> SearchRequest:
+        """The request that checked values make; values that are no options of a search are left.
+
+        Only a `local` call may name a folder: others must not learn which folders there are.
+        """
+        wanted: dict[str, Any] = {
+            name: tuple(values[name]) if option(name).is_list else values[name]
+            for name in _FILTERS & values.keys()
+        }
+        filters = Filters(**wanted)
+        filters.conditions()  # what is no date or field is refused before anything is opened
+        changes = _changes(values) | dict(settings)
+        if not local:
+            _refuse_folders(changes)
+        return cls(
+            values.get("query", ""),
+            filters,
+            _without_rivals(changes),
+            values.get("max_tokens"),
+            values.get("offset", 0),
+        )
+
+
+def _changes(values: Mapping[str, Any]) -> dict[str, Any]:
+    named = {one.setting: values[one.name] for one in OPTIONS if one.setting and one.name in values}
+    if "set" not in values:
+        return named
+    from dowse._config.schema import assigned  # noqa: PLC0415  most calls set none
+
+    return named | dict(assigned(text) for text in values["set"])
+
+
+def _refuse_folders(changes: Mapping[str, Any]) -> None:
+    if _MODEL in changes:
+        from dowse._embed.open import is_folder  # noqa: PLC0415  as above
+
+        if is_folder(str(changes[_MODEL])):
+            raise Refused(
+                f"{_MODEL} cannot be a folder in a request to a server.",
+                f"Name a model, or set it on the server with: dowse config set {_MODEL} FOLDER",
+            )
+
+
+def _without_rivals(changes: dict[str, Any]) -> dict[str, Any]:
+    """The changes, with switches turned off that would take the place of what is asked for."""
+    for one in OPTIONS:
+        if one.instead_of and _is_on(changes, one.setting):
+            if _is_on(changes, one.instead_of):
+                rival = next(other for other in OPTIONS if other.setting == one.instead_of)
+                raise UsageError(
+                    f"{rival.name} and {one.name} are two ways to choose results that differ.",
+                    "Use one.",
+                )
+            changes[one.instead_of] = False
+    return changes
+
+
+def _is_on(changes: Mapping[str, Any], name: str) -> bool:
+    from dowse._config.schema import check_value  # noqa: PLC0415  most calls change neither
+
+    return name in changes and bool(check_value(name, changes[name], "arguments"))
+
+
+def settable(call: Call) -> tuple[str, ...]:
+    """The names of all settings that one call may change."""
+    from dowse._config.schema import is_of_a_search, known_settings  # noqa: PLC0415  as above
+    from dowse._search.answer.options import OF_THE_WRITER  # noqa: PLC0415  a description needs none of this
+
+    of_answers = {name for name in known_settings() if name.startswith("answer.")} - OF_THE_WRITER
+    return tuple(
+        name
+        for name in known_settings()
+        if is_of_a_search(name) or (call == "answer" and name in of_answers)
+    )

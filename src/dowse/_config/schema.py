@@ -1,0 +1,328 @@
+"""Settings: files, environment and arguments become each room's own options, once, at the door.
+
+From weakest to strongest: built-in defaults, the user's config.toml, a dowse.toml that is with
+the documents, what the user has set for the project, DOWSE_SECTION_NAME in the environment,
+arguments of the call.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import os
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from dowse._config.editors import OpenOptions
+from dowse._config.presets import PRESETS, preset_values
+from dowse._embed.options import EmbedOptions
+from dowse._index.chunk.options import ChunkOptions
+from dowse._index.source.options import ReadOptions
+from dowse._model.store_options import StoreOptions
+from dowse._search.answer.options import OF_THE_WRITER, AnswerOptions
+from dowse._search.recipe import Recipe
+from dowse._search.stages.strategies import Mode, modes_explained
+from dowse._text.options import KeywordOptions, VocabularyOptions
+from dowse._util.bounds import complaint, declared, meaning
+from dowse._util.decoding import UNREADABLE, read_small, shown, why_unreadable
+from dowse._util.frozen import dataclass
+from dowse.errors import BadSettings, UsageError
+
+MANY_WORDS = 10_000
+"""How many words are embedded, where words are, unless `vocabulary.size` says otherwise."""
+
+_MODE, _PRESET = "search.mode", "search.preset"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings(Recipe):
+    """Each room's own options: those of a search, and those of an index."""
+
+    read: ReadOptions = field(default_factory=ReadOptions)
+    chunk: ChunkOptions = field(default_factory=ChunkOptions)
+    embed: EmbedOptions = field(default_factory=EmbedOptions)
+    keyword: KeywordOptions = field(default_factory=KeywordOptions)
+    vocabulary: VocabularyOptions = field(default_factory=VocabularyOptions)
+    answer: AnswerOptions = field(default_factory=AnswerOptions)
+    store: StoreOptions = field(default_factory=StoreOptions)
+    open: OpenOptions = field(default_factory=OpenOptions)
+
+    @property
+    def learned_words(self) -> int:
+        """How many words are embedded; only the expansion of queries reads them."""
+        if self.vocabulary.size >= 0:
+            return self.vocabulary.size
+        return MANY_WORDS if self.expand.enabled else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Settings from one place."""
+
+    origin: str  # for people: a path, "environment", "arguments"
+    values: Mapping[str, Any]  # by full name: "chunk.overlap"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting as the reference lists it."""
+
+    name: str  # "chunk.overlap"
+    type: Any
+    default: object
+    meaning: str
+    declared: Any  # the type with its limits, see `dowse._util.bounds`
+
+
+SECTIONS: dict[str, type] = {
+    field_.name: field_.default_factory  # type: ignore[misc]
+    for field_ in dataclasses.fields(Settings)
+}
+"""The options class of each section."""
+
+
+_CHOICES: Mapping[str, Any] = {_MODE: Mode, _PRESET: Literal[("", *PRESETS)]}
+
+
+@cache
+def known_settings() -> dict[str, Setting]:
+    """Every setting there is, by full name."""
+    return {
+        name: setting for section in SECTIONS for name, setting in _settings_of(section).items()
+    }
+
+
+@cache
+def _settings_of(section: str) -> dict[str, Setting]:
+    """The settings of a section; to describe all of them takes longer than most searches."""
+    options, found = SECTIONS[section], {}
+    plain, hints = get_type_hints(options), declared(options)
+    for one in dataclasses.fields(options):
+        if one.name not in hints:
+            continue
+        hint, name = hints[one.name], f"{section}.{one.name}"
+        kind = _CHOICES.get(name, plain[one.name])
+        said = f"{meaning(hint)} {modes_explained()}" if name == _MODE else meaning(hint)
+        found[name] = Setting(name, kind, one.default, said, hint)
+    return found
+
+
+def find_setting(name: str, where: str = "") -> Setting:
+    """The setting of this name; raises `BadSettings` with what comes nearest."""
+    section = name.partition(".")[0]
+    setting = _settings_of(section).get(name) if section in SECTIONS else None
+    if setting is None:
+        there = "there" if where else "There"
+        raise BadSettings(f"{where}{there} is no setting {shown(name)}.", _suggestion(name))
+    return setting
+
+
+def is_of_a_search(name: str) -> bool:
+    """Whether a setting can be changed from search to search; the others need another index."""
+    return name.partition(".")[0] in {one.name for one in dataclasses.fields(Recipe)}
+
+
+def combine(layers: Iterable[Layer]) -> tuple[Settings, dict[str, str]]:
+    """The settings that hold, and for each that is not a default where it comes from."""
+    values: dict[str, dict[str, Any]] = {}
+    origins: dict[str, str] = {}
+    for layer in layers:
+        for name, (value, origin) in _with_preset(layer).items():
+            section, _, option = name.partition(".")
+            checked = check_value(name, value, layer.origin)
+            values.setdefault(section, {})[option] = checked
+            origins[name] = origin
+    options = {name: made(**values[name]) for name, made in SECTIONS.items() if name in values}
+    return dataclasses.replace(_defaults(), **options), origins
+
+
+@cache
+def _defaults() -> Settings:
+    """Made once: a server combines settings for every request, and most sections are not set."""
+    return Settings()
+
+
+def change_recipe(settings: Recipe, changes: Mapping[str, Any]) -> Recipe:
+    """The recipe with what one search wants different; an index cannot be changed so.
+
+    Of a preset only what concerns searching is taken.
+    """
+    sections = {one.name: getattr(settings, one.name) for one in dataclasses.fields(Recipe)}
+    for name, (value, origin) in _with_preset(Layer("arguments", changes)).items():
+        checked = check_value(name, value, "arguments")
+        section, _, option = name.partition(".")
+        if section in sections:
+            sections[section] = _changed(sections[section], option, checked)
+        elif origin == "arguments":
+            raise _not_of_a_search(name, section)
+    return Recipe(**sections)
+
+
+def change_answer(
+    options: AnswerOptions, changes: Mapping[str, Any]
+) -> tuple[AnswerOptions, dict[str, Any]]:
+    """The options of answers with what one call wants different, and the changes that are left."""
+    left = dict(changes)
+    own = {name for name in left if name.startswith("answer.")} - OF_THE_WRITER
+    values = {name: check_value(name, left.pop(name), "arguments") for name in sorted(own)}
+    chosen: dict[str, Any] = {name.partition(".")[2]: value for name, value in values.items()}
+    return dataclasses.replace(options, **chosen), left
+
+
+def _not_of_a_search(name: str, section: str) -> BadSettings:
+    if name in OF_THE_WRITER:
+        return BadSettings(
+            f"{name} belongs to the model that writes answers; one call cannot change it.",
+            f"Set it with: dowse config set {name} VALUE",
+        )
+    if section == "answer":
+        return BadSettings(f"{name} is a setting of answers, not of a search.", "See: dowse answer")
+    return BadSettings(
+        f"{name} is a setting of the index, not of a search.",
+        f"Set it with: dowse config set {name} VALUE, then dowse index",
+    )
+
+
+def of_an_index(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """What of these changes an index is built with, also when a preset brings it."""
+    named = _with_preset(Layer("arguments", changes))
+    return {name: value for name, (value, _) in named.items() if not is_of_a_search(name)}
+
+
+def built_otherwise(settings: Settings, changes: Mapping[str, Any]) -> list[str]:
+    """The settings of the index in which the preset of a search differs from these."""
+    wanted = of_an_index(changes)
+    return sorted(name for name, value in wanted.items() if settings.value(name) != value)
+
+
+def _changed(options: Any, option: str, value: object) -> Any:
+    return dataclasses.replace(options, **{option: value})
+
+
+def _with_preset(layer: Layer) -> dict[str, tuple[Any, str]]:
+    """The values of a layer with their origin, those of the preset it names first."""
+    preset, own = layer.values.get(_PRESET), {n: (v, layer.origin) for n, v in layer.values.items()}
+    if not preset:
+        return own
+    preset = check_value(_PRESET, preset, layer.origin)
+    origin = f"{layer.origin} (preset {preset})"
+    return {name: (value, origin) for name, value in preset_values(str(preset)).items()} | own
+
+
+def check_value(name: str, value: object, origin: str) -> object:
+    """The value in the setting's own type; raises `BadSettings` when it cannot be that."""
+    setting = find_setting(name, f"{origin}: ")
+    try:
+        converted = msgspec.convert(value, setting.type, strict=not isinstance(value, str))
+        if isinstance(converted, float) and not math.isfinite(converted):
+            raise msgspec.ValidationError("Expected a finite number")
+    except msgspec.ValidationError as error:
+        problem = f"does not fit: {why_unreadable(error)}"
+    else:
+        problem = complaint(setting.declared, converted)
+    if problem:
+        raise BadSettings(
+            f"{origin}: {name} = {shown(value)} {problem}.",
+            f"It means: {setting.meaning}{_choices(setting.type)}",
+        )
+    return converted
+
+
+def _choices(kind: Any) -> str:
+    named = ", ".join(filter(None, map(str, get_args(kind)))) if get_origin(kind) is Literal else ""
+    return named and f" Known: {named}."
+
+
+def read_file(path: Path, ignored: Sequence[str] = ()) -> Layer:
+    """The settings of a TOML file; an absent file has none. `ignored` names tables for others."""
+    try:
+        data = read_small(path)
+    except FileNotFoundError:
+        return Layer(str(path), {})
+    except OSError as error:
+        raise unreadable_file(path, error) from error
+    return layer_of(path, parse_toml(path, data), ignored)
+
+
+def unreadable_file(path: Path, error: Exception) -> BadSettings:
+    """What to say about a file of settings that cannot be read or decoded."""
+    return BadSettings(f"{path} cannot be read: {why_unreadable(error)}.", "Fix or remove it.")
+
+
+def parse_toml(path: Path, data: bytes) -> dict[str, Any]:
+    """What is written in a TOML file with these bytes."""
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except UNREADABLE as error:
+        raise unreadable_file(path, error) from error
+
+
+def layer_of(path: Path, tables: Mapping[str, Any], ignored: Sequence[str] = ()) -> Layer:
+    """The settings in the tables of a file."""
+    values: dict[str, Any] = {}
+    for section, table in tables.items():
+        if section in ignored:
+            continue
+        if not isinstance(table, dict):
+            raise BadSettings(
+                f"{path}: there is no setting {shown(section)}.", _suggestion(section)
+            )
+        values |= {f"{section}.{name}": value for name, value in table.items()}
+    return Layer(str(path), values)
+
+
+def from_environment(environment: Mapping[str, str] = os.environ) -> Layer:
+    """The settings that DOWSE_SECTION_NAME variables give."""
+    values: dict[str, Any] = {}
+    ours = [variable for variable in environment if variable.startswith("DOWSE_")]
+    for section in SECTIONS:
+        prefix = f"DOWSE_{section.upper()}_"
+        if not any(variable.startswith(prefix) for variable in ours):
+            continue
+        for name, setting in _settings_of(section).items():
+            text = environment.get("DOWSE_" + name.replace(".", "_").upper())
+            if text is not None:
+                values[name] = parse_text(setting, text)
+    return Layer("environment", values)
+
+
+def parse_text(setting: Setting, text: str) -> object:
+    """A value as people type it: a list is separated by commas, or written as in TOML."""
+    if get_origin(setting.type) is not tuple:
+        return text
+    if text.lstrip().startswith("["):
+        return _toml_list(setting.name, text)
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _toml_list(name: str, text: str) -> object:
+    try:
+        return tomllib.loads(f"list = {text}")["list"]
+    except UNREADABLE as error:
+        raise BadSettings(
+            f"{name} = {shown(text)} is no list: {why_unreadable(error)}.",
+            'Write one with commas, or as ["one", "two"].',
+        ) from error
+
+
+def _suggestion(name: str) -> str:
+    near = difflib.get_close_matches(name[:100], known_settings(), n=3, cutoff=0.5)
+    return f"Did you mean {' or '.join(near)}?" if near else "See: dowse config show"
+
+
+def assigned(text: str) -> tuple[str, object]:
+    """The setting and the value that `section.name=value` gives it."""
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise UsageError(
+            f"set takes a setting and its value, not {shown(text)}.",
+            "Write it as: search.top_k=30",
+        )
+    return name.strip(), parse_text(find_setting(name.strip()), value.strip())

@@ -1,0 +1,195 @@
+"""A dowse.toml among the documents: useful, but not to be trusted blindly.
+
+People who can change the documents can change it. It may say what is read inside its own folder and
+how it is cut and ranked. What would read more than the user's own settings do, load other models
+or send text away waits for the user's consent, which covers the file as it is and ends when it
+changes. Which settings that concerns is declared with each of them, see `dowse._util.bounds`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from dowse._config.schema import (
+    Layer,
+    check_value,
+    combine,
+    find_setting,
+    layer_of,
+    parse_toml,
+    unreadable_file,
+)
+from dowse._util.bounds import ALWAYS, FOR_FILES, consent
+from dowse._util.decoding import UNREADABLE, read_small, shown
+from dowse._util.files import update_file
+from dowse._util.frozen import dataclass
+from dowse._util.masking import hide_secrets
+from dowse.errors import BadSettings
+
+_LONGEST_PATH = 4096
+_MOST_ROOTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFile:
+    """What a dowse.toml asks for, and what of that is withheld."""
+
+    path: Path
+    name: str | None  # of the project
+    roots: tuple[Path, ...]  # absolute, below its own folder; that folder when it names none
+    outside: tuple[Path, ...]  # further roots, outside its folder or ignored, with consent to them
+    layer: Layer
+    withheld: tuple[str, ...]  # what waits for the user's consent, for people
+    narrows: tuple[str, ...]  # settings that hold only as far as they let fewer files in
+    digest: str  # what consent is given to: its bytes, its owner, and where links in it lead
+    strange: str = ""  # why nothing of it holds without consent, for people
+
+
+def read_local(
+    path: Path, trust: Trust, present: Mapping[str, Any] = MappingProxyType({})
+) -> LocalFile:
+    """A dowse.toml, without what the user has not agreed to.
+
+    `present` are the user's own settings for all projects, which the file may not widen.
+    """
+    data = _bytes(path)
+    tables = parse_toml(path, data)
+    layer, table = layer_of(path, tables, ignored=("project",)), _project_table(path, tables)
+    home = Path(os.path.realpath(path.parent))
+    roots = [Path(os.path.realpath(home / root)) for root in table.get("roots", ["."])]
+    outside = [root for root in roots if not root.is_relative_to(home)]
+    strange = _why_strange(path)
+    digest = _digest(data, outside, strange)
+    outside += _left_out(home, [root for root in roots if root not in {home, *outside}], present)
+    inside = tuple(root for root in roots if root not in outside) or (home,)
+    if trust.covers(path, digest):
+        return LocalFile(path, table.get("name"), inside, tuple(outside), layer, (), (), digest)
+    wishes = {name: _wish(name, value) for name, value in layer.values.items()}
+    if strange:
+        named = [f"name the project {shown(table['name'])}"] if "name" in table else []
+        withheld = (*named, *(f"read {root}" for root in roots if root != home), *wishes.values())
+        nothing = Layer(layer.origin, {})
+        return LocalFile(path, None, (home,), (), nothing, withheld, (), digest, strange)
+    sensitive = [name for name in wishes if _is_sensitive(layer, name, present)]
+    withheld = (*(f"read {root}" for root in outside), *(wishes[name] for name in sensitive))
+    narrows = tuple(wishes[n] for n in wishes if consent(find_setting(n).declared) is FOR_FILES)
+    allowed = Layer(layer.origin, {n: v for n, v in layer.values.items() if n not in sensitive})
+    return LocalFile(path, table.get("name"), inside, (), allowed, withheld, narrows, digest)
+
+
+def _why_strange(path: Path) -> str:
+    """Why a file need not be what the people wrote whose documents the user has chosen."""
+    if path.is_symlink():
+        return f"it is a link to {os.path.realpath(path)}"
+    owner = path.stat().st_uid
+    is_own = sys.platform == "win32" or owner == os.geteuid()
+    return "" if is_own else f"it belongs to another user (uid {owner})"
+
+
+def _left_out(home: Path, roots: list[Path], present: Mapping[str, Any]) -> list[Path]:
+    """The roots that the user's settings leave out where they read the folder of the file."""
+    if not roots:
+        return []
+    from dowse._index.source.rules import Gate  # noqa: PLC0415  few files name roots
+
+    gate = Gate(str(home), combine([Layer("config.toml", present)])[0].read)
+    places = [(root, root.relative_to(home).as_posix()) for root in roots]
+    return [root for root, below in places if not gate.reaches(below, is_folder=not root.is_file())]
+
+
+def _wish(name: str, value: object) -> str:
+    return f"set {name} = {hide_secrets(shown(value))}"
+
+
+def _is_sensitive(layer: Layer, name: str, present: Mapping[str, Any]) -> bool:
+    """Whether a value waits for consent, as the declaration of the setting says."""
+    setting = find_setting(name, f"{layer.origin}: ")
+    rule = consent(setting.declared)
+    if rule is None or rule is ALWAYS:
+        return rule is not None
+    value = check_value(name, layer.values[name], layer.origin)
+    return rule.needed(value, check_value(name, present.get(name, setting.default), "config.toml"))
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return read_small(path)
+    except OSError as error:
+        raise unreadable_file(path, error) from error
+
+
+def _project_table(path: Path, tables: Mapping[str, Any]) -> dict[str, Any]:
+    table: Any = tables.get("project", {})
+    fits = isinstance(table, dict) and table.keys() <= {"name", "roots", "description"}
+    texts = (table.get("name", ""), table.get("description", "")) if fits else (0,)
+    if all(isinstance(text, str) for text in texts):
+        roots = table.get("roots", [])
+        if isinstance(roots, list) and len(roots) <= _MOST_ROOTS and all(map(_can_be_path, roots)):
+            return dict(table)
+    raise BadSettings(
+        f"{path}: the table [project] does not fit.",
+        'It takes name = "…", description = "…" and roots = ["…"].',
+    )
+
+
+def _can_be_path(root: object) -> bool:
+    return isinstance(root, str) and "\0" not in root and len(root) <= _LONGEST_PATH
+
+
+class Trust:
+    """Which dowse.toml files, as they are, the user has agreed to."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def covers(self, path: Path, digest: str) -> bool:
+        """Whether the user has agreed to this file with this digest."""
+        return self._known().get(_key(path)) == digest
+
+    def grant(self, path: Path, digest: str) -> None:
+        """Notes the user's consent to this file for as long as it has this digest."""
+        self._change(lambda known: known | {_key(path): digest})
+
+    def revoke(self, path: Path) -> None:
+        """Takes the consent back."""
+        own = _key(path)
+        self._change(lambda known: {name: value for name, value in known.items() if name != own})
+
+    def _known(self) -> dict[str, str]:
+        try:
+            return _consents(read_small(self._file))
+        except UNREADABLE:
+            return {}
+
+    def _change(self, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
+        def changed(before: bytes | None) -> bytes:
+            return json.dumps(change(_consents(before or b"")), indent=1, sort_keys=True).encode()
+
+        update_file(self._file, changed)
+
+
+def _key(path: Path) -> str:
+    """Where a file is; a file that is a link is another one than what it leads to."""
+    return str(Path(os.path.realpath(path.parent), path.name))
+
+
+def _consents(data: bytes) -> dict[str, str]:
+    try:
+        known = json.loads(data)
+    except UNREADABLE:
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _digest(data: bytes, outside: Sequence[Path], strange: str) -> str:
+    """Of the file and of where links lead today: a link can change while the file does not."""
+    also = [*map(str, outside), *([strange] if strange else [])]
+    leads_to = "\0".join(also).encode("utf-8", "surrogateescape")
+    return hashlib.sha256(data + b"\0" + leads_to).hexdigest()

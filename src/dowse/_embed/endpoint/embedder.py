@@ -1,0 +1,130 @@
+"""The embedder that lets another program, here or elsewhere, make the vectors."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from dowse._embed.endpoint.client import EmbeddingClient
+from dowse._embed.options import EmbedOptions
+from dowse._embed.parallel import run_parallel
+from dowse._model import EmbeddedBatch, Matrix, Model, Vector
+from dowse._util.arrays import np
+from dowse._util.decoding import UNREADABLE, read_small
+from dowse._util.endpoints import Wait
+from dowse._util.files import update_file
+from dowse._util.masking import hide_secrets
+from dowse.errors import Locked
+
+_QUESTION = "How long are your vectors?"  # any text would do
+
+
+class EndpointEmbedder:
+    """Embeds through an OpenAI-compatible endpoint.
+
+    How long its vectors are is asked once and remembered in `notes`, so that opening an index
+    costs no request.
+    """
+
+    def __init__(
+        self,
+        options: EmbedOptions,
+        notes: Path,
+        wait: Wait = time.sleep,
+        *,
+        offline: bool = False,
+    ) -> None:
+        self._options = options
+        self._offline = offline
+        self._notes = notes
+        self._client = EmbeddingClient(options, wait)
+        self._dimensions = options.endpoint_dimensions
+
+    @property
+    def model(self) -> Model:
+        """The model behind the vectors; the first time ever, this may ask the endpoint.
+
+        Offline it asks nobody, and raises `EndpointFailed` when nobody has asked before.
+        """
+        name = self._options.endpoint_model.rpartition("/")[2]
+        key = f"endpoint/{name}/{self._digest()}"
+        if not self._known_dimensions():
+            if self._offline:
+                raise self._client.failed("has not been asked yet how long its vectors are")
+            self._vectors([_QUESTION], waiting=True)
+        return Model(key, self._dimensions, self._options.endpoint_max_tokens)
+
+    def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
+        """Embeds texts to be found, yielding batches as they are done."""
+        size = self._options.endpoint_batch_size
+        jobs = (range(start, min(start + size, len(texts))) for start in range(0, len(texts), size))
+        prefix = self._options.endpoint_passage_prefix
+
+        def embed(places: range) -> EmbeddedBatch:
+            vectors = self._vectors([prefix + texts[place] for place in places], waiting=False)
+            return EmbeddedBatch(tuple(places), vectors)
+
+        yield from run_parallel(embed, jobs, self._options.endpoint_parallel)
+
+    def query(self, text: str) -> Vector:
+        """Embeds a text to search with."""
+        asked = self._options.endpoint_query_prefix + text
+        vector: Vector = self._vectors([asked], waiting=True)[0]
+        return vector
+
+    def _vectors(self, texts: Sequence[str], *, waiting: bool) -> Matrix:
+        vectors = self._client.embed(texts, waiting=waiting)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.all(np.isfinite(lengths)) or not np.all(lengths > 0):
+            raise self._client.failed(
+                "gave vectors without a length",
+                "Check that embed.endpoint_model names an embedding model.",
+            )
+        self._check_dimensions(vectors.shape[1])
+        unit: Matrix = vectors / lengths
+        return unit
+
+    def _check_dimensions(self, found: int) -> None:
+        expected = self._known_dimensions()
+        if not expected:
+            self._learn(found)
+        elif found != expected:
+            raise self._client.failed(
+                f"gave vectors of {found} dimensions, expected {expected}",
+                "Check embed.endpoint_model; if its model has changed, set "
+                "embed.endpoint_dimensions and rebuild the index.",
+            )
+
+    def _known_dimensions(self) -> int:
+        self._dimensions = self._dimensions or self._remembered()
+        return self._dimensions
+
+    def _remembered(self) -> int:
+        with contextlib.suppress(*UNREADABLE):
+            known = msgspec.json.decode(read_small(self._notes), type=dict[str, int])
+            return known.get(self._digest(), 0)
+        return 0
+
+    def _learn(self, dimensions: int) -> None:
+        self._dimensions = dimensions
+
+        def learned(before: bytes | None) -> bytes:
+            known = msgspec.json.decode(before or b"{}", type=dict[str, int])
+            return msgspec.json.encode(known | {self._digest(): dimensions})
+
+        with contextlib.suppress(*UNREADABLE, Locked):  # then it is asked again
+            update_file(self._notes, learned)
+
+    def _digest(self) -> str:
+        options = self._options
+        prefixes = (options.endpoint_query_prefix, options.endpoint_passage_prefix)
+        shortened = options.endpoint_shorten and options.endpoint_dimensions
+        # Without its secrets: the digest is part of an export, and a new password is no new model.
+        address = hide_secrets(options.endpoint_url.rstrip("/"))
+        named = (address, options.endpoint_model, shortened, prefixes)
+        return hashlib.sha256(repr(named).encode("utf-8", "replace")).hexdigest()[:8]

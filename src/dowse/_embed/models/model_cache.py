@@ -1,0 +1,205 @@
+"""Where models are kept: one folder each, whole or not there at all, with a list of what is in it.
+
+    <cache>/models/<name>/            the model's files
+    <cache>/models/<name>/dowse.json  what they are and their sha256
+    <cache>/models/<name>/graphs/     graphs built from them
+
+A folder appears by renaming, so neither an interrupted fetch nor a second process can leave or
+see half a model.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from dowse._embed.models import weights_missing
+from dowse._embed.models.folder import WEIGHTS, missing_files
+from dowse._model import Announce, Event
+from dowse._util.decoding import UNREADABLE, read_small
+from dowse._util.files import make_private_folder, move_folder, sync_tree
+from dowse.errors import BadSettings
+
+_MANIFEST = "dowse.json"
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
+
+
+class FileRecord(msgspec.Struct, frozen=True):
+    """What a file was when it was fetched."""
+
+    bytes: int
+    sha256: str
+
+
+class ModelManifest(msgspec.Struct, frozen=True):
+    """What a model folder holds."""
+
+    name: str
+    origin: str  # where it came from, for people
+    files: dict[str, FileRecord]
+
+    @property
+    def weights(self) -> str:
+        """The sha256 of the weights."""
+        return self.files[WEIGHTS].sha256
+
+
+class ModelCache:
+    """The models in a cache folder."""
+
+    def __init__(self, cache_dir: Path) -> None:
+        self.root = cache_dir / "models"
+
+    def folder(self, name: str) -> Path:
+        """Where a model is, or would be."""
+        return self.root / _folder_name(name)
+
+    def manifest(self, name: str) -> ModelManifest | None:
+        """What is known about a model; None when it is not here."""
+        return read_manifest(self.folder(name))
+
+    def manifests(self) -> list[ModelManifest]:
+        """What is known about every model here, by name."""
+        folders = sorted(self.root.iterdir()) if self.root.is_dir() else []
+        found = [read_manifest(folder) for folder in folders if not folder.name.startswith(".")]
+        return [manifest for manifest in found if manifest is not None]
+
+    def damage(self, name: str, *, weights: bool) -> list[str]:
+        """The files that are not what they were; weights take longer to check than the rest."""
+        manifest = self.manifest(name)
+        if manifest is None:
+            return [_MANIFEST]
+        folder = self.folder(name)
+        return [
+            path
+            for path, record in manifest.files.items()
+            if not _is_intact(folder / path, record, thorough=weights or path != WEIGHTS)
+        ]
+
+    def install(
+        self, name: str, origin: str, fill: Callable[[Path], None], announce: Announce
+    ) -> None:
+        """Puts a model in the cache unless another process has just done so.
+
+        `fill` lays the model's files into an empty folder. Whatever it raises leaves no trace.
+        """
+        folder = self.folder(name)
+        try:
+            make_private_folder(self.root)
+            with self._sole(name, announce):
+                if not self.damage(name, weights=True):
+                    return
+                with self._scratch(name) as scratch:
+                    fill(scratch)
+                    _write_manifest(scratch, name, origin)
+                    self._swap_in(scratch, folder)
+        except OSError as error:
+            raise weights_missing(
+                f"the model {name} cannot be kept in {folder}: {error}.",
+                "Make room or choose another folder with DOWSE_CACHE_DIR.",
+            ) from error
+
+    def remove(self, name: str) -> bool:
+        """Takes a model out of the cache; whether there was one."""
+        folder = self.folder(name)
+        if not folder.is_dir():
+            return False
+        with self._sole(name, lambda _: None), self._scratch(name) as scratch:
+            move_folder(folder, scratch / "removed")
+        return True
+
+    @contextlib.contextmanager
+    def _sole(self, name: str, announce: Announce) -> Iterator[None]:
+        import filelock  # noqa: PLC0415  only fetching and removing take the lock
+
+        lock = filelock.FileLock(self.root / f".{_folder_name(name)}.lock")
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            note = f"Waiting: another process is fetching {name}."
+            announce(Event("download", 0, None, "bytes", note))
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextlib.contextmanager
+    def _scratch(self, name: str) -> Iterator[Path]:
+        prefix = f".{_folder_name(name)}.partial-"
+        for left_by_a_killed_process in self.root.glob(f"{prefix}*"):
+            shutil.rmtree(left_by_a_killed_process, ignore_errors=True)
+        with tempfile.TemporaryDirectory(
+            dir=self.root, prefix=prefix, ignore_cleanup_errors=True
+        ) as path:
+            folder = Path(path) / "model"
+            folder.mkdir()
+            yield folder
+
+    @staticmethod
+    def _swap_in(scratch: Path, folder: Path) -> None:
+        sync_tree(scratch)  # a model is whole, also after a power cut
+        if folder.exists():
+            move_folder(folder, scratch.parent / "replaced")
+        move_folder(scratch, folder)
+
+
+def read_manifest(folder: Path) -> ModelManifest | None:
+    """What a model folder says about itself; None when it says nothing sensible."""
+    try:
+        manifest = msgspec.json.decode(read_small(folder / _MANIFEST), type=ModelManifest)
+    except UNREADABLE:
+        return None
+    return manifest if WEIGHTS in manifest.files else None
+
+
+def file_record(path: Path) -> FileRecord:
+    """What a file is now."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return FileRecord(path.stat().st_size, digest)
+
+
+def check_name(name: str) -> None:
+    """Raises `BadSettings` unless this can be the name of a model."""
+    if not _NAME.fullmatch(name):
+        raise BadSettings(
+            f"{name!r} is no name of a model.",
+            "Write owner/name as on the model hub, or a folder starting with /, ./ or ~.",
+        )
+
+
+def _folder_name(name: str) -> str:
+    check_name(name)
+    return name.replace("/", "--")
+
+
+def _write_manifest(folder: Path, name: str, origin: str) -> None:
+    if missing := missing_files(folder):
+        raise weights_missing(
+            f"what was given as {name} has no {' and no '.join(missing)}.",
+            "dowse needs config.json, model.safetensors and tokenizer.json.",
+        )
+    files = {
+        path.relative_to(folder).as_posix(): file_record(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    content = msgspec.json.format(msgspec.json.encode(ModelManifest(name, origin, files)))
+    (folder / _MANIFEST).write_bytes(content)
+
+
+def _is_intact(path: Path, record: FileRecord, *, thorough: bool) -> bool:
+    try:
+        if path.stat().st_size != record.bytes:
+            return False
+        return not thorough or file_record(path) == record
+    except OSError:
+        return False

@@ -1,0 +1,99 @@
+"""How documents are cut."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Annotated, Literal, get_args
+
+from msgspec import Meta
+
+from dowse._model import Context
+from dowse._util.bounds import check_bounds
+from dowse._util.frozen import dataclass
+from dowse.errors import BadSettings
+
+Strategy = Literal["headers", "fixed"]
+"""`headers` follows the structure of the document, `fixed` counts characters."""
+
+# No model reads more of a chunk, and what a chunk holds is held in memory several times.
+_SIZE = Meta(ge=1, le=100_000)
+_OVERLAP = Meta(ge=0, le=100_000)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkOptions:
+    """Sizes in characters; those of `headers` and those of `fixed` do not affect each other."""
+
+    strategy: Annotated[
+        Strategy, "How to cut: `headers` along the headings, `fixed` into windows of equal size."
+    ] = "headers"
+    section_max: Annotated[
+        int, _SIZE, "The most characters of a section, at least `chunk_max`."
+    ] = 2000
+    section_min: Annotated[
+        int,
+        _SIZE,
+        "Sections below this many characters are joined with their neighbours where they fit.",
+    ] = 1500
+    chunk_max: Annotated[int, _SIZE, "The most characters of a chunk, its overlap included."] = 1500
+    chunk_min: Annotated[
+        int, _SIZE, "A chunk has fewer characters only where it fits into none of its neighbours."
+    ] = 200
+    chunk_goal: Annotated[
+        int, _SIZE, "The characters a chunk should have where the text allows it."
+    ] = 700
+    overlap: Annotated[
+        int, _OVERLAP, "The most characters a chunk repeats from the chunk before it; 0 for none."
+    ] = 100
+    fixed_size: Annotated[int, _SIZE, "Characters of a window of the `fixed` strategy."] = 1000
+    fixed_overlap: Annotated[
+        int,
+        _OVERLAP,
+        "Characters a window repeats from the one before it, fewer than `fixed_size`.",
+    ] = 200
+    context: Annotated[
+        Context,
+        "What is embedded before the text of a chunk: `title` the title of the document and the"
+        " headings above, `headings` the headings alone, `none` nothing.",
+    ] = "title"
+
+    def __post_init__(self) -> None:
+        if self.strategy not in get_args(Strategy):
+            raise BadSettings(
+                f"There is no chunking strategy {self.strategy!r}.", "Use `headers` or `fixed`."
+            )
+        if self.context not in get_args(Context):
+            raise BadSettings(
+                f"There is no context {self.context!r} of a chunk.",
+                f"Use {', '.join(get_args(Context))}.",
+            )
+        for each in fields(self):
+            if each.name not in ("strategy", "context"):
+                self._check_number(each.name)
+        check_bounds(self, "chunk")
+        self._check_order("chunk_min", "chunk_goal")
+        self._check_order("chunk_goal", "chunk_max")
+        self._check_order("chunk_max", "section_max")
+        self._check_order("section_min", "section_max")
+        self._check_order("overlap", "chunk_goal")
+        if self.fixed_overlap >= self.fixed_size:
+            raise BadSettings(
+                f"fixed_overlap is {self.fixed_overlap}, fixed_size only {self.fixed_size}.",
+                "Set fixed_overlap below fixed_size.",
+            )
+
+    def _check_number(self, name: str) -> None:
+        value = getattr(self, name)
+        least = 0 if name in ("overlap", "fixed_overlap") else 1
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise BadSettings(
+                f"{name} is {value!r}.", f"Set {name} to a whole number of at least {least}."
+            )
+
+    def _check_order(self, lower: str, higher: str) -> None:
+        low, high = getattr(self, lower), getattr(self, higher)
+        if low > high:
+            raise BadSettings(
+                f"{lower} is {low}, {higher} only {high}.",
+                f"Set {lower} to at most {higher}.",
+            )

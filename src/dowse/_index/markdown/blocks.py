@@ -1,0 +1,311 @@
+"""Text → blocks: headings, fences, tables and the rest, in order and without a gap."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sized
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import tree_sitter_markdown
+from tree_sitter import Language, Node, Parser, Tree, TreeCursor
+
+from dowse._index.markdown.fences import read_fence, read_long_fence
+from dowse._index.markdown.skeleton import NESTED_TOO_DEEP, block_skeleton
+from dowse._model import Block, BlockKind, CodeBlock
+from dowse._text.lines import LineNumbers
+from dowse._util import limits
+from dowse._util.deadline import Deadline
+
+_LANGUAGE = Language(tree_sitter_markdown.language())
+
+
+def _ids(*kinds: str) -> frozenset[int]:
+    found = (_LANGUAGE.id_for_node_kind(kind, True) for kind in kinds)
+    return frozenset(number for number in found if number is not None)
+
+
+_ERROR = 65535  # tree-sitter's own number for what it could not read; its children are good
+_LIST_ITEM = _ids("list_item")
+_QUOTE = _ids("block_quote")
+_NESTING = _LIST_ITEM | _QUOTE
+_CONTAINERS = _NESTING | _ids("document", "section", "list") | {_ERROR}
+_HEADINGS = _ids("atx_heading", "setext_heading")
+_FENCE = _ids("fenced_code_block")
+_TABLE = _ids("pipe_table")
+_PARAGRAPH = _ids("paragraph")
+_DEFINITION = _ids("link_reference_definition")
+_OTHER = _ids("indented_code_block", "html_block", "thematic_break")
+_LEAVES = _HEADINGS | _FENCE | _TABLE | _PARAGRAPH | _DEFINITION | _OTHER
+_CELL = _ids("pipe_table_cell")
+_LABEL = _ids("link_label")
+_DESTINATION = _ids("link_destination")
+
+
+_BLANK_LINES = re.compile(r"(?:[ \t]*+\n)*+")
+
+
+class Stretch(NamedTuple):
+    """A part of the text; offsets count from the start of the document."""
+
+    start: int
+    end: int
+    quoted: bool = False  # is in a block quote, so its lines may start with ">"
+
+
+@dataclass(slots=True)
+class Outline:
+    """What the block grammar found, in the order of the text."""
+
+    blocks: list[Block] = field(default_factory=list)
+    headings: list[Stretch] = field(default_factory=list)  # those at the top level
+    code_blocks: list[CodeBlock] = field(default_factory=list)
+    inlines: list[Stretch] = field(default_factory=list)  # where links and tags may be
+    definitions: list[tuple[Stretch, Stretch]] = field(default_factory=list)  # label, destination
+    flattened: list[int] = field(default_factory=list)  # lines nested too deep, read as text
+    cuts: dict[str, int] = field(default_factory=dict)  # what was too much, from which offset on
+
+
+def read_blocks(text: str, body: int, lines: LineNumbers, deadline: Deadline) -> Outline:
+    """Reads the text from `body` on."""
+    return _BlockReader(text, body, lines).read(deadline)
+
+
+class _BlockReader:
+    """Walks the block tree once and collects what is needed."""
+
+    def __init__(self, text: str, body: int, lines: LineNumbers) -> None:
+        self._text = text
+        self._body = body
+        self._lines = lines
+        self._too_deep: list[int] = []
+        self._shift = 0  # from the grammar's offsets to the document's
+        self._outline = Outline()
+        self._starts: list[int] = []
+        self._kinds: list[BlockKind] = []
+        self._tables = 0
+
+    def read(self, deadline: Deadline) -> Outline:
+        start = self._body
+        while (start := self._after_blank_lines(start)) < len(self._text):
+            deadline.check()
+            start = self._read_window(start)
+        self._join_blocks()
+        self._note_flattened()
+        return self._outline
+
+    # ── Windows ──────────────────────────────────────────────────────────────
+    # The grammar's tree takes up to 530 times the memory of its text. Nothing that is before a
+    # block at the top level changes what the block is, so a long text is read in windows, each from
+    # the start of the last block that the one before could not see to its end.
+
+    def _read_window(self, start: int) -> int:
+        """Reads blocks from `start`, the start of a line; returns where the next window starts."""
+        end = self._window_end(start)
+        if end is None:
+            return self._take_long_line(start)
+        whole = end == len(self._text)
+        tree = self._parse(start, end)
+        edge = end if whole else self._last_start(tree)
+        if edge <= start:  # one block fills the window
+            if fence := read_long_fence(self._text, start, self._lines):
+                return self._take_long_fence(fence)
+            edge = end
+        self._take_leaves(tree, edge)
+        return edge
+
+    def _after_blank_lines(self, start: int) -> int:
+        """The start of the next line that says something: the grammar is slow at empty lines."""
+        blank = _BLANK_LINES.match(self._text, start)
+        return blank.end() if blank else start
+
+    def _window_end(self, start: int) -> int | None:
+        """The end of a window, which is the end of a line; None for a line that is too long."""
+        if len(self._text) - start <= limits.WINDOW:
+            return len(self._text)
+        return self._text.rfind("\n", start, start + limits.WINDOW) + 1 or None
+
+    def _parse(self, start: int, end: int) -> Tree:
+        text = self._text[start:end]
+        too_deep = [start + match.start() for match in NESTED_TOO_DEEP.finditer(text)]
+        self._too_deep.extend(too_deep)
+        # The line feed put in front keeps the grammar from taking "---" there for metadata.
+        self._shift = start - 1
+        return Parser(_LANGUAGE).parse(b"\n" + block_skeleton(text, flatten=bool(too_deep)))
+
+    def _last_start(self, tree: Tree) -> int:
+        """Where the last block or list item at the top level starts."""
+        starts = (node.start_byte for node, nested, _ in leaves(tree.walk()) if not nested)
+        last = max(starts, default=0) + self._shift
+        return self._text.rfind("\n", 0, max(0, last)) + 1
+
+    def _take_leaves(self, tree: Tree, edge: int) -> None:
+        for node, nested, quoted in leaves(tree.walk()):
+            if node.start_byte + self._shift < edge:
+                self._take(node, nested, quoted)
+
+    def _take_long_line(self, start: int) -> int:
+        if fence := read_long_fence(self._text, start, self._lines):
+            return self._take_long_fence(fence)
+        end = self._text.find("\n", start) + 1 or len(self._text)
+        self._cut("line", start)
+        self._take_inline(Stretch(start, end))
+        self._open_block(start, "text")
+        return end
+
+    def _take_long_fence(self, fence: CodeBlock) -> int:
+        self._take_code(fence)
+        return min(fence.end + 1, len(self._text))
+
+    # ── Blocks ───────────────────────────────────────────────────────────────
+
+    def _take(self, node: Node, nested: bool, quoted: bool) -> None:
+        kind = node.kind_id
+        if kind in _PARAGRAPH:
+            place = self._place(node, quoted)
+            self._take_inline(place)
+            self._open_block(place.start, "text")
+        elif kind in _HEADINGS:
+            self._take_heading(node, nested, quoted)
+        elif kind in _FENCE:
+            self._take_code(read_fence(self._text, node, self._shift, quoted, self._lines))
+        elif kind in _TABLE:
+            self._take_table(node)
+        else:
+            self._take_other(node)
+
+    def _take_inline(self, place: Stretch) -> None:
+        """Keeps a stretch of prose if a link, a tag or a comment can be in it."""
+        prose = self._text[place.start : place.end]
+        if "[" not in prose and "#" not in prose and "%%" not in prose:
+            return
+        if self._fits("paragraphs", self._outline.inlines, limits.PARAGRAPHS, place.start):
+            self._outline.inlines.append(place)
+
+    def _fits(self, what: str, taken: Sized, most: int, offset: int) -> bool:
+        """Whether one more can be taken; the first that cannot is noted."""
+        fits = len(taken) < most
+        if not fits:
+            self._cut(what, offset)
+        return fits
+
+    def _cut(self, what: str, offset: int) -> None:
+        self._outline.cuts.setdefault(what, offset)
+
+    def _take_heading(self, node: Node, nested: bool, quoted: bool) -> None:
+        place = self._place(node, quoted)
+        self._take_inline(place)
+        # What fills a list item or a quote never starts its line; where the grammar lost its way
+        # it may still say so.
+        nested = nested and not self._starts_line(place.start)
+        headings = self._outline.headings
+        if nested or not self._fits("headings", headings, limits.HEADINGS, place.start):
+            self._open_block(place.start, "text")
+        else:
+            headings.append(place)
+            self._open_block(place.start, "heading")
+
+    def _take_code(self, code: CodeBlock) -> None:
+        blocks = self._outline.code_blocks
+        if self._fits("code_blocks", blocks, limits.CODE_BLOCKS, code.start):
+            if code.end - code.start > limits.CODE and len(code.text) >= limits.CODE - 1:
+                self._cut("code", code.start)
+            blocks.append(code)
+            self._open_block(code.start, "fence")
+        else:
+            self._open_block(code.start, "text")
+
+    def _take_table(self, node: Node) -> None:
+        place = self._place(node)
+        # One that is not distinguished from text is cut at its lines all the same.
+        self._tables += 1
+        self._open_block(place.start, "table" if self._tables <= limits.TABLES else "text")
+        if "[" in self._text[place.start : place.end] or "#" in self._text[place.start : place.end]:
+            for row in node.named_children:
+                for cell in row.named_children:
+                    if cell.kind_id in _CELL:
+                        self._take_inline(self._place(cell))
+
+    def _take_other(self, node: Node) -> None:
+        place = self._place(node)
+        self._open_block(place.start, "text")
+        if node.kind_id not in _DEFINITION:
+            return
+        if self._text.startswith("[^", place.start):  # a footnote of one word
+            self._take_inline(place)
+            return
+        labels = [part for part in node.named_children if part.kind_id in _LABEL]
+        addresses = [part for part in node.named_children if part.kind_id in _DESTINATION]
+        taken = self._outline.definitions
+        if not labels or not addresses:
+            return
+        if self._fits("definitions", taken, limits.DEFINITIONS, place.start):
+            taken.append((self._place(labels[0]), self._place(addresses[0])))
+
+    def _place(self, node: Node, quoted: bool = False) -> Stretch:
+        return Stretch(node.start_byte + self._shift, node.end_byte + self._shift, quoted)
+
+    def _starts_line(self, offset: int) -> bool:
+        return offset == 0 or self._text[offset - 1] == "\n"
+
+    def _open_block(self, offset: int, kind: BlockKind) -> None:
+        """A block starts with the line of its first character."""
+        start = self._text.rfind("\n", 0, offset) + 1
+        if self._starts and start <= self._starts[-1]:
+            if kind != "text":
+                self._kinds[-1] = kind
+            return
+        if kind == "text" and self._joins(start):
+            return
+        self._starts.append(start)
+        self._kinds.append(kind)
+
+    def _joins(self, start: int) -> bool:
+        """Whether a paragraph is joined with the one before, as there are too many blocks."""
+        return (
+            len(self._starts) >= limits.BLOCKS
+            and self._kinds[-1] == "text"
+            and start - self._starts[-1] < limits.JOINED
+        )
+
+    def _join_blocks(self) -> None:
+        """Each block runs to the start of the next, the first from the start of the body."""
+        if self._body >= len(self._text):
+            return
+        kinds: list[BlockKind] = self._kinds or ["text"]
+        starts = [self._body, *self._starts[1:]]
+        ends = [*starts[1:], len(self._text)]
+        for kind, start, end in zip(kinds, starts, ends, strict=True):
+            self._outline.blocks.append(Block(kind, start, end))
+
+    def _note_flattened(self) -> None:
+        """In code such lines are as they should be."""
+        starts = [code.start for code in self._outline.code_blocks]
+        for offset in self._too_deep:
+            before = bisect_right(starts, offset) - 1
+            if before < 0 or offset > self._outline.code_blocks[before].end:
+                self._outline.flattened.append(self._lines.at(offset))
+
+
+def leaves(cursor: TreeCursor) -> Iterator[tuple[Node, bool, bool]]:
+    """Every leaf block and list item, with whether it is nested and whether it is quoted."""
+    opened: list[int] = []
+    nesting = quotes = 0
+    while True:
+        node = cursor.node
+        kind = node.kind_id if node else 0
+        if node and (kind in _LEAVES or kind in _LIST_ITEM):
+            yield node, nesting > 0, quotes > 0
+        if kind in _CONTAINERS and cursor.goto_first_child():
+            opened.append(kind)
+            nesting += kind in _NESTING
+            quotes += kind in _QUOTE
+            continue
+        while not cursor.goto_next_sibling():
+            if not opened:
+                return
+            cursor.goto_parent()
+            left = opened.pop()
+            nesting -= left in _NESTING
+            quotes -= left in _QUOTE

@@ -1,0 +1,115 @@
+"""A paragraph, heading or cell → its Markdown links, and the parts that are not prose."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+import tree_sitter_markdown
+from tree_sitter import Language, Node, Parser
+
+from dowse._index.markdown.skeleton import inline_skeleton
+
+LANGUAGE = Language(tree_sitter_markdown.inline_language())
+LINKS = {"inline_link", "full_reference_link", "collapsed_reference_link", "shortcut_link"}
+
+Definitions = Mapping[str, str]
+"""Folded label of a link definition → the address it stands for, as written."""
+
+# The grammar's time can grow with the square of the brackets and backticks it is given. With this
+# many the worst text known takes ten milliseconds; what has more is read in parts, cut at the ends
+# of lines and links.
+_MOST_MARKS = 500
+_BETWEEN_PARTS = re.compile(r"\n|(?<=[)\]])[ \t]+")
+_MARK = re.compile(r"[\[\]()<>`!]")
+
+_SPECIAL = re.compile(r"[`<\\]|\]\(|\]\[")
+
+
+class MarkdownLink(NamedTuple):
+    """A link as written; offsets count from the start of the text it was found in."""
+
+    start: int
+    label: str  # with its markup
+    address: str
+
+
+@dataclass(slots=True)
+class Inline:
+    """What was found in one stretch of text."""
+
+    links: list[MarkdownLink] = field(default_factory=list)
+    hidden: list[tuple[int, int]] = field(default_factory=list)  # code, HTML, links; in order
+    unread: list[int] = field(default_factory=list)  # starts of parts that were too much to read
+
+    def hides(self, offset: int) -> bool:
+        """Whether what is at `offset` is no prose."""
+        before = bisect_right(self.hidden, offset, key=lambda span: span[0])
+        return before > 0 and offset < self.hidden[before - 1][1]
+
+
+def fold_label(label: str) -> str:
+    """A label of a link definition as labels are compared: case and spaces do not count."""
+    return " ".join(label.split()).casefold()
+
+
+def read_inline(text: str, definitions: Definitions) -> Inline:
+    """Reads the links of a stretch of text and notes what is not prose in it."""
+    found = Inline()
+    if not _SPECIAL.search(text) and not (definitions and "[" in text):
+        return found
+    for start, piece in _pieces(text, found):
+        _read_piece(start, piece, definitions, found)
+    return found
+
+
+def _pieces(text: str, found: Inline) -> Iterator[tuple[int, str]]:
+    """The text, in parts where it has too many marks to be read at once."""
+    if len(text) <= _MOST_MARKS:
+        yield 0, text
+        return
+    start = marks = 0
+    for part_start, part_end in pairwise(chain([0], _part_starts(text), [len(text)])):
+        more = sum(1 for _ in _MARK.finditer(text, part_start, part_end))
+        if marks + more > _MOST_MARKS and start < part_start:
+            yield from _piece(text, start, part_start, marks, found)
+            start, marks = part_start, 0
+        marks += more
+    yield from _piece(text, start, len(text), marks, found)
+
+
+def _part_starts(text: str) -> Iterator[int]:
+    return (match.end() for match in _BETWEEN_PARTS.finditer(text))
+
+
+def _piece(text: str, start: int, end: int, marks: int, found: Inline) -> Iterator[tuple[int, str]]:
+    if marks <= _MOST_MARKS:
+        yield start, text[start:end]
+    else:
+        found.unread.append(start)
+        found.hidden.append((start, end))
+
+
+def _read_piece(start: int, text: str, definitions: Definitions, found: Inline) -> None:
+    skeleton = inline_skeleton(text, lambda label: fold_label(label) in definitions)
+    for node in Parser(LANGUAGE).parse(skeleton).root_node.named_children:
+        kind, node_start = node.type, node.start_byte
+        if kind in LINKS:
+            _take_link(start, text, node, definitions, found)
+        if kind != "backslash_escape" and not text.startswith("![[", node_start):
+            found.hidden.append((start + node_start, start + node.end_byte))
+
+
+def _take_link(start: int, text: str, node: Node, definitions: Definitions, found: Inline) -> None:
+    parts = {part.type: text[part.start_byte : part.end_byte] for part in node.named_children}
+    label = parts.get("link_text", "")
+    if node.type == "inline_link":
+        address = parts.get("link_destination", "")
+    else:
+        reference = parts.get("link_label", "")[1:-1] or label
+        address = definitions.get(fold_label(reference), "")
+    found.links.append(MarkdownLink(start + node.start_byte, label, address))

@@ -1,0 +1,116 @@
+"""What has changed in the folder since it was last indexed, from directory entries alone."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dowse._index.source.load import Unreadable, load
+from dowse._index.source.options import ReadOptions
+from dowse._index.source.roots import Root
+from dowse._index.source.walk import walk
+from dowse._model import FileState, LeftOut, Shard, SourceFile
+from dowse._util.deadline import TookTooLong
+
+
+@dataclass(slots=True)
+class Changes:
+    """The difference between a folder and its index."""
+
+    pending: list[SourceFile] = field(default_factory=list)  # new, or not as they were
+    gone: dict[str, FileState] = field(default_factory=dict)  # documents whose file is no more
+    unchanged: int = 0
+    known: Mapping[str, FileState] = field(default_factory=dict)  # what the index knows, by id
+    left_out: list[LeftOut] = field(default_factory=list)
+
+
+def scan(
+    roots: Sequence[Root],
+    within: Sequence[Path],
+    options: ReadOptions,
+    known: Mapping[str, FileState],
+    shard: Shard | None = None,
+) -> Changes:
+    """Compares the folder with what the index knows of it; of a shard, only its documents.
+
+    `known` need have no more than what begins as `beginnings` says.
+    """
+    found = walk(roots, options, within)
+    sources = found.sources
+    if shard is not None:
+        known = {id_: state for id_, state in known.items() if shard.holds(id_)}
+        sources = tuple(source for source in sources if shard.holds(source.id))
+    pending = [source for source in sources if not _is_settled(known.get(source.id), source)]
+    unchanged = len(sources) - len(pending)
+    changes = Changes(pending, {}, unchanged, known, list(found.left_out))
+    still_there = unchanged + sum(source.id in known for source in pending)
+    if still_there < len(known):
+        view = _View(roots, within, found.left_out)
+        for id_ in sorted(known.keys() - {source.id for source in sources}):
+            if view.covers(id_):
+                changes.gone[id_] = known[id_]
+    return changes
+
+
+def beginnings(roots: Sequence[Root], within: Sequence[Path]) -> list[str]:
+    """How the ids of all documents begin that a scan of these paths can meet."""
+    return [f"{prefix}{place}" for root in roots for prefix, place in _looked_at(root, within)]
+
+
+def has_changed(source: SourceFile, state: FileState | None, options: ReadOptions) -> bool:
+    """Whether a pending file has other bytes than the index knows.
+
+    Only a file that was read right after it was written must be read again to tell.
+    """
+    if state is None or not _same(state, source):
+        return True
+    try:
+        return load(source, options).digest != state.digest
+    except (Unreadable, TookTooLong):
+        return True
+
+
+def _is_settled(state: FileState | None, source: SourceFile) -> bool:
+    """Whether a file is for sure what the index knows, without a look at its bytes."""
+    return state is not None and state.settled and _same(state, source)
+
+
+def _same(state: FileState, source: SourceFile) -> bool:
+    return state.size == source.size and state.mtime_ns == source.mtime_ns
+
+
+class _View:
+    """What a walk has seen; a document that it saw nothing of need not be gone.
+
+    A drive that is not mounted or a folder that cannot be opened empties no index.
+    """
+
+    def __init__(
+        self, roots: Sequence[Root], within: Sequence[Path], left_out: Sequence[LeftOut]
+    ) -> None:
+        hidden = {item.id for item in left_out}
+        self._prefixes = sorted((root.prefix for root in roots), reverse=True)  # "" comes last
+        self._lost = {root.prefix for root in roots if str(root.path) in hidden}
+        self._hidden = tuple(f"{id_}/" for id_ in hidden)
+        self._seen = [place for root in roots for place in _looked_at(root, within)]
+
+    def covers(self, id_: str) -> bool:
+        """Whether the walk has looked where a document was."""
+        prefix = next((one for one in self._prefixes if id_.startswith(one)), "")
+        if prefix in self._lost or id_.startswith(self._hidden):
+            return False
+        below = id_.removeprefix(prefix)
+        return any(
+            prefix == root and (not place or f"{below}/".startswith(f"{place}/"))
+            for root, place in self._seen
+        )
+
+
+def _looked_at(root: Root, within: Sequence[Path]) -> Iterator[tuple[str, str]]:
+    """The root's prefix and the places below it that paths mean; "" for all of the root."""
+    for path in within or [root.path]:
+        below = "" if root.path.is_relative_to(path) else root.relative(path)
+        if below is not None:
+            yield root.prefix, unicodedata.normalize("NFC", below)

@@ -1,0 +1,164 @@
+"""Office files, PDFs and web pages become Markdown in a process of their own.
+
+A broken file can make a library print, hang, eat memory or crash; all of that ends there,
+and the file is reported as `Unreadable`. The process starts with the first file.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import json
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from typing import IO, cast
+
+from dowse._index.source.formats import INSTALL, READY
+from dowse._index.source.safe_open import Unreadable, wording
+
+_SECONDS = 60.0  # for any file, however small
+_SECONDS_PER_MEGABYTE = 20.0
+_KILLED = -9  # by the system, which lacked memory: dowse itself says when it kills
+_ADVICE = "Index with more memory, or leave such files out."
+
+
+def is_installed() -> bool:
+    """Whether the libraries that convert are there; nothing is imported."""
+    return importlib.util.find_spec("markitdown") is not None
+
+
+def convert(data: bytes, kind: str, seconds: float) -> str:
+    """The Markdown for a file of this kind, or `Unreadable` with the reason why there is none."""
+    if not is_installed():
+        raise Unreadable(INSTALL, lost=False)
+    return _worker.convert(data, kind, patience(len(data), seconds))
+
+
+def patience(size: int, most: float) -> float:
+    """The seconds that a file of this size is given: a small one that takes minutes is a bomb."""
+    return min(most, _SECONDS + _SECONDS_PER_MEGABYTE * size / 1e6)
+
+
+class _Worker:
+    """The converting process, started when it is needed and again after it ended."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ready = False  # whether the libraries are loaded
+        self._lock = threading.Lock()
+
+    def convert(self, data: bytes, kind: str, seconds: float) -> str:
+        with self._lock:
+            try:
+                fine, text = self._ask(data, kind, seconds)
+            except _Ended:  # it had just ended for want of work
+                fine, text = self._ask(data, kind, seconds)
+        if not fine:
+            raise Unreadable(text, lost=text != INSTALL)
+        return text
+
+    def stop(self) -> int:
+        """Ends the process; the answer is its exit code, 0 when it had ended by itself."""
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.2)
+        process.kill()
+        with suppress(OSError), process:  # leaving it closes the pipes and waits
+            pass
+        return process.returncode
+
+    def _ask(self, data: bytes, kind: str, seconds: float) -> tuple[bool, str]:
+        process = self._running()
+        deadline = _Deadline(process, seconds)
+        try:
+            self._await_ready(process)
+            return _exchange(process, data, kind)
+        except (OSError, EOFError, ValueError) as error:
+            if deadline.passed:
+                reason = f"Its conversion took longer than {seconds:g} seconds."
+                raise Unreadable(reason) from error
+            raise self._after_a_crash() from error
+        except BaseException:
+            self.stop()  # half an answer may be on its way
+            raise
+        finally:
+            if deadline.end():
+                self.stop()
+
+    def _await_ready(self, process: subprocess.Popen[bytes]) -> None:
+        """Waits until a new process has loaded the libraries: that it cannot is no file's fault."""
+        if not self._ready:
+            self._ready = cast("IO[bytes]", process.stdout).readline() == READY
+        if not self._ready:
+            raise EOFError("the process could not begin")
+
+    def _after_a_crash(self) -> Exception:
+        was_ready, code = self._ready, self.stop()
+        if not was_ready:
+            return Unreadable(f"The converter cannot start, probably for want of memory. {_ADVICE}")
+        if code == 0:
+            return _Ended()
+        if code == _KILLED:
+            return Unreadable(f"The system ended its conversion for want of memory. {_ADVICE}")
+        return Unreadable("Its conversion crashed: it is damaged, or needs more memory.")
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self.stop()
+            self._process, self._ready = _start(), False
+        return self._process
+
+
+class _Ended(Exception):
+    """The process ended unasked, and without a fault."""
+
+
+class _Deadline:
+    """Kills a process that takes too long."""
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
+        self.passed = False
+        self._process = process
+        self._timer = threading.Timer(seconds, self._pass)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def end(self) -> bool:
+        """Takes the deadline back; True when it was too late for that."""
+        self._timer.cancel()
+        self._timer.join()
+        return self.passed
+
+    def _pass(self) -> None:
+        self.passed = True
+        self._process.kill()
+
+
+def _start() -> subprocess.Popen[bytes]:
+    # -P: the current folder may be anybody's, nothing is imported from it.
+    command = [sys.executable, "-P", "-m", "dowse._index.source.worker"]
+    try:
+        return subprocess.Popen(  # noqa: S603  dowse's own module
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except OSError as error:
+        raise Unreadable(f"The converter cannot be started: {wording(error)}.") from error
+
+
+def _exchange(process: subprocess.Popen[bytes], data: bytes, kind: str) -> tuple[bool, str]:
+    requests, answers = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+    requests.write(json.dumps({"kind": kind, "size": len(data)}).encode() + b"\n" + data)
+    requests.flush()
+    header = json.loads(answers.readline())
+    payload = answers.read(header["size"])
+    if len(payload) < header["size"]:
+        raise EOFError("the answer was cut off")
+    return header["fine"], payload.decode()
+
+
+_worker = _Worker()
+atexit.register(_worker.stop)

@@ -1,0 +1,108 @@
+"""What the user may decide about reading."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from dowse._index.source.formats import ALWAYS, CONVERTED
+from dowse._index.source.secrets import compiled
+from dowse._util.bounds import (
+    ENTRIES,
+    FOR_FILES,
+    WHEN_FALSE,
+    WHEN_HIGHER,
+    WHEN_LESS,
+    WHEN_MORE,
+    WHEN_TRUE,
+    Entry,
+    check_bounds,
+)
+from dowse._util.frozen import dataclass
+from dowse.errors import BadSettings
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Which files of a root are sources, and how large they may be."""
+
+    include: Annotated[
+        tuple[Entry, ...],
+        ENTRIES,
+        FOR_FILES,
+        "Patterns in .gitignore syntax; of the files that dowse can read, only those that match "
+        "(or lie in a folder that matches) are sources. Empty: all of them.",
+    ] = ()
+    exclude: Annotated[
+        tuple[Entry, ...],
+        ENTRIES,
+        FOR_FILES,
+        "Patterns in .gitignore syntax; what matches is not read. Stronger than any ignore file.",
+    ] = ()
+    max_bytes: Annotated[
+        int,
+        Meta(ge=1, le=1_000_000_000),
+        WHEN_HIGHER,
+        "The largest text file that is read, in bytes, at least 1; larger ones are reported.",
+    ] = 10_000_000
+    max_convert_bytes: Annotated[
+        int,
+        Meta(ge=1, le=1_000_000_000),
+        WHEN_HIGHER,
+        "The largest file that is converted, in bytes, at least 1; larger ones are reported.",
+    ] = 50_000_000
+    convert_seconds: Annotated[
+        float,
+        Meta(gt=0, le=3600),
+        WHEN_HIGHER,
+        "How long the conversion of one file may take, in seconds, above 0.",
+    ] = 300.0
+    file_seconds: Annotated[
+        float,
+        Meta(gt=0, le=3600),
+        WHEN_HIGHER,
+        "How long dowse may compute on one file to parse and cut it, in seconds, above 0; files "
+        "that take longer are reported.",
+    ] = 60.0
+    convert: Annotated[
+        tuple[Entry, ...],
+        ENTRIES,
+        WHEN_MORE,
+        "The formats that are converted to Markdown, of pdf, docx, pptx, xlsx, xls, csv and html; "
+        "files of the other formats are no sources. Empty: none.",
+    ] = CONVERTED
+    gitignore: Annotated[
+        bool,
+        WHEN_FALSE,
+        "Whether .gitignore files and .git/info/exclude inside a root are respected.",
+    ] = True
+    hidden: Annotated[
+        bool, WHEN_TRUE, "Whether files and folders whose name starts with a dot are read."
+    ] = False
+    redact: Annotated[
+        tuple[Entry, ...],
+        ENTRIES,
+        WHEN_LESS,
+        "Secrets that are replaced by [redacted] before anything is indexed, shown or sent: known "
+        "(tokens and private keys that can be recognised for sure), jwt, the name of one kind, or "
+        "re: and a regular expression whose repeats have an end. Empty: none.",
+    ] = ("known",)
+    follow_symlinks: Annotated[
+        bool, WHEN_TRUE, "Whether links are followed; only ever to targets inside the same root."
+    ] = True
+    # Not a setting: what the user's settings say without a dowse.toml that may only narrow them.
+    own: ReadOptions | None = None
+
+    def __post_init__(self) -> None:
+        check_bounds(self, "read")
+        compiled(self.redact)
+        if unknown := sorted(set(self.convert) - set(CONVERTED)):
+            raise BadSettings(
+                f"dowse cannot convert {', '.join(unknown)}.",
+                f"Choose from {', '.join(CONVERTED)}.",
+            )
+
+    def limit(self, kind: str) -> int:
+        """The largest file of this kind that is read, in bytes."""
+        return self.max_bytes if kind in ALWAYS else self.max_convert_bytes

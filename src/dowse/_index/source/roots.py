@@ -1,0 +1,139 @@
+"""The places that a project's documents come from, and the ids that documents get there."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+from dowse._util.frozen import dataclass
+from dowse.errors import NotFound, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A folder, or a single file, that belongs to a project."""
+
+    path: Path  # absolute and real: links in what was given are resolved, unless `noted`
+    name: str = ""  # "" for a project's first root; the ids of further ones start with "@name/"
+    is_elsewhere: bool = False  # on the machine that the project was imported from, not here
+
+    noted: bool = False  # its path was real when the project was made: a link is not followed now
+
+    def __post_init__(self) -> None:
+        if not self.noted:
+            object.__setattr__(self, "path", Path(os.path.realpath(self.path)))
+        if self.name and not _is_plain(self.name):
+            raise UsageError(
+                f"{self.name!r} cannot be the name of a folder.",
+                "Choose a name without slashes, control characters and spaces at its ends.",
+            )
+
+    @property
+    def leads_to(self) -> Path | None:
+        """Where a link leads that has taken its place, or that of a folder above it."""
+        real = Path(os.path.realpath(self.path))
+        return None if self.is_elsewhere or real == self.path else real
+
+    @property
+    def prefix(self) -> str:
+        """What the ids of its documents start with."""
+        return f"@{self.name}/" if self.name else ""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it is there, and this user may not enter it."""
+        try:
+            os.stat(os.path.join(self.path, "."))  # noqa: PTH116, PTH118  a Path drops the dot
+        except PermissionError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def relative(self, path: Path) -> str | None:
+        """The path below this root with "/", as on disk; "" for the root, None when outside."""
+        given = Path(os.path.abspath(path))  # noqa: PTH100  links in it must stay
+        for candidate in (given, Path(os.path.realpath(given.parent), given.name)):
+            if candidate.is_relative_to(self.path):
+                below = candidate.relative_to(self.path).as_posix()
+                return "" if below == "." else below
+        return None
+
+    def id_of(self, path: Path) -> str:
+        """The id of the document at this path; `NotFound` when it is outside, also by a link."""
+        below = self.relative(path)
+        if below is None or not self.contains(path):
+            raise NotFound(f"{path} is not in {self.path}.", "Name a file of the project.")
+        identifier = document_id(self, below or self.path.name)
+        if identifier is None:
+            raise NotFound(f"The name of {readable(str(path))} is not valid UTF-8.", "Rename it.")
+        return identifier
+
+    def contains(self, path: Path) -> bool:
+        """Whether the path, with all links followed, is this root or is below it."""
+        return Path(os.path.realpath(path)).is_relative_to(self.path)
+
+
+def document_id(root: Root, below: str) -> str | None:
+    """The id for a path below a root; None when its name cannot be written as UTF-8."""
+    if below.isascii():
+        return root.prefix + below
+    try:
+        below.encode()
+    except UnicodeEncodeError:
+        return None
+    return root.prefix + unicodedata.normalize("NFC", below)
+
+
+def path_of(roots: Sequence[Root], identifier: str) -> Path:
+    """Where the document with this id is, or was; `NotFound` when no root can hold it."""
+    for root in sorted(roots, key=lambda root: root.name, reverse=True):  # "@name/…" comes first
+        if identifier.startswith(root.prefix):
+            below = identifier.removeprefix(root.prefix)
+            break
+    else:
+        raise NotFound(f"No folder of the project holds {identifier!r}.", "See `dowse ls`.")
+    parts = below.split("/")
+    if "\0" in below or Path(below).is_absolute() or any(part in {"", ".", ".."} for part in parts):
+        raise NotFound(f"{identifier!r} is not the id of a document.", "See `dowse ls`.")
+    path = root.path if root.path.is_file() else _spelled_as_on_disk(root.path, parts)
+    if (path == root.path and below != _nfc(root.path.name)) or not root.contains(path):
+        raise NotFound(f"{identifier!r} is not in {root.path}.", "See `dowse ls`.")
+    return path
+
+
+def readable(path: str) -> str:
+    r"""A path that can be printed: bytes that are no UTF-8 are written as \xNN."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _spelled_as_on_disk(folder: Path, parts: Sequence[str]) -> Path:
+    """Joins the parts, finding names that the disk spells with other code points."""
+    for part in parts:
+        plain = folder / part
+        folder = plain if part.isascii() or os.path.lexists(plain) else _same_name(folder, part)
+    return folder
+
+
+def _same_name(folder: Path, name: str) -> Path:
+    try:
+        spellings = sorted(path for path in folder.iterdir() if _nfc(path.name) == _nfc(name))
+    except OSError:
+        spellings = []
+    return spellings[0] if spellings else folder / name
+
+
+def _nfc(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+def _is_plain(name: str) -> bool:
+    return (
+        name.isprintable()
+        and name == name.strip()
+        and name == _nfc(name)
+        and name not in {".", ".."}
+        and not set(name) & set("/\\")
+    )

@@ -1,0 +1,76 @@
+"""Vectors for texts: known ones are looked up, the others made, and nothing made is ever lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from dowse._model import Vector, text_key
+from dowse._model.ports import Embedder, Writing
+from dowse._text.scripts import latin_share
+from dowse.errors import EmbedError
+
+# Vectors of such texts would count for less than a thousandth in a search (see retrieve/readable),
+# and Chinese takes as long to embed as English.
+_UNREADABLE = 0.1  # share of Latin letters, for a model that reads no others
+
+
+class VectorMaker:
+    """Makes the vectors of an indexing run."""
+
+    def __init__(self, embedder: Embedder | None, writing: Writing) -> None:
+        self._embedder = embedder
+        self._writing = writing
+        self.made = 0  # texts that the embedder has read
+        self.unreadable = 0  # texts in a script that the model cannot read
+        self.notices: list[str] = []  # why there are no vectors, if there are none
+
+    @property
+    def can_embed(self) -> bool:
+        """Whether vectors are wanted and can be had, as far as is known."""
+        return self._embedder is not None
+
+    def unknown(self, texts: Iterable[str]) -> list[str]:
+        """The texts that have no vector yet, each once, in their order."""
+        keys = {text_key(text): text for text in texts}
+        return [keys[key] for key in self._writing.text_vectors.missing(list(keys))]
+
+    def known(self, texts: Iterable[str]) -> dict[bytes, Vector]:
+        """The vectors of those texts that have one, by text key."""
+        return self._writing.text_vectors.known(list({text_key(text) for text in texts}))
+
+    def make(
+        self, texts: Sequence[str], progress: Callable[[float], None] = lambda _: None
+    ) -> dict[bytes, Vector]:
+        """The vectors of these texts, by text key; fewer when the embedder gives up.
+
+        When the run is interrupted, what is made so far is kept in the index for the next one.
+        """
+        made: dict[bytes, Vector] = {}
+        if self._embedder is None or not texts:
+            return made
+        try:
+            blank = self._unreadable(texts)
+            readable = [text for text in texts if text not in blank]
+            for batch in self._embedder.passages(readable):
+                for position, vector in zip(batch.positions, batch.vectors, strict=True):
+                    made[text_key(readable[position])] = vector
+                progress(len(made) / len(readable))
+        except EmbedError as error:
+            self.notices.append(f"Indexed for keyword search only. {error}")
+            self._embedder, blank = None, {}
+        except BaseException:
+            self._writing.remember(made)
+            raise
+        self.made += len(made)
+        self.unreadable += len(blank)
+        return made | {text_key(text): vector for text, vector in blank.items()}
+
+    def _unreadable(self, texts: Sequence[str]) -> dict[str, Vector]:
+        """The texts that the model cannot read, each with a vector that is near nothing."""
+        model = self._embedder.model if self._embedder else None
+        if model is None or not model.latin_only:
+            return {}
+        nothing: Vector = np.zeros(model.dimensions, np.float32)
+        return {text: nothing for text in texts if latin_share(text) < _UNREADABLE}

@@ -1,0 +1,186 @@
+"""`dowse config`: show and change settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import click
+from rich.text import Text
+
+from dowse._config.schema import find_setting, known_settings
+from dowse._interfaces.cli.call import Call, Command, pass_call
+from dowse._interfaces.cli.complete import setting_names, setting_values
+from dowse._interfaces.cli.draw.text import folded, line
+from dowse._interfaces.cli.lazy import Group
+from dowse._project.registry import Project
+from dowse._project.workspace import Chosen
+from dowse._util.frozen import dataclass
+from dowse._util.locations import short_path
+from dowse._util.masking import hide_in_value
+from dowse.errors import DowseError, UsageError
+
+_EXAMPLES = """\
+\b
+Examples:
+  dowse config show                   all settings, and where they come from
+  dowse config get search.top_n
+  dowse config set search.top_n 10    for all projects
+  dowse config set -p work embed.provider none
+  dowse config unset search.top_n
+
+The settings are explained in docs/settings.md. From weakest to strongest: defaults, your
+config.toml, a dowse.toml next to the documents, the project's own, DOWSE_SECTION_NAME in the
+environment, options of the command.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingShape:
+    """A setting that holds."""
+
+    name: Annotated[str, "As in `search.top_n`."]
+    value: Annotated[Any, "What holds."]
+    default: Annotated[Any, "What would hold if nobody said anything."]
+    origin: Annotated[str, "Where the value comes from: `default`, a file, `environment`."]
+    meaning: Annotated[str, "What it decides."]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsShape:
+    """What `dowse config show` shows."""
+
+    project: Annotated[str | None, "The project that the values hold for."]
+    settings: Annotated[tuple[SettingShape, ...], "All of them."]
+    withheld: Annotated[tuple[str, ...], "What a dowse.toml asks for without your consent."]
+
+
+@click.group(cls=Group, epilog=_EXAMPLES)
+def command() -> None:
+    """Show and change settings."""
+
+
+@command.command("show", cls=Command, shape=SettingsShape)
+@pass_call
+def show(call: Call) -> None:
+    """Show all settings, and where each value comes from.
+
+    Names, passwords and parameters in addresses are shown as ***.
+    """
+    project = _project(call)
+    chosen = call.workspace.settings(project)
+    shapes = tuple(_shapes(chosen))
+    whole = SettingsShape(project.name if project else None, shapes, chosen.withheld)
+    call.answer(whole, lambda width: _draw(shapes, width))
+
+
+@command.command("get", cls=Command, shape=SettingShape)
+@click.argument("name", shell_complete=setting_names)
+@pass_call
+def get(call: Call, name: str) -> None:
+    """Print the value of a setting."""
+    find_setting(name)
+    chosen = call.workspace.settings(_project(call))
+    shape = next(one for one in _shapes(chosen) if one.name == name)
+    call.answer(shape, lambda _: [line(as_text(shape.value))])
+
+
+@command.command(
+    "set", cls=Command, shape=SettingShape, context_settings={"ignore_unknown_options": True}
+)
+@click.argument("name", shell_complete=setting_names)
+@click.argument("value", shell_complete=setting_values)
+@pass_call
+def set_(call: Call, name: str, value: str) -> None:
+    """Set a setting, for all projects or with -p for one.
+
+    A list is written with commas: dowse config set read.exclude "drafts/,*.tmp.md"
+    """
+    _change(call, name, value)
+
+
+@command.command("unset", cls=Command, shape=SettingShape)
+@click.argument("name", shell_complete=setting_names)
+@pass_call
+def unset(call: Call, name: str) -> None:
+    """Take back what was set, for all projects or with -p for one."""
+    _change(call, name, None)
+
+
+def _change(call: Call, name: str, text: str | None) -> None:
+    project = call.workspace.projects.get(call.project) if call.project else None
+    file = call.workspace.change_setting(name, text, project)
+    chosen = call.workspace.settings(project or _project(call))
+    shape = next(one for one in _shapes(chosen) if one.name == name)
+    call.answer(shape, lambda width: folded(line(_sentence(shape, file)), width))
+    if shape.origin not in {str(file), "default"}:
+        call.remark(f"{short_path(shape.origin)} says otherwise, and is stronger.")
+    for affected in [project] if project else call.workspace.projects.all():
+        _say_what_to_rebuild(call, affected)
+
+
+def _sentence(shape: SettingShape, file: Path) -> str:
+    return f"{shape.name} = {as_text(shape.value)} (changed in {short_path(file)})"
+
+
+def _say_what_to_rebuild(call: Call, project: Project) -> None:
+    try:
+        with call.workspace.open(project) as engine:
+            needed = engine.mismatches()
+    except DowseError as error:  # the setting is changed; other problems go to stderr
+        call.remark(str(error))
+        return
+    if needed:
+        call.remark(
+            f"The index of {project.name} was built with other settings.",
+            f"Rebuild it with: dowse index --rebuild -p {project.typed}",
+        )
+
+
+def _project(call: Call) -> Project | None:
+    """The project that the call is about, if it is about one."""
+    try:
+        return call.select()
+    except UsageError:
+        if call.project:
+            raise
+        return None
+
+
+def _shapes(chosen: Chosen) -> Iterator[SettingShape]:
+    for name, setting in known_settings().items():
+        value = hide_in_value(chosen.settings.value(name))
+        origin = chosen.origins.get(name, "default")
+        yield SettingShape(name, value, setting.default, origin, setting.meaning)
+
+
+def _draw(shapes: tuple[SettingShape, ...], width: int | None) -> Iterator[Text]:
+    """The settings in the syntax of their files."""
+    section = ""
+    for shape in shapes:
+        if shape.name.partition(".")[0] != section:
+            yield from [Text()] if section else []
+            section = shape.name.partition(".")[0]
+            yield line((f"[{section}]", "bold"))
+        option = shape.name.partition(".")[2]
+        drawn = line(option, (" = ", "dim"), as_toml(shape.value))
+        if shape.origin == "default":
+            drawn.stylize("dim")
+        else:
+            drawn += line((f"  # {short_path(shape.origin)}", "green"))
+        yield from folded(drawn, width)
+
+
+def as_toml(value: object) -> str:
+    """A value as a TOML file has it."""
+    import tomlkit  # noqa: PLC0415  only drawing needs it
+
+    return tomlkit.item(list(value) if isinstance(value, tuple) else value).as_string()
+
+
+def as_text(value: object) -> str:
+    """A value as people type it."""
+    if isinstance(value, tuple):
+        return ",".join(str(one) for one in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)

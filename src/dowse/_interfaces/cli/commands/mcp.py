@@ -1,0 +1,210 @@
+"""`dowse mcp`: the tools for agents, and how to tell a client of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import click
+
+from dowse._interfaces.cli.call import Call, Command, pass_call
+from dowse._interfaces.cli.draw.unseen import escaped
+from dowse._interfaces.cli.lazy import Group
+from dowse._interfaces.cli.logs import start_logging, takes_logging
+from dowse._interfaces.mcp.clients import CLIENTS, NAME, Client, Scope, find_client, start_command
+from dowse._util.files import typed_path
+from dowse._util.frozen import dataclass
+from dowse.errors import Refused
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from dowse._interfaces.mcp.install import Change
+    from dowse._project.service import Service
+    from dowse._util.locations import Locations
+
+_EXAMPLES = """\
+\b
+Examples:
+  dowse mcp                               what a client runs
+  dowse mcp -p notes                      only this project
+  dowse mcp --compat                      also as search, get and get_project_info
+  dowse mcp install --client cursor       print what to put into its configuration
+  dowse mcp install --client claude-desktop -p notes --write
+  dowse mcp install --client vscode --scope folder --write
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class InstallShape:
+    """What `dowse mcp install` did."""
+
+    client: Annotated[str, "Name of the client."]
+    path: Annotated[str, "Its configuration file, absolute."]
+    written: Annotated[bool, "Whether the file was changed."]
+    backup: Annotated[str | None, "A copy of the file as it was; null when there was none."]
+    configuration: Annotated[str, "What belongs into the file: JSON, TOML or YAML."]
+
+
+@click.group(cls=Group, invoke_without_command=True, epilog=_EXAMPLES)
+@click.option(
+    "--compat", is_flag=True, help="Also offer the tool names search, get and get_project_info."
+)
+@takes_logging
+@click.pass_context
+def command(context: click.Context, compat: bool, log_format: str, log_level: str) -> None:
+    """Serve agents over the Model Context Protocol.
+
+    A client starts this and speaks with it over stdin and stdout. With -p the agent sees that
+    project alone; otherwise it sees all of them.
+    """
+    if context.invoked_subcommand is None:
+        start_logging(log_format, log_level)
+        _serve(context.find_root().ensure_object(Call), compat=compat)
+
+
+def _serve(call: Call, *, compat: bool) -> None:
+    from dowse._interfaces.mcp.stdio import serve_stdio  # noqa: PLC0415  --help does not need it
+    from dowse._interfaces.socket.client import ask_tool, server_answers  # noqa: PLC0415  as above
+
+    if sys.stdin.isatty():
+        call.remark(
+            "This speaks with programs: a client of the Model Context Protocol starts it.",
+            "Add dowse to an agent with: dowse mcp install --client NAME. Ctrl-D ends it.",
+        )
+    pinned = call.project or os.environ.get("DOWSE_PROJECT")
+    names = _project_names(pinned)
+
+    def open_service() -> Service:
+        from dowse._project.service import Service  # noqa: PLC0415  the handshake does not wait for it
+
+        return Service(call.workspace, call.here)
+
+    shared = (ask_tool, server_answers)
+    serve_stdio(open_service, names, pinned=pinned, compat=compat, shared=shared)
+    sys.stderr.flush()
+    # After stdin is closed nobody wants to wait for threads; an index survives that.
+    os._exit(0)
+
+
+def _project_names(pinned: str | None) -> list[str]:
+    """The projects to be named, from their folders: opening them takes longer than all the rest."""
+    from dowse._util.locations import locations  # noqa: PLC0415  --help does not need it
+
+    where = locations()
+    names = sorted(file.parent.name for file in where.projects.glob("*/project.toml"))
+    if pinned is None:
+        return _introduced(where, names)
+    if pinned not in names:
+        from dowse._project.workspace import Workspace  # noqa: PLC0415  it knows best what to say
+
+        return [Workspace(where).projects.get(pinned).name]
+    return _introduced(where, [pinned])
+
+
+def _introduced(where: Locations, names: list[str]) -> list[str]:
+    """The projects, each with what is said of it."""
+    from dowse._interfaces.mcp.instructions import introduced  # noqa: PLC0415  as above
+    from dowse._project.introduction import introduction_of  # noqa: PLC0415  as above
+
+    files = {name: where.projects / name / "project.toml" for name in names}
+    return introduced({name: introduction_of(file) for name, file in files.items()})
+
+
+@command.command("install", cls=Command, shape=InstallShape)
+@click.option(
+    "--client",
+    "name",
+    required=True,
+    type=click.Choice([one.name for one in CLIENTS]),
+    help="The program that is to use dowse.",
+)
+@click.option("--write", is_flag=True, help="Change its configuration, after making a copy.")
+@click.option(
+    "--scope",
+    type=click.Choice(["user", "folder"]),
+    default="user",
+    show_default=True,
+    help="Where the entry applies: everywhere, or in the current folder alone.",
+)
+@click.option(
+    "--file",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Its configuration, where it is not in the usual place.",
+)
+@pass_call
+def install_command(call: Call, name: str, write: bool, scope: Scope, file: Path | None) -> None:
+    """Add dowse to the configuration of a client.
+
+    Prints what belongs into the client's configuration, or writes it there: what else is in the
+    file stays, and a copy of it is made first. An entry that cannot be written without loss, as
+    into JSON with comments, is printed.
+    """
+    from dowse._interfaces.mcp.configurations import printed  # noqa: PLC0415  serving does not need it
+
+    client = find_client(name)
+    if call.project:
+        call.select()  # a name that is none would only be noticed by the client
+    entry = client.entry(start_command(call.project))
+    snippet = escaped(printed(client.key, NAME, entry, client.form).encode()).decode()
+    path = typed_path(file) if file else client.path_for(scope)
+    if not write:
+        _print(call, InstallShape(name, str(path), False, None, snippet))
+        return
+    try:
+        change, backup = _written(call, client, entry, path)
+    except Refused:
+        if not call.json:
+            call.out.write(snippet + "\n")
+        raise
+    kept = str(backup) if backup else None
+    shape = InstallShape(name, str(change.path), change.needed, kept, snippet)
+    call.answer(shape, lambda width: _drawn(shape, client, width))
+
+
+def _print(call: Call, shape: InstallShape) -> None:
+    if call.json:
+        call.write_json(shape)
+        return
+    call.out.write(shape.configuration + "\n")
+    call.remark(f"This belongs into {shape.path}. Write it there with: --write")
+
+
+def _written(
+    call: Call, client: Client, entry: dict[str, Any], path: Path
+) -> tuple[Change, Path | None]:
+    """What became of the configuration, and the copy of the old one."""
+    from dowse._interfaces.mcp import install  # noqa: PLC0415  serving does not need it
+
+    change = install.plan(path, client, entry)
+    if not change.needed:
+        return change, None
+    _check_place(call, change.path)
+    again = f"dowse mcp install --client {client.name} --write --file"
+    return change, install.write(change, again)
+
+
+def _check_place(call: Call, path: Path) -> None:
+    """Raises `Refused` for a file where documents are read: dowse never writes there."""
+    from dowse._project.outputs import check_outside_roots  # noqa: PLC0415  serving does not need it
+
+    try:
+        check_outside_roots(call.workspace, path)
+    except Refused as error:
+        raise Refused(error.message, "Put the entry into it by hand.") from error
+
+
+def _drawn(shape: InstallShape, client: Client, width: int | None) -> Iterator[Text]:
+    from dowse._interfaces.cli.draw.text import folded, line  # noqa: PLC0415  serving does not need it
+
+    if shape.written:
+        copy = f" The file as it was: {shape.backup}." if shape.backup else ""
+        said = f"Wrote {shape.path}.{copy} {client.then}"
+    else:
+        said = f"{shape.path} has it already."
+    return iter(folded(line(said), width))

@@ -1,0 +1,213 @@
+"""`dowse project`: list, add, remove, rename, restore and trust projects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import click
+
+from dowse._config.trust import LocalFile
+from dowse._interfaces.cli.call import Call, Command, pass_call
+from dowse._interfaces.cli.consent import require_yes
+from dowse._interfaces.cli.draw.text import folded, line, table
+from dowse._interfaces.cli.lazy import Group
+from dowse._interfaces.records.project import ProjectShape, ProjectsShape
+from dowse._util.files import real_path, typed_path
+from dowse._util.frozen import dataclass
+from dowse._util.locations import short_path
+from dowse.errors import NotFound, Refused
+
+_EXAMPLES = """\
+\b
+Examples:
+  dowse project list
+  dowse project add ~/notes ~/handbook --name team
+  dowse project describe team "How we work, and who does what"
+  dowse project rename work "work and travel"
+  dowse project restore work              write its project.toml again
+  dowse project trust ~/notes             agree to what its dowse.toml asks for
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedShape:
+    """What `dowse project remove` did."""
+
+    removed: Annotated[str, "Name of the project that is gone."]
+
+
+@dataclass(frozen=True, slots=True)
+class TrustShape:
+    """What `dowse project trust` has come to."""
+
+    path: Annotated[str, "The dowse.toml, absolute."]
+    trusted: Annotated[bool, "Whether you agree to it as it is now."]
+    asked: Annotated[tuple[str, ...], "What it asked for without consent before."]
+
+
+@click.group(cls=Group, epilog=_EXAMPLES)
+def command() -> None:
+    """List, add, describe, remove, rename, restore or trust projects.
+
+    A project is a name for one or more folders, with settings and an index of its own.
+    """
+
+
+@command.command("list", cls=Command, shape=ProjectsShape)
+@pass_call
+def list_projects(call: Call) -> None:
+    """List all projects and their folders."""
+    projects, broken = call.workspace.projects.all(), call.workspace.projects.broken()
+    if not projects and not broken:
+        call.remark("There is no project yet. Make one with: dowse index PATH")
+    rows = [
+        ((project.name if place == 0 else "", "bold"), short_path(root))
+        for project in projects
+        for place, root in enumerate(project.roots)
+    ]
+    shape = ProjectsShape(
+        tuple(ProjectShape.of(one, call.workspace) for one in projects), tuple(broken)
+    )
+    call.answer(shape, lambda width: table(rows, width))
+    for finding in broken:
+        call.remark(f"{finding.what} {finding.repair}")
+
+
+@command.command("add", cls=Command, shape=ProjectShape)
+@click.argument(
+    "paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path)
+)
+@click.option("--name", metavar="NAME", help="Its name; by default that of the first folder.")
+@pass_call
+def add_project(call: Call, paths: tuple[Path, ...], name: str | None) -> None:
+    """Make a project of one or more folders, without indexing it yet."""
+    roots = [real_path(path) for path in paths]
+    project = call.workspace.projects.add(roots, name or call.project)
+    call.answer(
+        ProjectShape.of(project, call.workspace),
+        lambda _: [line(f"Added {project.name}. Index it with: dowse index -p {project.typed}")],
+    )
+
+
+@command.command("remove", cls=Command, shape=RemovedShape)
+@click.argument("name")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@pass_call
+def remove_project(call: Call, name: str, yes: bool) -> None:
+    """Forget a project, its settings and its index; documents stay as they are."""
+    projects = call.workspace.projects
+    if projects.knows(name):
+        require_yes(call, f"Forget {name} and remove its index?", yes=yes)
+    projects.remove(name)
+    call.answer(RemovedShape(name), lambda _: [line(f"Removed {name}.")])
+
+
+@command.command("rename", cls=Command, shape=ProjectShape)
+@click.argument("name")
+@click.argument("new_name")
+@pass_call
+def rename_project(call: Call, name: str, new_name: str) -> None:
+    """Give a project another name."""
+    project = call.workspace.projects.rename(name, new_name)
+    call.answer(
+        ProjectShape.of(project, call.workspace),
+        lambda _: [line(f"{name} is now called {project.name}.")],
+    )
+
+
+@command.command("describe", cls=Command, shape=ProjectShape)
+@click.argument("name")
+@click.argument("text", nargs=-1)
+@click.option("--clear", is_flag=True, help="Take the description back.")
+@pass_call
+def describe_project(call: Call, name: str, text: tuple[str, ...], clear: bool) -> None:
+    """Say what is in a project, or show what is said of it.
+
+    Agents read it to know where to look. Without TEXT it is shown: as you have set it, as the
+    dowse.toml says in [project] description, or as the README or index note begins.
+    """
+    project = call.workspace.projects.get(name)
+    if text or clear:
+        said = "" if clear else " ".join(text)
+        project = call.workspace.projects.describe(name, said)
+    shape = ProjectShape.of(project, call.workspace)
+    shown = shape.description or "Nothing is said of it."
+    call.answer(shape, lambda width: folded(line(shown), width))
+
+
+@command.command("restore", cls=Command, shape=ProjectShape)
+@click.argument("name")
+@click.argument("paths", nargs=-1, metavar="[PATH...]", type=click.Path(path_type=Path))
+@pass_call
+def restore_project(call: Call, name: str, paths: tuple[Path, ...]) -> None:
+    """Write the project.toml of a project again, when it is lost or cannot be read.
+
+    The folders are those that its index knows, unless you name them. Settings of the project have
+    to be set again; what was in the file is kept as project.toml.broken.
+    """
+    roots = [real_path(path) for path in paths]
+    project = call.workspace.projects.restore(name, roots)
+    folders = ", ".join(short_path(root) for root in project.roots)
+    call.answer(
+        ProjectShape.of(project, call.workspace),
+        lambda width: folded(line(f"Restored {name} over {folders}."), width),
+    )
+
+
+@command.command("trust", cls=Command, shape=TrustShape)
+@click.argument("path", required=False, type=click.Path(path_type=Path, exists=True))
+@click.option("--revoke", is_flag=True, help="Take consent back.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@pass_call
+def trust(call: Call, path: Path | None, revoke: bool, yes: bool) -> None:
+    """Agree to what a dowse.toml asks for.
+
+    A dowse.toml is among the documents, and people who can change them can change it. What it says
+    about other folders, models and endpoints counts only with your consent, and only until the file
+    changes. PATH is the file or a folder below it; by default the current one.
+    """
+    local = _local_file(call, path)
+    wishes = local.withheld if revoke else call.workspace.wishes(local)
+    if revoke:
+        call.workspace.trust.revoke(local.path)
+    elif wishes:
+        call.aside.show(
+            folded(line((f"{short_path(local.path)} asks to:", "bold")), call.aside.width)
+        )
+        if local.strange:
+            said = f"All of it needs consent, because {local.strange}."
+            call.aside.show(folded(line(said), call.aside.width, indent=2))
+        for wish in wishes:
+            call.aside.show(folded(line(wish), call.aside.width, indent=2))
+        require_yes(call, "Do you agree?", yes=yes)
+        if _local_file(call, local.path) != local:
+            raise Refused(
+                "The file has changed meanwhile.", "Look at it again: dowse project trust"
+            )
+        call.workspace.trust.grant(local.path, local.digest)
+    trusted = call.workspace.trust.covers(local.path, local.digest)
+    call.answer(
+        TrustShape(str(local.path), trusted, wishes),
+        lambda width: folded(line(_outcome(local, trusted)), width),
+    )
+
+
+def _local_file(call: Call, path: Path | None) -> LocalFile:
+    given = typed_path(path or call.here)
+    start = real_path(given.parent if given.is_file() else given)  # the file may be a link
+    local = call.workspace.local_file(start)
+    if local is None:
+        raise NotFound(
+            f"There is no dowse.toml in {start} or above it.", "Name the folder it is in."
+        )
+    return local
+
+
+def _outcome(local: LocalFile, trusted: bool) -> str:
+    name = short_path(local.path)
+    if trusted:
+        return f"{name} is trusted until it changes. It takes effect with: dowse index"
+    if local.withheld:
+        return f"{name} is not trusted."
+    return f"{name} asks for nothing that needs consent."

@@ -1,0 +1,167 @@
+"""`dowse serve`: the API, the MCP endpoint and the web page, in one process."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import click
+from click.core import ParameterSource
+
+from dowse._interfaces.cli.call import Call, Command, pass_call
+from dowse._interfaces.cli.logs import start_logging, takes_logging
+from dowse._interfaces.cli.token import read_token
+from dowse._util.files import real_path
+from dowse._util.frozen import dataclass
+from dowse.errors import UsageError
+
+_EXAMPLES = """\
+\b
+Examples:
+  dowse serve                             the page is at http://127.0.0.1:7333
+  dowse serve --port 0 --json             a free port, printed as JSON
+  dowse serve --host 0.0.0.0              for other machines, with a token
+  dowse serve --token-file ~/.dowse-token a token that nobody else can see
+  dowse serve --cors http://localhost:3000  a page of yours may use the API
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServeShape:
+    """What `dowse serve` prints when it is ready."""
+
+    address: Annotated[str, "Where the page is; the API is at api/v1/ below it, MCP at mcp."]
+    token: Annotated[
+        str,
+        "The token that dowse made. Empty when a token was given or none is needed.",
+    ]
+    socket: Annotated[str, "Where the shell asks this process; empty: nowhere."]
+
+
+@click.command(cls=Command, shape=ServeShape, epilog=_EXAMPLES)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="HOST",
+    help="The address to listen on. An address that other machines can reach needs a token.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=7333,
+    show_default=True,
+    metavar="PORT",
+    help="The port to listen on; 0 takes a free one.",
+)
+@click.option(
+    "--token",
+    envvar="DOWSE_TOKEN",
+    metavar="TEXT",
+    help="The bearer token that requests must send. Other users of this machine can see it in the"
+    " list of processes; use --token-file or DOWSE_TOKEN to hide it. Where a token is needed and"
+    " none is given, dowse makes one.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="A file with the token that only you can read.",
+)
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="A further host name that requests may use, as behind a proxy. Repeatable.",
+)
+@click.option(
+    "--cors",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="A site whose pages may use the API, such as https://app.example.org. Repeatable.",
+)
+@click.option("--no-watch", is_flag=True, help="Do not update the indexes when documents change.")
+@click.option(
+    "--compat", is_flag=True, help="Also offer the MCP tool names search, get and get_project_info."
+)
+@takes_logging
+@pass_call
+def command(  # noqa: PLR0917  click passes them by name
+    call: Call,
+    host: str,
+    port: int,
+    token: str | None,
+    token_file: Path | None,
+    names: tuple[str, ...],
+    origins: tuple[str, ...],
+    no_watch: bool,
+    compat: bool,
+    log_format: str,
+    log_level: str,
+) -> None:
+    """Serve the web page, the JSON API and MCP from one warm process.
+
+    Every index is updated as its folder changes, and search, answer, explain, related
+    and get ask this process, so that they answer at once. Runs until Ctrl-C. With --json it prints
+    one JSON document when it is ready. With -p, the page, the API and MCP show that project alone.
+    """
+    from dowse._interfaces.cli.sent_line import run_line  # noqa: PLC0415  --help does not need it
+    from dowse._interfaces.http.server import Server, application, bind, door_for  # noqa: PLC0415  as above
+    from dowse._interfaces.mcp.calls import run_tool  # noqa: PLC0415  as above
+    from dowse._interfaces.mcp.http import McpEndpoint  # noqa: PLC0415  as above
+    from dowse._interfaces.socket.server import LineServer  # noqa: PLC0415  as above
+    from dowse._project.service import Service  # noqa: PLC0415  as above
+
+    start_logging(log_format, log_level)
+    token = _chosen_token(token, token_file)
+    door = door_for(host, token, names, origins)
+    start = call.workspace.projects.get(call.project).roots[0] if call.project else call.here
+    service = Service(call.workspace, start, only=call.project)
+    mcp = McpEndpoint(service, compat=compat)
+    server = Server(application(service, door, watch=not no_watch, mcp=mcp))
+    with bind(host, port) as listening, LineServer(service, run_line, run_tool) as lines:
+        bound = listening.getsockname()[1]
+        _tell(call, ServeShape(_address(host, bound), "" if token else door.token, lines.path))
+        if door.token and not token and not call.json:
+            _tell_token(call, host, bound, door.token)
+        if not call.quiet and not call.json:
+            call.aside.write("Stop with Ctrl-C.\n")
+        if lines.why_not:
+            call.remark(f"Lines from the shell run by themselves: {lines.why_not}.")
+        server.run(sockets=[listening])
+    if call.aside.is_terminal and not call.quiet:
+        call.aside.write("\rStopped serving.\n")
+
+
+def _chosen_token(token: str | None, file: Path | None) -> str | None:
+    """The token that is given; a file is stronger than the environment."""
+    if file is None:
+        return token
+    given = click.get_current_context().get_parameter_source("token")
+    if given is ParameterSource.COMMANDLINE:
+        raise UsageError("--token and --token-file contradict each other.", "Use one.")
+    return read_token(real_path(file))
+
+
+def _tell(call: Call, shape: ServeShape) -> None:
+    if call.json:
+        call.write_json_line(shape)
+        return
+    call.out.write(f"dowse is at {shape.address}\n")
+    call.out.flush()
+
+
+def _tell_token(call: Call, host: str, port: int, token: str) -> None:
+    """Shows a token that was made up. One that was given must not get into a log."""
+    everywhere = host.strip("[]") in {"0.0.0.0", "::"}  # noqa: S104  nothing is bound here
+    address = _address(socket.gethostname() if everywhere else host, port)
+    call.out.write(f"Token: {token}\nThe page, with its token: {address}#token={token}\n")
+    call.out.flush()
+
+
+def _address(host: str, port: int) -> str:
+    named = f"[{host.strip('[]')}]" if ":" in host else host
+    return f"http://{named}:{port}/"

@@ -1,0 +1,28 @@
+"""`dowse version`: which version this is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import click
+
+from dowse import __version__
+from dowse._interfaces.cli.call import Call, Command, pass_call
+from dowse._util.frozen import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class VersionShape:
+    """What `dowse version` says."""
+
+    version: Annotated[str, "Of dowse."]
+
+
+@click.command(cls=Command, shape=VersionShape)
+@pass_call
+def command(call: Call) -> None:
+    """Show the version of dowse."""
+    if call.json:
+        call.write_json(VersionShape(__version__))
+    else:
+        call.out.write(f"dowse {__version__}\n")

@@ -1,0 +1,219 @@
+"""What each route of the API does: a function from a record to a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from dowse import __version__
+from dowse._config.editors import editor_address, obsidian_address
+from dowse._config.parameters import Arguments
+from dowse._config.request import SearchRequest
+from dowse._interfaces.http.observing import AliveShape, ReadyShape, readiness
+from dowse._interfaces.http.pictures import picture
+from dowse._interfaces.http.records import (
+    DocumentPageShape,
+    HealthShape,
+    JobShape,
+    PageProjectsShape,
+    PictureShape,
+    ServerStatusShape,
+    SwitchesShape,
+)
+from dowse._interfaces.http.watching import Watchers
+from dowse._interfaces.records.links import GraphShape, RelatedShape
+from dowse._interfaces.records.project import ProjectShape, StatusShape
+from dowse._interfaces.records.search import ExplanationShape, ResponseShape, Searched
+from dowse._model import Response, Trace
+from dowse._project.engine import Engine
+from dowse._project.service import Service
+from dowse._search.present.budget import within_texts
+from dowse._search.why import why
+from dowse._util.frozen import dataclass
+from dowse.errors import DowseError
+
+_UNTRACED = Trace((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all requests share."""
+
+    service: Service
+    watchers: Watchers
+
+    @contextmanager
+    def engine(self, asked: Arguments) -> Iterator[Engine]:
+        """The engine of the project that a request means; its index is opened once."""
+        engine = self.service.engine(asked.get("project"))
+        with engine.hold():
+            yield engine
+
+    @contextmanager
+    def searched(self, asked: Arguments) -> Iterator[Searched]:
+        """What a request searches: the engine of a project, or all projects."""
+        every = self.service.all_projects(asked.get("project"))
+        if every is not None:
+            yield every
+            return
+        with self.engine(asked) as engine:
+            yield engine
+
+
+def handle_search(shared: Shared, asked: Arguments) -> ResponseShape:
+    """The results of a search."""
+    return _found(shared, asked, _searched)
+
+
+def handle_answer(shared: Shared, asked: Arguments) -> ResponseShape:
+    """The results, with an answer."""
+    return _found(shared, asked, _answered)
+
+
+def _searched(engine: Searched, request: SearchRequest) -> Response:
+    return engine.search(
+        request.query, filters=request.filters, changes=request.changes, offset=request.offset
+    )
+
+
+def _answered(engine: Searched, request: SearchRequest) -> Response:
+    return engine.answer(request.query, filters=request.filters, changes=request.changes)
+
+
+def _found(
+    shared: Shared, asked: Arguments, call: Callable[[Searched, SearchRequest], Response]
+) -> ResponseShape:
+    request = SearchRequest.made_of(asked)
+    with shared.searched(asked) as engine:
+        found = call(engine, request)
+        shared.service.metrics.searched(engine.project.name, found.seconds)
+        found = within_texts(found, request.max_tokens)
+        return ResponseShape.of(found if asked["explain"] else _untraced(found), engine)
+
+
+def _untraced(found: Response) -> Response:
+    hits = tuple(replace(hit, trace=_UNTRACED) for hit in found.hits)
+    nearest = tuple(replace(hit, trace=_UNTRACED) for hit in found.nearest)
+    return replace(found, hits=hits, nearest=nearest)
+
+
+def handle_explain(shared: Shared, asked: Arguments) -> ExplanationShape:
+    """Why a document has its rank."""
+    request = SearchRequest.made_of(asked)
+    with shared.engine(asked) as engine:
+        explanation = engine.explain(
+            request.query, asked["reference"], filters=request.filters, changes=request.changes
+        )
+        return ExplanationShape.of(explanation, why(explanation), engine)
+
+
+def handle_related(shared: Shared, asked: Arguments) -> RelatedShape:
+    """What belongs to a document."""
+    with shared.engine(asked) as engine:
+        return RelatedShape.of(engine.related(asked["reference"], asked["n"]), engine)
+
+
+def handle_document(shared: Shared, asked: Arguments) -> DocumentPageShape:
+    """A document, or a part of it."""
+    with shared.engine(asked) as engine:
+        meant = engine.get(asked["reference"])
+        shown = engine.get(meant.document) if asked["whole"] else meant
+        path = engine.path_of(meant.document)
+        return DocumentPageShape(
+            project=engine.project.name,
+            document=meant.document,
+            path=str(path),
+            title=meant.title,
+            first_line=meant.first_line,
+            last_line=meant.last_line,
+            total_lines=meant.total_lines,
+            text=shown.text,
+            html=_rendered(engine, shown.document, shown.text, shown.first_line)
+            if asked["format"] == "html"
+            else None,
+            editor=editor_address(path, engine.settings.open.editor),
+            obsidian=obsidian_address(path),
+        )
+
+
+def handle_picture(shared: Shared, asked: Arguments) -> PictureShape:
+    """A picture that a document shows."""
+    with shared.engine(asked) as engine:
+        return picture(engine, asked["reference"], asked["name"])
+
+
+def _rendered(engine: Engine, document: str, text: str, first_line: int) -> str:
+    from dowse._interfaces.http.render import render, targets_of  # noqa: PLC0415  most requests need none
+
+    targets = targets_of(engine.links(document), document)
+    return render(text, engine.project.name, targets, first_line)
+
+
+def handle_listing(
+    make: Callable[[Engine, Arguments], object],
+) -> Callable[[Shared, Arguments], object]:
+    """The handler of a list, which is made from the engine and what is asked."""
+
+    def run(shared: Shared, asked: Arguments) -> object:
+        with shared.engine(asked) as engine:
+            return make(engine, asked)
+
+    return run
+
+
+def handle_graph(shared: Shared, asked: Arguments) -> GraphShape:
+    """All documents and links."""
+    with shared.engine(asked) as engine:
+        return GraphShape.of(engine.graph(), engine.project.name)
+
+
+def handle_projects(shared: Shared, _: Arguments) -> PageProjectsShape:
+    """All projects."""
+    projects = tuple(
+        ProjectShape.of(one, shared.service.workspace) for one in shared.service.projects()
+    )
+    try:
+        current: str | None = shared.service.project().name
+    except DowseError:
+        current = None
+    return PageProjectsShape(projects, current)
+
+
+def handle_status(shared: Shared, asked: Arguments) -> ServerStatusShape:
+    """What the index holds."""
+    with shared.engine(asked) as engine:
+        name = engine.project.name
+        job = shared.service.job(name)
+        return ServerStatusShape.around(
+            StatusShape.of(engine.status()),
+            JobShape.of(job, engine.project) if job else None,
+            shared.watchers.state(name),
+        )
+
+
+def handle_index(shared: Shared, asked: Arguments) -> JobShape:
+    """Begins an indexing run."""
+    project = shared.service.project(asked.get("project"))
+    return JobShape.of(shared.service.index(project), project)
+
+
+def handle_settings(shared: Shared, asked: Arguments) -> SwitchesShape:
+    """The settings of a search."""
+    engine, chosen = shared.service.open(shared.service.project(asked.get("project")))
+    return SwitchesShape.of(engine, chosen)
+
+
+def handle_alive(_: Shared, __: Arguments) -> AliveShape:
+    """That the server runs."""
+    return AliveShape("ok")
+
+
+def handle_ready(shared: Shared, _: Arguments) -> ReadyShape:
+    """Whether every project can be searched."""
+    return readiness(shared.service)
+
+
+def handle_health(_: Shared, __: Arguments) -> HealthShape:
+    """That the server runs, and its version."""
+    return HealthShape("ok", __version__)

@@ -1,0 +1,291 @@
+"""A document as HTML that can do no harm: no script, no style, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import html
+import re
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from dowse._index.markdown.destinations import is_media, read_destination
+from dowse._index.markdown.frontmatter import read_frontmatter
+from dowse._interfaces.http.weight import is_too_heavy
+from dowse._model import Edge
+from dowse._text.callouts import CALLOUT, callout_name
+from dowse._text.markup import BLOCK_ID
+from dowse._text.shortcodes import SHORTCODE, shortcode_text
+from dowse._text.wikilinks import WIKILINK, leads_away, read_wikilink
+from dowse._util.cancellation import check_wanted
+
+_OUTSIDE = frozenset({"http", "https", "mailto"})
+_HARMLESS = nh3.ALLOWED_TAGS - {"area", "img", "map", "style"} | {"input", "mark"}
+_LINES = {"data-first-line", "data-last-line"}
+_ATTRIBUTES = {
+    "*": _LINES,
+    "a": {"href", "title", "data-document", "data-anchor"},
+    "code": {"class"},
+    "details": {"open"},
+    "input": {"type", "checked", "disabled"},
+    "ol": {"start"},
+    "span": {"data-image", "data-dangling"},
+    "td": {"colspan", "rowspan", "align"},
+    "th": {"colspan", "rowspan", "align"},
+}
+_IMG = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
+_GIVEN = re.compile(r"""\b(src|alt)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
+_TASK = re.compile(r"\[([ xX])\]\s")
+_NO_CONTENT = {"script", "style", "iframe", "object", "template", "noscript", "svg", "math"}
+
+_NOTE = "This takes too much work to show as a page, so it is shown as it is written."
+
+SECONDS = 5.0
+"""How long the rendering of one document may take."""
+
+Targets = Mapping[str, str | None]
+"""Where links lead, by what they point at as written; None while they dangle."""
+
+
+def targets_of(edges: Sequence[Edge], document: str) -> Targets:
+    """Where the links of a document lead."""
+    return {edge.link.target: edge.target for edge in edges if edge.source == document}
+
+
+class _TooSlow(Exception):
+    """Rendering has taken longer than it may."""
+
+
+def render(
+    text: str, project: str, targets: Targets, first_line: int = 1, seconds: float = SECONDS
+) -> str:
+    """A text of Markdown as sanitised HTML, `first_line` being the number of its first line.
+
+    A document that takes too much work is shown as text, with a note that says so.
+    """
+    body = read_frontmatter(text).body if first_line == 1 else 0
+    above = first_line - 1 + text.count("\n", 0, body)
+    until = time.monotonic() + seconds
+    context = {"project": project, "targets": targets, "above": above, "until": until}
+    try:
+        rendered = _markdown().render(text[body:], context)
+    except (_TooSlow, RecursionError):
+        return _as_text(text[body:], above)
+    return _as_text(text[body:], above) if is_too_heavy(rendered) else _cleaned(rendered)
+
+
+def _as_text(text: str, above: int) -> str:
+    lines = f'data-first-line="{above + 1}" data-last-line="{above + text.count(chr(10)) + 1}"'
+    return f"<p><em>{_NOTE}</em></p>\n<pre {lines}><code>{html.escape(text)}</code></pre>\n"
+
+
+def _cleaned(rendered: str) -> str:
+    return nh3.clean(
+        rendered,
+        tags=set(_HARMLESS),
+        clean_content_tags=_NO_CONTENT,
+        attributes={tag: set(names) for tag, names in _ATTRIBUTES.items()},
+        attribute_filter=_kept,
+        url_schemes=set(_OUTSIDE),
+        link_rel="noopener noreferrer nofollow",
+        strip_comments=True,
+    )
+
+
+def _kept(tag: str, name: str, value: str) -> str | None:
+    """What stays of an attribute, for those that a document can write itself."""
+    if (tag, name) == ("a", "href"):
+        scheme = urlsplit(value).scheme if "//" in value or ":" in value else ""
+        return value if value.startswith(("?project=", "#")) or scheme in _OUTSIDE else None
+    if (tag, name) == ("code", "class"):
+        return value if re.fullmatch(r"language-[\w+#.-]{1,40}", value) else None
+    if (tag, name) == ("input", "type"):
+        return "checkbox"
+    return value
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    markdown = MarkdownIt("commonmark", {"html": True}, renderer_cls=_Renderer)
+    markdown.enable(["table", "strikethrough"])
+    markdown.inline.ruler.before("link", "wikilink", _wikilink)
+    markdown.inline.ruler.before("link", "shortcode", _shortcode)
+    markdown.core.ruler.after("inline", "tasks", _tasks)
+    markdown.core.ruler.after("inline", "callouts", _callouts)
+    markdown.core.ruler.after("inline", "block_ids", _without_block_ids)
+    # Rules that only look at the clock: some documents take quadratic time.
+    markdown.block.ruler.before("table", "clock", _look_at_the_clock)
+    markdown.inline.ruler.before("text", "clock", _look_at_the_clock)
+    return markdown
+
+
+def _look_at_the_clock(state: StateInline | StateBlock, *_: object) -> bool:
+    check_wanted()
+    if time.monotonic() > state.env["until"]:
+        raise _TooSlow
+    return False
+
+
+def _wikilink(state: StateInline, silent: bool) -> bool:
+    if state.src[state.pos] not in "[!":
+        return False
+    match = WIKILINK.match(state.src, state.pos)
+    if match is None:
+        return False
+    if not silent:
+        token = state.push("wikilink", "", 0)
+        token.meta = {"link": read_wikilink(match)}
+    state.pos = match.end()
+    return True
+
+
+def _shortcode(state: StateInline, silent: bool) -> bool:
+    """A tag of a site generator is shown as what it shows on the site."""
+    if not state.src.startswith(("{{", "{%"), state.pos):
+        return False
+    match = SHORTCODE.match(state.src, state.pos)
+    if match is None:
+        return False
+    if not silent:
+        state.push("text", "", 0).content = shortcode_text(match)
+    state.pos = match.end()
+    return True
+
+
+def _callouts(state: StateCore) -> None:
+    """Shows the kind of a callout, at the start of a quote, as a word."""
+    for place, token in enumerate(state.tokens):
+        if place < 2 or state.tokens[place - 2].type != "blockquote_open" or not token.children:
+            continue
+        first = token.children[0]
+        callout = CALLOUT.match(first.content) if first.type == "text" else None
+        if callout:
+            first.content = first.content[callout.end() :]
+            kind = html.escape(callout_name(callout))
+            name = f"<strong>{kind}{':' if first.content else ''}</strong> "
+            token.children.insert(0, Token("html_inline", "", 0, content=name))
+
+
+def _without_block_ids(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type == "inline" and token.children and token.children[-1].type == "text":
+            last = token.children[-1]
+            last.content = BLOCK_ID.sub("", last.content) if "^" in last.content else last.content
+
+
+def _tasks(state: StateCore) -> None:
+    """Turns the sign of a task, at the start of a list item, into a box."""
+    for place, token in enumerate(state.tokens):
+        if place < 2 or state.tokens[place - 2].type != "list_item_open" or not token.children:
+            continue
+        first = token.children[0]
+        task = _TASK.match(first.content) if first.type == "text" else None
+        if task:
+            first.content = first.content[task.end() :]
+            checked = "" if task[1] == " " else ' checked=""'
+            box = f'<input type="checkbox" disabled=""{checked}> '
+            token.children.insert(0, Token("html_inline", "", 0, content=box))
+
+
+class _Renderer(RendererHTML):
+    """Renders links so that they open inside the page, and numbers the lines of blocks."""
+
+    def renderToken(  # noqa: N802  the name is markdown-it's
+        self, tokens: Sequence[Token], idx: int, options: Any, env: Any
+    ) -> str:
+        """Any other token, with the lines that it came from."""
+        _number(tokens[idx], env)
+        return super().renderToken(tokens, idx, options, env)
+
+    # Every rule takes the same four, whether it needs them or not.
+    # ruff: noqa: ARG002
+    def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        """A block of code."""
+        token = tokens[idx]
+        name = html.escape(token.info.strip().split(maxsplit=1)[0]) if token.info.strip() else ""
+        language = f' class="language-{name}"' if name else ""
+        code = html.escape(token.content)
+        return f"<pre{_lines(token, env)}><code{language}>{code}</code></pre>\n"
+
+    code_block = fence
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        """The start of a link."""
+        address = str(tokens[idx].attrGet("href") or "")
+        destination = read_destination(address)
+        return _opening(*destination, env) if destination else f'<a href="{html.escape(address)}">'
+
+    def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        """A picture: what it shows, in words, and where it is when that is in the folder."""
+        source = str(tokens[idx].attrGet("src") or "")
+        return _picture(tokens[idx].content or source, source)
+
+    def html_inline(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        """HTML as it is written, with its pictures."""
+        return _IMG.sub(_of_html, tokens[idx].content)
+
+    html_block = html_inline
+
+    def wikilink(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        """A link between double brackets."""
+        link = tokens[idx].meta["link"]
+        if leads_away(link):
+            return f'<a href="{html.escape(link.target)}">{html.escape(link.shown)}</a>'
+        if link.kind == "embed" and link.target not in env["targets"]:
+            return _picture(link.shown, quote(link.target))
+        if link.target and env["targets"].get(link.target) is None:
+            return f'<span data-dangling="">{html.escape(link.shown)}</span>'
+        return f"{_opening(link.target, link.anchor, env)}{html.escape(link.shown)}</a>"
+
+
+def _opening(target: str, anchor: str, env: Any) -> str:
+    document = env["targets"].get(target) if target else ""
+    if document is None:
+        return "<a>"
+    place = f' data-anchor="{html.escape(anchor)}"' if anchor else ""
+    if not document:
+        return f'<a href="#"{place}>'
+    address = f"?project={quote(env['project'])}&document={quote(document)}"
+    return f'<a href="{html.escape(address)}" data-document="{html.escape(document)}"{place}>'
+
+
+def _picture(shown: str, source: str) -> str:
+    return f'<span data-image="{html.escape(_local(source))}">{html.escape(shown)}</span>'
+
+
+def _of_html(match: re.Match[str]) -> str:
+    """A picture that is written as HTML."""
+    given = {one[1].lower(): one[2] or one[3] or one[4] or "" for one in _GIVEN.finditer(match[0])}
+    source = html.unescape(given.get("src", ""))
+    return _picture(html.unescape(given.get("alt", "")) or source, source)
+
+
+def _local(source: str) -> str:
+    """The path of a picture in the folder, as written; empty for one that is elsewhere."""
+    try:
+        address = urlsplit(source)
+    except ValueError:  # brackets that are no address
+        return ""
+    path = "" if address.scheme or address.netloc else unquote(address.path)
+    return path if is_media(path) else ""
+
+
+def _number(token: Token, env: Any) -> None:
+    if token.map and token.nesting >= 0 and token.block:
+        token.attrSet("data-first-line", str(env["above"] + token.map[0] + 1))
+        token.attrSet("data-last-line", str(env["above"] + token.map[1]))
+
+
+def _lines(token: Token, env: Any) -> str:
+    first, last = token.map or (0, 1)
+    above = env["above"]
+    return f' data-first-line="{above + first + 1}" data-last-line="{above + last}"'

@@ -1,0 +1,259 @@
+"""Who may ask, and how much: checks that every request passes before anything else sees it.
+
+A page on the web can make a browser send requests to this machine, also under a name that it has
+made point here (DNS rebinding). So the names that a request is sent to and comes from are checked,
+and no answer may be read by pages from elsewhere, except those that the owner has listed.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import re
+import socket
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+
+import anyio
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dowse._interfaces.http.answers import refusal
+from dowse._interfaces.http.cors import allowed_origin, is_preflight, preflight
+from dowse._interfaces.http.peers import is_another_user
+from dowse._util.frozen import dataclass
+
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""What the web page may do: run and show what this server sends, and nothing else."""
+
+SECURITY_HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": PAGE_POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+"""What every answer carries."""
+
+_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+# What needs the token, or the owner's own user; the page itself holds nothing to hide.
+_SECRET = ("/api/", "/mcp", "/ready", "/metrics")
+_OPEN = frozenset({"/api/", "/api/v1/healthz", "/health"})
+_HOST = re.compile(r"(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[0-9A-Za-z_.-]+))(?::[0-9]{0,5})?")
+_FOR_OTHERS = "Its owner can let others in with: dowse serve --token-file FILE"
+_FOR_PAGES = "Open its own page, or allow another one with: dowse serve --cors ORIGIN"
+_STREAMS = "/mcp"  # may stay open as long as its client wishes
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one request may take."""
+
+    body: int = 1 << 20  # bytes
+    address: int = 16 << 10  # bytes of path and parameters
+    headers: int = 32 << 10  # bytes of all of them
+    header_count: int = 100
+    upload_seconds: float = 10.0  # for the whole body to arrive
+    seconds: float = 30.0  # for the answer to begin
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where the server listens, and who may come in."""
+
+    host: str = "127.0.0.1"
+    token: str = ""  # empty: none is asked for
+    names: tuple[str, ...] = ()  # by which it may be called too, as behind a proxy
+    origins: tuple[str, ...] = ()  # of other sites, whose pages may use the API
+    limits: Limits = field(default_factory=Limits)
+
+    def knows(self, name: str) -> bool:
+        """Whether a request may call the server by this name."""
+        own = {self.host.strip("[]").lower(), *(one.lower() for one in self.names)}
+        if is_local(self.host):
+            return name in _LOCAL_NAMES | own
+        machine = socket.gethostname().lower()
+        own |= {machine, f"{machine}.local", "localhost"}
+        return name in own or _is_address(name)
+
+
+def _is_secret(path: str) -> bool:
+    return path.startswith(_SECRET) and path not in _OPEN
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach a server that is bound so."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class Guard:
+    """The checks, around an application."""
+
+    def __init__(self, app: ASGIApp, door: Door) -> None:
+        self._app, self._door = app, door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Lets a request in, or says why not."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # there is nothing here that speaks anything else
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        headers = Headers(scope=scope)
+        origin = allowed_origin(scope, headers, self._door.origins)
+        sending = _Sending(send, private=scope["path"].startswith(_SECRET), origin=origin)
+        refused = self._refusal(scope, headers, origin)
+        if origin and is_preflight(scope, headers) and refused is None:
+            await preflight(headers)(scope, receive, sending)
+        elif refused is None:
+            await self._within_limits(scope, receive, sending)
+        else:
+            await refusal(*refused)(scope, receive, sending)
+
+    def _refusal(self, scope: Scope, headers: Headers, origin: str) -> tuple[int, str, str] | None:
+        """Status, reason and hint, when a request may not come in."""
+        host = headers.getlist("host")
+        if len(host) != 1 or not self._door.knows(_name(host[0])):
+            return 421, "The server is not called by this name.", self._called
+        is_from_elsewhere = not _same_origin(headers, host[0]) or _from_elsewhere(headers, scope)
+        if is_from_elsewhere and not origin:
+            return 403, "Pages from elsewhere may not ask this server.", _FOR_PAGES
+        if too_much := _excess(scope, headers, self._door.limits):
+            return too_much
+        if origin and is_preflight(scope, headers):  # a browser sends no token with it
+            return None
+        return self._stranger(scope, headers) if _is_secret(scope["path"]) else None
+
+    def _stranger(self, scope: Scope, headers: Headers) -> tuple[int, str, str] | None:
+        """The refusal of those who may not see what is in the index."""
+        if self._door.token and not self._has_token(headers):
+            return 401, "The token is missing or wrong.", "Send: Authorization: Bearer TOKEN"
+        if not self._door.token and is_another_user(scope.get("client"), scope.get("server")):
+            return 403, "This server is for another user of this machine.", _FOR_OTHERS
+        return None
+
+    @property
+    def _called(self) -> str:
+        own = "127.0.0.1 or localhost" if is_local(self._door.host) else "its address"
+        return f"Use {own}, or allow a name with: dowse serve --name NAME"
+
+    def _has_token(self, headers: Headers) -> bool:
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        wanted = self._door.token.encode()
+        sent = given.strip().encode("latin-1")  # the bytes as they came
+        return scheme.lower() == "bearer" and hmac.compare_digest(sent, wanted)
+
+    async def _within_limits(self, scope: Scope, receive: Receive, sending: _Sending) -> None:
+        limits = self._door.limits
+        if scope["path"].startswith(_STREAMS):
+            await self._run(scope, _Counting(receive, limits), sending)
+            return
+        with anyio.move_on_after(limits.seconds) as patience:
+            await self._run(scope, _Counting(receive, limits), sending)
+        if patience.cancelled_caught and not sending.begun:
+            said = refusal(504, "This took too long.", "Ask for less, or try again.")
+            await said(scope, receive, sending)
+
+    async def _run(self, scope: Scope, receive: Receive, sending: _Sending) -> None:
+        try:
+            await self._app(scope, receive, sending)
+        except Exception:
+            if not sending.begun:  # otherwise it has been answered and logged
+                raise
+
+
+class _Counting:
+    """Receives a request, as long as it is not too large or too slow."""
+
+    def __init__(self, receive: Receive, limits: Limits) -> None:
+        self._receive, self._limits = receive, limits
+        self._bytes = 0
+        self._whole = False
+        self._until = anyio.current_time() + limits.upload_seconds
+
+    async def __call__(self) -> Message:
+        if self._whole:  # from now on only the end of the connection can come, at any time
+            return await self._receive()
+        try:
+            with anyio.fail_after(self._until - anyio.current_time()):
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(408, "The request did not arrive") from None
+        self._bytes += len(message.get("body", b""))
+        self._whole = not message.get("more_body", False)
+        if self._bytes > self._limits.body:
+            raise HTTPException(413, "The request is too large")
+        return message
+
+
+class _Sending:
+    """Sends an answer with the headers that every answer carries."""
+
+    def __init__(self, send: Send, *, private: bool, origin: str = "") -> None:
+        self._send, self._private, self._origin = send, private, origin
+        self.begun = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            headers = MutableHeaders(scope=message)
+            for name, value in SECURITY_HEADERS.items():
+                headers[name] = value
+            headers.setdefault("Cache-Control", "no-store" if self._private else "no-cache")
+            if self._origin:
+                headers["Access-Control-Allow-Origin"] = self._origin
+                headers["Vary"] = "Origin"
+            if message["status"] == 401:
+                headers["WWW-Authenticate"] = 'Bearer realm="dowse"'
+        await self._send(message)
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without the port; empty where it is none."""
+    named = _HOST.fullmatch(host)
+    return (named["address"] or named["name"]).lower() if named else ""
+
+
+def _excess(scope: Scope, headers: Headers, limits: Limits) -> tuple[int, str, str] | None:
+    """Status, reason and hint, when a request says too much."""
+    if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > limits.address:
+        return 414, "The address is too long.", "Send a long query with POST, as JSON."
+    size = sum(len(name) + len(value) for name, value in headers.raw)
+    if len(headers.raw) > limits.header_count or size > limits.headers:
+        return 431, "The headers are too large.", "Send fewer and shorter ones."
+    length = headers.get("content-length", "0")
+    if not length.isdecimal() or int(length) > limits.body:
+        return 413, "The request is too large.", f"At most {limits.body:,} bytes."
+    return None
+
+
+def _same_origin(headers: Headers, host: str) -> bool:
+    """Whether the page that asks, if there is one, came from this server."""
+    origins: Iterable[str] = headers.getlist("origin")
+    return all(origin in {f"http://{host}", f"https://{host}"} for origin in origins)
+
+
+def _from_elsewhere(headers: Headers, scope: Scope) -> bool:
+    """Whether a browser says that another site asks, other than by a link that somebody clicks."""
+    if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
+        return False
+    is_click = headers.get("sec-fetch-mode") == "navigate" and scope["method"] == "GET"
+    return not is_click or scope["path"].startswith(_SECRET)

@@ -1,0 +1,186 @@
+"""One process for everybody: the API, the MCP endpoint and the web page over warm engines."""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import socket
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
+from pathlib import Path
+from typing import Protocol
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route, Router
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from dowse._interfaces.http.answers import answer, from_bug, from_failure, from_http, from_nobody
+from dowse._interfaces.http.api import ROOT, ROUTES, http_routes
+from dowse._interfaces.http.connection import Connection
+from dowse._interfaces.http.cors import checked_origins
+from dowse._interfaces.http.described import described
+from dowse._interfaces.http.handlers import Shared
+from dowse._interfaces.http.observing import Observed, figures
+from dowse._interfaces.http.openapi import description
+from dowse._interfaces.http.security import Door, Guard, is_local
+from dowse._interfaces.http.watching import Watchers
+from dowse._project.service import Service
+from dowse._util.metrics import CONTENT_TYPE
+from dowse.errors import DowseError, UsageError
+
+PAGE = Path(__file__).parent / "page"
+"""The files of the web page."""
+
+_DESCRIPTION = f"{ROOT}/openapi.json"
+_HEADER_BYTES = 64 << 10  # that are kept while a head has not ended; the guard takes half of it
+_CONNECTIONS = 200  # at once; more are turned away
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_GRACE = 3  # seconds that requests at hand are given when the server stops
+
+
+class Mounted(Protocol):
+    """Another door that this server carries."""
+
+    app: ASGIApp
+
+    def run(self) -> AbstractAsyncContextManager[None]:
+        """What must run around the application while it serves."""
+
+
+def application(
+    service: Service, door: Door, *, watch: bool = True, mcp: Mounted | None = None
+) -> ASGIApp:
+    """The whole server as an ASGI application, with its checks around it."""
+    watchers = Watchers(service)
+    shared = Shared(service, watchers)
+    routes: list[BaseRoute] = [
+        *http_routes(shared, root=""),
+        Route("/metrics", _figures(service), methods=["GET"]),
+        Route("/api", _described, methods=["GET"]),
+        Route("/api/", _described, methods=["GET"]),
+        Mount(ROOT, Router(_api(shared), redirect_slashes=False)),
+        Mount("/api", routes=[]),
+    ]
+    routes += [Route("/mcp", mcp.app)] if mcp else []
+    if (PAGE / "index.html").is_file():
+        routes.append(Mount("/", app=StaticFiles(directory=PAGE, html=True)))
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as open_parts:
+            if mcp:
+                await open_parts.enter_async_context(mcp.run())
+            if watch:
+                watchers.start()
+            service.warm()
+            yield
+            if watch:
+                await run_in_threadpool(watchers.stop)
+            service.close()
+
+    app = Starlette(
+        routes=routes,
+        lifespan=lifespan,
+        exception_handlers={
+            DowseError: from_failure,
+            HTTPException: from_http,
+            ClientDisconnect: from_nobody,
+            Exception: from_bug,
+        },
+    )
+    app.router.redirect_slashes = False
+    others = {"/", "/api", "/metrics", "/mcp", _DESCRIPTION}
+    known = frozenset(one.address for one in ROUTES) | others
+    return Observed(Guard(app, door), service.metrics, known)
+
+
+def _api(shared: Shared) -> list[Route]:
+    routes = http_routes(shared)
+    return [*routes, Route("/openapi.json", _description, methods=["GET"])]
+
+
+def _figures(service: Service) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(_: Request) -> Response:
+        page = await run_in_threadpool(figures, service)
+        return Response(page, headers={"Content-Type": CONTENT_TYPE})
+
+    return endpoint
+
+
+async def _description(_: Request) -> Response:
+    return answer(description())
+
+
+async def _described(_: Request) -> Response:
+    return Response(described(), media_type="text/html")
+
+
+def door_for(
+    host: str, token: str | None, names: Sequence[str] = (), origins: Sequence[str] = ()
+) -> Door:
+    """Who may come in: this machine's user needs no token, others need one, also past a proxy."""
+    if not token and (names or not is_local(host)):
+        token = secrets.token_urlsafe(24)
+    origins = checked_origins(origins)
+    return Door(host=host, token=token or "", names=tuple(names), origins=origins)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens; raises `UsageError` when that cannot be."""
+    bare = host.strip("[]")
+    family = socket.AF_INET6 if ":" in bare else socket.AF_INET
+    try:
+        return socket.create_server((bare, port), family=family, backlog=128)
+    except (OSError, OverflowError) as error:
+        raise UsageError(
+            f"The server cannot listen on {host}, port {port}: {error}.",
+            "Choose another with: dowse serve --host HOST --port PORT",
+        ) from error
+
+
+class Server(uvicorn.Server):
+    """A server that ends its work at the first signal, and at once at the second."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=Connection,
+                ws="none",
+                lifespan="on",
+                log_config=None,
+                log_level="error",  # what clients do wrong is in the answer to them
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                limit_concurrency=_CONNECTIONS,
+                timeout_keep_alive=5,
+                timeout_graceful_shutdown=_GRACE,
+                h11_max_incomplete_event_size=_HEADER_BYTES,
+            )
+        )
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Takes Ctrl-C and a polite kill; unlike uvicorn's, it does not raise them again."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        former = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)

@@ -1,0 +1,123 @@
+"""Watchers: one per project that has an index, as long as the server runs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass, field
+
+from dowse._index.report import IndexReport
+from dowse._interfaces.http.records import ErrorShape, WatchShape
+from dowse._model import Event
+from dowse._project.registry import Project
+from dowse._project.service import Service
+from dowse.errors import DowseError
+
+_LOOK = 2.0  # seconds between two looks at which projects there are
+_RETRY = 30.0  # seconds until a watcher that failed is tried again
+_PATIENCE = 10.0  # seconds that watchers are given to finish the files at hand
+_log = logging.getLogger("dowse.web")
+
+
+@dataclass(slots=True)
+class _Watcher:
+    project: Project
+    stop: threading.Event = field(default_factory=threading.Event)
+    thread: threading.Thread | None = None
+    event: Event | None = None
+    error: DowseError | None = None
+    failed_at: float = 0.0  # on the monotonic clock
+
+    def announce(self, event: Event) -> None:
+        self.event = event
+
+    @property
+    def runs(self) -> bool:
+        return self.thread is not None and self.thread.is_alive()
+
+
+class Watchers:
+    """Updates the index of every project while its folder changes."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._stop = threading.Event()
+        self._watchers: dict[str, _Watcher] = {}
+        self._thread = threading.Thread(target=self._run, name="dowse-watchers", daemon=True)
+
+    def start(self) -> None:
+        """Begins to watch."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stops watching, once the files at hand are done."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(_PATIENCE)
+        watchers = list(self._watchers.values())
+        for one in watchers:
+            one.stop.set()
+        until = time.monotonic() + _PATIENCE
+        for one in watchers:
+            if one.thread:
+                one.thread.join(max(0.0, until - time.monotonic()))
+
+    def state(self, project: str) -> WatchShape:
+        """How a project is being watched."""
+        one = self._watchers.get(project)
+        if one is None:
+            return WatchShape(watching=False, event=None, error=None)
+        error = ErrorShape(one.error.message, one.error.hint) if one.error else None
+        return WatchShape(one.runs, one.event, error)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._look()
+            except (DowseError, OSError) as error:  # the next look may fare better
+                _log.warning("%s", error)
+            self._stop.wait(_LOOK)
+
+    def _look(self) -> None:
+        projects = {project.name: project for project in self._service.projects()}
+        for name in [name for name in self._watchers if self._is_over(name, projects)]:
+            self._watchers.pop(name).stop.set()
+        for name, project in projects.items():
+            known = self._watchers.get(name)
+            if known is None or self._is_due(known):
+                self._begin(project)
+
+    def _is_over(self, name: str, projects: dict[str, Project]) -> bool:
+        return projects.get(name) != self._watchers[name].project
+
+    def _is_due(self, watcher: _Watcher) -> bool:
+        return not watcher.runs and time.monotonic() - watcher.failed_at > _RETRY
+
+    def _begin(self, project: Project) -> None:
+        watcher = _Watcher(project)
+        try:
+            # The first index can take minutes, and is made when somebody asks for it.
+            if self._service.open(project)[0].built_with() is None:
+                return
+        except DowseError as error:
+            watcher.error, watcher.failed_at = error, time.monotonic()
+            self._watchers[project.name] = watcher
+            return
+        watcher.thread = threading.Thread(
+            target=self._watch, args=(watcher,), name=f"dowse-watch-{project.name}", daemon=True
+        )
+        self._watchers[project.name] = watcher
+        watcher.thread.start()
+
+    def _watch(self, watcher: _Watcher) -> None:
+        def changed(_: IndexReport) -> None:
+            watcher.event = None
+
+        try:
+            self._service.watch(watcher.project, changed, watcher.stop, watcher.announce)
+        except DowseError as error:
+            watcher.error, watcher.failed_at = error, time.monotonic()
+        except Exception:  # noqa: BLE001  a bug must not end the others; it is logged
+            watcher.failed_at = time.monotonic()
+            _log.exception("The watcher of %s failed", watcher.project.name)

@@ -1,0 +1,188 @@
+"""Where calls are received: which project each means, and whether its index can serve."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from dowse.errors import DowseError, IndexUnusable, NotFound, UsageError
+
+if TYPE_CHECKING:
+    from dowse._project.all_projects import AllProjects
+    from dowse._project.engine import Engine
+    from dowse._project.registry import Project
+    from dowse._project.service import Job, Service
+
+
+class BeingIndexed(IndexUnusable):
+    """There is no index yet; a run that builds it is under way."""
+
+    def __init__(
+        self, message: str, hint: str, project: str, wait: Callable[[float], object]
+    ) -> None:
+        super().__init__(message, hint)
+        self.project = project
+        self.wait = wait  # for the run to end, so many seconds at most
+
+
+class VisibleProjects:
+    """The projects that agents may see; opened when first asked for, safe from several threads."""
+
+    def __init__(self, open_service: Callable[[], Service], pinned: str | None = None) -> None:
+        self._open_service = open_service
+        self.pinned = pinned  # the only project that may be seen; None means all
+        self._lock = threading.Lock()
+        self._service: Service | None = None
+        self._warmed = False
+
+    @property
+    def service(self) -> Service:
+        """The warm engines."""
+        with self._lock:
+            if self._service is None:
+                self._service = self._open_service()
+            return self._service
+
+    def warm(self) -> None:
+        """Loads everything in the background, once."""
+        with self._lock:
+            warmed, self._warmed = self._warmed, True
+        if not warmed:
+            threading.Thread(target=self._warm, name="dowse-mcp-warm", daemon=True).start()
+
+    def _warm(self) -> None:
+        from dowse._interfaces.mcp import resources  # noqa: F401, PLC0415
+        from dowse._interfaces.mcp.tools import info, lists, read, search  # noqa: F401, PLC0415
+
+        self.service.warm(self.pinned)
+
+    def all(self) -> list[Project]:
+        """The projects that may be seen, by name."""
+        if self.pinned is not None:
+            return [self.service.project(self.pinned)]
+        return self.service.projects()
+
+    def project(self, name: str | None) -> Project:
+        """The project that a call means; raises `UsageError` that says how to name one."""
+        name = None if self._is_all(name) else name
+        if self.pinned is not None and name in {None, self.pinned}:
+            return self.service.project(self.pinned)
+        try:
+            if self.pinned is None:
+                return self.service.project(name)
+        except UsageError as error:
+            raise self._unclear(name) from error
+        raise self._unclear(name)
+
+    def _is_all(self, name: str | None) -> bool:
+        from dowse._project.registry import ALL  # noqa: PLC0415  the handshake does not wait for it
+
+        return name == ALL and all(one.name != ALL for one in self.all())
+
+    def _unclear(self, name: str | None) -> UsageError:
+        listed = [project.name for project in self.all()]
+        if not listed:
+            return NotFound("There is no project yet.", "The user makes one with: dowse index PATH")
+        known = f"one of: {', '.join(listed)}."
+        if name is None:
+            return UsageError("It is not clear which project is meant.", f"Pass project, {known}")
+        instead = "Leave project out" if len(listed) == 1 else "Search all of them with project all"
+        return NotFound(f"There is no project {name!r} here.", f"{instead}, or use {known}")
+
+    @contextmanager
+    def searched(self, name: str | None) -> Iterator[Engine | AllProjects]:
+        """What a search means: the engine of a project, or all projects."""
+        found = self.service.all_projects(name) if self.pinned is None else None
+        if found is not None:
+            with found.hold():
+                yield found
+            return
+        with self.engine(name) as engine:
+            yield engine
+
+    @contextmanager
+    def engines(self, name: str | None) -> Iterator[list[Engine]]:
+        """The engines of what a call means; of all projects, those that have an index."""
+        every = self.service.all_projects(name) if self.pinned is None else None
+        with ExitStack() as held:
+            if every is None:
+                yield [held.enter_context(self.engine(name))]
+                return
+            usable = [one for one in map(self._usable, self.all()) if one is not None]
+            if not usable:
+                raise self._without_index(self.all()[0])
+            for engine in usable:
+                held.enter_context(engine.hold())
+            yield usable
+
+    def _usable(self, project: Project) -> Engine | None:
+        """The engine of a project; None where it cannot be read, which stops no other project."""
+        try:
+            engine, _ = self.service.open(project)
+            return engine if engine.built_with() is not None else None
+        except DowseError:
+            return None
+
+    @contextmanager
+    def engine(self, name: str | None) -> Iterator[Engine]:
+        """The engine of a project, whose index is opened once; without one, it is begun."""
+        project = self.project(name)
+        engine, _ = self.service.open(project)
+        with engine.hold():
+            if engine.built_with() is None:
+                raise self._without_index(project)
+            yield engine
+
+    def _without_index(self, project: Project) -> BeingIndexed:
+        told = f"The project {project.name!r} has no index yet. {self.failure(project.name)}"
+        job = self.service.index(project)
+        return BeingIndexed(
+            told.strip(),
+            f"It is being indexed in the background{_amount(job)}: see project_info for the"
+            " progress, then call again.",
+            project.name,
+            job.ended.wait,
+        )
+
+    def doing(self) -> str:
+        """What the runs in the background are at, in a few words."""
+        runs = self._service.running() if self._service else []
+        return "; ".join(f"Indexing {job.project}{_amount(job)}" for job in runs) or "Working"
+
+    def unfinished(self, engine: Engine) -> list[str]:
+        """A sentence that says how far an unfinished index is; none when it is complete."""
+        from dowse._project.run_note import unfinished_run  # noqa: PLC0415  the handshake needs none of it
+
+        project = engine.project
+        run = unfinished_run(project.folder)
+        told = run.sentence(project.typed) if run else self.progress(project.name)
+        return [told] if told else []
+
+    def refresh(self, project: Project) -> str:
+        """Updates an index in the background; gives a sentence that says so."""
+        self.service.index(project)
+        return (
+            "Some of these files have changed since they were indexed; the index is being updated"
+            " in the background."
+        )
+
+    def progress(self, project: str) -> str:
+        """What an indexing run is doing, in a sentence; empty when none is under way."""
+        job = self.service.job(project)
+        if job is None or job.ended.is_set():
+            return ""
+        return f"The index is being updated, results may be incomplete{_amount(job)}."
+
+    def failure(self, project: str) -> str:
+        """Why the last indexing run failed, in a sentence; empty when it did not."""
+        job = self.service.job(project)
+        return f"The last attempt failed: {job.error}" if job is not None and job.error else ""
+
+
+def _amount(job: Job) -> str:
+    event = job.event
+    if event is None or event.total is None:
+        return ""
+    return f": {event.stage}, {event.done} of {event.total} {event.unit}"

@@ -1,0 +1,210 @@
+"""The server of the official SDK, with dowse's tools, resources and prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
+
+from dowse import __version__
+from dowse._config.parameters import checked
+from dowse._interfaces.mcp import instructions as welcome
+from dowse._interfaces.mcp.calls import Calls
+from dowse._interfaces.mcp.invisible import visible_line
+from dowse._interfaces.mcp.progress import asks_for_progress, while_reporting
+from dowse._interfaces.mcp.projects import BeingIndexed, VisibleProjects
+from dowse._interfaces.mcp.tools.table import ToolSpec, tools
+from dowse._interfaces.mcp.uris import TEMPLATE
+from dowse._text.file_names import media_type
+from dowse._util.cancellation import until_given_up
+from dowse.errors import DowseError
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+    from dowse._interfaces.mcp.replies import Reply
+
+_T = TypeVar("_T")
+_AT_ONCE = 4  # calls that work at the same time; each uses all cores while it embeds
+_FIRST_INDEX = 120.0  # seconds that a call waits for the first index, while it reports progress
+_LINKS_SINCE = "2025-06-18"  # older clients refuse a reply that holds a kind they do not know
+_ANNOTATIONS = types.ToolAnnotations(
+    read_only_hint=True, idempotent_hint=True, open_world_hint=False
+)
+
+
+def build_server(
+    projects: VisibleProjects,
+    names: Sequence[str],
+    *,
+    compat: bool = False,
+    calls: Calls | None = None,
+) -> Server[Any]:
+    """A server for the projects; its instructions list `names`. `calls` runs the tools."""
+    door = _Door(calls or Calls(projects), names, compat=compat)
+    return Server(
+        "dowse",
+        version=__version__,
+        title="dowse",
+        description="Hybrid search over folders of Markdown, on this machine.",
+        instructions=welcome.instructions(names),
+        on_list_tools=door.list_tools,
+        on_call_tool=door.call_tool,
+        on_list_resources=door.list_resources,
+        on_list_resource_templates=door.list_templates,
+        on_read_resource=door.read_resource,
+        on_list_prompts=door.list_prompts,
+        on_get_prompt=door.get_prompt,
+    )
+
+
+class _Door:
+    """Turns requests of the protocol into calls of the projects, each in a thread of its own."""
+
+    def __init__(self, calls: Calls, names: Sequence[str], *, compat: bool) -> None:
+        self._calls, self._desk = calls, calls.projects
+        self._names = names
+        self._tools = tools(compat=compat)
+        self._limiter: anyio.CapacityLimiter | None = None
+
+    async def _aside(self, work: Callable[[], _T]) -> _T:
+        """Runs what takes time outside the loop; a cancelled request does not wait for it."""
+        if self._limiter is None:  # it belongs to the loop that is running
+            self._limiter = anyio.CapacityLimiter(_AT_ONCE)
+        with until_given_up():
+            return await anyio.to_thread.run_sync(
+                work, abandon_on_cancel=True, limiter=self._limiter
+            )
+
+    async def _indexed(
+        self, context: ServerRequestContext[Any, Any], work: Callable[[], Reply]
+    ) -> Reply:
+        """Does work; a client that asks for progress also waits for the first index."""
+        try:
+            return await self._aside(work)
+        except BeingIndexed as error:
+            if not asks_for_progress(context):
+                raise
+            await self._aside(partial(error.wait, _FIRST_INDEX))
+            return await self._aside(work)
+
+    async def list_tools(
+        self, _: ServerRequestContext[Any, Any], __: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        self._calls.warm()
+        return types.ListToolsResult(tools=[_described(one) for one in self._tools.values()])
+
+    async def call_tool(
+        self, context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        self._calls.warm()
+        spec = self._tools.get(params.name)
+        if spec is None:
+            message = f"There is no tool {params.name!r}. Known are: {', '.join(self._tools)}."
+            raise MCPError(types.INVALID_PARAMS, message)
+        try:
+            # Many clients send null for what they leave out.
+            said = {n: one for n, one in (params.arguments or {}).items() if one is not None}
+            arguments = checked(spec.parameters, said, guessed=True)
+            work = partial(self._indexed, context, partial(self._calls.run, spec, arguments))
+            reply = await while_reporting(context, self._calls.doing, work)
+            return _result(reply, linked=context.protocol_version >= _LINKS_SINCE)
+        except DowseError as error:
+            return _failure(str(error))
+        except OSError as error:
+            return _failure(f"{error}. The user finds out more with: dowse doctor")
+
+    async def list_resources(
+        self, _: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        from dowse._interfaces.mcp.resources import page  # noqa: PLC0415  as above
+
+        cursor = params.cursor if params else None
+        try:
+            found, following = await self._aside(partial(page, self._desk, cursor))
+        except DowseError as error:
+            raise MCPError(types.INVALID_PARAMS, visible_line(str(error))) from error
+        return types.ListResourcesResult(resources=found, next_cursor=following)
+
+    async def list_templates(
+        self, _: ServerRequestContext[Any, Any], __: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        template = types.ResourceTemplate(
+            uri_template=TEMPLATE,
+            name="document",
+            title="A document",
+            description="A document of a project, as it is indexed.",
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read_resource(
+        self, _: ServerRequestContext[Any, Any], params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        from dowse._interfaces.mcp.resources import read  # noqa: PLC0415  as above
+
+        try:
+            contents = await self._aside(partial(read, self._desk, str(params.uri)))
+        except DowseError as error:
+            data = {"uri": str(params.uri)}
+            raise MCPError(types.INVALID_PARAMS, visible_line(str(error)), data) from error
+        return types.ReadResourceResult(contents=[contents])
+
+    async def list_prompts(
+        self, _: ServerRequestContext[Any, Any], __: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        question = types.PromptArgument(name="question", description="What you want to know.")
+        prompt = types.Prompt(
+            name=welcome.PROMPT,
+            title=welcome.PROMPT_TITLE,
+            description=welcome.PROMPT_SUMMARY,
+            arguments=[question],
+        )
+        return types.ListPromptsResult(prompts=[prompt])
+
+    async def get_prompt(
+        self, _: ServerRequestContext[Any, Any], params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        if params.name != welcome.PROMPT:
+            message = f"There is no prompt {params.name!r}. There is one: {welcome.PROMPT}."
+            raise MCPError(types.INVALID_PARAMS, message)
+        question = (params.arguments or {}).get("question", "")
+        said = types.TextContent(text=welcome.prompt(question, self._names))
+        return types.GetPromptResult(
+            description=welcome.PROMPT_SUMMARY,
+            messages=[types.PromptMessage(role="user", content=said)],
+        )
+
+
+def _described(spec: ToolSpec) -> types.Tool:
+    return types.Tool(
+        name=spec.name,
+        title=spec.title,
+        description=spec.description,
+        input_schema=spec.input,
+        output_schema=spec.output,
+        annotations=_ANNOTATIONS,
+    )
+
+
+def _failure(said: str) -> types.CallToolResult:
+    content = types.TextContent(text=visible_line(said))  # it may name documents
+    return types.CallToolResult(content=[content], is_error=True)
+
+
+def _result(reply: Reply, *, linked: bool) -> types.CallToolResult:
+    links = [
+        types.ResourceLink(
+            uri=link.uri, name=link.name, title=link.title, mime_type=media_type(link.name)
+        )
+        for link in (reply.links if linked else ())
+    ]
+    return types.CallToolResult(
+        content=[types.TextContent(text=reply.text), *links],
+        structured_content=reply.structured,
+    )

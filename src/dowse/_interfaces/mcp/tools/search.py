@@ -1,0 +1,243 @@
+"""`query_documents` and `search_with_hypothesis`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from dowse._config.parameters import Arguments
+from dowse._config.request import SearchRequest
+from dowse._interfaces.mcp.invisible import visible_line
+from dowse._interfaces.mcp.projects import VisibleProjects
+from dowse._interfaces.mcp.quote import addressed, callable_name, link_to, quoted
+from dowse._interfaces.mcp.replies import (
+    QUOTED,
+    Reply,
+    ResourceLink,
+    pick,
+    tokens_of_structure,
+    tokens_of_text,
+)
+from dowse._interfaces.mcp.tools.compact import compact_structured, compact_text, compacted
+from dowse._interfaces.mcp.tools.outputs import HIT, Json
+from dowse._interfaces.records.search import HitShape, Searched, hit_shapes
+from dowse._model import Hit, Response
+from dowse._project.engine import Engine
+from dowse._project.registry import ALL
+from dowse._search.present.budget import count_tokens, within_budget
+from dowse._search.present.formats import as_markdown, with_projects
+from dowse._util.frozen import dataclass
+from dowse.errors import NotFound, UsageError
+
+MAX_TOKENS = 4000
+"""How long a reply may be when the call does not say."""
+
+_TOP_N = "search.top_n"
+_MANY = 50  # results, where as many are wanted as fit
+
+
+def query_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
+    """The passages that answer a query."""
+    return _search(projects, arguments)
+
+
+def search_with_hypothesis(projects: VisibleProjects, arguments: Arguments) -> Reply:
+    """The passages that are like a text which might stand in an answer."""
+    return _search(projects, {**arguments, "query": arguments["hypothesis"], "mode": "hyde"})
+
+
+def _search(projects: VisibleProjects, arguments: Arguments) -> Reply:
+    asked = SearchRequest.made_of(arguments, _as_many_as_fit(arguments))
+    with projects.searched(arguments.get("project")) as engine:
+        found = engine.search(
+            asked.query, filters=asked.filters, changes=asked.changes, offset=asked.offset
+        )
+        projects.service.metrics.searched(engine.project.name, found.seconds)
+        told = projects.progress(engine.project.name) or _freshness(projects, found, engine)
+        seen = _visible(replace(found, notices=(*found.notices, *filter(None, [told]))), engine)
+        budget = asked.max_tokens or MAX_TOKENS
+        if arguments.get("compact"):
+            return _within(compacted(seen), budget, engine, _COMPACT)
+        return _within(seen, budget, engine, _FULL)
+
+
+def _as_many_as_fit(arguments: Arguments) -> dict[str, int]:
+    """How many results there are where the call does not say: a budget means all that fit."""
+    if "n" in arguments or any(one.startswith(_TOP_N) for one in arguments.get("set", ())):
+        return {}
+    fits = "max_tokens" in arguments or arguments.get("compact")
+    return {_TOP_N: _MANY} if fits else {}
+
+
+def _freshness(projects: VisibleProjects, found: Response, engine: Searched) -> str:
+    """What is to be said of files that are not as they were indexed; empty when they are."""
+    stale = [(engine.of(hit.project), hit.document) for hit in found.hits if hit.stale]
+    here = {one.project.name: one.project for one, document in stale if _is_here(one, document)}
+    told = [projects.refresh(project) for project in here.values()]
+    if told:
+        return told[0]
+    # An index that came from another machine has no files here, and a run would find none.
+    return "Some of these files are not here: this is what was indexed." if stale else ""
+
+
+def _is_here(engine: Engine, document: str) -> bool:
+    try:
+        return engine.path_of(document).exists()
+    except NotFound:  # its folder does not belong to the project any more
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How results are written."""
+
+    structured: Callable[[Response, Searched], Json]
+    text: Callable[[Response], str]
+    links: Callable[[Response, Searched], tuple[ResourceLink, ...]]
+
+
+def _within(response: Response, budget: int, engine: Searched, form: _Form) -> Reply:
+    """The reply, each of its two forms with as much as the budget takes."""
+    structured = _fitted(
+        response, budget, lambda one: tokens_of_structure(form.structured(one, engine)), engine
+    )
+    text = _fitted(
+        response,
+        budget,
+        lambda one: tokens_of_text(form.text(one), form.links(one, engine)),
+        engine,
+    )
+    return Reply(form.structured(structured, engine), form.text(text), form.links(text, engine))
+
+
+def _fitted(
+    whole: Response, budget: int, tokens: Callable[[Response], int], engine: Searched
+) -> Response:
+    """The response with as much of the results, or of what was nearest, as the budget takes."""
+    response = _with_next(whole, within_budget(whole, budget, tokens), budget, tokens, engine)
+    told = (*response.notices, f"What came near was cut to fit into {budget} tokens.")
+    while response.nearest and tokens(response) > budget:
+        response = replace(response, nearest=response.nearest[:-1], notices=told)
+    if tokens(response) > budget:
+        raise UsageError(f"Nothing fits into {budget} tokens.", "Give more with max_tokens.")
+    return response
+
+
+def _with_next(
+    whole: Response,
+    fitted: Response,
+    budget: int,
+    tokens: Callable[[Response], int],
+    engine: Searched,
+) -> Response:
+    """The response with the places of results that were left out, as far as the budget goes."""
+    places = [_place(hit, engine) for hit in whole.hits[len(fitted.hits) :]]
+    room, named = budget - tokens(fitted), 0
+    while named < len(places) and room > 0:
+        room -= count_tokens(f", {places[named]}")
+        named += 1
+    while named:
+        said = f"{fitted.notices[-1]} Next: {', '.join(places[:named])}."
+        longer = replace(fitted, notices=(*fitted.notices[:-1], said))
+        if tokens(longer) <= budget:
+            return longer
+        named -= 1
+    return fitted
+
+
+def _place(hit: Hit, engine: Searched) -> str:
+    name = callable_name(engine.of(hit.project).project.name, hit.document)
+    return f"{name}:{hit.first_line}-{hit.last_line}"
+
+
+def _visible(response: Response, engine: Searched) -> Response:
+    def shown(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+        return tuple(
+            replace(
+                hit,
+                title=visible_line(hit.title),
+                header_path=tuple(map(visible_line, hit.header_path)),
+                tags=tuple(map(visible_line, hit.tags)),
+                text=quoted(engine.of(hit.project), hit.document, hit.first_line, hit.text),
+                score=round(hit.score, 4),
+            )
+            for hit in hits
+        )
+
+    return replace(
+        response,
+        hits=shown(response.hits),
+        nearest=shown(response.nearest),
+        notices=tuple(map(visible_line, response.notices)),
+        # Conditions are written as for the command line.
+        removed={name.removeprefix("--"): count for name, count in response.removed.items()},
+    )
+
+
+def _structured(response: Response, engine: Searched) -> Json:
+    structured: Json = {
+        "project": engine.project.name,
+        "about": QUOTED,
+        "query": response.query,
+        "no_good_match": response.no_good_match,
+        "hits": _hits(response.hits, engine, response.offset),
+        "notices": list(response.notices),
+        "statistics": {"counts": _changes(response.counts), "merged": response.merged},
+    }
+    if not response.hits:
+        structured["nearest"] = _hits(response.nearest, engine)
+    if response.removed or not response.hits:
+        structured["removed"] = dict(response.removed)
+    return structured
+
+
+def _text(response: Response) -> str:
+    named = replace(response, hits=_named(response.hits), nearest=_named(response.nearest))
+    counts = ", ".join(f"{stage} {left}" for stage, left in _changes(response.counts).items())
+    told = f"Candidates left after each stage: {counts}. Merged: {response.merged}."
+    return f"{QUOTED}\n\n{as_markdown(with_projects(named))}\n{told}\n"
+
+
+def _changes(counts: Mapping[str, int]) -> dict[str, int]:
+    """The stages that changed how many candidates there are, each with what it left."""
+    changed, last = {}, 0
+    for stage, left in counts.items():
+        if left != last:
+            changed[stage] = last = left
+    return changed
+
+
+def _named(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    return tuple(replace(hit, document=visible_line(hit.document)) for hit in hits)
+
+
+def _hits(hits: tuple[Hit, ...], engine: Searched, offset: int = 0) -> list[Json]:
+    shapes = hit_shapes(hits, engine, offset)
+    told = [addressed(pick(shape, HIT) | _extras(shape), shape.project) for shape in shapes]
+    if engine.project.name != ALL:
+        return told
+    return [one | {"project": shape.project} for one, shape in zip(told, shapes, strict=True)]
+
+
+def _extras(shape: HitShape) -> Json:
+    """What is said of a hit only where there is something to say."""
+    extras: Json = {
+        "reason": shape.reason,
+        "score": shape.score,
+        "more": [f"{one.first_line}-{one.last_line}" for one in shape.more],
+        "tags": list(shape.tags),
+        "stale": shape.stale,
+        "page": shape.page,
+    }
+    return {name: value for name, value in extras.items() if value}
+
+
+def _links(response: Response, engine: Searched) -> tuple[ResourceLink, ...]:
+    titles = {
+        (engine.of(hit.project).project.name, hit.document): hit.title for hit in response.hits
+    }
+    return tuple(link_to(*place, title) for place, title in titles.items())
+
+
+_FULL = _Form(_structured, _text, _links)
+_COMPACT = _Form(compact_structured, compact_text, lambda _, __: ())

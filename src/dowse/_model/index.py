@@ -1,0 +1,197 @@
+"""What an index takes and gives."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from dowse._model.documents import (
+    Chunk,
+    ChunkedDocument,
+    Context,
+    Fields,
+    Link,
+    Section,
+    embedding_text,
+)
+from dowse._model.vectors import Vector
+from dowse._util.frozen import dataclass
+
+Stamp = dict[str, Any]
+"""What an index was built with: format version, model, chunking and analysis settings."""
+
+
+def context_of(stamp: Stamp | None) -> Context:
+    """What is embedded before the text of a chunk; older indexes do not say it."""
+    context: Context = (stamp or {}).get("chunk", {}).get("context", "title")
+    return context
+
+
+Debt = Literal["communities", "tidy"]
+"""What has to be done once more after documents have changed."""
+
+ChunkKey = int
+"""The number of a chunk inside one index; never given out twice."""
+
+Stream = str
+"""Terms with a blank between each two, in the order in which they follow each other."""
+
+GAP = "\x1f"
+"""What is in a stream where no term is, so that no phrase spans it; whitespace is in no term."""
+
+Scores = list[tuple[ChunkKey, float]]
+"""Chunks with a raw score each, best first."""
+
+
+class FileState(msgspec.Struct, frozen=True, gc=False):
+    """What was known of a file when it was indexed, to tell whether it has changed.
+
+    A scan has one for each file of a project, so that making and collecting it must be quick.
+    """
+
+    size: int  # bytes
+    mtime_ns: int  # nanoseconds since 1970
+    digest: str  # sha256 of its bytes, hex
+    settled: bool = True  # False when it was so fresh that it may have changed again unseen
+
+    def at(self, mtime_ns: int) -> FileState:
+        """The same bytes with another time."""
+        return FileState(self.size, mtime_ns, self.digest, self.settled)
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of several parts into which the documents of a project are divided by their ids."""
+
+    number: int  # from 1
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    def holds(self, document_id: str) -> bool:
+        """Whether a document belongs to this part; the same on every machine, for ever."""
+        digest = hashlib.sha256(document_id.encode("utf-8", "surrogatepass")).digest()
+        return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
+
+
+class DocumentTerms(NamedTuple):
+    """What can be searched of a document by words."""
+
+    chunks: list[tuple[Stream, Stream]]  # of each chunk: the terms of its text, those of its code
+    words: Counter[str]  # what the vocabulary holds, with how often each occurs
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedDocument:
+    """A document on its way into the index."""
+
+    chunked: ChunkedDocument
+    state: FileState
+    terms: DocumentTerms | None = None  # None: the store has to find them
+
+    @property
+    def modified(self) -> float:
+        """What the frontmatter says, else the file's time."""
+        return modified(self.chunked.document.fields, self.state.mtime_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one transaction changes."""
+
+    put: tuple[IndexedDocument, ...] = ()  # new or changed documents
+    gone: tuple[str, ...] = ()  # ids of documents that are no more
+    touched: tuple[tuple[str, FileState], ...] = ()  # same bytes under a new file time
+    vectors: Mapping[bytes, Vector] = field(default_factory=dict)  # by `text_key`
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEntry:
+    """A document as the index lists it."""
+
+    id: str
+    short_id: str  # 8 hex digits
+    fields: Fields
+    modified: float  # what the frontmatter says, else the file's time
+    size: int  # bytes
+    mtime_ns: int
+    chunks: int  # how many
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as the index keeps it, whole."""
+
+    entry: DocumentEntry
+    text: str
+    body: int  # offset where the frontmatter ends
+    sections: tuple[Section, ...]
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk with what is needed to rank and show it."""
+
+    key: ChunkKey
+    chunk: Chunk
+    text: str
+    document: DocumentEntry
+
+    def embedding_text(self, context: Context) -> str:
+        """What the embedder has read of it, in an index with this context."""
+        title, path = self.document.fields.title, self.chunk.header_path
+        return embedding_text(title, path, self.text, context)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link between documents, and where it leads."""
+
+    source: str  # id of the linking document
+    link: Link
+    target: str | None  # id of the document it leads to; None while it dangles
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much an index holds."""
+
+    documents: int
+    sections: int
+    chunks: int
+    code_blocks: int
+    links: int
+    dangling: int  # links that lead nowhere yet
+    embedded: int  # chunks that have a vector
+    terms: int  # distinct words of the vocabulary
+    communities: int
+    secrets: int = 0  # matches of read.redact that were replaced; an engine does not count them
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What a search needs to know of how much an index holds."""
+
+    documents: int
+    chunks: int
+    embedded: int  # chunks that have a vector
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem, and the command that fixes it."""
+
+    what: str
+    repair: str
+
+
+def modified(fields: Fields, mtime_ns: int) -> float:
+    """When a document was last changed: by its own account, else by its file's."""
+    return mtime_ns / 1e9 if fields.modified is None else fields.modified

@@ -1,0 +1,234 @@
+"""What a search understands, finds and hands out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Literal
+
+from dowse._model.display import hit_line, page_of, place_of, response_html, response_lines
+from dowse._model.index import Scores
+from dowse._text.values import Sign
+from dowse._util.frozen import dataclass
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Keys = NDArray[np.int64]
+else:
+    Keys = Any
+    """Chunk keys, ascending, each once."""
+
+ConditionKind = Literal[
+    "category",
+    "author",
+    "tag",
+    "title",
+    "path",
+    "file",
+    "under",
+    "source",
+    "language",
+    "after",
+    "before",
+    "phrase",
+    "field",
+    "any",
+    "all",
+    "line",
+]
+"""What a condition looks at; `any`, `all` and `line` are made of other conditions."""
+
+
+Match = Literal["strong", "likely", "weak"]
+"""How well a result fits its query, in a word; the same scale in every mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What must hold of a chunk, or must not, for any strategy to find it.
+
+    One of `values` is enough; how each is compared depends on the kind, case never matters:
+    `category` is the whole category; `author`, `title` and `path` (the document's id) hold the
+    value somewhere; `tag` is the value or below it (`a` covers `a/b`); `under` means that the
+    document's id begins with it; `file` is a part of the file's name; `source` is the file's ending
+    without the dot; `language` is that of a code block in the chunk. `after` (at or after) and
+    `before` compare the date of the document with `bound`. The values of a `phrase` are terms that
+    follow each other, all of them. A `field` of the frontmatter compares by `text.values`.
+
+    Stores are asked about all of these. `any`, `all` and `line` (all in one line) are made of
+    `parts`, and only `dowse._search.conditions` knows them.
+    """
+
+    kind: ConditionKind
+    values: tuple[str, ...] = ()
+    bound: float = 0.0  # for `after` and `before`
+    negated: bool = False
+    written: str = ""  # as the user wrote it, for messages: `tag:draft`, `-word`, `--after 2024`
+    name: str = ""  # of a `field`
+    sign: Sign = "="  # of a `field`
+    parts: tuple[Condition, ...] = ()  # of `any`, `all` and `line`
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query as it was understood."""
+
+    written: str  # as it was asked
+    text: str  # what is embedded: the words without signs such as `tag:x`, `-word` or quotes
+    terms: tuple[str, ...]  # distinct, for the keyword ranking
+    code_terms: tuple[str, ...]  # distinct, for the code ranking
+    conditions: tuple[Condition, ...] = ()
+    notices: tuple[str, ...] = ()  # what was taken differently than written, for people
+    prefixes: tuple[str, ...] = ()  # of `auth*`, without the star; rewriting turns them into terms
+    alternatives: tuple[tuple[str, ...], ...] = ()  # terms of which one is as good as all
+    put_in: frozenset[str] = frozenset()  # terms that nobody wrote: for misspelt words, for `auth*`
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What one strategy found, best first."""
+
+    strategy: str  # its name in `dowse._search.stages.strategies`
+    scores: Scores
+    ceiling: float = 0.0  # the most that a score could be for this query; 0 when nobody knows
+    others: Scores = field(default_factory=list)  # of chunks that only other strategies handed over
+    cut: bool = False  # it found more than it handed over
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one strategy put a candidate, and what that gave it."""
+
+    strategy: str
+    rank: int | None  # from 1; None when the chunk is not among what the strategy handed over
+    score: float  # raw: a cosine, a BM25 score
+    contribution: float  # to the fused score
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one stage did to a candidate."""
+
+    stage: str
+    before: float  # its score before the stage
+    after: float  # and after it
+    dropped: str = ""  # why the stage dropped it; empty when it kept it
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What happened to one candidate on its way."""
+
+    places: tuple[Place, ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OtherPassage:
+    """Another place of a document that matches the query: a passage, or several in a row."""
+
+    id: str  # of the best chunk in it
+    header_path: tuple[str, ...]  # the headings above all of it
+    first_line: int
+    last_line: int
+    score: float  # of the best chunk in it, 0 to 1
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result: a document by its best passage, or a passage."""
+
+    id: str  # of the best chunk, or of its section when parents are on
+    section: str  # the id of its section
+    document: str
+    title: str
+    header_path: tuple[str, ...]  # the headings above `line`
+    line: int  # where the match is
+    first_line: int  # of the text: the best passage with those next to it that match as well
+    last_line: int
+    score: float  # 0 to 1
+    text: str
+    snippet: str  # the part of the text that answers best, matched words between ** and **
+    modified: float
+    tags: tuple[str, ...]
+    links_out: tuple[str, ...]  # ids of the documents that its document links to
+    links_in: tuple[str, ...]  # and of those that link to it
+    stale: bool  # the file has changed since it was indexed
+    trace: Trace
+    more: tuple[OtherPassage, ...] = ()  # other places of the document that match, best first
+    match: Match = "weak"  # how well it fits the query
+    reason: str = ""  # why, in plain words: "exact title", "only 1 of 3 words found"
+    project: str = ""  # that it is from, when all projects were searched
+
+    def __repr__(self) -> str:
+        return f"<Hit {hit_line(self)}>"
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings above it, without those that only say the title or the page again."""
+        shown = self.header_path[self.header_path[:1] == (self.title,) :]
+        page = self.page
+        return shown if page is None else tuple(one for one in shown if one != f"Page {page}")
+
+    @property
+    def page(self) -> int | None:
+        """The page of a PDF where the match is, from 1; None for other files."""
+        return page_of(self.document, self.header_path)
+
+    @property
+    def place(self) -> str:
+        """Where the match is, as people write it: `guides/restore.md:12`, `manual.pdf p. 12`."""
+        return place_of(self.document, self.page, f"{self.line}")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an answer, and the result it comes from."""
+
+    text: str
+    hit: int  # its place among the results, from 1
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the results say to a question, each sentence with its source."""
+
+    text: str  # with [1], [2] after what comes from which result
+    sentences: tuple[Sentence, ...]  # of an extractive answer; empty when a model wrote it
+    sources: tuple[int, ...]  # the results that it cites, from 1, in the order of first mention
+    written_by: str  # name of the model that wrote it; "" when the sentences are the documents' own
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The answer to a query: a collection of hits, best first, which a notebook can show."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    counts: Mapping[str, int]  # candidates left after each stage, in order
+    merged: int  # clusters of similar results that semantic dedup made one
+    seconds: Mapping[str, float]  # time each stage took that ran
+    notices: tuple[str, ...]  # what could not be done, and how to change that
+    calibration: str = ""  # what the scores are, in a few words
+    nearest: tuple[Hit, ...] = ()  # when nothing was found: the best below the threshold
+    # By condition what it kept out: when nothing was found, or a good match is among it.
+    removed: Mapping[str, int] = field(default_factory=dict)
+    answer: Answer | None = None  # when one was asked for and the results hold one
+    no_good_match: bool = False  # even the best of the hits hardly fits the query
+    total: int = 0  # results in the whole list; at least so many where it is not exact
+    total_is_exact: bool = True
+    offset: int = 0  # how many results before `hits` were passed over
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __repr__(self) -> str:
+        return response_lines(self)
+
+    def _repr_html_(self) -> str:
+        return response_html(self)

@@ -1,0 +1,234 @@
+"""All projects, searched as one: the best of each, by scores that mean the same in all of them."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+from dowse._config.request import NO_FILTERS, NOTHING
+from dowse._model import Finding, Hit, Response, Sentence
+from dowse._project.engine import Engine
+from dowse._project.registry import ALL, Project
+from dowse._search.answer.extract import answer_of
+from dowse._search.query.filters import Filters
+from dowse._search.state import MOST_RESULTS
+from dowse._util.frozen import dataclass
+from dowse.errors import DowseError, IndexUnusable, NotFound
+
+_TOP_N = "search.top_n"
+_SENTENCES = "answer.sentences"
+_WORTH = 0.5  # share of the best score below which a result would only dilute the answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What stands for the project where all of them are meant."""
+
+    name: str = ALL
+
+
+class _Held(threading.local):
+    """The indexes that a thread keeps open, and the projects that they are of."""
+
+    stack: ExitStack | None = None
+    projects: frozenset[str] = frozenset()
+
+
+class AllProjects:
+    """Searches every project; one that cannot be searched is named and does not stop the others.
+
+    `open_project` gives the engine of a project; who gives it closes it.
+    """
+
+    project = _Named()
+
+    def __init__(
+        self,
+        projects: Sequence[Project],
+        open_project: Callable[[Project], Engine],
+        broken: Sequence[Finding] = (),
+    ) -> None:
+        self._projects = projects
+        self._open = open_project
+        self._broken = broken  # projects that cannot even be opened
+        self._engines: dict[str, Engine] = {}
+        self._held = _Held()
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """All that this thread reads of a project inside comes from one opening of its index."""
+        with ExitStack() as stack:
+            self._held.stack = stack
+            try:
+                yield
+            finally:
+                self._held.stack, self._held.projects = None, frozenset()
+
+    def of(self, project: str) -> Engine:
+        """The engine of the project that a hit is from."""
+        engine, held = self._opened(project), self._held
+        if held.stack is not None and project not in held.projects:
+            held.stack.enter_context(engine.hold())
+            held.projects |= {project}
+        return engine
+
+    def _opened(self, project: str) -> Engine:
+        if project not in self._engines:
+            wanted = next((one for one in self._projects if one.name == project), None)
+            if wanted is None:
+                raise NotFound(f"There is no project {project!r}.", "See: dowse project list")
+            self._engines[project] = self._open(wanted)
+        return self._engines[project]
+
+    def search(
+        self,
+        query: str,
+        *,
+        filters: Filters = NO_FILTERS,
+        changes: Mapping[str, Any] = NOTHING,
+        offset: int = 0,
+    ) -> Response:
+        """The best of all projects, after the first `offset` of them."""
+        found, failed = self._each(
+            lambda project: self._search(project, query, filters, changes, offset)
+        )
+        whole = _merged(query, found, failed, self._limit(changes) + offset)
+        return replace(whole, hits=whole.hits[offset:], offset=offset)
+
+    def answer(
+        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
+    ) -> Response:
+        """The best of all projects, with what they say to the question.
+
+        The sentences are those that each project would answer with, the best results first. Where
+        a project has a language model that writes answers, it writes this one from all results.
+        """
+        found, failed = self._each(lambda project: self._answer(project, query, filters, changes))
+        whole = _merged(query, found, failed, self._limit(changes))
+        writing = next((one for one in self._engines.values() if one.writes_answers), None)
+        if writing is not None:
+            whole = writing.write_answer(whole, query, changes)
+        if whole.answer is not None:
+            return whole
+        most = max(int(one.settings.answer.sentences) for one in self._engines.values())
+        most = int(changes.get(_SENTENCES, most))
+        return replace(whole, answer=answer_of(_sentences(found, whole.hits)[:most]))
+
+    @property
+    def writes_answers(self) -> bool:
+        """Whether a language model writes the answers of one of the projects."""
+        for project in self._projects:
+            with suppress(DowseError, OSError):  # the search reports it
+                if self.of(project.name).writes_answers:
+                    return True
+        return False
+
+    def _each(self, ask: Callable[[Project], Response]) -> tuple[dict[str, Response], list[str]]:
+        """What each project gives, by name, and why others give nothing."""
+        if not self._projects:
+            raise NotFound("There is no project yet.", "Make one with: dowse index PATH")
+        found: dict[str, Response] = {}
+        failed = [f"{one.what} {one.repair}" for one in self._broken]
+        for project in self._projects:
+            try:
+                found[project.name] = ask(project)
+            except (DowseError, OSError) as error:
+                failed.append(f"{project.name} was not searched: {error}")
+        if not found:
+            raise IndexUnusable("No project can be searched.", " ".join(failed))
+        return found, failed
+
+    def _answer(
+        self, project: Project, query: str, filters: Filters, changes: Mapping[str, Any]
+    ) -> Response:
+        engine = self.of(project.name)
+        with engine.hold():
+            return engine.answer(query, filters=filters, changes=changes, written=False)
+
+    def _search(
+        self,
+        project: Project,
+        query: str,
+        filters: Filters,
+        changes: Mapping[str, Any],
+        offset: int,
+    ) -> Response:
+        """The best of one project; those that are passed over may all be of it, or of others."""
+        engine = self.of(project.name)
+        if offset:
+            wanted = int(changes.get(_TOP_N, engine.settings.search.top_n)) + offset
+            changes = {**changes, _TOP_N: min(wanted, MOST_RESULTS)}
+        with engine.hold():
+            return engine.search(query, filters=filters, changes=changes)
+
+    def _limit(self, changes: Mapping[str, Any]) -> int:
+        """How many results there are: as many as asked for, or as any project would give."""
+        if _TOP_N in changes:
+            return int(changes[_TOP_N])
+        return max(int(engine.settings.search.top_n) for engine in self._engines.values())
+
+
+def _merged(
+    query: str, found: Mapping[str, Response], failed: Sequence[str], limit: int
+) -> Response:
+    hits = _best([(name, hit) for name, one in found.items() for hit in one.hits], limit)
+    near = [(name, hit) for name, one in found.items() for hit in one.nearest]
+    good = any(one.hits and not one.no_good_match for one in found.values())
+    calibrations = {one.calibration for one in found.values()}
+    return Response(
+        query,
+        hits,
+        _sums([one.counts for one in found.values()]) | {"top_n": len(hits)},
+        sum(one.merged for one in found.values()),
+        _sums([one.seconds for one in found.values()]),
+        (*_notices(found), *failed),
+        calibrations.pop() if len(calibrations) == 1 else "",
+        nearest=() if hits else _best(near, limit),
+        removed={} if good else _sums([one.removed for one in found.values()]),
+        no_good_match=bool(hits) and not good,
+        total=sum(one.total for one in found.values()),
+        total_is_exact=all(one.total_is_exact for one in found.values()),
+    )
+
+
+def _sentences(found: Mapping[str, Response], hits: Sequence[Hit]) -> list[Sentence]:
+    """The sentences of the projects' answers, by the rank of the result that each is from."""
+    ranks = {(hit.project, hit.id): rank for rank, hit in enumerate(hits, start=1)}
+    scores = [hit.score for hit in hits]
+    moved = [
+        Sentence(sentence.text, rank)
+        for name, one in found.items()
+        for sentence in (one.answer.sentences if one.answer else ())
+        if (rank := ranks.get((name, one.hits[sentence.hit - 1].id)))
+        and scores[rank - 1] >= _WORTH * scores[0]
+    ]
+    return sorted(moved, key=lambda one: one.hit)
+
+
+def _best(hits: Sequence[tuple[str, Hit]], limit: int) -> tuple[Hit, ...]:
+    """The best hits; those of one project stay in their order, and ties are broken by name."""
+    named = [replace(hit, project=name) for name, hit in hits]
+    return tuple(sorted(named, key=lambda hit: (-hit.score, hit.project))[:limit])
+
+
+def _sums(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    total: Counter[str] = Counter()
+    for part in parts:
+        total.update(part)
+    return dict(total)
+
+
+def _notices(found: Mapping[str, Response]) -> Iterator[str]:
+    """What the projects say: once where all say the same, otherwise with the name of each."""
+    everywhere = [
+        notice
+        for notice in next(iter(found.values())).notices
+        if all(notice in one.notices for one in found.values())
+    ]
+    yield from everywhere
+    for name, one in found.items():
+        yield from (f"{name}: {notice}" for notice in one.notices if notice not in everywhere)

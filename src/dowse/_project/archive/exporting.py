@@ -1,0 +1,90 @@
+"""A project → a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dowse._embed.models.known import full_name
+from dowse._embed.open import known_models
+from dowse._embed.options import EmbedOptions
+from dowse._model import Announce, Stamp, silent
+from dowse._project.archive.pack import About, pack
+from dowse._project.outputs import check_output, output_file
+from dowse._project.registry import Project
+from dowse._project.stamp import takes_vectors
+from dowse._project.workspace import Workspace
+from dowse._util.frozen import dataclass
+from dowse.errors import NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export holds."""
+
+    project: str
+    file: Path
+    bytes: int
+    documents: int
+    chunks: int
+    vectors: int  # of chunks
+    notices: tuple[str, ...]  # what is missing, and how to change that
+
+
+def export_project(
+    workspace: Workspace,
+    project: Project,
+    file: Path,
+    *,
+    overwrite: bool = False,
+    announce: Announce = silent,
+) -> Exported:
+    """Writes a project's index into one file, whole or not at all, outside of all roots."""
+    file = check_output(workspace, file, force=overwrite)  # before anything takes long
+    settings = workspace.settings(project).settings
+    parts = workspace.parts(project, settings, announce)
+    try:
+        with (
+            parts.store.read() as reading,
+            output_file(workspace, file, force=overwrite) as target,
+        ):
+            stamp = reading.catalogue.stamp()
+            if stamp is None:
+                raise NotFound(
+                    f"The project {project.name!r} has not been indexed yet.",
+                    f"Index it with: dowse index -p {project.typed}",
+                )
+            about = About(
+                project.name,
+                tuple(root.name for root in project.named_roots),
+                _embed(stamp, settings.embed),
+                settings.learned_words,
+            )
+            manifest = pack(reading, stamp, about, target, announce)
+    finally:
+        parts.store.close()
+    missing = manifest.chunks - manifest.vectors
+    notices = (
+        f"{missing:,} of {manifest.chunks:,} chunks have no vectors."
+        f" Make them first with: dowse index -p {project.typed}"
+    )
+    return Exported(
+        project=project.name,
+        file=file,
+        bytes=file.stat().st_size,
+        documents=manifest.documents,
+        chunks=manifest.chunks,
+        vectors=manifest.vectors,
+        notices=(notices,) if missing and takes_vectors(stamp) else (),
+    )
+
+
+def _embed(stamp: Stamp, options: EmbedOptions) -> dict[str, str]:
+    """The settings of the model, if it is one that dowse knows by heart.
+
+    Folders and endpoints mean something else on another machine, and nobody should be made to send
+    texts to an address that a file names.
+    """
+    name = full_name(options.model)
+    if not takes_vectors(stamp) or options.provider != "local" or name not in known_models():
+        return {}
+    return {"model": name, "precision": options.precision}

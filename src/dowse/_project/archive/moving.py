@@ -1,0 +1,199 @@
+"""An index in one store → the same index in another, without a model.
+
+Documents are parsed and cut again from the text that the index has, and vectors are found by their
+text. What is there already is not written again, so that a move that was interrupted goes on. The
+project switches to its new store only after both gave the same answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from dowse._config.schema import Settings
+from dowse._index.chunk.strategy import chunk
+from dowse._index.markdown.document import parse
+from dowse._model import (
+    Announce,
+    Batch,
+    Counts,
+    Event,
+    FileState,
+    IndexedDocument,
+    Stamp,
+    silent,
+    text_key,
+)
+from dowse._model.ports import Analyzer, Reading, Store, Writing
+from dowse._model.store_options import StoreOptions
+from dowse._project.archive.agreement import FIRST, agreement_of
+from dowse._project.registry import Project
+from dowse._project.wiring import INDEXES, open_store
+from dowse._project.workspace import Workspace
+from dowse._util.frozen import dataclass
+from dowse.errors import Damaged, NotFound, UsageError
+
+HERE = "here"
+"""The name of the store in the project's folder, as a place to move to."""
+
+_AT_ONCE = 64  # documents that are stored together
+_WAIT = 10.0  # seconds for another writer to end
+_AGREEMENT = 0.7  # share of the first results that must be the same, on average
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What a move did."""
+
+    project: str
+    source: str  # where the index was, for people
+    target: str  # where it is now
+    counts: Counts
+    written: int  # documents that were not there yet
+    agreement: float  # share of the first results that are the same on both sides
+
+
+def move_project(
+    workspace: Workspace,
+    project: Project,
+    to: str,
+    *,
+    changes: Mapping[str, str] | None = None,
+    keep: bool = False,
+    announce: Announce = silent,
+) -> Moved:
+    """Moves the index of a project to an engine, or back into its folder.
+
+    `changes` are further settings of the store, such as `name`. With `keep`, the index stays where
+    it was as well. Raises `Damaged` when both sides differ; then nothing is switched.
+    """
+    settings = workspace.settings(project).settings
+    # The address comes last: until it is changed, the project stays where it is.
+    values: dict[str, Any] = {**(changes or {}), "url": "" if to == HERE else to}
+    options = replace(settings.store, **values)
+    if options == settings.store:
+        raise UsageError(f"The index is at {to} already.", "See: dowse status")
+    analyzer = workspace.parts(project, settings, offline=True).analyzer
+    with (
+        _opened(project, settings.store, analyzer, announce) as source,
+        _opened(project, options, analyzer, announce) as target,
+    ):
+        moved = _copy(project, source, target, settings, announce)
+        _switch(workspace, project, values)
+        if not keep:
+            _remove(project, settings.store, source)
+    return moved
+
+
+@contextmanager
+def _opened(
+    project: Project, options: StoreOptions, analyzer: Analyzer, announce: Announce
+) -> Iterator[Store]:
+    store = open_store(project, options, analyzer, announce)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _copy(
+    project: Project, source: Store, target: Store, settings: Settings, announce: Announce
+) -> Moved:
+    # Nobody may change the source meanwhile: what is compared at the end must be what was copied.
+    with source.write(_WAIT), source.read() as reading:
+        stamp = reading.catalogue.stamp()
+        if stamp is None:
+            raise NotFound(
+                f"The project {project.name!r} has not been indexed yet.",
+                f"Index it with: dowse index -p {project.name}",
+            )
+        with target.write(_WAIT) as writing:
+            _start(writing, stamp)
+            written = _fill(reading, writing, settings, announce)
+            _finish(reading, writing, settings)
+        with target.read() as copied:
+            counts = copied.catalogue.counts()
+            agreement = _compare(reading, copied, announce)
+    return Moved(project.name, source.place, target.place, counts, written, agreement)
+
+
+def _start(writing: Writing, stamp: Stamp) -> None:
+    if writing.catalogue.stamp() != stamp:
+        writing.start(stamp)
+
+
+def _fill(reading: Reading, writing: Writing, settings: Settings, announce: Announce) -> int:
+    """Copies what the target does not have yet; returns how many documents that were."""
+    wanted, there = reading.catalogue.files(), writing.catalogue.files()
+    if gone := sorted(there.keys() - wanted.keys()):
+        writing.apply(Batch(gone=tuple(gone)))
+    missing = sorted(name for name, state in wanted.items() if there.get(name) != state)
+    if not there:
+        announce(Event("move", 0, len(missing)))
+        made = (_document(reading, name, wanted[name], settings) for name in missing)
+        writing.expect(one.chunked for one in made)
+    for start in range(0, len(missing), _AT_ONCE):
+        announce(Event("move", start, len(missing)))
+        some = missing[start : start + _AT_ONCE]
+        put = [_document(reading, name, wanted[name], settings) for name in some]
+        texts = [one.chunked.embedding_text(part) for one in put for part in one.chunked.chunks]
+        known = reading.text_vectors.known(list({text_key(text) for text in texts}))
+        writing.apply(Batch(put=tuple(put), vectors=known))
+    return len(missing)
+
+
+def _document(reading: Reading, name: str, state: FileState, settings: Settings) -> IndexedDocument:
+    stored = reading.catalogue.document(name)
+    if stored is None:
+        raise Damaged(f"The index has no text of {name}.", "Look at it with: dowse doctor")
+    chunked = chunk(parse(name, stored.text), settings.chunk)
+    if chunked.chunks != stored.chunks:
+        raise Damaged(
+            f"{name} was cut by other rules than those that hold now.",
+            "Rebuild the index first with: dowse index --rebuild",
+        )
+    return IndexedDocument(chunked, state)
+
+
+def _finish(reading: Reading, writing: Writing, settings: Settings) -> None:
+    words = reading.vocabulary.most_frequent(settings.learned_words)
+    missing = writing.text_vectors.missing([text_key(word) for word in words])
+    if missing:
+        writing.remember(reading.text_vectors.known(missing))
+    writing.note_roots(reading.catalogue.roots())
+    writing.set_communities(reading.links.communities())
+    writing.tidy(settings.learned_words)
+
+
+def _compare(one: Reading, other: Reading, announce: Announce) -> float:
+    """How far both sides agree; raises `Damaged` when they hold or find different things."""
+    announce(Event("compare", 0, None))
+    # How many secrets were left out is known only to the run that read the files.
+    before, after = (replace(side.catalogue.counts(), secrets=0) for side in (one, other))
+    if before != after:
+        raise Damaged(
+            f"The copy differs: {before} became {after}.",
+            "Nothing was switched. Run the same command again.",
+        )
+    agreement = agreement_of(one, other)
+    if agreement < _AGREEMENT:
+        raise Damaged(
+            f"Of the first {FIRST} results only {agreement:.0%} are the same on both sides.",
+            "Nothing was switched. Run the same command again, or rebuild with: dowse index"
+            " --rebuild",
+        )
+    return agreement
+
+
+def _switch(workspace: Workspace, project: Project, values: Mapping[str, str]) -> None:
+    for option, value in values.items():
+        workspace.change_setting(f"store.{option}", value, project)
+
+
+def _remove(project: Project, options: StoreOptions, source: Store) -> None:
+    if not options.url or INDEXES.made_here(project.folder, options.url):
+        source.discard(_WAIT)
+    if options.url:
+        INDEXES.forget(project.folder, options.url)

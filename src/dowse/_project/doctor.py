@@ -1,0 +1,291 @@
+"""What `dowse doctor` looks at: the machine, dowse's own folders, and every project."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shlex
+import shutil
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from shlex import quote
+
+from packaging.requirements import Requirement
+
+from dowse import DISTRIBUTION, __version__
+from dowse._embed.open import models_status
+from dowse._embed.options import EmbedOptions
+from dowse._model import Announce, Finding, silent
+from dowse._project.archive.staging import abandoned, clear_abandoned
+from dowse._project.engine import Engine
+from dowse._project.registry import Project
+from dowse._project.workspace import Workspace
+from dowse._text.amounts import counted, size
+from dowse._util.frozen import dataclass
+from dowse._util.locations import Locations, short_path
+from dowse._util.masking import hide_secrets
+from dowse._util.privacy import open_to_others, secure
+from dowse.errors import DowseError
+
+_OLDEST_SQLITE = (3, 35, 0)  # RETURNING
+_LITTLE_SPACE = 500_000_000  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    about: str
+    found: str
+    findings: tuple[Finding, ...] = ()
+
+
+def check_machine() -> Iterator[Check]:
+    """Python, SQLite and packages."""
+    yield Check("dowse", __version__)
+    yield Check(
+        "Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    )
+    yield _check_sqlite()
+    yield _check_packages()
+
+
+def check_folders(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
+    """Where dowse keeps its files, and the user's settings in them."""
+    where = workspace.locations
+    for about, folder in (("Config", where.config), ("Data", where.data), ("Cache", where.cache)):
+        yield _check_folder(about, folder)
+    yield _check_privacy(where, repair=repair)
+    try:
+        origins = workspace.settings(None).origins
+        yield Check("Settings", f"{counted(len(origins), 'value')} set for all projects")
+    except DowseError as error:
+        yield Check("Settings", "cannot be used", (Finding(error.message, error.hint),))
+
+
+def check_leftovers(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
+    """What imports and removals that were killed have left; removes it when asked."""
+    where = workspace.locations
+    if not (left := abandoned(where)):
+        return
+    found = f"{counted(len(left), 'folder')} of commands that were killed"
+    if repair and clear_abandoned(where) == len(left):
+        yield Check("Leftovers", f"{found}, removed")
+    else:
+        what = f"{found}, such as {short_path(left[0])}."
+        yield Check("Leftovers", found, (Finding(what, "dowse doctor --repair"),))
+
+
+def check_telemetry(*, repair: bool) -> Check:
+    """What onnxruntime has kept to report to its maker; removes it when asked.
+
+    dowse turns that off when it is imported, which it did not always do. Other programs load
+    onnxruntime as well and share these files, so they are no finding, and go only with --repair.
+    """
+    if (chosen := os.environ.get("ORT_DISABLE_TELEMETRY")) != "1":
+        return Check("Telemetry", f"onnxruntime's is on: ORT_DISABLE_TELEMETRY is {chosen}")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = cache / "Microsoft" / "DeveloperTools" / ".onnxruntime"
+    # Next to this folder is the device id of other tools, which is not onnxruntime's.
+    kept = [*folder.glob("onnxruntime.db*"), *folder.glob("deviceid")]
+    if not kept:
+        return Check("Telemetry", "off")
+    found = f"off; {counted(len(kept), 'file')} of onnxruntime's in {short_path(folder)}"
+    if not repair:
+        return Check("Telemetry", f"{found}, which dowse doctor --repair removes")
+    with suppress(OSError):  # a folder in which there is something else stays
+        for path in kept:
+            path.unlink()
+        for empty in (folder, folder.parent, folder.parent.parent):
+            empty.rmdir()
+    left = "could not be removed" if any(map(os.path.lexists, kept)) else "removed"
+    return Check("Telemetry", f"{found}, {left}")
+
+
+def _check_privacy(where: Locations, *, repair: bool) -> Check:
+    found = open_to_others(where)
+    if found and repair:
+        secure(where)
+        if not (found := open_to_others(where)):
+            return Check("Privacy", "others on this machine could read dowse's files, repaired")
+    if not found:
+        return Check("Privacy", "nobody else on this machine can read dowse's files")
+    count = f" and {counted(len(found) - 1, 'more path')}" if len(found) > 1 else ""
+    # What is left after a repair belongs to another user: only the owner can close it.
+    advice = f"chown -R $USER {shlex.quote(str(found[0]))}" if repair else "dowse doctor --repair"
+    finding = Finding(f"Others on this machine can read {short_path(found[0])}{count}.", advice)
+    return Check("Privacy", "dowse's files are open to others", (finding,))
+
+
+def check_models(workspace: Workspace, projects: Iterable[Project]) -> Iterator[Check]:
+    """The weights of every model that the user's settings or those of a project name."""
+    seen: set[EmbedOptions] = set()
+    for project in (None, *projects):
+        try:
+            options = workspace.settings(project).settings.embed
+        except OSError:  # said with the project
+            continue
+        except DowseError as error:
+            if project is None:  # that of a project is reported with the project
+                yield Check("Model", f"unknown: {error.message}")
+            continue
+        if options not in seen:
+            seen.add(options)
+            yield _check_model(options, workspace.locations.cache)
+
+
+def _check_model(options: EmbedOptions, cache: Path) -> Check:
+    if options.provider == "none":
+        return Check("Model", "none: embed.provider is none, so dowse searches by words alone")
+    if options.provider == "endpoint":
+        return Check("Model", f"{options.endpoint_model} at {hide_secrets(options.endpoint_url)}")
+    return _check_weights(options.model, cache)
+
+
+def _check_weights(model: str, cache: Path) -> Check:
+    if Path(model).expanduser().is_dir():
+        return Check("Model", f"used from {model}")
+    short, pull = model.rpartition("/")[2].lower(), f"dowse models pull {model}"
+    found = [one for one in models_status(cache) if one.name.rpartition("/")[2].lower() == short]
+    if not found or not found[0].here:
+        return Check("Model", model, (Finding("Its weights are not here yet.", pull),))
+    if found[0].damaged:
+        damage = Finding(f"Not as they were fetched: {', '.join(found[0].damaged)}.", pull)
+        return Check("Model", model, (damage,))
+    return Check("Model", f"{model} ({size(found[0].bytes)})")
+
+
+def check_project(
+    workspace: Workspace, project: Project, announce: Announce = silent, *, repair: bool
+) -> Check:
+    """The folders, the settings and the index of a project; repairs what it can when asked."""
+    about = f"Project {project.name}"
+    try:
+        with workspace.open(project, announce=announce) as engine:
+            found, findings = _examine(engine)
+            if repair and any(finding.repair.startswith("dowse doctor") for finding in findings):
+                engine.repair()
+                found, findings = _examine(engine)
+                found += ", repaired"
+    except DowseError as error:
+        return Check(about, "cannot be used", (Finding(error.message, error.hint),))
+    except OSError as error:  # of a folder that cannot be entered
+        return Check(about, "cannot be used", (Finding(f"{error}.", "Check its permissions."),))
+    return Check(about, found, tuple(findings))
+
+
+def _examine(engine: Engine) -> tuple[str, list[Finding]]:
+    name = engine.project.name
+    closed = [root.path for root in engine.project.named_roots if root.is_closed]
+    findings = [
+        Finding(f"{root} cannot be entered.", f"chmod u+rwx {quote(str(root))}") for root in closed
+    ]
+    findings += [
+        Finding(f"{root} does not exist.", "Restore it, or: dowse project remove " + name)
+        for root in engine.project.roots
+        if not os.path.exists(root)  # noqa: PTH110  also below a folder that is closed
+        and root not in closed
+        and not engine.project.is_elsewhere(root)
+    ]
+    if damage := [Finding(one.what, f"{one.repair} -p {quote(name)}") for one in engine.check()]:
+        return "damaged", findings + damage
+    if engine.built_with() is None:
+        return "not indexed yet", [
+            *findings,
+            Finding("It has no index.", f"dowse index -p {quote(name)}"),
+        ]
+    findings += [
+        Finding(one, f"dowse index --rebuild -p {quote(name)}") for one in engine.mismatches()
+    ]
+    return engine.writer() or "its index is whole", findings
+
+
+def missing_abilities(engine: Engine) -> Iterator[str]:
+    """What cannot be done with a project here, and why, in sentences."""
+    embed, rerank = engine.settings.embed, engine.settings.rerank
+    if embed.provider == "none":
+        yield (
+            "Search by meaning: embed.provider is none. The user changes that with: dowse config"
+            f" set embed.provider local; dowse index --rebuild -p {engine.project.typed}"
+        )
+    else:
+        try:
+            # A hypothesis is taken word for word, so that every notice is about the model.
+            found = engine.search("documents", changes={"search.mode": "hyde", "search.top_n": 1})
+            yield from (f"Search by meaning: {notice}" for notice in found.notices)
+        except DowseError as error:
+            yield f"Search: {error}"
+    if embed.provider != "local" and not rerank.model:
+        yield "rerank: it needs a local model, or rerank.model."
+    if not _installed("markitdown"):
+        yield (
+            "PDF and Office files: the user installs them with: pip install"
+            f" '{DISTRIBUTION}[formats]'"
+        )
+
+
+def _check_sqlite() -> Check:
+    version = sqlite3.sqlite_version
+    if sqlite3.sqlite_version_info >= _OLDEST_SQLITE:
+        return Check("SQLite", version)
+    needed = ".".join(str(part) for part in _OLDEST_SQLITE)
+    return Check(
+        "SQLite", version, (Finding(f"It is older than {needed}.", "Use a newer Python."),)
+    )
+
+
+def _check_packages() -> Check:
+    """Check every package that dowse needs on this Python against the versions it can use."""
+    required = map(Requirement, importlib.metadata.requires(DISTRIBUTION) or [])
+    needed = [one for one in required if not one.marker or one.marker.evaluate({"extra": ""})]
+    findings = tuple(
+        Finding(problem, f'pip install --upgrade "{one.name}{one.specifier}"')
+        for one in needed
+        if (problem := _problem(one))
+    )
+    optional = "can" if _installed("markitdown") else "cannot"
+    return Check(
+        "Packages", f"{len(needed)} needed; PDF and Office files {optional} be read", findings
+    )
+
+
+def _problem(needed: Requirement) -> str:
+    version = _installed(needed.name)
+    if not version:
+        return f"{needed.name} is not installed."
+    fits = needed.specifier.contains(version, prereleases=True)
+    return "" if fits else f"{needed.name} {version} is installed; dowse needs {needed.specifier}."
+
+
+def _installed(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _check_folder(about: str, folder: Path) -> Check:
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    free = shutil.disk_usage(there).free
+    found = (
+        f"{short_path(folder)} ({'made' if there == folder else 'not made yet'}, {size(free)} free)"
+    )
+    findings = []
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        findings.append(Finding(f"{there} cannot be written to.", _how_to_write(about, there)))
+    if free < _LITTLE_SPACE:
+        findings.append(
+            Finding(f"Only {size(free)} are free.", f"Make room, or set DOWSE_{about.upper()}_DIR.")
+        )
+    return Check(about, found, tuple(findings))
+
+
+def _how_to_write(about: str, folder: Path) -> str:
+    if not hasattr(os, "statvfs"):  # Windows
+        return f"Allow yourself to write to it, or set DOWSE_{about.upper()}_DIR."
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:  # no permission would help
+        return f"Searching works. To index, set DOWSE_{about.upper()}_DIR."
+    return f"chmod u+rwx {folder}"

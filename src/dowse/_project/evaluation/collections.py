@@ -1,0 +1,179 @@
+"""Judged collections, as they are found in folders.
+
+    docs/ or corpus.jsonl    the documents: files, or {"_id", "title", "text"} per line
+    queries.jsonl            {"_id", "text", "type"} per line; or topics, as TREC has them
+    qrels.tsv                query-id, corpus-id, score under a header; or TREC's four columns
+
+Without documents or queries a collection can still judge run files.
+"""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from dowse._project.evaluation.compare import SEED
+from dowse._project.evaluation.reading import json_lines, lines_of, text_of
+from dowse._project.evaluation.records import Collection, JudgedQuery
+from dowse._project.evaluation.topics import read_topics
+from dowse._util.frozen import dataclass
+from dowse.errors import NotFound, UsageError
+
+UNANSWERABLE = "unanswerable"
+"""The type of queries that have no answer in the collection."""
+
+_DOCUMENTS = ("docs", "corpus.jsonl")
+_QUERIES = ("queries.jsonl", "topics.tsv", "queries.tsv", "topics.txt", "topics")
+_JUDGMENTS = ("qrels.tsv", "qrels.txt", "qrels.trec", "qrels", "qrels/test.tsv")
+
+Judgments = dict[str, dict[str, int]]
+"""Grades by query and document."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A query before it is judged."""
+
+    text: str
+    type: str
+
+
+def read_collection(path: Path) -> Collection:
+    """The collection in a folder, or only the judgments of a qrels file.
+
+    Queries that no document was judged to answer are left out and counted, unless their type says
+    that they are unanswerable. Raises `NotFound` for what is missing, `UsageError` for what is
+    broken.
+    """
+    if path.is_file():
+        judgments = read_judgments(path)
+        return _collection(path.stem, None, _unasked(judgments), judgments)
+    if not path.is_dir():
+        raise NotFound(f"There is no collection {path}.", "Name a folder that is there.")
+    file = _first(path, _JUDGMENTS)
+    if file is None or file.is_dir():
+        raise NotFound(f"{path} has no judgments.", "Put them into qrels.tsv.")
+    judgments, asked = read_judgments(file), _first(path, _QUERIES)
+    queries = _read_queries(asked) if asked else _unasked(judgments)
+    _check_types(queries, judgments, file)
+    strangers = sorted(set(judgments) - set(queries))
+    if strangers:
+        raise UsageError(
+            f"{file} judges the query {strangers[0]!r}, which is not in {asked}.",
+            "Take the judgment out, or put the query in.",
+        )
+    name = path.resolve().name
+    return _collection(name, _first(path, _DOCUMENTS), queries, judgments)
+
+
+def sample(collection: Collection, count: int) -> Collection:
+    """The collection with so many of its queries, always the same ones, in their order."""
+    if count >= len(collection.queries):
+        return collection
+    places = random.Random(SEED).sample(range(len(collection.queries)), count)  # noqa: S311
+    return replace(collection, queries=tuple(collection.queries[n] for n in sorted(places)))
+
+
+def read_judgments(path: Path) -> Judgments:
+    """The grades above 0, by query and document; queries without any are there with none."""
+    judgments: Judgments = {}
+    for number, line in lines_of(path):
+        columns = line.split("\t") if "\t" in line else line.split()
+        if number == 1 and columns[0].strip() == "query-id":
+            continue
+        query, document, grade = _judgment(columns, path, number)
+        grades = judgments.setdefault(query, {})
+        if grades.setdefault(document, grade) != grade:
+            raise UsageError(
+                f"{path}, line {number}: {document!r} has two grades for query {query!r}.",
+                "Keep one of them.",
+            )
+    positive = (
+        (query, {document: grade for document, grade in grades.items() if grade > 0})
+        for query, grades in judgments.items()
+    )
+    return dict(positive)
+
+
+def _judgment(columns: Sequence[str], path: Path, number: int) -> tuple[str, str, int]:
+    cells = [cell.strip() for cell in columns]
+    if len(cells) == 4:
+        cells.pop(1)  # TREC's second column means nothing
+    try:
+        query, document, grade = cells
+        if query and document:
+            return query, unicodedata.normalize("NFC", document), int(grade)
+    except ValueError:
+        pass
+    raise UsageError(
+        f"{path}, line {number}: this is no judgment.",
+        "A line is: query, document, grade, between tabs; or TREC's query 0 document grade.",
+    )
+
+
+def _read_queries(path: Path) -> dict[str, _Asked]:
+    queries: dict[str, _Asked] = {}
+    read = _json_queries(path) if path.suffix == ".jsonl" else _topics(path)
+    for number, identifier, asked in read:
+        if identifier in queries:
+            raise UsageError(
+                f"{path}, line {number}: there are two queries {identifier!r}.",
+                "Give each query an id of its own.",
+            )
+        queries[identifier] = asked
+    return queries
+
+
+def _json_queries(path: Path) -> Iterable[tuple[int, str, _Asked]]:
+    for number, identifier, row in json_lines(path):
+        yield number, identifier, _Asked(text_of(row, "text", path, number), _type(row))
+
+
+def _topics(path: Path) -> Iterable[tuple[int, str, _Asked]]:
+    for number, identifier, text in read_topics(path):
+        yield number, identifier, _Asked(text, "")
+
+
+def _type(row: Mapping[str, object]) -> str:
+    kind = row.get("type")
+    return kind.strip() if isinstance(kind, str) else ""
+
+
+def _check_types(queries: Mapping[str, _Asked], judgments: Judgments, file: Path) -> None:
+    for identifier, asked in queries.items():
+        if asked.type == UNANSWERABLE and judgments.get(identifier):
+            raise UsageError(
+                f"The query {identifier!r} is {UNANSWERABLE}, but {file} names an answer.",
+                "Give it another type, or take the judgment out.",
+            )
+
+
+def _unasked(judgments: Judgments) -> dict[str, _Asked]:
+    """Queries of which only the ids are known: enough to judge run files."""
+    return dict.fromkeys(judgments, _Asked("", ""))
+
+
+def _collection(
+    name: str, documents: Path | None, queries: Mapping[str, _Asked], judgments: Judgments
+) -> Collection:
+    judged = [
+        JudgedQuery(identifier, asked.text, asked.type, judgments.get(identifier, {}))
+        for identifier, asked in queries.items()
+    ]
+    kept = tuple(query for query in judged if query.relevant or query.type == UNANSWERABLE)
+    if not kept:
+        raise UsageError(f"{name} has no query with a judgment.", "Judge some of its queries.")
+    return Collection(name, documents, kept, len(judged) - len(kept))
+
+
+def _first(folder: Path, names: Iterable[str]) -> Path | None:
+    """The first of these that is there; a folder that only holds others is none."""
+    here = (folder / name for name in names)
+    return next((path for path in here if path.exists() and not _is_qrels_folder(path)), None)
+
+
+def _is_qrels_folder(path: Path) -> bool:
+    return path.name == "qrels" and path.is_dir()

@@ -1,0 +1,199 @@
+"""Queries out of the user's own documents: what somebody wrote as a name for a text.
+
+A heading names what is below it, the text of a link the document it leads to, a description or
+an alias its own document. None of this needs a model, or anybody to judge.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, islice, zip_longest
+from typing import get_args
+
+from dowse._index.markdown.document import parse
+from dowse._model import Document, DocumentEntry, Edge
+from dowse._model.ports import Reading
+from dowse._project.evaluation.records import Collection, OwnKind, OwnQuery
+from dowse._project.evaluation.redact import folded, hide, joined, still_says
+from dowse._text.scripts import CJK_CHARACTER
+from dowse._text.stopwords import STOPWORDS
+from dowse.errors import UsageError
+
+PER_KIND = 50
+"""How many queries of each kind are drawn unless somebody says otherwise."""
+
+FEW = 30
+"""With fewer queries than this, figures say little."""
+
+_LEAST_BELOW = 40  # characters of text that a heading must have below it to be worth finding
+_LONGEST = 300  # characters; what is longer is no query
+# Quotes, a minus before a word or a colon within one would be taken for signs of a query.
+_SIGNS = re.compile(r"""["“”„«»「」『』`*]|(?<!\S)-+|(?<=\w):(?=\S)""")
+
+
+def own_queries(reading: Reading, per_kind: int, seed: int = 0) -> tuple[OwnQuery, ...]:
+    """At most so many queries of each kind, taken in turn from as many documents as there are.
+
+    None is said by its document elsewhere, where it would not be hidden. The same index and seed
+    give the same queries.
+    """
+    entries = {entry.id: entry for entry in reading.catalogue.documents()}
+    titles = {folded(entry.fields.title) for entry in entries.values()}
+    edges = list(reading.links.all())
+    found: dict[OwnKind, Iterable[OwnQuery]] = {
+        "heading": _headings(_parsed(reading, entries), titles),
+        "link": _links(edges, entries),
+        "description": _descriptions(entries.values()),
+        "alias": _aliases(entries.values(), titles),
+    }
+    drawn: list[OwnQuery] = []
+    for kind in get_args(OwnKind):
+        in_turn = _in_turn(found[kind], f"{kind} {seed}")
+        drawn += islice((one for one in in_turn if _can_be_hidden(reading, one)), per_kind)
+    linking = _linking(edges)
+    return tuple(
+        replace(
+            query,
+            id=f"{query.kind}-{number:04d}",
+            linking=tuple(sorted(linking[query.document, joined(query.written)])),
+        )
+        for number, query in enumerate(drawn, start=1)
+    )
+
+
+def own_collection(name: str, queries: Sequence[OwnQuery]) -> Collection:
+    """The queries as a judged collection over documents that are indexed already.
+
+    Raises `UsageError` when there are none.
+    """
+    if not queries:
+        raise UsageError(
+            f"No queries can be drawn from the documents of {name}.",
+            "They need headings with text below, texts of links, descriptions or aliases."
+            " Or judge some queries, and name them as SET.",
+        )
+    return Collection(name, None, tuple(query.judged for query in queries))
+
+
+def told_counts(queries: Sequence[OwnQuery]) -> str:
+    """How many queries of which kind there are, and whether that is enough, in sentences."""
+    counts = Counter(query.kind for query in queries)
+    names = {"heading": "headings", "link": "link texts", "alias": "aliases"}
+    kinds = [f"{counts[one]} {names.get(one, one + 's')}" for one in get_args(OwnKind)]
+    few = f" Fewer than {FEW}: the figures mean little." if len(queries) < FEW else ""
+    return f"Queries drawn from the documents: {len(queries)} ({', '.join(kinds)}).{few}"
+
+
+def _in_turn(queries: Iterable[OwnQuery], seed: str) -> Iterator[OwnQuery]:
+    """The queries in a mixed order: of every document one, then of every document a second."""
+    chooser = random.Random(seed)  # noqa: S311  it must be the same every time
+    by_document: defaultdict[str, list[OwnQuery]] = defaultdict(list)
+    for query in sorted(queries, key=lambda one: (one.document, one.start, one.text)):
+        by_document[query.document].append(query)
+    documents = sorted(by_document)
+    chooser.shuffle(documents)
+    for document in documents:
+        chooser.shuffle(by_document[document])
+    rounds = zip_longest(*(by_document[document] for document in documents))
+    return (query for query in chain.from_iterable(rounds) if query is not None)
+
+
+def _can_be_hidden(reading: Reading, query: OwnQuery) -> bool:
+    stored = reading.catalogue.document(query.document)
+    return stored is not None and not still_says(hide(query.document, stored.text, [query]), query)
+
+
+def _linking(edges: Iterable[Edge]) -> defaultdict[tuple[str, str], set[str]]:
+    """Which other documents say something of a document only because they link to it."""
+    linking: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for edge in edges:
+        if edge.target is not None and edge.target != edge.source:
+            for said in (edge.link.label, edge.link.anchor):
+                linking[edge.target, joined(said)].add(edge.source)
+    return linking
+
+
+def _parsed(reading: Reading, documents: Iterable[str]) -> Iterator[Document]:
+    for document in documents:
+        stored = reading.catalogue.document(document)
+        if stored is not None:
+            yield parse(document, stored.text)
+
+
+def _headings(documents: Iterable[Document], titles: set[str]) -> list[OwnQuery]:
+    found = [query for document in documents for query in headings_of(document)]
+    often = Counter(folded(query.text) for query in found)
+    unique = [query for query in found if often[folded(query.text)] == 1]
+    return [one for one in unique if folded(one.text) not in titles and _words(one.text) >= 3]
+
+
+def headings_of(document: Document) -> Iterator[OwnQuery]:
+    """The headings of a document that stand for some text, not yet compared with any others."""
+    ends = [heading.start for heading in document.headings[1:]] + [len(document.text)]
+    blocks = {block.start: block.end for block in document.blocks if block.kind == "heading"}
+    for heading, end in zip(document.headings, ends, strict=False):
+        below = document.text[blocks.get(heading.start, end) : end].strip()
+        text = _query(heading.text)
+        if heading.level >= 2 and text and len(below) >= _LEAST_BELOW:
+            yield OwnQuery("", "heading", text, document.id, heading.text, heading.start)
+
+
+def _links(edges: Iterable[Edge], entries: Mapping[str, DocumentEntry]) -> Iterator[OwnQuery]:
+    """Labels that lead to one document only, wherever they are."""
+    by_label: defaultdict[str, list[tuple[str, Edge]]] = defaultdict(list)
+    for edge in edges:
+        text = _query(edge.link.label)
+        is_path = folded(edge.link.target) in folded(text)  # a place written out, no name for it
+        if edge.link.kind in {"wikilink", "relative"} and _words(text) >= 2 and not is_path:
+            by_label[folded(text)].append((text, edge))
+    for label, found in sorted(by_label.items()):
+        sources = {edge.source for _, edge in found}
+        target, *others = {edge.target for _, edge in found}
+        if target is None or others or target in sources or label in _names(entries[target]):
+            continue
+        text = min(text for text, _ in found)
+        yield OwnQuery("", "link", text, target, text)
+
+
+def _descriptions(entries: Iterable[DocumentEntry]) -> list[OwnQuery]:
+    found = [
+        OwnQuery("", "description", text, entry.id, entry.fields.description)
+        for entry in entries
+        if _words(text := _query(entry.fields.description)) >= 3
+    ]
+    often = Counter(folded(query.text) for query in found)
+    return [query for query in found if often[folded(query.text)] == 1]
+
+
+def _aliases(entries: Iterable[DocumentEntry], titles: set[str]) -> list[OwnQuery]:
+    found = [
+        OwnQuery("", "alias", text, entry.id, alias)
+        for entry in entries
+        for alias in entry.fields.aliases
+        if len(text := _query(alias)) >= 3 and folded(text) not in {*titles, *_names(entry)}
+    ]
+    often = Counter(folded(query.text) for query in found)
+    return [query for query in found if often[folded(query.text)] == 1]
+
+
+def _query(written: str) -> str:
+    """What a person would type of a text; nothing when it is too long for that."""
+    text = " ".join(_SIGNS.sub(" ", written).split())
+    return text if len(text) <= _LONGEST else ""
+
+
+def _words(text: str) -> int:
+    """How many words a text has that say something; two Chinese characters count as one."""
+    characters = len(CJK_CHARACTER.findall(text))
+    others = [folded(word) for word in CJK_CHARACTER.sub(" ", text).split()]
+    return characters // 2 + (sum(map(bool, others)) if {*others, ""} - {*STOPWORDS, ""} else 0)
+
+
+def _names(entry: DocumentEntry) -> set[str]:
+    """What a document is called: a query that says so finds it too easily."""
+    stem = entry.id.rsplit("/", 1)[-1].rpartition(".")[0]
+    return {folded(entry.fields.title), folded(stem)}

@@ -1,0 +1,80 @@
+"""What a project says about itself: as the user says, or its dowse.toml, or its README.
+
+Agents get it before anything else is loaded, so this imports little.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from dowse._text.file_names import INDEX_PAGES, without_ending
+from dowse._text.markup import plain
+from dowse._text.pieces import pieces
+from dowse._util.decoding import UNREADABLE, read_small
+
+LONGEST = 500
+"""Characters of a description."""
+
+_PARAGRAPH = 200  # characters of a paragraph that are shown
+_SHORTEST = 20  # of a paragraph that says something: badges and dates do not
+_MARKDOWN = (".md", ".markdown", ".mdx")
+_ORDER = ("readme", "index", "_index")
+
+
+def introduction(described: str, folder: Path) -> str:
+    """What is in a project: as the user describes it, or its folder does; may be empty."""
+    return described or _of_table(_project_table(folder / "dowse.toml")) or first_words(folder)
+
+
+def introduction_of(file: Path) -> str:
+    """The same for the project whose project.toml this is."""
+    table = _project_table(file)
+    roots = table.get("roots")
+    if not isinstance(roots, list) or not roots or not isinstance(roots[0], str):
+        return _of_table(table)
+    return introduction(_of_table(table), Path(roots[0]))
+
+
+def first_words(folder: Path) -> str:
+    """The first paragraph of a folder's README or index note; empty when there is none."""
+    for path in _candidates(folder):
+        try:
+            text = read_small(path).decode("utf-8-sig")
+        except UNREADABLE:
+            continue
+        if said := _first_paragraph(text):
+            return said
+    return ""
+
+
+def _project_table(file: Path) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(read_small(file).decode("utf-8")).get("project", {})
+    except UNREADABLE:
+        return {}
+    return table if isinstance(table, dict) else {}
+
+
+def _of_table(table: dict[str, Any]) -> str:
+    said = table.get("description", "")
+    return " ".join(said.split())[:LONGEST] if isinstance(said, str) else ""
+
+
+def _candidates(folder: Path) -> list[Path]:
+    try:
+        names = [one.name for one in folder.iterdir() if one.name.lower().endswith(_MARKDOWN)]
+    except OSError:  # it is a file, or not there
+        return []
+    known = {one: without_ending(one).lower() for one in names}
+    found = [one for one in names if known[one] in INDEX_PAGES]
+    return [folder / one for one in sorted(found, key=lambda one: (_ORDER.index(known[one]), one))]
+
+
+def _first_paragraph(text: str) -> str:
+    for piece in pieces(text):
+        said = " ".join(plain(piece.markup).split()) if piece.kind == "prose" else ""
+        if len(said) >= _SHORTEST:
+            return said if len(said) <= _PARAGRAPH else f"{said[:_PARAGRAPH].rstrip()} …"
+    return ""

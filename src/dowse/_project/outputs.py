@@ -1,0 +1,105 @@
+"""Files that the user names for a command to write: the one way to write them.
+
+They are never written where a project reads its documents, nor among dowse's own files, and never
+over another file unless the user says so. They hold texts of documents, so only the user can read
+them.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from dowse._project.workspace import Workspace
+from dowse._util.files import PRIVATE_FILE, move, replace_file, sync_folder
+from dowse.errors import DowseError, Refused, UsageError
+
+
+def check_output(workspace: Workspace, path: Path, *, force: bool) -> Path:
+    """Where a path leads, if a command may write a file there; raises a `DowseError` if not."""
+    path = check_outside_roots(workspace, path)
+    if path.is_dir() or not path.parent.is_dir():
+        raise UsageError(f"{path} cannot be a file.", "Name a file in a folder that is there.")
+    if path.exists() and not force:
+        raise Refused(f"{path} exists already.", "Name another file, or overwrite it with --force.")
+    if path.exists() and not path.is_file():
+        raise Refused(f"{path} is no ordinary file.", "Name another file.")
+    return path
+
+
+def check_outside_roots(workspace: Workspace, path: Path) -> Path:
+    """Where a path leads, if no project reads it and it is none of dowse's own files."""
+    real = Path(os.path.realpath(path))
+    for root in _roots(workspace):
+        if _holds(root, real):
+            raise Refused(
+                f"{real} is inside {root}, where documents are read: dowse never writes there.",
+                "Name a file in another folder.",
+            )
+    own = workspace.locations
+    for folder in (own.config, own.data, own.cache):
+        if _holds(folder, real):
+            raise Refused(f"{real} is among dowse's own files.", "Name a file in another folder.")
+    return real
+
+
+def write_output(workspace: Workspace, path: Path, data: bytes, *, force: bool) -> None:
+    """Writes a file that the user has named, whole or not at all."""
+    path = check_output(workspace, path, force=force)
+    with _explained(path):
+        replace_file(path, data)
+
+
+@contextmanager
+def output_file(workspace: Workspace, path: Path, *, force: bool) -> Iterator[IO[bytes]]:
+    """A file that the user has named, to be written in pieces; it appears once it is whole."""
+    path = check_output(workspace, path, force=force)
+    with _explained(path):
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")
+    partial = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            partial.chmod(PRIVATE_FILE)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        move(partial, check_output(workspace, path, force=force))
+    except BaseException:
+        with suppress(OSError):
+            partial.unlink()
+        raise
+    sync_folder(path.parent)
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be written: {error.strerror}.", "Name a file in a folder that you own."
+        ) from error
+
+
+def _roots(workspace: Workspace) -> Iterator[Path]:
+    """The folders and files that any project reads, those that a dowse.toml adds included."""
+    for project in workspace.projects.all():
+        yield from project.roots
+        with suppress(DowseError):  # its settings are wrong: what it adds is not read either
+            local = workspace.local_file(project.roots[0])
+            yield from local.outside if local else ()
+
+
+def _holds(folder: Path, path: Path) -> bool:
+    """Whether a path is a folder or is below it, whatever names the two have."""
+    if path.is_relative_to(os.path.realpath(folder)):
+        return True
+    for one in (path, *path.parents):  # two spellings can be one folder
+        with suppress(OSError):
+            if one.samefile(folder):
+                return True
+    return False

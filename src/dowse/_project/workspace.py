@@ -1,0 +1,294 @@
+"""A user's dowse: their projects, their settings, and which project a call means."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dowse._config.schema import (
+    Layer,
+    Settings,
+    check_value,
+    combine,
+    find_setting,
+    from_environment,
+    parse_text,
+    read_file,
+)
+from dowse._config.trust import LocalFile, Trust, read_local
+from dowse._index.report import IndexReport
+from dowse._index.source.roots import Root
+from dowse._model import Announce, silent
+from dowse._project.engine import Engine
+from dowse._project.introduction import introduction
+from dowse._project.registry import ALL, Project, Projects, find_local_file
+from dowse._project.toml_file import update_toml
+from dowse._project.wiring import INDEXES, Given, Parts, assemble
+from dowse._text.amounts import counted
+from dowse._util.frozen import dataclass
+from dowse._util.locations import Locations, locations
+from dowse._util.privacy import secure
+from dowse.errors import NotFound, Refused, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The settings that hold for a call, where they come from, and what was withheld."""
+
+    settings: Settings
+    origins: Mapping[str, str]  # by setting: where a value that is no default comes from
+    local: LocalFile | None = None  # the dowse.toml that was read
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """What a dowse.toml asks for without the user's consent."""
+        return self.local.withheld if self.local else ()
+
+
+class Workspace:
+    """Everything of one user's."""
+
+    def __init__(self, where: Locations | None = None, given: Given | None = None) -> None:
+        self.locations = where or locations()
+        self.given = given or Given()  # every project is opened with these
+        self.projects = Projects(self.locations, INDEXES)
+        self.trust = Trust(self.locations.trust_file)
+
+    def open(
+        self,
+        project: Project,
+        overrides: Mapping[str, Any] | None = None,
+        announce: Announce = silent,
+        *,
+        fetch: bool = False,
+    ) -> Engine:
+        """Opens a project with the settings that hold for it.
+
+        With `fetch`, weights that are missing are fetched on first use.
+        """
+        return self.open_with(project, self.settings(project, overrides), announce, fetch=fetch)
+
+    def open_with(
+        self, project: Project, chosen: Chosen, announce: Announce = silent, *, fetch: bool = False
+    ) -> Engine:
+        """Opens a project with settings that are known already."""
+        if fetch:  # it is opened to be written
+            secure(self.locations)
+        project = self._with_agreed_roots(project, chosen.local)
+        parts = self.parts(project, chosen.settings, announce, fetch=fetch)
+        return Engine(project, chosen.settings, parts)
+
+    def parts(
+        self,
+        project: Project,
+        settings: Settings,
+        announce: Announce = silent,
+        *,
+        fetch: bool = False,
+        offline: bool = False,
+    ) -> Parts:
+        """What an engine of a project is made of; `assemble` says what the arguments mean."""
+        where, given = self.locations, self.given
+        return assemble(
+            project, settings, where, announce, fetch=fetch, offline=offline, given=given
+        )
+
+    def watch(
+        self,
+        project: Project,
+        changed: Callable[[IndexReport], None],
+        stop: threading.Event,
+        announce: Announce = silent,
+    ) -> None:
+        """Updates a project's index as its folder changes, with the settings that hold then."""
+        while not stop.is_set():
+            project = self.projects.get(project.name)
+            chosen = self.settings(project)
+            with self.open_with(project, chosen, announce, fetch=True) as engine:
+                engine.watch(changed, stop, announce, partial(self._still_holds, chosen, project))
+
+    def _still_holds(self, chosen: Chosen, project: Project) -> bool:
+        """Whether folders and settings are as they were: documents of others would be dropped."""
+        return self.projects.get(project.name) == project and self.settings(project) == chosen
+
+    def settings(
+        self, project: Project | None, overrides: Mapping[str, Any] | None = None
+    ) -> Chosen:
+        """The settings that hold for a project, or for none."""
+        local = self.local_file(project.roots[0]) if project else None
+        return self._chosen(project, local, overrides)
+
+    def _chosen(
+        self,
+        project: Project | None,
+        local: LocalFile | None,
+        overrides: Mapping[str, Any] | None = None,
+    ) -> Chosen:
+        given = Layer("arguments", overrides or {})
+        settings, origins = combine([*self._layers(project, local), given])
+        if local and local.narrows:
+            own, _ = combine([*self._layers(project, None), given])
+            settings = replace(settings, read=replace(settings.read, own=own.read))
+        return Chosen(settings, origins, local)
+
+    def wishes(self, local: LocalFile) -> tuple[str, ...]:
+        """What a dowse.toml asks for without consent, with files that the user's rules leave out.
+
+        It walks over the folders that the file concerns.
+        """
+        from dowse._index.source.walk import walk  # noqa: PLC0415  most calls need none
+
+        if not local.narrows:
+            return local.withheld
+        concerned: list[Project | None] = [
+            project
+            for project in self.projects.all()
+            if find_local_file(project.roots[0]) == local.path
+        ]
+        found: list[Path] = []
+        for project in concerned or [None]:
+            roots = project.named_roots if project else [Root(root) for root in local.roots]
+            found += walk(roots, self._chosen(project, local).settings.read).withheld
+        files = counted(len(found), "file") + " that your own settings leave out"
+        read = (f"read {files}, such as {min(found)}",) if found else ()
+        return (*local.withheld, *local.narrows, *read) if found or local.withheld else ()
+
+    def change_setting(self, name: str, text: str | None, project: Project | None) -> Path:
+        """Sets a setting for the user or for a project, or takes it back; gives the file changed.
+
+        Raises `BadSettings` when the value does not fit, also together with the others.
+        """
+        secure(self.locations)
+        file = project.settings_file if project else self.locations.settings_file
+        if text is None:
+            if name not in read_file(file, ignored=("project",)).values:
+                raise NotFound(f"{name} is not set in {file}.", "See: dowse config show")
+            update_toml(file, name, None)
+            return file
+        value = check_value(name, parse_text(find_setting(name), text), "arguments")
+        self._check_together(name, value, project)
+        update_toml(file, name, list(value) if isinstance(value, tuple) else value)
+        return file
+
+    def _check_together(self, name: str, value: object, project: Project | None) -> None:
+        """Raises `BadSettings` unless a new value fits the others, whatever the old one was."""
+        local = self.local_file(project.roots[0]) if project else None
+        others = [
+            Layer(layer.origin, {one: what for one, what in layer.values.items() if one != name})
+            for layer in self._layers(project, local)
+        ]
+        combine([*others, Layer("arguments", {name: value})])
+
+    def _layers(self, project: Project | None, local: LocalFile | None) -> list[Layer]:
+        layers = [read_file(self.locations.settings_file)]
+        layers += [local.layer] if local else []
+        layers += [read_file(project.settings_file, ignored=("project",))] if project else []
+        return [*layers, from_environment()]
+
+    def local_file(self, start: Path) -> LocalFile | None:
+        """The dowse.toml that is nearest above a path."""
+        path = find_local_file(start)
+        return self._read_local(path) if path else None
+
+    def _read_local(self, path: Path) -> LocalFile:
+        return read_local(path, self.trust, read_file(self.locations.settings_file).values)
+
+    def description(self, project: Project) -> str:
+        """What is in a project: as the user says, as its dowse.toml says, or as its README begins.
+
+        Empty when nothing says it.
+        """
+        return introduction(project.described, project.roots[0])
+
+    def means_all(self, name: str | None, start: Path) -> bool:
+        """Whether a search is one of all projects: it says so, or it could mean several."""
+        name = name or os.environ.get("DOWSE_PROJECT")
+        if name:
+            return name == ALL and not self.projects.knows(ALL)
+        return self._find(None, start) is None and len(self.projects.all()) > 1
+
+    def select(self, name: str | None, start: Path) -> Project:
+        """The project that a call means, by name or by the folder it is made in."""
+        project = self._find(name, start)
+        if project is not None:
+            return project
+        known = self.projects.all()
+        if len(known) == 1:
+            return known[0]
+        if not known:
+            raise NotFound("There is no project yet.", "Make one with: dowse index PATH")
+        listed = ", ".join(project.name for project in known)
+        raise UsageError(
+            f"{start} belongs to no project.",
+            f"Choose one with -p: {listed}. Or make one: dowse index PATH",
+        )
+
+    def select_for_indexing(
+        self, name: str | None, paths: Sequence[Path], start: Path
+    ) -> tuple[Project, list[Path]]:
+        """The project that is to be indexed, made or extended on the fly, and the paths in it.
+
+        No paths means all of the project.
+        """
+        for path in paths:
+            if not path.exists():
+                raise NotFound(f"{path} does not exist.", "Name a folder or a file that does.")
+        name = name or os.environ.get("DOWSE_PROJECT")
+        is_new = name and not self.projects.knows(name)
+        found = None if is_new else self._find(name, paths[0] if paths else start)
+        project = found or self._create(name, paths, start)
+        outside = [path for path in paths if not _holds(project, path)]
+        if outside:
+            project = self.projects.extend(project, outside)
+        if found is None:
+            return project, []
+        whole = not paths or any(path in project.roots for path in paths)
+        return project, [] if whole else list(paths)
+
+    def _find(self, name: str | None, start: Path) -> Project | None:
+        name = name or os.environ.get("DOWSE_PROJECT")
+        if name:
+            return self.projects.get(name)
+        found = self.projects.containing(start)
+        if found is None and (local := self.local_file(start)):
+            roots = set(local.roots)
+            found = next((p for p in self.projects.all() if roots & set(p.roots)), None)
+        return found
+
+    def _create(self, name: str | None, paths: Sequence[Path], start: Path) -> Project:
+        if not paths and start in {Path.home().resolve(), Path(start.anchor)}:
+            raise Refused(
+                f"{start} holds more than documents.",
+                "Name the folder that is to be indexed: dowse index PATH",
+            )
+        local = self.local_file(paths[0] if paths else start)
+        if local and not local.strange and (not paths or list(paths) == [local.path.parent]):
+            wanted = local.name or local.path.parent.name
+            return self.projects.add(local.roots, name or self.projects.free_name(wanted))
+        return self.projects.add(list(paths) or [start], name)
+
+    def _with_agreed_roots(self, project: Project, local: LocalFile | None) -> Project:
+        """The project with what its dowse.toml reads elsewhere, for as long as the user agrees.
+
+        These roots are never written down with the project, so that they go when consent goes.
+        """
+        if local is None or not local.outside:
+            return project
+        # A link that has taken the place of a root may lead to what the user has agreed to.
+        real = [Path(os.path.realpath(root)) for root in project.roots]
+        pairs = zip(project.roots, real, strict=True)
+        roots = [there if there in local.outside else root for root, there in pairs]
+        if not {*local.roots, *local.outside} & set(roots):
+            return project
+        roots = list(dict.fromkeys([*roots, *local.outside]))
+        agreed = tuple(root for root in roots if root not in project.roots)
+        return replace(project, roots=tuple(roots), agreed=agreed)
+
+
+def _holds(project: Project, path: Path) -> bool:
+    return any(path.is_relative_to(root) for root in project.roots)

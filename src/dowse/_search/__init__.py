@@ -1,0 +1,1 @@
+"""Query → results: understand, retrieve, fuse, refine, present and explain."""

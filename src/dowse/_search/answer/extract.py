@@ -1,0 +1,269 @@
+"""An answer in the documents' own words: the sentences of the results that answer best."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from dowse._model import Answer, Hit, Sentence, embedding_text
+from dowse._search.answer.options import AnswerOptions
+from dowse._search.answer.prose import paragraphs
+from dowse._text.headings import heading_path
+from dowse._text.matching import Wanted
+from dowse._text.sentences import is_finished
+from dowse._util.frozen import dataclass
+
+TermsOf = Callable[[str], Collection[str]]
+"""The analyzer's terms of a text."""
+
+Similarity = Callable[[Sequence[str]], Sequence[float]]
+"""The cosine of each text to the query."""
+
+Rarity = Mapping[str, float]
+"""How much each term of the query says about a text that has it."""
+
+# What the words of a sentence weigh, its meaning, that of the passage around it, and the score of
+# its result. Chosen on the shipped corpus, where a broad range around them is as good: see
+# benchmarks/results/answers.md.
+_WORDS, _MEANING, _PASSAGE, _RESULT = 0.2, 0.5, 0.13, 0.04
+_WHOLE = 100  # characters below which a sentence takes along what follows it in its paragraph
+_HEADING = 0.5  # what a term weighs that is only in the headings above a sentence
+_LEAD_IN = 0.5  # what is left of the score of "There are three ways:"
+_FRAGMENT = 0.8  # and of a list item without a full stop; cells and commands have a colon
+_RELATED = 0.4  # cosine from which a sentence touches a query with which it shares no word
+_WORTH = 0.5  # share of the best score below which a sentence would only dilute the answer
+_ALIKE = 0.7  # share of common words from which two sentences say the same
+_MOST_READ = 20_000  # characters of one result
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A passage that is read for an answer."""
+
+    text: str
+    hit: int  # place of its result, from 1
+    title: str
+    header_path: tuple[str, ...]
+    score: float  # of its result
+    near: float = 0.0  # its cosine to the query
+
+
+def read_of(hits: Sequence[Hit]) -> list[Read]:
+    """The texts of some results."""
+    return [
+        Read(hit.text, rank, hit.title, hit.header_path, hit.score)
+        for rank, hit in enumerate(hits, 1)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A sentence that may become part of the answer, with what follows it when it is short."""
+
+    text: str
+    sentences: tuple[str, ...]  # that it is made of
+    read: Read
+    place: int  # among all sentences, in the order of results and text
+    met: frozenset[str]  # terms of the query in the sentence
+    above: frozenset[str]  # those only in the title and headings above it
+    share: float  # score of its result as a share of the best result's
+
+    @property
+    def hit(self) -> int:
+        """Place of its result, from 1."""
+        return self.read.hit
+
+    @property
+    def in_context(self) -> str:
+        """It with the headings above it, as passages are embedded."""
+        return embedding_text(self.read.title, self.read.header_path, self.text)
+
+    @property
+    def length(self) -> int:
+        """Characters that it takes in the answer, its citation included."""
+        return len(f"{self.text} [{self.hit}]")
+
+    @property
+    def finished(self) -> float:
+        """How much of its score it keeps: little of a lead-in, most of a mere fragment."""
+        if self.text.endswith((":", "：")):
+            return _LEAD_IN
+        whole = is_finished(self.text) or ": " in self.text
+        return 1.0 if whole else _FRAGMENT
+
+
+def extract_answer(
+    passages: Sequence[Read],
+    terms: Collection[str],
+    terms_of: TermsOf,
+    similarity: Similarity | None,
+    options: AnswerOptions,
+    *,
+    rarity: Rarity | None = None,
+) -> Answer | None:
+    """The sentences that answer best, in the order of the results, each with its citation.
+
+    None when no sentence shares a word with the query or comes near it in meaning. Without the
+    `rarity` of the terms in the index, that in the passages counts.
+    """
+    candidates = _touching(passages, Wanted(terms), terms_of)
+    coverage = _coverages(candidates, rarity or _rarity(candidates))
+    by_words = _scores_by_words(candidates, coverage)
+    if similarity is None or not options.candidates:
+        scored = [(by_words[one.place], one) for one in candidates if one.met or one.above]
+    else:
+        chosen = _promising(candidates, by_words, options.candidates)
+        scored = _scored_by_meaning(chosen, coverage, similarity)
+    # Of two that are as good, the shorter begins with what was asked for.
+    scored.sort(key=lambda pair: (-pair[0], len(pair[1].text), pair[1].place))
+    picked = sorted(_pick(scored, options), key=lambda one: one.place)
+    return answer_of([Sentence(one.text, one.hit) for one in picked])
+
+
+def _touching(passages: Sequence[Read], wanted: Wanted, terms_of: TermsOf) -> list[_Candidate]:
+    """All sentences with the terms they hold; a term met nowhere may begin a longer word."""
+    found = _candidates(passages, wanted, terms_of)
+    missing = wanted.terms.difference(*(one.met | one.above for one in found))
+    return _candidates(passages, wanted.loosened(missing), terms_of) if missing else found
+
+
+def _candidates(passages: Sequence[Read], wanted: Wanted, terms_of: TermsOf) -> list[_Candidate]:
+    best = max((one.score for one in passages), default=0.0) or 1.0
+    found: dict[str, _Candidate] = {}
+    for read in passages:
+        for paragraph in paragraphs(read.text[:_MOST_READ]):
+            placed = replace(read, header_path=heading_path(read.header_path, paragraph.headings))
+            above = wanted.among(terms_of("\n".join((read.title, *placed.header_path))))
+            for parts in _units(paragraph.sentences):
+                text = " ".join(parts)
+                if (key := _essence(text)) and key not in found:
+                    named = wanted.among(terms_of(text))
+                    met = wanted.among(terms_of(paragraph.cells)) if paragraph.cells else named
+                    rest, share = (above | named) - met, read.score / best
+                    found[key] = _Candidate(
+                        text,
+                        tuple(parts),
+                        placed,
+                        len(found),
+                        frozenset(met),
+                        frozenset(rest),
+                        share,
+                    )
+    return list(found.values())
+
+
+def _units(sentences: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Each sentence of a paragraph; a short one with those that follow, which explain it."""
+    for start in range(len(sentences)):
+        end = start + 1
+        while end < len(sentences) and len(" ".join(sentences[start:end])) < _WHOLE:
+            end += 1
+        yield sentences[start:end]
+
+
+def _essence(text: str) -> str:
+    """What two sentences share that say the same in the same words; "" for what says nothing."""
+    words = re.findall(r"\w+", text.casefold())
+    essence = " ".join(words)
+    return essence if len(words) > 1 or len(essence.encode("utf-8", "replace")) >= 8 else ""
+
+
+# ── Scores ───────────────────────────────────────────────────────────────────
+
+
+def _scores_by_words(candidates: Sequence[_Candidate], coverage: Sequence[float]) -> list[float]:
+    return [
+        one.finished * ((1 - _RESULT) * coverage[one.place] + _RESULT * one.share)
+        for one in candidates
+    ]
+
+
+def _promising(
+    candidates: Sequence[_Candidate], by_words: Sequence[float], most: int
+) -> list[_Candidate]:
+    """The candidates that promise most by their words and their passage."""
+    promise = [by_words[one.place] + one.read.near for one in candidates]
+    return sorted(candidates, key=lambda one: (-promise[one.place], one.place))[:most]
+
+
+def _scored_by_meaning(
+    chosen: Sequence[_Candidate], coverage: Sequence[float], similarity: Similarity
+) -> list[tuple[float, _Candidate]]:
+    """Candidates with scores that cosines are a part of."""
+    cosines = similarity([one.in_context for one in chosen]) if chosen else []
+
+    def score(one: _Candidate, near: float) -> float:
+        meaning = _MEANING * near + _PASSAGE * one.read.near
+        return one.finished * (_WORDS * coverage[one.place] + meaning + _RESULT * one.share)
+
+    return [
+        (score(one, near), one)
+        for one, near in zip(chosen, (max(0.0, float(cosine)) for cosine in cosines), strict=True)
+        if one.met or one.above or near >= _RELATED
+    ]
+
+
+def _coverages(candidates: Sequence[_Candidate], rarity: Rarity) -> list[float]:
+    """Which share of the query each sentence holds, 0 to 1; rare terms are the larger part."""
+    total = sum(rarity.values()) or 1.0
+    return [
+        (_sum(rarity, one.met) + _HEADING * _sum(rarity, one.above)) / total for one in candidates
+    ]
+
+
+def _rarity(candidates: Sequence[_Candidate]) -> dict[str, float]:
+    often = Counter(term for one in candidates for term in one.met)
+    often.update({term for one in candidates for term in one.above})
+    return {term: math.log(1 + len(candidates) / count) for term, count in sorted(often.items())}
+
+
+def _sum(rarity: Rarity, terms: Collection[str]) -> float:
+    # In a fixed order: sums of floating point numbers depend on it in the last bit.
+    return sum(rarity.get(term, 1.0) for term in sorted(terms))
+
+
+# ── Choice ───────────────────────────────────────────────────────────────────
+
+
+def _pick(scored: Sequence[tuple[float, _Candidate]], options: AnswerOptions) -> list[_Candidate]:
+    picked: list[_Candidate] = []
+    room = options.max_chars
+    for score, one in scored:
+        if len(picked) == options.sentences or score < _WORTH * scored[0][0]:
+            break
+        fitting = one if picked else _cut_to(one, room)
+        needed = fitting.length + bool(picked)
+        if needed <= room and not any(_repeats(one, other) for other in picked):
+            picked.append(fitting)
+            room -= needed
+    return picked
+
+
+def _cut_to(one: _Candidate, room: int) -> _Candidate:
+    if one.length <= room:
+        return one
+    start = one.text[: room - (one.length - len(one.text)) - 2]
+    whole_words = start.rpartition(" ")[0]
+    kept = whole_words if len(whole_words) > len(start) // 2 else start
+    return replace(one, text=f"{kept} …")
+
+
+def _repeats(one: _Candidate, other: _Candidate) -> bool:
+    first, second = (set(each.text.casefold().split()) for each in (one, other))
+    alike = len(first & second) >= _ALIKE * len(first | second)
+    return alike or not set(one.sentences).isdisjoint(other.sentences)
+
+
+def answer_of(chosen: Sequence[Sentence]) -> Answer | None:
+    """The answer that some sentences make; None of no sentence."""
+    if not chosen:
+        return None
+    return Answer(
+        text=" ".join(f"{sentence.text} [{sentence.hit}]" for sentence in chosen),
+        sentences=tuple(chosen),
+        sources=tuple(dict.fromkeys(sentence.hit for sentence in chosen)),
+        written_by="",
+    )

@@ -1,0 +1,99 @@
+"""Which chunks meet conditions, also those that are made of others: any of some, all, in one line.
+
+A store knows the plain ones. Here they are put together, so that no store has to know more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dowse._model import Condition, Fields
+from dowse._model.ports import Analyzer, Reading
+from dowse._util.cancellation import check_wanted
+
+if TYPE_CHECKING:
+    from dowse._model import Keys
+
+_MADE_OF_OTHERS = frozenset({"any", "all", "line"})
+_AT_ONCE = 500  # chunks whose text is held while lines are looked through
+
+
+def meeting(conditions: Sequence[Condition], reading: Reading, analyzer: Analyzer) -> Keys:
+    """The chunks for which every condition holds."""
+    import numpy as np  # noqa: PLC0415  describing a search must not take as long as loading it
+
+    plain = [one for one in conditions if one.kind not in _MADE_OF_OTHERS]
+    keys = reading.matching(plain)
+    for condition in conditions:
+        if condition.kind in _MADE_OF_OTHERS:
+            met = _meeting_parts(condition, reading, analyzer)
+            combine = np.setdiff1d if condition.negated else np.intersect1d
+            keys = combine(keys, met, assume_unique=True)
+    return keys
+
+
+def leaves(condition: Condition) -> Iterator[Condition]:
+    """The plain conditions that a condition is made of."""
+    if condition.kind in _MADE_OF_OTHERS:
+        for part in condition.parts:
+            yield from leaves(part)
+    else:
+        yield condition
+
+
+def _meeting_parts(condition: Condition, reading: Reading, analyzer: Analyzer) -> Keys:
+    """The chunks for which a condition holds, whether or not it is negated."""
+    import numpy as np  # noqa: PLC0415  as above
+
+    if condition.kind == "all":
+        return meeting(condition.parts, reading, analyzer)
+    if condition.kind == "any":
+        found = [meeting([part], reading, analyzer) for part in condition.parts]
+        return np.unique(np.concatenate(found)) if found else reading.matching([])[:0]
+    possible = meeting(_without_negated(condition.parts), reading, analyzer)
+    return np.array(
+        sorted(_with_such_a_line(condition.parts, possible, reading, analyzer)), np.int64
+    )
+
+
+def _without_negated(parts: Iterable[Condition]) -> list[Condition]:
+    """What a chunk must meet so that a line of it can meet all parts."""
+    return [
+        replace(part, parts=tuple(_without_negated(part.parts))) if part.kind == "all" else part
+        for part in parts
+        if not part.negated and part.kind != "any"
+    ]
+
+
+def _with_such_a_line(
+    parts: Sequence[Condition], keys: Keys, reading: Reading, analyzer: Analyzer
+) -> Iterator[int]:
+    for start in range(0, len(keys), _AT_ONCE):
+        check_wanted()
+        for stored in reading.catalogue.chunks(keys[start : start + _AT_ONCE].tolist()):
+            if any(_holds_all(parts, line, analyzer) for line in stored.text.splitlines()):
+                yield stored.key
+
+
+def _holds_all(parts: Sequence[Condition], line: str, analyzer: Analyzer) -> bool:
+    placed = set(analyzer.chunk_terms(Fields(), (), line)) if line.strip() else set()
+    return bool(placed) and all(_holds(part, placed) for part in parts)
+
+
+def _holds(condition: Condition, placed: set[tuple[str, int]]) -> bool:
+    if condition.kind == "all":
+        met = all(_holds(part, placed) for part in condition.parts)
+    elif condition.kind == "any":
+        met = any(_holds(part, placed) for part in condition.parts)
+    else:
+        met = _has_phrase(condition.values, placed)
+    return met != condition.negated
+
+
+def _has_phrase(terms: Sequence[str], placed: set[tuple[str, int]]) -> bool:
+    starts = [place for term, place in placed if term == terms[0]]
+    return any(
+        all((term, start + step) in placed for step, term in enumerate(terms)) for start in starts
+    )

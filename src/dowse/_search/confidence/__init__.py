@@ -1,0 +1,1 @@
+"""How sure a result is: the evidence, the fitted model, the label and the reason."""

@@ -1,0 +1,93 @@
+"""Why a passage was found, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dowse._model import Query
+from dowse._text.matching import TermsOf, Wanted
+from dowse._text.scripts import is_unspaced
+from dowse._util.frozen import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class WordsFound:
+    """How many words of a query a passage has."""
+
+    found: int
+    total: int  # words that say something; of several spellings of one word, one
+    parts: bool = False  # there are terms of the query, be they a part of a word only
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of them are there."""
+        return self.found == self.total > 0
+
+    def reason(self, strategies: Iterable[str]) -> str:
+        """Say why a passage was found that these strategies have ranked."""
+        if not self.total:
+            return ""
+        if not self.found and self.parts:  # `getUserById` finds "user"
+            return f"only parts of {'the word' if self.total == 1 else 'words'} found"
+        if not self.found:
+            named = set(strategies)
+            other = "linked with a result, " if "graph" in named else ""
+            return f"{'close in meaning, ' if 'semantic' in named else other}no word in common"
+        if self.total == 1:
+            return "word found"
+        if self.complete:
+            return "both words found" if self.total == 2 else f"all {self.total} words found"
+        only = "only " if 2 * self.found < self.total else ""
+        return f"{only}{self.found} of {self.total} words found"
+
+
+class QueryWords:
+    """The words of a query that a person would look for in a passage."""
+
+    def __init__(self, query: Query, terms_of: TermsOf) -> None:
+        self.wanted = Wanted(query.terms)  # what is looked for; it remembers the words it has seen
+        self._words = _words_of(query, terms_of)
+        self._terms_of = terms_of
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def found_in(self, texts: Iterable[str]) -> WordsFound:
+        """How many of the words some texts have between them."""
+        left, parts = self._words, False
+        for text in texts:
+            if not left:  # the rest need not be read
+                break
+            found = self.wanted.in_text(text, self._terms_of)
+            left = [word for word in left if word.isdisjoint(found)]
+            parts = parts or bool(found)
+        return WordsFound(len(self) - len(left), len(self), parts)
+
+
+def _words_of(query: Query, terms_of: TermsOf) -> list[frozenset[str]]:
+    """The words of a query, each as the terms of which one is enough to find it."""
+    searched, words = frozenset(query.terms), dict.fromkeys(map(frozenset, query.alternatives))
+    grouped = frozenset[str]().union(*words)
+    for word in query.text.split():
+        terms = searched.intersection(terms_of(word)) - grouped
+        if any(map(is_unspaced, word)):  # no blanks between its words: each term is one
+            words |= dict.fromkeys(frozenset([term]) for term in sorted(terms))
+        elif terms:
+            # Of `auth-server` the whole counts: "server" alone is something else. `get_user` is
+            # the same whole as `getUser`.
+            whole = max(terms, key=lambda term: (len(term), term)).replace("_", "")
+            words[frozenset(term for term in terms if term.replace("_", "") == whole)] = None
+    return _joined(list(words), query)
+
+
+def _joined(words: list[frozenset[str]], query: Query) -> list[frozenset[str]]:
+    """The words, those that OR joins as one: any of them is what was asked for."""
+    for condition in query.conditions:
+        if condition.kind != "any" or condition.negated:
+            continue
+        wanted = {term for one in condition.parts if one.kind == "phrase" for term in one.values}
+        joined = [word for word in words if not word.isdisjoint(wanted)]
+        if len(joined) > 1:
+            words = [word for word in words if word not in joined]
+            words.append(frozenset[str]().union(*joined))
+    return words

@@ -1,0 +1,158 @@
+"""What an index has, as lists with counts: documents, tags, folders, fields of the frontmatter."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, TypeVar
+
+from dowse._model import DocumentEntry
+from dowse._model.ports import Reading
+from dowse._text.fold import fold
+from dowse._util.frozen import dataclass
+
+Sort = Literal["path", "modified", "links"]
+"""The order of documents: by path, newest first, or most linked first."""
+
+SORTS: tuple[Sort, ...] = ("path", "modified", "links")
+
+Filter = Literal["tag", "path", "category", "author", "source"]
+"""The filters of a search whose values can be listed."""
+
+FILTERS: tuple[Filter, ...] = ("tag", "path", "category", "author", "source")
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """A document of a list."""
+
+    entry: DocumentEntry
+    links_in: int  # how many other documents link to it
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A value that documents have, such as a tag or a folder."""
+
+    name: str  # as most documents write it; a folder ends with "/"
+    documents: int  # that have it
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValues:
+    """A field of the frontmatter, and the values that documents give it."""
+
+    name: str
+    documents: int  # that have the field
+    values: tuple[Counted, ...]  # most frequent first
+
+
+def list_documents(
+    reading: Reading,
+    sort: Sort = "path",
+    since: float | None = None,
+    below: Sequence[str] = (),
+) -> list[ListedDocument]:
+    """The documents that changed at or after `since`, in seconds since 1970, below some paths."""
+    links_in = _links_in(reading)
+    listed = [
+        ListedDocument(entry, links_in.get(entry.id, 0))
+        for entry in _below(reading, below)
+        if since is None or entry.modified >= since
+    ]
+    return sorted(listed, key=_ORDERS[sort])
+
+
+_ORDERS: Mapping[Sort, Callable[[ListedDocument], tuple[float, str]]] = {
+    "path": lambda one: (0, one.entry.id),
+    "modified": lambda one: (-one.entry.modified, one.entry.id),
+    "links": lambda one: (-one.links_in, one.entry.id),
+}
+
+
+def list_values(reading: Reading, name: Filter, below: Sequence[str] = ()) -> list[Counted]:
+    """The values of a filter, most frequent first; folders are ordered by their path.
+
+    A document with the tag `a/b` has the tag `a` too, and a document in `a/b/` is also in `a/`.
+    """
+    entries = _below(reading, below)
+    if name == "path":
+        folders = Counter(one for entry in entries for one in folders_of(entry))
+        return [Counted(one, count) for one, count in sorted(folders.items())]
+    return _counted(VALUES[name](entry) for entry in entries)
+
+
+def list_fields(reading: Reading, below: Sequence[str] = ()) -> list[FieldValues]:
+    """The fields of the frontmatter with their values, most frequent first."""
+    given: dict[str, list[tuple[str, Sequence[str]]]] = {}
+    for entry in _below(reading, below):
+        for name, values in entry.fields.properties:
+            given.setdefault(fold(name), []).append((name, values))
+    fields = [_field(rows) for rows in given.values()]
+    return sorted(fields, key=lambda one: (-one.documents, one.name))
+
+
+def _field(rows: Sequence[tuple[str, Sequence[str]]]) -> FieldValues:
+    name, _ = Counter(name for name, _ in rows).most_common(1)[0]
+    return FieldValues(name, len(rows), tuple(_counted(values for _, values in rows)))
+
+
+def page_of(items: Sequence[Item], limit: int | None, offset: int = 0) -> Sequence[Item]:
+    """A part of a list: at most `limit` items, after the first `offset`."""
+    return items[offset : None if limit is None else offset + limit]
+
+
+def tags_of(entry: DocumentEntry) -> Iterator[str]:
+    """Each tag of a document, and the tags that it is below."""
+    for tag in entry.fields.tags:
+        yield tag
+        yield from (tag[:place] for place, sign in enumerate(tag) if sign == "/")
+
+
+def folders_of(entry: DocumentEntry) -> Iterator[str]:
+    """The folders that a document is in, from the outermost, each ending with "/"."""
+    yield from (entry.id[: place + 1] for place, sign in enumerate(entry.id) if sign == "/")
+
+
+def _ending(entry: DocumentEntry) -> Iterator[str]:
+    _, dot, ending = entry.id.rpartition("/")[2].rpartition(".")
+    yield from (ending,) if dot else ()
+
+
+VALUES: Mapping[Filter, Callable[[DocumentEntry], Iterable[str]]] = {
+    "tag": tags_of,
+    "path": folders_of,
+    "category": lambda entry: (entry.fields.category,),
+    "author": lambda entry: entry.fields.author,
+    "source": _ending,
+}
+"""By filter: the values that a document has."""
+
+
+def _counted(values_of_each: Iterable[Iterable[str]]) -> list[Counted]:
+    """How many documents have each value; values that differ in case alone are one."""
+    documents: Counter[str] = Counter()
+    spelled: dict[str, Counter[str]] = {}
+    for values in values_of_each:
+        for folded, value in {fold(value): value for value in values if value}.items():
+            documents[folded] += 1
+            spelled.setdefault(folded, Counter())[value] += 1
+    found = [Counted(spelled[one].most_common(1)[0][0], count) for one, count in documents.items()]
+    return sorted(found, key=lambda one: (-one.documents, one.name))
+
+
+def _below(reading: Reading, paths: Sequence[str]) -> list[DocumentEntry]:
+    """The documents whose path begins with one of these; case does not matter, as in a search."""
+    entries = reading.catalogue.documents()
+    if not paths:
+        return entries
+    starts = tuple(fold(path.removeprefix("./")) for path in paths)
+    return [entry for entry in entries if fold(entry.id).startswith(starts)]
+
+
+def _links_in(reading: Reading) -> Counter[str]:
+    """How many other documents link to each document."""
+    pairs = {(edge.source, edge.target) for edge in reading.links.all()}
+    return Counter(target for source, target in pairs if target and target != source)

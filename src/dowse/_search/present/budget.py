@@ -1,0 +1,210 @@
+"""Fitting results into a token budget, without knowing whose tokens they are.
+
+Which model will read the results is unknown, so tokens are estimated from the kinds of characters.
+The estimate is meant to be a little too high rather than too low: a budget is a promise, and what
+is left of it is wasted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from dowse._model import Hit, Response
+from dowse._text.amounts import counted
+from dowse._text.late_pattern import late_pattern
+from dowse._text.scripts import HAN, HANGUL, KANA, WIDE_SIGNS
+from dowse._text.shorten import shorten
+
+_T = TypeVar("_T")
+
+_RUN = late_pattern(
+    rf"""
+      (?P<word>[A-Z]?[a-z]+)
+    | (?P<capitals>[A-Z]+)
+    | (?P<digits>[0-9]+)
+    | (?P<space>\s+)
+    | (?P<letters>[\u00c0-\u024f]+)
+    | (?P<rare>[\U00010000-\U0010ffff\ud800-\udfff\ue000-\uf8ff\u3130-\u318f]+)
+    | (?P<kana>[{KANA}]+)
+    | (?P<hangul>[{HANGUL}]+)
+    | (?P<han>[{HAN}{WIDE_SIGNS}]+)
+    | (?P<signs>[!-/:-@\[-`{{-~]+)
+    | (?P<other>.)
+    """,
+    re.VERBOSE,
+)
+# Characters per token of each kind, measured with cl100k_base: English Markdown comes out 1.05
+# times too long in the median; what comes out too short does so by 5 % at most.
+_PER_TOKEN = {
+    "capitals": 4.0,
+    "digits": 3.0,
+    "letters": 1.0,
+    "han": 0.8,
+    "kana": 1.0,
+    "hangul": 0.4,
+    "rare": 0.3,
+    "signs": 2.0,
+    "other": 1.0,
+}
+_ENGLISH = re.compile(r"\b(?:the|of|and|to|is|in|for|that|with|it|not|or|be|this)\b")
+_ONE_IN = 16  # words of an English text is one of these, at least
+# Letters per token in words: most of those in English are one token, others are cut into several.
+_IN_ENGLISH, _IN_ASCII, _IN_OTHERS = 7.0, 4.0, 3.0
+_UNUSED = 0.02  # share of a budget that may be left while more would fit
+_TRIES, _STEPS = 12, 3  # to find the room, and how many of them are guesses
+_LEFT, _SHARE_LEFT = 40, 0.05  # that a cut at a sentence may leave: characters, share of the room
+_LEAST = 12  # tokens; less of a text than this says nothing
+
+
+def count_tokens(text: str) -> int:
+    """How many tokens a model takes for a text, by an estimate that is rather too high."""
+    return sum(cost for _, cost in _costs(text))
+
+
+def _costs(text: str) -> Iterator[tuple[int, int]]:
+    """Where each run of like characters ends, and how many tokens it takes."""
+    per_token = _PER_TOKEN | {"word": _letters_per_token(text)}
+    for match in _RUN.finditer(text):
+        kind = match.lastgroup or "other"
+        size = match.end() - match.start()
+        if kind == "space":
+            # One blank belongs to the next word; line ends and indentation are tokens of their own.
+            yield match.end(), 0 if match[0] == " " else 1
+        else:
+            yield match.end(), -int(-size // per_token[kind])
+
+
+def _letters_per_token(text: str) -> float:
+    if len(_ENGLISH.findall(text)) * _ONE_IN >= text.count(" "):
+        return _IN_ENGLISH
+    return _IN_ASCII if text.isascii() else _IN_OTHERS  # ASCII alone is often code
+
+
+def fit(texts: Sequence[str], max_tokens: int, around: Sequence[int] = ()) -> list[str | None]:
+    """The texts that fit into a budget, best first: whole while they fit, then one cut, then None.
+
+    `around` has the tokens of what is around each text, which are counted where it is kept. The
+    text that is cut ends at a sentence, a line or at least a word, with `…` after it.
+    """
+    kept: list[str | None] = []
+    room, full = max_tokens, False
+    for text, fixed in zip(texts, around or [0] * len(texts), strict=True):
+        fitting = None if full else _fitted(text, room - fixed)
+        full = fitting != text
+        kept.append(fitting)
+        room -= fixed + count_tokens(fitting or "")
+    return kept
+
+
+def _fitted(text: str, room: int) -> str | None:
+    """The text, or its beginning, in so many tokens; None when too little of it would be left."""
+    size = _length_within(text, room)
+    if size == len(text):
+        return text if room >= 0 else None
+    cut = shorten(text, size, _LEFT, _SHARE_LEFT)
+    while cut and count_tokens(cut) > room:
+        size = min(size - 1, len(cut) - 1)
+        cut = shorten(text, size, _LEFT, _SHARE_LEFT)
+    return cut if cut and count_tokens(cut) >= min(_LEAST, room) else None
+
+
+def _length_within(text: str, room: int) -> int:
+    """How many characters of the text take at most so many tokens."""
+    spent = end = 0
+    for end_of_run, cost in _costs(text):
+        spent += cost
+        if spent > room:
+            return end
+        end = end_of_run
+    return len(text)
+
+
+def tokens_of_texts(response: Response) -> int:
+    """How many tokens a model takes for the texts of the hits."""
+    return sum(count_tokens(hit.text) for hit in response.hits)
+
+
+def within_budget(
+    response: Response, max_tokens: int, tokens: Callable[[Response], int]
+) -> Response:
+    """The response with as much of its results as a budget takes; `tokens` counts what it takes."""
+    if tokens(response) <= max_tokens:
+        return response
+    bare = tokens(replace(response, hits=()))
+    around = [
+        tokens(replace(response, hits=(replace(hit, text=""),))) - bare for hit in response.hits
+    ]
+    return fill(
+        lambda room: _cut(response, room, around, max_tokens),
+        tokens,
+        max_tokens,
+        max_tokens - bare,
+    )
+
+
+def fill(make: Callable[[int], _T], tokens: Callable[[_T], int], max_tokens: int, room: int) -> _T:
+    """The largest that `make` gives for a room and that keeps to a budget.
+
+    What is printed takes more or less than its parts: notices are added, documents are linked once,
+    and signs are escaped. So the room for the parts is searched for, from `room` on.
+    """
+    fitted = make(0)
+    low, high = 0, 2 * max_tokens
+    for tries in range(_TRIES):
+        if high - low <= 1 + _UNUSED * max_tokens:
+            break
+        tried = make(room)
+        spent = tokens(tried)
+        if spent <= max_tokens:
+            fitted, low = tried, room
+        else:
+            high = room
+        better = room + max_tokens - spent
+        # Small steps towards the budget may never reach it: then halves do.
+        room = better if tries < _STEPS and low < better < high else (low + high) // 2
+    return fitted
+
+
+def within_texts(response: Response, max_tokens: int | None) -> Response:
+    """The response with as much of the texts as a budget takes; what an answer cites stays."""
+    if max_tokens is None:
+        return response
+    fitted = within_budget(response, max_tokens, tokens_of_texts)
+    cited = max(response.answer.sources, default=0) if response.answer else 0
+    bare = (replace(hit, text="") for hit in response.hits[len(fitted.hits) : cited])
+    return replace(fitted, hits=(*fitted.hits, *bare))
+
+
+def _cut(response: Response, room: int, around: Sequence[int], max_tokens: int) -> Response:
+    hits = _fitting_hits(response.hits, max(0, room), around)
+    if hits == response.hits:
+        return response
+    found = counted(len(response.hits), "result")
+    shortened = hits and hits[-1].text != response.hits[len(hits) - 1].text
+    fitting = f"{len(hits)} of {found} fit into {max_tokens:,} tokens"
+    notice = f"{fitting}, the last one cut." if shortened else f"{fitting}."
+    return replace(response, hits=hits, notices=(*response.notices, notice))
+
+
+def _fitting_hits(hits: tuple[Hit, ...], room: int, around: Sequence[int]) -> tuple[Hit, ...]:
+    texts = fit([hit.text for hit in hits], room, around)
+    kept = [replace(hit, text=text) for hit, text in zip(hits, texts, strict=True) if text]
+    if kept and kept[-1].text != hits[len(kept) - 1].text:
+        spent = sum(count_tokens(one.text) for one in kept[:-1]) + sum(around[: len(kept)])
+        kept[-1] = _with_match(hits[len(kept) - 1], kept[-1], room - spent)
+    return tuple(kept)
+
+
+def _with_match(hit: Hit, cut: Hit, room: int) -> Hit:
+    """The hit with a part of its text; it begins later where the match would be lost otherwise."""
+    before, lines = hit.line - hit.first_line, hit.text.split("\n")
+    if cut.text.count("\n") >= before or before >= len(lines):
+        return cut
+    start = before
+    while start and count_tokens("\n".join(lines[start - 1 :])) <= room:
+        start -= 1
+    text = _fitted("\n".join(lines[start:]), room)
+    return replace(hit, text=text, first_line=hit.first_line + start) if text else cut

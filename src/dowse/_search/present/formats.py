@@ -1,0 +1,99 @@
+"""A response as Markdown, for a model or a person to read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from dowse._model import Hit, Response, also_at, header_line, place_of
+from dowse._model.display import NO_GOOD_MATCH
+
+_SPECIAL = re.compile(r"([\\`*\[\]<>#|~&]|(?<!\w)_|_(?!\w))")
+_BACKTICKS = re.compile(r"`+")
+
+
+def as_markdown(response: Response) -> str:
+    """The results: each a heading line, then its text in a fence that it cannot break out of."""
+    return "\n\n".join(_blocks(response)) + "\n"
+
+
+def with_projects(response: Response) -> Response:
+    """The response for people: where all projects were searched, each title names its own."""
+
+    def named(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        return tuple(
+            replace(hit, title=f"{hit.title or hit.document} — {hit.project}")
+            if hit.project
+            else hit
+            for hit in hits
+        )
+
+    return replace(response, hits=named(response.hits), nearest=named(response.nearest))
+
+
+def _blocks(response: Response) -> Iterator[str]:
+    yield f"# Results for: {_inline(response.query)}"
+    yield from (f"> {_inline(notice)}" for notice in response.notices)
+    if response.no_good_match:
+        yield from _removed(response)
+        yield NO_GOOD_MATCH
+    yield from _hits(response.hits, response.offset)
+    # A budget may have left no room for what was found.
+    if not response.hits and not response.counts.get("top_n"):
+        yield "Nothing was found."
+        yield from _why_nothing(response)
+
+
+def _why_nothing(response: Response) -> Iterator[str]:
+    yield from _removed(response)
+    if response.nearest:
+        yield "The nearest results below the threshold:"
+        yield from _hits(response.nearest)
+
+
+def _removed(response: Response) -> Iterator[str]:
+    if response.removed:
+        kept_out = response.removed.items()
+        yield "\n".join(f"- {_code(condition)} kept out {count}" for condition, count in kept_out)
+
+
+def _hits(hits: Sequence[Hit], offset: int = 0) -> Iterator[str]:
+    for rank, hit in enumerate(hits, offset + 1):
+        title = _inline(hit.title or hit.document)
+        yield " · ".join((f"## {rank}. {title}", *_particulars(hit)))
+        yield _fenced(hit.text)
+
+
+def _particulars(hit: Hit) -> Iterator[str]:
+    if hit.headings:
+        yield header_line(tuple(map(_inline, hit.headings)))
+    yield _code(place_of(hit.document, hit.page, f"{hit.first_line}-{hit.last_line}"))
+    yield f"{hit.match} match" + (f" ({hit.reason})" if hit.reason else "")
+    if hit.more:
+        yield also_at(hit)
+    if hit.stale:
+        yield "changed since it was indexed"
+
+
+def _inline(text: str) -> str:
+    """A text on one line whose characters mean nothing but themselves."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    """A text as a code span, whatever backticks it holds."""
+    flat = " ".join(text.split())
+    ticks = "`" * _more_than_any(flat, 1)
+    gap = " " if "`" in flat else ""
+    return f"{ticks}{gap}{flat}{gap}{ticks}"
+
+
+def _fenced(text: str) -> str:
+    ticks = "`" * _more_than_any(text, 3)
+    return f"{ticks}markdown\n{text.strip(chr(10))}\n{ticks}"
+
+
+def _more_than_any(text: str, least: int) -> int:
+    runs = (len(run) for run in _BACKTICKS.findall(text))
+    return max(least, 1 + max(runs, default=0))

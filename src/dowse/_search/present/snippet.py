@@ -1,0 +1,181 @@
+"""The part of a text that shows best why it was found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+
+from dowse._search.present.marks import Mark, find_marks
+from dowse._search.present.readable import one_line, readable
+from dowse._text.matching import TermsOf, Wanted
+from dowse._text.scripts import is_unspaced
+from dowse._text.sentences import sentence_ends
+from dowse._util.frozen import dataclass
+
+_LENGTH = 200  # characters
+_LEAD = 40  # characters before the first match that make it readable
+_BREAK = re.compile(r": | · ")  # what follows can be read without what is before it
+_STARS = re.compile(r"\*{2,}")
+
+
+Rarity = Mapping[str, float]
+"""How much each term says about a text that has it; 1 for a term that is not named."""
+
+Weights = Mapping[str, int]
+"""What each term says, in whole numbers, which add up to the same sum in every order."""
+
+_EQUAL: Rarity = MappingProxyType({})
+_STEPS = 1000  # of a weight
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A part of a text, and where it is."""
+
+    text: str  # about 200 characters, each match between ** and **
+    line: int  # of the text, from 0, where most of the match is; 0 when nothing matches
+    headings: tuple[str, ...]  # in the text, above that line
+
+
+def snippet(text: str, terms: Collection[str], terms_of: TermsOf) -> str:
+    """The part of a text that has the most distinct terms."""
+    return excerpt(text, Wanted(terms), terms_of).text
+
+
+def excerpt(text: str, wanted: Wanted, terms_of: TermsOf, rarity: Rarity = _EQUAL) -> Excerpt:
+    """The stretch of about 200 characters with the most and rarest terms, each between ** and **.
+
+    It is plain text: the text's own Markdown is left out, and where two stars are meant, as in
+    `f(**keywords)`, they are escaped. Without any match it is the beginning of the text.
+    """
+    weights = {term: round(_STEPS * rarity.get(term, 1.0)) for term in wanted.terms}
+    seen = readable(text)
+    shown, marks = seen.text, find_marks(seen.text, wanted, terms_of)
+    if not shown or (wanted and not marks):
+        # What matched may be something that readers do not see, such as the target of a link.
+        raw = one_line(text)
+        if raw_marks := find_marks(raw, wanted, terms_of):
+            shown, marks = raw, raw_marks
+    start, end = _window(shown, marks, weights)
+    inside = [mark for mark in marks if start <= mark.start < end]
+    before = "… " if start else ""
+    after = " …" if end < len(shown) else ""
+    of_seen = shown is seen.text
+    pieces = {seen.lines_at(mark.start) for mark in inside} if of_seen else {range(len(text) + 1)}
+    words = {shown[mark.start : mark.end]: mark.terms for mark in inside}
+    line = _line_with(words, text, pieces, weights)
+    if line is None:
+        line = min((lines.start for lines in pieces), default=0)
+    drawn = before + _drawn(shown, start, end, inside) + after
+    return Excerpt(drawn, line, seen.headings_above(line))
+
+
+def _line_with(
+    words: Mapping[str, frozenset[str]], text: str, among: Collection[range], weights: Weights
+) -> int | None:
+    """The first line in some ranges that says most by these words."""
+    best, most = None, 0
+    for number, line in enumerate(text.split("\n") if words else ()):
+        if any(number in lines for lines in among):
+            terms = [terms for word, terms in words.items() if _has_word(line, word)]
+            said = sum(weights[term] for term in frozenset[str]().union(*terms))
+            if said > most:
+                best, most = number, said
+    return best
+
+
+def _has_word(line: str, word: str) -> bool:
+    """Whether a line has a word, and not only as a part of a longer one."""
+    start = line.find(word)
+    while start >= 0:
+        end = start + len(word)
+        is_part = line[start - 1 : start].isalnum() or line[end : end + 1].isalnum()
+        if is_unspaced(word[0]) or not is_part:
+            return True
+        start = line.find(word, end)
+    return False
+
+
+def _window(text: str, marks: list[Mark], weights: Weights) -> tuple[int, int]:
+    start = _readable_start(text, marks[_best_first(marks, weights)].start) if marks else 0
+    if len(text) - start < _LENGTH:
+        # Near the end there is room for more of what comes before.
+        start = min(start, _next_word(text, len(text) - _LENGTH))
+    return start, _readable_end(text, start)
+
+
+def _best_first(marks: list[Mark], weights: Weights) -> int:
+    """The first of the marks that are in one window and say most by their distinct terms."""
+    inside = dict.fromkeys(weights, 0)
+    best, most, said, last = 0, 0, 0, 0
+    for first, mark in enumerate(marks):
+        while last <= first or (last < len(marks) and _fit_together(mark, marks[last])):
+            for term in marks[last].terms:
+                said += 0 if inside[term] else weights[term]
+                inside[term] += 1
+            last += 1
+        if said > most:
+            best, most = first, said
+        for term in mark.terms:
+            inside[term] -= 1
+            said -= 0 if inside[term] else weights[term]
+    return best
+
+
+def _fit_together(first: Mark, last: Mark) -> bool:
+    return last.end - first.start <= _LENGTH - _LEAD
+
+
+def _readable_start(text: str, match: int) -> int:
+    earliest = max(0, match - _LEAD)
+    if not earliest:
+        return 0
+    ends = [*sentence_ends(text, earliest, match)]
+    ends += [found.end() for found in _BREAK.finditer(text, earliest, match)]
+    if not ends:
+        return min(_next_word(text, earliest), match)
+    return max(ends) + (text[max(ends)] == " ")
+
+
+def _next_word(text: str, place: int) -> int:
+    """The first place from here on where a window may begin without cutting a word."""
+    if place <= 0:
+        return 0
+    while place < len(text) and not _may_cut(text, place):
+        place += 1
+    while text[place : place + 1] in {" ", "·"}:
+        place += 1
+    return place
+
+
+def _readable_end(text: str, start: int) -> int:
+    limit = start + _LENGTH
+    if limit >= len(text):
+        return len(text)
+    end = limit
+    while end > start + _LENGTH // 2 and not _may_cut(text, end):
+        end -= 1
+    return end if _may_cut(text, end) else limit
+
+
+def _may_cut(text: str, place: int) -> bool:
+    before, after = text[place - 1], text[place]
+    return before == " " or after == " " or (is_unspaced(before) and is_unspaced(after))
+
+
+def _drawn(text: str, start: int, end: int, marks: list[Mark]) -> str:
+    drawn = ""
+    for mark in marks:
+        # Stars that touch a mark are drawn inside it: outside they would seem to be part of it.
+        before = text[start : mark.start].rstrip("*")
+        inside = text[start + len(before) : min(mark.end, end)].replace("*", r"\*")
+        drawn += _escaped(before, after_mark=bool(drawn)) + f"**{inside}**"
+        start = min(mark.end, end)
+    return (drawn + _escaped(text[start:end], after_mark=bool(drawn))).strip()
+
+
+def _escaped(text: str, *, after_mark: bool) -> str:
+    """The text with its own stars escaped where they would be taken for marks."""
+    text = _STARS.sub(lambda stars: r"\*" * len(stars[0]), text)
+    return "\\" + text if after_mark and text.startswith("*") else text

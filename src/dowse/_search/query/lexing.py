@@ -1,0 +1,254 @@
+"""The pieces of a query: words, phrases, fields and operators, each with or without a minus.
+
+Every text is a query: what does not fit a sign's rules is an ordinary word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Literal
+
+from dowse._model import ConditionKind
+from dowse._util.frozen import dataclass
+
+QueryPieceKind = Literal[
+    "word",
+    "phrase",
+    "code",
+    "prefix",
+    "field",
+    "property",
+    "scope",
+    "regex",
+    "open",
+    "close",
+    "or",
+    "and",
+    "not",
+]
+"""What a piece of a query is.
+
+A `field` is a condition that every index knows, a `property` one on a field of the frontmatter, if
+any document has it. A `scope` says where words must be, as `line:` does. `open` and `close` are
+parentheses.
+"""
+
+FIELDS: dict[str, ConditionKind] = {
+    "title": "title",
+    "tag": "tag",
+    "tags": "tag",
+    "path": "path",
+    "file": "file",
+    "author": "author",
+    "category": "category",
+    "type": "category",
+    "lang": "language",
+    "language": "language",
+    "ext": "source",
+    "source": "source",
+    "after": "after",
+    "before": "before",
+}
+"""The names that can be before a colon, and the condition that each sets."""
+
+SCOPES: dict[str, ConditionKind] = {
+    "line": "line",
+    "section": "all",
+    "block": "all",
+    "content": "all",
+}
+"""The names before a colon that say where words must be: in one line, or in one passage."""
+
+_CLOSING = {
+    '"': '"',
+    "`": "`",
+    "“": "”",
+    "„": "“”",
+    "«": "»",
+    "»": "«",
+    "「": "」",
+    "『": "』",
+}
+_KNOWN = "|".join([*FIELDS, *SCOPES])
+# Before a colon, any other name may be that of a field; `std::x`, `http://x` and `C:x` have none.
+_SIGN_AND_FIELD = re.compile(
+    rf"(-?)(?:({_KNOWN}|[^\W\d_][\w-]*\w(?=:[\w\"“„«(<>=#])):)?", re.IGNORECASE
+)
+_BRACKETED = re.compile(
+    r"(-?)\[(?!\[)\s*(\"?)([^\[\]\":]{1,100}?)\2\s*(?::([^\[\]]*))?\](?=[\s)]|$)"
+)
+_REGEX = re.compile(r"-?/(?=\S)((?:[^/\\\n]|\\.)+)/[imsu]*(?=[\s)]|$)")
+_OF_A_REGEX = re.compile(r"[\[\]{}|^$+?\\]|\.\*")  # a path such as /etc/hosts/ has none of these
+_OPERATOR = re.compile(r"(OR|AND|NOT)(?=[\s(]|$)")
+_STRUCTURED = re.compile(r"(?:^|[\s(])(?:OR|AND|NOT)(?=[\s(])|(?:^|\s)-\(|\w:\(")
+_MOST_DEEP = 8  # parentheses in parentheses; deeper ones are characters of words
+_SPACE_OR_QUOTE = re.compile(rf"[\s{''.join(_CLOSING)}]")
+_PREFIX = re.compile(r"([^*]+)\*[.,;:!?)\]}'’]*")
+_EXCLUDABLE = re.compile(r"[\w#.@/$]")  # how the word after a minus may begin: not `->x`, `-=`
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
+_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPiece:
+    """A part of a query that means one thing."""
+
+    kind: QueryPieceKind
+    text: str  # without signs: what to search for, or the value of the field
+    written: str  # as it is in the query
+    negated: bool = False
+    field: ConditionKind | None = None  # what a piece of the kind `field` sets
+    name: str = ""  # before the colon, of a property, a scope, or what a parenthesis belongs to
+
+
+def lex(query: str) -> list[QueryPiece]:
+    """The pieces of a query, in their order; never raises."""
+    return list(_Lexer(clean(query)).pieces())
+
+
+def clean(query: str) -> str:
+    """The query without characters that no tokenizer or store can take; as long as before."""
+    return _LONE_SURROGATE.sub("\ufffd", _UNPRINTABLE.sub(" ", query))
+
+
+class _Lexer:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._absent: set[str] = set()  # closing quotes that do not come any more
+        # Prose has parentheses too: they only mean something next to an operator.
+        self._structured = _STRUCTURED.search(text) is not None
+        self._depth = 0  # parentheses that are open
+
+    def pieces(self) -> Iterator[QueryPiece]:
+        at = 0
+        while at < len(self._text):
+            if self._text[at].isspace():
+                at += 1
+                continue
+            piece = self._sign(at) or self._quoted(at) or self._unquoted(at)
+            at += len(piece.written)
+            yield piece
+
+    def _sign(self, at: int) -> QueryPiece | None:
+        """A parenthesis, an operator, a field in brackets or a regular expression."""
+        if self._depth and self._text[at] == ")":
+            self._depth -= 1
+            return QueryPiece("close", "", ")")
+        if not self._begins_a_token(at):
+            return None
+        if found := _BRACKETED.match(self._text, at):
+            return QueryPiece("property", found[4] or "", found[0], bool(found[1]), name=found[3])
+        if (found := _REGEX.match(self._text, at)) and _OF_A_REGEX.search(found[1]):
+            return QueryPiece("regex", found[1], found[0], found[0].startswith("-"))
+        return self._structure(at) if self._structured else None
+
+    def _structure(self, at: int) -> QueryPiece | None:
+        if found := _OPERATOR.match(self._text, at):
+            kind: QueryPieceKind = found[1].lower()  # type: ignore[assignment]  # it takes no other
+            return QueryPiece(kind, found[1], found[1])
+        sign, name, opening = self._head(at)
+        if self._text[opening : opening + 1] != "(" or self._depth >= _MOST_DEEP:
+            return None
+        self._depth += 1
+        return QueryPiece("open", "", self._text[at : opening + 1], bool(sign), name=name.lower())
+
+    def _quoted(self, at: int) -> QueryPiece | None:
+        sign, name, opening = self._head(at)
+        end = self._closing(opening)
+        if end is None:
+            return None
+        inside = " ".join(self._text[opening + 1 : end].split())
+        written = self._text[at : end + 1]
+        if not inside:
+            return QueryPiece("word", self._text[at:opening], written)
+        if name:
+            return _named(name, inside, written, negated=bool(sign))
+        kind: QueryPieceKind = "code" if self._text[opening] == "`" else "phrase"
+        return QueryPiece(kind, inside, written, bool(sign))
+
+    def _head(self, at: int) -> tuple[str, str, int]:
+        """The minus and the name before a colon that are here, if any, and where they end."""
+        found = _SIGN_AND_FIELD.match(self._text, at) if self._begins_a_token(at) else None
+        return (found[1], found[2] or "", found.end()) if found else ("", "", at)
+
+    def _begins_a_token(self, at: int) -> bool:
+        before = self._text[at - 1 : at]
+        return not before or before.isspace() or (self._depth > 0 and before == "(")
+
+    def _closing(self, opening: int) -> int | None:
+        """Where the quote that opens here closes; None when none opens here, or it never closes."""
+        mark = self._text[opening : opening + 1]
+        if mark not in _CLOSING or (mark in '"`' and self._follows_a_letter(opening)):
+            return None
+        ends = (self._find(closing, opening + 1) for closing in _CLOSING[mark])
+        return min((end for end in ends if end is not None), default=None)
+
+    def _follows_a_letter(self, at: int) -> bool:
+        # As in 5" or don`t; texts without spaces between words are quoted in the middle of a run.
+        return at > 0 and self._text[at - 1].isascii() and self._text[at - 1].isalnum()
+
+    def _find(self, mark: str, start: int) -> int | None:
+        # Remembering what is absent keeps thousands of quotes that never close from costing a
+        # look through the rest of the text each.
+        if mark in self._absent:
+            return None
+        found = self._text.find(mark, start)
+        if found < 0:
+            self._absent.add(mark)
+            return None
+        return found
+
+    def _unquoted(self, at: int) -> QueryPiece:
+        run = self._text[at : self._end_of_run(at)]
+        if not self._begins_a_token(at):
+            return _plain(run)
+        sign, name, value = self._head(at)
+        if name and at + len(run) > value:
+            return _named(name, run[value - at :], run, negated=bool(sign))
+        return _excluded(run) if _excludes(run) else _plain(run)
+
+    def _end_of_run(self, at: int) -> int:
+        last = len(self._text)
+        for found in _SPACE_OR_QUOTE.finditer(self._text, at + 1):
+            if found[0].isspace() or self._closing(found.start()) is not None:
+                last = found.start()
+                break
+        return self._before_closing(at, last) if self._depth else last
+
+    def _before_closing(self, at: int, last: int) -> int:
+        """Where a run ends: before a parenthesis that closes more than was opened in the run."""
+        opened = 0
+        for place in range(at, last):
+            opened += {"(": 1, ")": -1}.get(self._text[place], 0)
+            if opened < 0:
+                return place
+        return last
+
+
+def _named(name: str, value: str, written: str, *, negated: bool) -> QueryPiece:
+    """The piece that a name before a colon makes."""
+    known = name.lower()
+    if known in FIELDS:
+        return QueryPiece("field", value, written, negated, FIELDS[known])
+    kind: QueryPieceKind = "scope" if known in SCOPES else "property"
+    return QueryPiece(kind, value, written, negated, name=known if kind == "scope" else name)
+
+
+def _plain(run: str) -> QueryPiece:
+    prefix = _PREFIX.fullmatch(run)
+    if prefix and sum(map(str.isalnum, prefix[1])) >= 2:
+        return QueryPiece("prefix", prefix[1], run)
+    return QueryPiece("word", "" if not run.strip("*") else run, run)
+
+
+def _excluded(run: str) -> QueryPiece:
+    return replace(_plain(run[1:]), written=run, negated=True)
+
+
+def _excludes(run: str) -> bool:
+    """Whether a minus begins the run that excludes a word, rather than a flag such as `-rf`."""
+    if not (run[0] == "-" and _EXCLUDABLE.match(run, 1)):
+        return False
+    return sum(map(str.isalpha, run)) >= 3 or not run.isascii()

@@ -1,0 +1,264 @@
+"""What the pieces of a query mean: words to rank by, and conditions that must hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from dowse._model import Condition, ConditionKind, Fields
+from dowse._model.ports import Analyzer
+from dowse._search.query.lexing import FIELDS, SCOPES, QueryPiece
+from dowse._search.query.properties import property_condition
+from dowse._search.query.syntax import Node, QueryGroup, is_shouted_not
+from dowse._text.relative_dates import moment_of
+from dowse._util.frozen import dataclass
+
+COMPLETIONS = 20
+"""How many words one `auth*` demands any of, where an operator demands it."""
+
+_QUOTES = '"“”„«»「」『』'
+_ELSEWHERE = frozenset({"task", "task-todo", "task-done", "match-case", "ignore-case"})
+_REGEX_SIGNS = re.compile(r"\\[a-zA-Z]|\W|\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What one piece of a query contributes."""
+
+    text: str = ""  # what an embedder reads of it
+    condition: Condition | None = None
+    prefix: str = ""
+    notice: str = ""
+    unknown: str = ""  # a name before a colon that nothing knows
+
+    @property
+    def is_phrase(self) -> bool:
+        """Whether it is a phrase that must be held."""
+        return bool(self.text) and self.condition is not None and self.condition.kind == "phrase"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What must be known of the documents to understand a query."""
+
+    has_field: Callable[[str], bool] = lambda _: False  # whether any frontmatter has this field
+    beginning: Callable[[str], Sequence[str]] = lambda _: ()  # words that begin so
+    now: float = 0.0  # seconds since 1970
+
+
+class Interpreter:
+    """Says what pieces and groups mean."""
+
+    def __init__(self, analyzer: Analyzer, known: Known) -> None:
+        self._analyzer = analyzer
+        self._known = known
+
+    def meanings(self, node: Node) -> Iterator[Meaning]:
+        """What a piece or a group contributes."""
+        if isinstance(node, QueryPiece):
+            yield self._meaning(node)
+        elif node.name and not self._is_known(node.name):
+            yield Meaning(unknown=node.name)
+            yield from self.meanings(replace(node, name=""))
+        elif node.demanded or node.negated or node.name:
+            yield from self._group(node)
+        else:
+            yield from self._listed(node.parts)
+
+    def _is_known(self, name: str) -> bool:
+        return name in FIELDS or name in SCOPES or self._known.has_field(name)
+
+    def _listed(self, parts: Sequence[Node]) -> Iterator[Meaning]:
+        """What parts contribute that no operator joins."""
+        for place, part in enumerate(parts):
+            yield from self.meanings(part)
+            if isinstance(part, QueryPiece) and part.text == "NOT" and place + 1 < len(parts):
+                after = parts[place + 1]
+                if isinstance(after, QueryPiece) and is_shouted_not(
+                    replace(part, kind="not"), after
+                ):
+                    yield Meaning(notice=_shouted(after))
+
+    def _group(self, group: QueryGroup) -> Iterator[Meaning]:
+        inside = [one for part in group.parts for one in self._inside(part)]
+        wanted = not group.negated and group.name in {"", *SCOPES}
+        text = " ".join(one.text for one in inside if one.text) if wanted else ""
+        condition = self._condition(group)
+        if condition is not None:
+            condition = replace(condition, written=group.written)
+        yield Meaning(text, condition)
+        for one in inside:
+            yield Meaning(notice=one.notice, unknown=one.unknown)
+
+    def _inside(self, node: Node) -> Iterator[Meaning]:
+        """What the pieces in a group contribute, apart from their conditions."""
+        if isinstance(node, QueryGroup):
+            for part in () if node.negated else node.parts:
+                yield from self._inside(part)
+        else:
+            yield self._meaning(node)
+
+    # ── Conditions ───────────────────────────────────────────────────────────
+
+    def _condition(self, node: Node, field: str = "") -> Condition | None:
+        """What a piece or a group demands, where an operator demands it."""
+        if isinstance(node, QueryPiece):
+            return self._demand(node, field)
+        field = field if node.name in {"", *SCOPES} else node.name
+        found = (self._condition(part, field) for part in node.parts)
+        parts = tuple(one for one in found if one is not None)
+        # Where one way of several demands nothing, nothing is demanded.
+        if not parts or (node.any and len(parts) < len(node.parts)):
+            return None
+        kind: ConditionKind = "any" if node.any else "all"
+        if node.name in SCOPES and (scope := SCOPES[node.name]) == "line":
+            parts = (Condition("any", parts=parts),) if node.any else parts
+            kind = scope
+        if len(parts) == 1 and kind != "line":
+            return replace(parts[0], negated=parts[0].negated != node.negated)
+        return Condition(kind, negated=node.negated, written=node.written, parts=parts)
+
+    def _demand(self, piece: QueryPiece, field: str) -> Condition | None:
+        if field and piece.kind in {"word", "phrase", "prefix", "code"}:
+            named = replace(piece, name=field)
+            if field in FIELDS:
+                return self._field(named, FIELDS[field]).condition
+            return self._property(named).condition
+        if piece.kind == "prefix" and (words := self._known.beginning(piece.text)):
+            parts = tuple(filter(None, (self._phrase(replace(piece, text=one)) for one in words)))
+            return Condition("any", negated=piece.negated, parts=parts) if parts else None
+        meaning = self._meaning(piece)
+        return meaning.condition or (self._phrase(piece) if meaning.text else None)
+
+    def _phrase(self, piece: QueryPiece) -> Condition | None:
+        terms = stream(piece.text, self._analyzer)
+        if not terms:
+            return None
+        return Condition("phrase", terms, negated=piece.negated, written=piece.written)
+
+    # ── Pieces ───────────────────────────────────────────────────────────────
+
+    def _meaning(self, piece: QueryPiece) -> Meaning:
+        if piece.field:
+            return self._field(piece, piece.field)
+        if piece.kind in {"property", "regex", "scope"}:
+            own = {"property": self._property, "regex": _regex, "scope": self._scope}
+            return own[piece.kind](piece)
+        if piece.negated:
+            return self._exclusion(piece)
+        if piece.kind == "phrase":
+            return Meaning(piece.text, self._phrase(piece))
+        if piece.kind == "prefix":
+            return Meaning(piece.text, prefix=_word(piece.text))
+        return Meaning(piece.text)
+
+    def _exclusion(self, piece: QueryPiece) -> Meaning:
+        condition = self._phrase(piece)
+        if condition is None:
+            return Meaning(
+                notice=f"{piece.written} leaves nothing out: such words are not indexed."
+            )
+        return Meaning(condition=condition, notice=self._leaves_out_otherwise(piece))
+
+    def _leaves_out_otherwise(self, piece: QueryPiece) -> str:
+        if piece.kind == "prefix":
+            return f'{piece.written} leaves out only "{piece.text}": a star does not widen a minus.'
+        if not all(map(self._analyzer.query_terms, piece.text.split())):
+            return (
+                f"{piece.written} leaves out more than it says: some of its words are not indexed."
+            )
+        return ""
+
+    def _scope(self, piece: QueryPiece) -> Meaning:
+        """`line:word`: the word must be there, not only in the title or a heading above."""
+        kind, phrase = SCOPES[piece.name], self._phrase(replace(piece, negated=False))
+        if phrase is None:
+            return Meaning(notice=f"{piece.written} demands nothing: such words are not indexed.")
+        parts = (phrase,)
+        made = Condition(kind, negated=piece.negated, written=piece.written, parts=parts)
+        return Meaning("" if piece.negated else piece.text, made)
+
+    def _property(self, piece: QueryPiece) -> Meaning:
+        bracketed = piece.written.lstrip("-").startswith("[")
+        name, value = piece.name, piece.text if bracketed else piece.text.rstrip(",;")
+        is_tag = bracketed and name.casefold() in {"tag", "tags"} and value
+        if is_tag or self._known.has_field(name):
+            return Meaning(
+                condition=property_condition(
+                    name, value, self._known.now, negated=piece.negated, written=piece.written
+                )
+            )
+        if name.casefold() in _ELSEWHERE:
+            return Meaning(piece.text, unknown=name)
+        unknown = "" if bracketed and not value else name
+        if piece.negated and not bracketed:
+            return replace(self._exclusion(_as_word(piece)), unknown=unknown)
+        return Meaning(piece.written, unknown=unknown)
+
+    def _field(self, piece: QueryPiece, kind: ConditionKind) -> Meaning:
+        value = _value(piece, kind)
+        if not value:
+            return Meaning(piece.written)
+        if kind not in ("after", "before"):
+            return Meaning(
+                condition=Condition(kind, (value,), negated=piece.negated, written=piece.written)
+            )
+        bound = moment_of(value, self._known.now)
+        if bound is None:
+            return Meaning(
+                piece.written,
+                notice=f"{piece.written} names no date, so it was searched for as words; a date"
+                f" looks like {kind}:2024-05-31, {kind}:2024, {kind}:yesterday or {kind}:7d.",
+            )
+        return Meaning(
+            condition=Condition(kind, bound=bound, negated=piece.negated, written=piece.written)
+        )
+
+
+def stream(phrase: str, analyzer: Analyzer) -> tuple[str, ...]:
+    """The terms of a phrase as they follow each other in a chunk.
+
+    A field that weighs less than one does not lay every term down, so the fullest account counts.
+    """
+    accounts = (
+        analyzer.chunk_terms(Fields(), (), phrase),
+        analyzer.chunk_terms(Fields(title=phrase), (), ""),
+        [(term, place) for place, term in enumerate(analyzer.query_terms(phrase))],
+    )
+    by_position = ({place: term for term, place in reversed(terms)} for terms in accounts)
+    fullest = max(by_position, key=len)
+    return tuple(fullest[place] for place in sorted(fullest))
+
+
+def _shouted(after: QueryPiece) -> str:
+    return (
+        f"NOT {after.text} was searched for as words, since {after.text} is in capitals;"
+        f" leave a word out with -{after.text.lower()}."
+    )
+
+
+def _regex(piece: QueryPiece) -> Meaning:
+    words = " ".join(word for word in _REGEX_SIGNS.sub(" ", piece.text).split() if len(word) > 2)
+    return Meaning(
+        words,
+        notice=f"{piece.written} is a regular expression, which dowse does not search by: only its"
+        " words were used. Complete a word with a star, as in restor*.",
+    )
+
+
+def _as_word(piece: QueryPiece) -> QueryPiece:
+    return replace(piece, kind="word", text=piece.written.removeprefix("-"), name="")
+
+
+def _word(text: str) -> str:
+    """A text from its first letter, digit or underscore to its last."""
+    inside = [place for place, sign in enumerate(text) if sign.isalnum() or sign == "_"]
+    return text[inside[0] : inside[-1] + 1] if inside else ""
+
+
+def _value(piece: QueryPiece, kind: ConditionKind) -> str:
+    value = piece.text.rstrip(",;").strip(_QUOTES).strip("*").strip()
+    if kind == "tag":
+        return value.lstrip("#").strip("/")
+    return value.lstrip(".") if kind == "source" else value

@@ -1,0 +1,247 @@
+"""A query, put into the words of the documents: prefixes, slips of the keyboard, lost phrases.
+
+What is embedded stays as written: an encoder reads an unknown word by its parts, and a word that
+these documents do not hold may still be right ("mango" is no slip for "mongo").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from dowse._model import Condition, Query
+from dowse._model.ports import Analyzer, Reading
+from dowse._search.conditions import leaves, meeting
+from dowse._search.query.lexing import lex
+from dowse._search.query.query import MOST_TERMS, distinct
+from dowse._text.fold import fold_word
+
+_COMPLETIONS = 50  # words that stand for one prefix
+_BEGINNINGS = 10  # words that stand for one that nothing holds
+_FEWER_BEGINNINGS = 3  # when other words find something, or few hold it
+_SPELLINGS = 3
+_LEAST_MISSPELT = 5  # letters, when other words find something
+_FEW = 5  # passages: fewer would leave a page of results unfilled
+_LONGEST_SHORT = 5  # letters of a word that may be short for a longer one
+_LEAST_BEGINNING = 4  # letters: vim does not stand for vimeo, auth may for authentication
+_PASSAGES_PER_HOLDER = 2000  # one passage of so many must hold a word that takes another's place
+_MOST_LOOKUPS = 8  # words of one query: a pasted page need not be proofread
+_PLAIN_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_BREAKS = re.compile(r"[\s,;()\[\]{}<>|=*…、。，；：！？（）【】《》]+")
+_QUOTES = '"“„«»「『'
+_EDGES = ".:!?'’\"“”„«»「」『』`"
+
+
+def rewrite(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+    """The query with what its prefixes, unknown words and unheld phrases mean in this index."""
+    corrected = _correct(_complete(query, reading, analyzer), reading, analyzer)
+    return _without_lost_phrases(corrected, reading, analyzer)
+
+
+# ── Prefixes ─────────────────────────────────────────────────────────────────
+
+
+def _complete(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+    if not query.prefixes:
+        return query
+    looked_up = query.prefixes[:_MOST_LOOKUPS]
+    found = {
+        prefix: reading.vocabulary.beginning(fold_word(prefix), _COMPLETIONS)
+        for prefix in looked_up
+    }
+    notices = [f'No word begins with "{prefix}".' for prefix in looked_up if not found[prefix]]
+    if len(query.prefixes) > _MOST_LOOKUPS:
+        notices.append(f"Only the first {_MOST_LOOKUPS} words with a star were completed.")
+    for prefix, completions in found.items():
+        whole = _without_unheld(query, prefix, reading, analyzer) if completions else query
+        own = [term for term in analyzer.query_terms(prefix) if term in whole.terms]
+        query = _with_words(whole, completions, analyzer, own)
+    return _with_notices(replace(query, prefixes=()), notices)
+
+
+def _without_unheld(query: Query, prefix: str, reading: Reading, analyzer: Analyzer) -> Query:
+    """Leaves the prefix itself out where it is no word of the documents: nothing is missing."""
+    own = analyzer.query_terms(prefix)
+    held = reading.keyword.frequencies("body", own)
+    return replace(
+        query, terms=tuple(term for term in query.terms if term not in own or held.get(term))
+    )
+
+
+# ── Unknown words ────────────────────────────────────────────────────────────
+
+
+class _Word(NamedTuple):
+    written: str
+    term: str
+
+
+def _correct(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+    if not query.terms:
+        return query
+    frequencies = reading.keyword.frequencies("body", query.terms)
+    missing = {term for term in query.terms if not frequencies.get(term)}
+    if missing:
+        return _replace_missing(query, missing, reading, analyzer)
+    if len(query.terms) == 1 and frequencies[query.terms[0]] < _FEW:
+        return _widen(query, reading, analyzer)
+    return query
+
+
+def _replace_missing(
+    query: Query, missing: set[str], reading: Reading, analyzer: Analyzer
+) -> Query:
+    unknown = {
+        word.term: word.written
+        for word in reversed(list(_plain_words(query, analyzer)))
+        if word.term in missing and len(word.written) >= 3
+    }
+    found: dict[str, list[str]] = {}
+    for term in [term for term in query.terms if term in unknown][:_MOST_LOOKUPS]:
+        words = _instead(unknown[term], len(missing) == len(query.terms), reading)
+        if words := _frequent(words, reading, analyzer):
+            found[term] = words
+    notices = [
+        f'Nothing holds "{unknown[term]}"; searched for {listed(words)} as well.'
+        for term, words in found.items()
+    ]
+    kept = replace(query, terms=tuple(term for term in query.terms if term not in found))
+    for words in found.values():
+        kept = _with_words(kept, words, analyzer)
+    return _with_notices(kept, notices)
+
+
+def _instead(word: str, all_lost: bool, reading: Reading) -> list[str]:
+    """Words of the documents that may be meant by one that none of them holds."""
+    looked_up = fold_word(word)
+    many = _BEGINNINGS if all_lost else _FEWER_BEGINNINGS
+    is_long = len(looked_up) >= _LEAST_BEGINNING
+    beginnings = reading.vocabulary.beginning(looked_up, many) if is_long else []
+    return beginnings or _misspelt(looked_up, all_lost, reading)
+
+
+def _frequent(words: list[str], reading: Reading, analyzer: Analyzer) -> list[str]:
+    """Those of the words that so many passages hold that a slip for them is likely."""
+    if not words:
+        return []
+    terms = {word: _whole(analyzer.query_terms(word)) for word in words}
+    held = reading.keyword.frequencies("body", [term for term in terms.values() if term])
+    least = max(1, reading.keyword.size // _PASSAGES_PER_HOLDER)
+    return [word for word in words if held.get(terms[word], 0) >= least]
+
+
+def _misspelt(word: str, all_lost: bool, reading: Reading) -> list[str]:
+    # Next to other words that do find something, a wrong guess ("vast" for "last") costs more than
+    # none. The first letter of a word is seldom the wrong one.
+    if not all_lost and len(word) < _LEAST_MISSPELT:
+        return []
+    spellings = reading.vocabulary.spelled_like(word, _SPELLINGS)
+    likely = [spelling for spelling in spellings if spelling.startswith(word[0])]
+    return likely or (spellings if all_lost else [])
+
+
+def _widen(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+    """Adds words that begin with a short one that is alone and that few passages hold.
+
+    The word itself stays: auth finds authentication as well.
+    """
+    word = next(_plain_words(query, analyzer), None)
+    if word is None or not _LEAST_BEGINNING <= len(word.written) <= _LONGEST_SHORT:
+        return query
+    longer = reading.vocabulary.beginning(fold_word(word.written), _BEGINNINGS)
+    terms = {each: _whole(analyzer.query_terms(each)) for each in longer}
+    added = [each for each, term in terms.items() if term != word.term][:_FEWER_BEGINNINGS]
+    if not added:
+        return query
+    notice = f'Few passages hold "{word.written}"; searched for {listed(added)} as well.'
+    return _with_notices(_with_words(query, added, analyzer, query.terms), [notice])
+
+
+def _plain_words(query: Query, analyzer: Analyzer) -> Iterator[_Word]:
+    """The words outside quotes and code that consist of letters and give one term each."""
+    for piece in lex(query.written):
+        if piece.kind == "word" and not piece.negated:
+            for run in _BREAKS.split(piece.text):
+                if _PLAIN_WORD.fullmatch(run.strip(_EDGES)):
+                    yield from _single_terms(_LETTERS.findall(run), analyzer)
+
+
+def _single_terms(words: list[str], analyzer: Analyzer) -> Iterator[_Word]:
+    for word in words:
+        terms = analyzer.query_terms(fold_word(word))
+        if len(terms) == 1:
+            yield _Word(word, terms[0])
+
+
+# ── Phrases ──────────────────────────────────────────────────────────────────
+
+
+def _without_lost_phrases(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+    wanted = [condition for condition in query.conditions if _is_wanted_phrase(condition)]
+    lost = [one for one in wanted if not len(meeting([one], reading, analyzer))]
+    notices = [
+        f"Nothing holds {_called(condition)}; its words were searched for instead."
+        for condition in lost
+    ]
+    left = [condition for condition in wanted if condition not in lost]
+    if len(left) > 1 and not len(meeting(left, reading, analyzer)):
+        lost = wanted
+        phrases = ", ".join(map(_quoted, left))
+        notices.append(f"Nothing holds all of {phrases}; their words were searched for instead.")
+    kept = tuple(condition for condition in query.conditions if condition not in lost)
+    return _with_notices(replace(query, conditions=kept), notices) if lost else query
+
+
+def _called(condition: Condition) -> str:
+    is_quoted = condition.kind == "phrase" and condition.written[:1] in _QUOTES
+    return f"the phrase {_quoted(condition)}" if is_quoted else condition.written
+
+
+def _quoted(condition: Condition) -> str:
+    if condition.kind == "phrase" and condition.written[:1] in _QUOTES:
+        return f'"{condition.written[1:-1]}"'
+    return condition.written
+
+
+def _is_wanted_phrase(condition: Condition) -> bool:
+    """Whether a condition demands words and nothing else."""
+    if condition.negated or condition.kind not in {"phrase", "any", "all"}:
+        return False
+    return all(leaf.kind == "phrase" for leaf in leaves(condition))
+
+
+# ── Putting words in ─────────────────────────────────────────────────────────
+
+
+def _with_words(
+    query: Query, words: list[str], analyzer: Analyzer, own: Sequence[str] = ()
+) -> Query:
+    """Add words to what is searched for: one is as good as all, or as the query's own terms."""
+    terms = distinct(filter(None, (_whole(analyzer.query_terms(word)) for word in words)))
+    if not terms:
+        return query
+    code = [_whole([term for term, _ in analyzer.code_terms(word)]) for word in words]
+    return replace(
+        query,
+        terms=distinct([*query.terms, *terms])[:MOST_TERMS],
+        alternatives=(*query.alternatives, distinct([*own, *terms])),
+        put_in=query.put_in.union(terms),
+        code_terms=distinct([*query.code_terms, *filter(None, code)])[:MOST_TERMS],
+    )
+
+
+def _whole(terms: list[str]) -> str:
+    """The term that stands for a whole word: of `auth-server` not "server", which is not meant."""
+    return max(terms, key=len, default="")
+
+
+def listed(words: list[str]) -> str:
+    """List words for a notice, each in quotes."""
+    return ", ".join(f'"{word}"' for word in words)
+
+
+def _with_notices(query: Query, notices: list[str]) -> Query:
+    return replace(query, notices=distinct([*query.notices, *notices])) if notices else query

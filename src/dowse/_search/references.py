@@ -1,0 +1,243 @@
+"""From what a person types to the passage they mean."""
+
+from __future__ import annotations
+
+import difflib
+import os.path
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
+
+from dowse._index.source.roots import Root
+from dowse._model import DocumentEntry, Link, StoredDocument
+from dowse._model.ports import Reading
+from dowse._search.anchors import lines_of_anchor
+from dowse._text.fold import fold, fold_name
+from dowse._text.targets import choose, names_of, names_of_target
+from dowse._text.wikilinks import WIKILINK, read_wikilink
+from dowse._util.frozen import dataclass
+from dowse.errors import DowseError, NotFound, UsageError
+
+_LINES = re.compile(
+    r"(?P<name>.+?):(?P<line>\d{1,12})(?::(?P<count>\d{1,12})|-(?P<last>\d{1,12}))?$"
+)
+_PAGE = re.compile(r"(?P<name>.+\.pdf)\s+p(?:age|\.)?\s*(?P<page>\d{1,9})", re.IGNORECASE)
+_MOST_READ = 50  # documents of one name, to see which of them has an anchor
+_SHORT = re.compile(r"#?(?P<digits>[0-9a-f]{4,16})$")
+
+
+DocumentLines = tuple[StoredDocument, int, int | None]
+"""A document, and the first and the last line that are meant; None: the last that it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A document, or some lines of it."""
+
+    document: str
+    title: str
+    first_line: int
+    last_line: int
+    total_lines: int
+    text: str
+
+
+def find_passage(
+    reading: Reading, reference: str, roots: Sequence[Root], here: Path | None = None
+) -> Passage:
+    """The passage that a reference means; raises `NotFound` with what comes nearest.
+
+    A reference is an id, a path or the end of one, each with or without lines; a short id; or what
+    documents write: `[[Note#Heading]]`, `file.md#anchor`, an address on the site, an alias, a
+    title; or a page: `manual.pdf p. 12`. `here` is the folder that paths begin at, by default the
+    current one.
+    """
+    document = _document(reading, reference, roots, here)
+    if document is not None:
+        return _lines(document, 1, None)
+    reference = _PAGE.sub(r"\g<name>#Page \g<page>", reference)  # the heading of a page
+    match = _LINES.match(reference)
+    name = match["name"] if match else reference
+    document = _document(reading, name, roots, here) if match else None
+    first, last = 1, None
+    if document is None:
+        document, first, last = _by_short_id(reading, name) or _as_written(
+            reading, name, roots, here
+        )
+    if match:
+        return _lines(document, int(match["line"]), _count(match))
+    return _lines(document, first, last and last - first + 1)
+
+
+def _count(match: re.Match[str]) -> int | None:
+    """How many lines are meant; None: all that follow."""
+    if match["last"] is None:
+        return int(match["count"]) if match["count"] else None
+    lines = int(match["last"]) - int(match["line"]) + 1
+    if lines < 1:
+        raise UsageError(f"{match[0]} ends before it begins.", "Write it as path:first-last.")
+    return lines
+
+
+def _document(
+    reading: Reading, name: str, roots: Sequence[Root], here: Path | None, anchor: str = ""
+) -> StoredDocument | None:
+    by_path = reading.catalogue.document(name) or _by_path(reading, name, roots, here)
+    return by_path or _by_ending(reading, name, anchor)
+
+
+def _by_path(
+    reading: Reading, name: str, roots: Sequence[Root], here: Path | None
+) -> StoredDocument | None:
+    """A path as the shell completes it, from the current folder."""
+    # Unlike pathlib's, this leaves a ~name that is nobody's home as it is.
+    path = Path(here or "", os.path.expanduser(name))  # noqa: PTH111
+    for root in roots:
+        try:
+            found = reading.catalogue.document(root.id_of(path))
+        except (DowseError, ValueError):  # the latter for what cannot be a path
+            continue
+        if found is not None:
+            return found
+    return None
+
+
+def _by_ending(reading: Reading, name: str, anchor: str) -> StoredDocument | None:
+    """The one document whose path ends like this, with or without its ending.
+
+    Of several, it is the one that has the anchor.
+    """
+    wanted = f"/{fold(name).lstrip('/')}"
+    paths = {entry.id: f"/{fold(entry.id)}" for entry in reading.catalogue.documents()}
+    ids = [
+        id_
+        for id_, path in paths.items()
+        if path.endswith(wanted) or path.rpartition(".")[0].endswith(wanted)
+    ]
+    return _only(reading, name, _having(reading, ids, anchor) or ids)
+
+
+def _having(reading: Reading, ids: Sequence[str], anchor: str) -> list[str]:
+    """Those of several documents that have an anchor; none where nothing must be decided."""
+    if not anchor or not 1 < len(ids) <= _MOST_READ:
+        return []
+    documents = filter(None, map(reading.catalogue.document, ids))
+    return [one.entry.id for one in documents if lines_of_anchor(one.entry.id, one.text, anchor)]
+
+
+def _by_short_id(reading: Reading, name: str) -> DocumentLines | None:
+    """The document that a short id means, with the first and last line of what it is the id of."""
+    short = _SHORT.match(name)
+    digits = short["digits"] if short else ""
+    found = reading.catalogue.find(digits) if digits else []
+    documents = {place[0] for place in found}
+    if not found:
+        return None
+    if len(documents) > 1:
+        listed = ", ".join(sorted(documents)[:5])
+        raise UsageError(f"{digits!r} can mean several: {listed}.", "Give more digits.")
+    document = reading.catalogue.document(found[0][0])
+    if document is None:
+        raise NotFound(f"{found[0][0]} is gone.", "Try again.")
+    return document, min(place[1] for place in found), max(place[2] for place in found)
+
+
+# ── What documents write ─────────────────────────────────────────────────────
+
+
+def _as_written(
+    reading: Reading, name: str, roots: Sequence[Root], here: Path | None
+) -> DocumentLines:
+    """The place that a link, an address, an alias or a title means."""
+    link, document = _link(name), None
+    if link.target and link.anchor and not WIKILINK.fullmatch(name.strip()):
+        document = _document(reading, link.target, roots, here, link.anchor)
+    document = document or _by_link(reading, link)
+    document = document or _by_title(reading, link.target or name) or _by_title(reading, name)
+    if document is None:
+        raise _not_found(reading, name)
+    if not link.anchor:
+        return document, 1, None
+    found = lines_of_anchor(document.entry.id, document.text, link.anchor)
+    if found is None:
+        raise NotFound(
+            f"{document.entry.id} has no heading or block {link.anchor!r}.",
+            f"Read all of it: dowse get {shlex.quote(document.entry.id)}",
+        )
+    return document, *found
+
+
+def _link(name: str) -> Link:
+    """A reference as a link; what is in no brackets may be written for a site, or for Windows."""
+    if found := WIKILINK.fullmatch(name.strip()):
+        wiki = read_wikilink(found)
+        return Link(wiki.kind, wiki.target, wiki.anchor, wiki.label, 0)
+    target, _, anchor = unquote(name.strip()).replace("\\", "/").partition("#")
+    return Link("wikilink", target.removesuffix(".html"), anchor, "", 0)
+
+
+def _by_link(reading: Reading, link: Link) -> StoredDocument | None:
+    """The document that a link in the root folder leads to, if possible one with its anchor."""
+    wanted = set(names_of_target("", link)) if link.target.strip(" /") else set()
+    named = [
+        name
+        for entry in (reading.catalogue.documents() if wanted else ())
+        for name in names_of(entry.id, entry.fields.aliases)
+        if name.name in wanted
+    ]
+    having = _having(reading, list({one.document: None for one in named}), link.anchor)
+    fitting = [one for one in named if one.document in having]
+    found = choose("", link, fitting) or choose("", link, named) if named else None
+    return reading.catalogue.document(found) if found else None
+
+
+def _by_title(reading: Reading, title: str) -> StoredDocument | None:
+    wanted = fold_name(title)
+    entries = reading.catalogue.documents() if wanted else []
+    ids = [entry.id for entry in entries if fold_name(entry.fields.title) == wanted]
+    return _only(reading, title, ids)
+
+
+def _only(reading: Reading, name: str, ids: Sequence[str]) -> StoredDocument | None:
+    """The one document of these; raises `UsageError` when there are several."""
+    if len(ids) > 1:
+        some = ", ".join(ids[:5])
+        raise UsageError(f"{name!r} can mean {len(ids)} documents: {some}.", "Give more of it.")
+    return reading.catalogue.document(ids[0]) if ids else None
+
+
+def _lines(document: StoredDocument, first: int, count: int | None) -> Passage:
+    lines = document.text.split("\n")
+    if lines[-1] == "" and len(lines) > 1:
+        lines.pop()  # the end of the last line, not a line of its own
+    if not 1 <= first <= len(lines):
+        raise UsageError(
+            f"{document.entry.id} has {len(lines)} lines, not a line {first}.",
+            "Name a line that it has.",
+        )
+    last = len(lines) if count is None else min(len(lines), first + max(1, count) - 1)
+    text = "\n".join(lines[first - 1 : last])
+    return Passage(document.entry.id, document.entry.fields.title, first, last, len(lines), text)
+
+
+def _not_found(reading: Reading, name: str) -> NotFound:
+    entries = reading.catalogue.documents()
+    near = [entry.id for entry in entries if fold(name) in fold(entry.id)][:3] or _near(
+        entries, name
+    )
+    hint = f"Did you mean {' or '.join(near)}?" if near else "List documents with: dowse ls"
+    return NotFound(f"There is no document {name!r}.", hint)
+
+
+def _near(entries: Sequence[DocumentEntry], name: str) -> list[str]:
+    """The documents whose path, file name, title or alias is written most like a name."""
+    names = {
+        fold_name(one): entry.id
+        for entry in reversed(entries)
+        for one in (*entry.fields.aliases, entry.fields.title, PurePosixPath(entry.id).stem)
+    }
+    names |= {fold_name(entry.id): entry.id for entry in entries}
+    close = difflib.get_close_matches(fold_name(name.strip("[]")), names, n=3, cutoff=0.6)
+    return list(dict.fromkeys(names[one] for one in close))

@@ -1,0 +1,96 @@
+"""One result per document: its best passage, which names the others that match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from dowse._search.stages.diversity import DiversityOptions
+from dowse._search.state import Candidate, SearchState, cap_scores
+from dowse._util.frozen import dataclass
+
+_WORTH = 0.5  # share of the best passage's score; one with less is hardly a match next to it
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsOptions:
+    """Whether a document is one result, or each of its passages is."""
+
+    passages: Annotated[
+        bool,
+        "List every passage as a result of its own. Otherwise a document is one result: its best"
+        " passage, with the places of the others that match.",
+    ] = False
+
+
+def lists_documents(search: SearchState) -> bool:
+    """Whether a document is one result; a limit of passages per document asks for passages."""
+    diversity = search.of(DiversityOptions)
+    limited = diversity.max_chunks_per_doc > 0 and not diversity.mmr
+    return not search.of(DocumentsOptions).passages and not limited
+
+
+def keep_best_passages(search: SearchState) -> None:
+    """Keeps the best passage of each document, and gives it the others."""
+    best, reasons = best_of_each(search.candidates), {}
+    for place, one in enumerate(search.candidates):
+        better = best[one.document]
+        if one is not better:
+            reasons[place] = _reason(better, one)
+            better.others += [one] if _matches_too(better, one) else []
+    search.drop("documents", reasons)
+
+
+def best_of_each(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
+    """The first candidate of each document, in their order."""
+    best: dict[str, Candidate] = {}
+    for one in candidates:
+        best.setdefault(one.document, one)
+    return best
+
+
+def has_too_few(search: SearchState) -> bool:
+    """Whether the list ends before the page that is asked for, and more candidates may help."""
+    if search.asked.top_k or search.count >= search.wanted:
+        return False
+    # What comes after a result that is too uncertain is not more certain.
+    if any(one.steps[-1].stage == "threshold" for one in search.dropped):
+        return False
+    return not is_whole(search, search.count)
+
+
+def is_whole(search: SearchState, count: int) -> bool:
+    """Whether a list of so many results has all there are: more candidates would add none."""
+    if not any(ranking.cut for ranking in search.rankings):
+        return True
+    return lists_documents(search) and not search.reading.catalogue.has_more_than(count)
+
+
+def add_deeper(search: SearchState, deeper: SearchState) -> int:
+    """Add what a deeper pass has found to the end of the list; return how much of it was known.
+
+    Nothing before it changes, so that every page is a part of one list: what was found first keeps
+    its place and its score, and no score below is higher.
+    """
+    known = {one.stored.key for one in (*search.candidates, *search.dropped)}
+    listed = {one.document for one in search.candidates} if lists_documents(search) else set()
+    fresh = [one for one in deeper.candidates if one.stored.key not in known]
+    new = [one for one in fresh if one.document not in listed]
+    cap_scores(new, "deeper", search.candidates[-1].score if search.candidates else 1.0)
+    search.settled = len(search.candidates)
+    search.candidates += new
+    search.dropped += [one for one in deeper.dropped if one.stored.key not in known]
+    search.deeper, search.rankings = deeper.deeper, deeper.rankings
+    return len(deeper.candidates) - len(fresh)
+
+
+def _matches_too(best: Candidate, other: Candidate) -> bool:
+    return other.score >= _WORTH * best.score
+
+
+def _reason(best: Candidate, other: Candidate) -> str:
+    chunk = best.stored.chunk
+    lines = f"lines {chunk.first_line}–{chunk.last_line}"
+    if _matches_too(best, other):
+        return f"listed under the best passage of its document, {lines}"
+    return f"its document has a much better passage, {lines}"

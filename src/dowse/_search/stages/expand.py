@@ -1,0 +1,81 @@
+"""Words of the documents that mean nearly the same as a query."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Annotated
+
+from msgspec import Meta
+
+from dowse._model import Matrix, Vector
+from dowse._search.query.rewrite import listed
+from dowse._search.stages.semantic import query_vector
+from dowse._search.state import SearchState
+from dowse._util.arrays import np
+from dowse._util.bounds import SHARE, check_bounds
+from dowse._util.frozen import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandOptions:
+    """Whether words near the query are appended to it for the semantic search."""
+
+    enabled: Annotated[
+        bool, "Add words of the documents that are close in meaning to the semantic query."
+    ] = False
+    terms: Annotated[int, Meta(ge=1, le=50), "How many words to add at most (1–50)."] = 3
+    similarity: Annotated[
+        float, SHARE, "Cosine to the query at or above which a word may be added (0–1)."
+    ] = 0.5
+
+    def __post_init__(self) -> None:
+        """Rejects what no query could be expanded by."""
+        check_bounds(self, "expand")
+
+
+_LEARN = "Make them with: dowse config set expand.enabled true, then dowse index"
+
+
+def expand_query(search: SearchState) -> None:
+    """Adds the words of the documents nearest to the query, for the semantic ranking."""
+    vector = query_vector(search)
+    if vector is None:
+        return
+    words, vectors = search.parts.words(search.reading)
+    if not words:
+        search.notices.append(f"No word was added to the query: no word has a vector. {_LEARN}")
+        return
+    known = set(search.parts.analyzer.vocabulary(search.query.text))
+    added = nearest_words(vector, words, vectors, known, search.of(ExpandOptions))
+    if added:
+        search.embedded_text = " ".join([search.query.text, *added])
+        search.notices.append(f"The search by meaning added {listed(added)} to the query.")
+        search.vector = None  # of what was asked; the next one is of what is searched for
+
+
+def embeds_the_query(search: SearchState) -> bool:
+    """Whether a query is embedded; a hypothesis is embedded as it is."""
+    return "semantic" in search.strategies and not search.hypothesis
+
+
+def nearest_words(
+    query_vector: Vector,
+    words: Sequence[str],
+    vectors: Matrix,
+    query_words: Collection[str],
+    options: ExpandOptions,
+) -> list[str]:
+    """The words nearest to the query that are not in it, nearest first; ties in alphabetical order.
+
+    `vectors` holds one row for each of `words`.
+    """
+    if not words:
+        return []
+    asked = {word.casefold() for word in query_words}
+    cosines = np.vecdot(vectors, query_vector).tolist()
+    near = [
+        (-cosine, word)
+        for cosine, word in zip(cosines, words, strict=True)
+        if cosine >= options.similarity and word.casefold() not in asked
+    ]
+    return [word for _, word in sorted(near)[: options.terms]]

@@ -1,0 +1,125 @@
+"""Lets no error of SQLite, tantivy or the file system leave the store untranslated."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dowse._util.decoding import UNREADABLE, why_unreadable
+from dowse.errors import Damaged, DowseError, Locked
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_LITTLE = 1_000_000  # bytes that are too few to write a segment into
+# An OSError is about a file, not about its content.
+_UNDECODABLE: tuple[type[Exception], ...] = (*UNREADABLE[1:], TypeError)
+_NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
+
+
+class Unwritable(DowseError):
+    """Nothing can be written where an index is: the disk is full, or not ours to write."""
+
+
+@contextmanager
+def database_errors(path: Path) -> Iterator[None]:
+    """Translates what SQLite raises about the file at a path."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise _of_sqlite(path, error) from error
+
+
+@contextmanager
+def content_errors() -> Iterator[None]:
+    """Translates what decoding raises about content that no dowse has written."""
+    try:
+        yield
+    except _UNDECODABLE as error:
+        reason = why_unreadable(error)
+        raise truth_damaged(f"The database holds what cannot be read: {reason}.") from error
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Translates what the file system raises about a path."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_SPACE:
+            raise _full(path) from error
+        raise _inaccessible(Path(error.filename or path), error.strerror or str(error)) from error
+
+
+@contextmanager
+def tantivy_errors(folder: Path) -> Iterator[None]:
+    """Translates what tantivy raises about the index in a folder: always a `ValueError`."""
+    try:
+        yield
+    except ValueError as error:
+        if _tells_of_no_space(str(error)) or _is_full(folder):
+            raise _full(folder) from error
+        raise replica_damaged(f"{folder} cannot be used: {error}.") from error
+
+
+def error_code(error: sqlite3.Error) -> int:
+    """SQLite's code for an error, without its finer distinctions; 0 when it has none."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def check_kind(path: Path, *, folder: bool) -> None:
+    """Raises `Damaged` when something else is where a folder, or a file, of an index should be."""
+    is_there = path.is_symlink() or path.exists()
+    if is_there and not (path.is_dir() if folder else path.is_file()):
+        raise truth_damaged(f"{path} is not a {'folder' if folder else 'file'}.")
+
+
+def truth_damaged(message: str) -> Damaged:
+    """The error for a database that cannot be relied on."""
+    return Damaged(message, "Look at it with: dowse doctor")
+
+
+def replica_damaged(message: str) -> Damaged:
+    """The error for a replica that has to be rebuilt."""
+    return Damaged(message, "Repair it with: dowse doctor --repair")
+
+
+def _of_sqlite(path: Path, error: sqlite3.Error) -> DowseError:
+    code = error_code(error)
+    if code == sqlite3.SQLITE_FULL:
+        return _full(path)
+    if code in _NO_ACCESS:
+        return _inaccessible(path, str(error))
+    if code == sqlite3.SQLITE_BUSY:
+        return Locked(f"{path} is in use by another program.", "Wait for it to end, or stop it.")
+    if code == sqlite3.SQLITE_IOERR:
+        return DowseError(
+            f"{path} could not be read or written: {error}.",
+            "Look at the disk: is it there, is it healthy, is there space?",
+        )
+    return truth_damaged(f"{path} cannot be used: {error}.")
+
+
+def _tells_of_no_space(message: str) -> bool:
+    return any(f"os error {n}" in message or f"code: {n}," in message for n in _NO_SPACE)
+
+
+def _is_full(folder: Path) -> bool:
+    """Whether a disk has no room, which tantivy does not say when a thread of it fails."""
+    try:
+        return shutil.disk_usage(folder).free < _LITTLE
+    except OSError:
+        return False
+
+
+def _full(path: Path) -> Unwritable:
+    return Unwritable(
+        f"The disk is full: {path} could not grow.",
+        "Nothing that was indexed is lost. Free some space and run the command again.",
+    )
+
+
+def _inaccessible(path: Path, reason: str) -> Unwritable:
+    return Unwritable(f"{path} cannot be opened: {reason}.", "Check its permissions.")

@@ -1,0 +1,250 @@
+"""The embedded store: SQLite is the truth, the keyword and vector indexes are replicas of it.
+
+A batch is committed to SQLite first; then each replica takes what the journal says has changed and
+notes the generation it has reached. A reader takes a generation only when all three agree on it.
+Whatever is interrupted, the next writer lets the replicas catch up, or builds them again.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import mkdtemp
+
+from dowse._model import Announce, Event, Finding, silent
+from dowse._model.ports import Analyzer, Isolation, Reading
+from dowse._store.embedded import checks
+from dowse._store.embedded.failures import (
+    Unwritable,
+    check_kind,
+    database_errors,
+    disk_errors,
+    replica_damaged,
+)
+from dowse._store.embedded.keyword.replica import KeywordReplica
+from dowse._store.embedded.lock import writer_lock
+from dowse._store.embedded.replica import OpenVectors, Replica
+from dowse._store.embedded.replicas import Indexes, Replicas
+from dowse._store.embedded.sqlite.catalogue import SqliteCatalogue
+from dowse._store.embedded.sqlite.conditions import matching
+from dowse._store.embedded.sqlite.database import Connections
+from dowse._store.embedded.sqlite.links import SqliteLinks
+from dowse._store.embedded.sqlite.statements import Statements
+from dowse._store.embedded.sqlite.text_vectors import SqliteTextVectors
+from dowse._store.embedded.sqlite.truth import Truth
+from dowse._store.embedded.sqlite.vocabulary import SqliteVocabulary
+from dowse._store.embedded.sqlite.writing import SqliteWriting
+from dowse._store.embedded.vectors.replica import VectorReplica
+from dowse._util.files import folder_size, sync_folder
+from dowse.errors import Damaged, Locked
+
+_PATIENCE = 5.0  # seconds that a reader waits for a writer to finish publishing a batch
+DATABASE = "index.db"
+"""The file of the truth in the folder of an index."""
+
+_FILES = (f"{DATABASE}*", "keyword*", "vectors*")  # all but the lock
+
+
+class EmbeddedStore:
+    """An index in one folder of this machine."""
+
+    isolation: Isolation = "generation"
+
+    def __init__(
+        self,
+        folder: Path,
+        analyzer: Analyzer,
+        announce: Announce = silent,
+        vectors: Callable[[Path], Replica[OpenVectors]] = VectorReplica,
+    ) -> None:
+        self._folder = folder
+        self._vectors = vectors
+        self._database = folder / DATABASE
+        self._analyzer = analyzer
+        self._connections = Connections(self._database)
+        self._announce = announce
+        self._replicas = self._new_replicas(announce)
+        self._remove_elsewhere: Callable[[], object] = lambda: None  # replicas that a reader built
+        self._opening = threading.Lock()
+        self._opened: tuple[tuple[str, object], Indexes] | None = None  # with what it is of
+
+    @property
+    def place(self) -> str:
+        """Where the index is kept, for people."""
+        return str(self._folder)
+
+    def bytes(self) -> int:
+        """How many bytes it takes there."""
+        return folder_size(self._folder)
+
+    @contextmanager
+    def read(self) -> Iterator[Reading]:
+        """Opens the newest generation; raises `Damaged` when a file of it is not as written."""
+        with database_errors(self._database), self._connections.borrow() as connection:
+            indexes = self._settle(connection)
+            sql = Statements(connection, self._database)
+            yield Reading(
+                SqliteCatalogue(sql),
+                SqliteLinks(sql),
+                SqliteVocabulary(sql),
+                SqliteTextVectors(sql),
+                indexes.keyword,
+                indexes.vectors,
+                partial(matching, sql, indexes.keyword.phrase, indexes.owners),
+            )
+
+    @contextmanager
+    def write(self, wait: float = 0.0, part: str = "") -> Iterator[SqliteWriting]:  # noqa: ARG002
+        """Becomes the writer; raises `Locked` when another still is after `wait` seconds."""
+        with (
+            writer_lock(self._folder, wait),
+            database_errors(self._database),
+            self._connections.borrow(writable=True) as connection,
+        ):
+            yield SqliteWriting(connection, self._database, self._analyzer, self._replicas)
+
+    def replace(self, wait: float = 0.0) -> AbstractContextManager[SqliteWriting]:
+        """Becomes the writer; what it writes is there at once."""
+        return self.write(wait)
+
+    def check(self) -> list[Finding]:
+        """Looks at every part; an empty list means that the index is whole."""
+        if not self._database.exists() and not self._database.is_symlink():
+            try:
+                check_kind(self._folder, folder=True)
+            except Damaged as error:
+                return [Finding(error.message, checks.REBUILD)]
+            return []
+        return checks.check(self._folder, self._database, self._new_replicas(silent))
+
+    def repair(self, wait: float = 0.0) -> None:
+        """Rebuilds the replicas from SQLite."""
+        with (
+            writer_lock(self._folder, wait),
+            database_errors(self._database),
+            self._connections.borrow(writable=True) as connection,
+        ):
+            self._opened = None
+            self._replicas.rebuild(Truth(connection))
+
+    def discard(self, wait: float = 0.0) -> None:
+        """Removes the index, known vectors included: the way out when the truth is damaged."""
+        with disk_errors(self._folder):
+            if not self._folder.is_dir():  # a file, or a link that leads nowhere
+                self._folder.unlink(missing_ok=True)
+        with writer_lock(self._folder, wait), disk_errors(self._folder):
+            self.close()
+            # First the database: without its log it could be half of one.
+            _remove(self._database)
+            sync_folder(self._folder)
+            for path in [path for names in _FILES for path in self._folder.glob(names)]:
+                _remove(path)
+
+    def close(self) -> None:
+        """Closes everything that is open."""
+        self._opened = None
+        self._remove_elsewhere()
+        self._connections.close()
+
+    def _new_replicas(self, announce: Announce, folder: Path | None = None) -> Replicas:
+        """Both replicas, with no file trusted yet."""
+        folder = folder or self._folder
+        keyword = KeywordReplica(folder, self._analyzer)
+        return Replicas(folder, keyword, self._vectors(folder), announce)
+
+    def _settle(self, connection: sqlite3.Connection) -> Indexes:
+        """Begins a transaction on a generation that SQLite and both replicas agree on."""
+        deadline = time.monotonic() + _PATIENCE
+        # Twice, since a batch may be published between two looks at the files.
+        indexes = self._look(connection) or self._look(connection)
+        while indexes is None:
+            try:
+                return self._recover(connection)
+            except Unwritable as error:
+                return self._build_elsewhere(connection, error)
+            except Locked:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.01)
+            indexes = self._look(connection)
+        return indexes
+
+    def _look(self, connection: sqlite3.Connection) -> Indexes | None:
+        connection.execute("BEGIN")
+        try:
+            indexes = self._open(connection)
+        except Damaged:
+            indexes = None  # or only half published yet: the lock decides
+        if indexes is None:
+            connection.rollback()
+        return indexes
+
+    def _recover(self, connection: sqlite3.Connection) -> Indexes:
+        """Does what a writer that died has left undone; raises `Locked` when it is alive."""
+        with writer_lock(self._folder, wait=0):
+            self._replicas.catch_up(Truth(connection), repair=False)
+            connection.execute("BEGIN")
+            indexes = self._open(connection)
+            if indexes is None:
+                raise replica_damaged("The keyword or vector index is behind the database.")
+            return indexes
+
+    def _build_elsewhere(self, connection: sqlite3.Connection, reason: Unwritable) -> Indexes:
+        """Replicas in a temporary folder, while those of the index cannot be written.
+
+        They are built again by every process that reads. Raises `reason` when there is no room.
+        """
+        note = f"{reason.message} The keyword and vector indexes are built in a temporary folder."
+        self._announce(Event("repair", 0, None, note=note))
+        connection.execute("BEGIN")
+        truth = Truth(connection)
+        with self._opening:
+            try:
+                replicas = self._new_replicas(silent, self._new_elsewhere())
+                replicas.rebuild(truth)
+            except (OSError, Unwritable):
+                raise reason from None
+            indexes = replicas.open(truth)
+            if indexes is None:
+                raise reason
+            self._opened = (_generation_of(truth), indexes)
+            return indexes
+
+    def _new_elsewhere(self) -> Path:
+        """A temporary folder in place of the former one; it goes with this store at the latest."""
+        self._remove_elsewhere()
+        folder = mkdtemp(prefix="dowse-")
+        self._remove_elsewhere = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
+
+    def _open(self, connection: sqlite3.Connection) -> Indexes | None:
+        truth = Truth(connection)
+        wanted = _generation_of(truth)
+        with self._opening:
+            if self._opened is not None and not self._opened[1].are_whole:
+                self._opened = None
+                self._replicas.distrust()
+            if self._opened is None or self._opened[0] != wanted:
+                indexes = self._replicas.open(truth)
+                if indexes is None:
+                    return None
+                self._opened = (wanted, indexes)
+            return self._opened[1]
+
+
+def _generation_of(truth: Truth) -> tuple[str, object]:
+    return truth.identity, truth.generation_id or truth.generation
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,83 @@
+"""The indexes of projects, wherever they are: in the folder of the project, or in an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dowse._model import Announce
+from dowse._model.ports import Analyzer, IndexPlaces, Store
+from dowse._model.store_options import StoreOptions
+
+if TYPE_CHECKING:
+    from dowse._store.remote.places import RemotePlaces
+
+_NOTE = "remote.json"  # as the remote places call it; without one nothing of them is loaded
+
+
+class AllPlaces:
+    """Embedded indexes, and those that the folder of a project has a note of."""
+
+    def __init__(self, embedded: IndexPlaces) -> None:
+        self._embedded = embedded
+
+    def store(self, project: Path, analyzer: Analyzer, announce: Announce) -> Store:
+        """The embedded store of the project in a folder; nothing is opened yet."""
+        return self._embedded.store(project, analyzer, announce)
+
+    def remote(self, project: Path, options: StoreOptions, analyzer: Analyzer) -> Store:
+        """The store of a project in the engine of the settings; nothing is opened yet."""
+        return _remote().store(project, options, analyzer)
+
+    def holding(self, projects: Path) -> list[str]:
+        """The names of those folders among the projects that hold an index, or a note of one."""
+        noted = [path.parent.name for path in projects.glob(f"*/{_NOTE}")]
+        return list(dict.fromkeys([*self._embedded.holding(projects), *noted]))
+
+    def roots(self, project: Path) -> list[str]:
+        """The folders that an index was made of; nothing when it cannot be read."""
+        found = self._embedded.roots(project)
+        return found or (_remote().roots(project) if _is_noted(project) else [])
+
+    @contextmanager
+    def undisturbed(self, project: Path) -> Iterator[None]:
+        """Keeps writers away from an index, if there is one; raises `Locked` while one works."""
+        with self._embedded.undisturbed(project):
+            if not _is_noted(project):
+                yield
+                return
+            with _remote().undisturbed(project):
+                yield
+
+    def carry(self, project: Path, to: Path) -> None:
+        """Lets another folder know where the index of a project is, if an engine has it."""
+        if _is_noted(project):
+            _remote().carry(project, to)
+
+    def remove(self, project: Path) -> None:
+        """Removes what an index has outside the folder of its project; the folder stays."""
+        self._embedded.remove(project)
+        if _is_noted(project):
+            _remote().remove(project)
+
+    def made_here(self, project: Path, url: str) -> bool:
+        """Whether the project made the index that it has in an engine."""
+        return _is_noted(project) and _remote().made_here(project, url)
+
+    def forget(self, project: Path, url: str) -> None:
+        """Forgets that a project has an index in an engine."""
+        if _is_noted(project):
+            _remote().forget(project, url)
+
+
+def _is_noted(project: Path) -> bool:
+    return (project / _NOTE).is_file()
+
+
+def _remote() -> RemotePlaces:
+    # Most people never use an engine, and reading its rules takes time.
+    from dowse._store.remote.places import RemotePlaces  # noqa: PLC0415
+
+    return RemotePlaces()

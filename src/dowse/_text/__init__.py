@@ -1,0 +1,1 @@
+"""Text → terms, sentences, scripts and dates: what several packages need to know about text."""

@@ -1,0 +1,133 @@
+"""Dates as people and programs write them ↔ seconds since 1970."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta, timezone
+
+from dowse._text.late_pattern import late_pattern
+
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_YEAR = r"(?P<year>\d{4})"
+_DAY = r"(?P<day>\d\d?) (?:st|nd|rd|th)?"
+_MONTH = r"(?P<month>[a-z]{3,9}) \.?"
+_WEEKDAY = r"(?: [a-z]{3,9},?[ ] )?"
+_CLOCK = r"""
+    (?: (?: [ ]*T[ ]* | [ ]*,[ ]* | [ ]+ | [ ]at[ ] )
+        (?P<hour>\d{1,2}) : (?P<minute>\d\d)
+        (?: : (?P<second>\d\d) (?: [.,] (?P<fraction>\d{1,6}) \d* )? )?
+        (?: [ ]? (?P<half>[ap]m) )?
+        (?: [ ]? (?: Z | UTC | GMT | (?P<offset>[+-]\d\d?) :? (?P<offset_minutes>\d\d)? ) )?
+    )?
+"""
+# Numbers alone are only read with the year first: the other orders mean different days in
+# different countries.
+_FORMS = [
+    late_pattern(day + _CLOCK, re.IGNORECASE | re.VERBOSE)
+    for day in (
+        rf"{_YEAR} [-/.] (?P<month>\d\d?) (?: [-/.] (?P<day>\d\d?) )?",
+        rf"{_YEAR} (?P<month>\d\d) (?P<day>\d\d)",
+        rf"{_WEEKDAY} {_DAY} [ -] {_MONTH} [ -] {_YEAR}",
+        rf"{_WEEKDAY} {_MONTH} [ ] {_DAY} ,?[ ] {_YEAR}",
+        rf"{_MONTH} ,?[ ] {_YEAR}",
+        r"(?P<year> (?:19|20) \d\d )",
+    )
+]
+# What a filter takes: as ISO 8601 writes it, from a year down to a second with its zone.
+_ISO = late_pattern(
+    rf"{_YEAR} (?: - (?P<month>\d\d?) (?: - (?P<day>\d\d?) {_CLOCK} )? )?",
+    re.IGNORECASE | re.VERBOSE | re.ASCII,
+)
+_SECONDS = re.compile(r"\d{9,10}(?:\.\d+)?")
+_MILLISECONDS = re.compile(r"\d{12,13}")
+_FIRST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
+_LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+
+
+def iso(seconds: float) -> str:
+    """A time in ISO 8601, in UTC; one that no calendar has becomes the nearest that it has."""
+    moment = datetime.fromtimestamp(min(max(seconds, _FIRST), _LAST), UTC)
+    return moment.isoformat(timespec="seconds")
+
+
+def first_moment(text: str) -> float | None:
+    """The first moment (UTC) of a year, a month, a day or a minute; None when it is no date."""
+    match = _ISO.fullmatch(text)
+    try:
+        return _moment(match.groupdict()).timestamp() if match else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def period_of(text: str) -> tuple[float, float] | None:
+    """When the year, month, day or moment of a date begins and ends; None when it is no date."""
+    match = _ISO.fullmatch(text)
+    begins = first_moment(text)
+    if match is None or begins is None:
+        return None
+    if match["hour"]:
+        return begins, begins + (1 if match["second"] else 60)
+    year, month = int(match["year"]), int(match["month"] or 12)
+    if match["day"]:
+        return begins, begins + 86_400
+    after = f"{year + month // 12:04}-{month % 12 + 1:02}" if year < 9999 else "9999-12-31"
+    ends = first_moment(after)
+    return begins, begins if ends is None else ends
+
+
+def read_date(value: object) -> float | None:
+    """Seconds since 1970 (UTC, where no zone is given); None for what is no date."""
+    try:
+        return _read(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _read(value: object) -> float | None:
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
+    written = " ".join(str(value).split())
+    if _MILLISECONDS.fullmatch(written):
+        return int(written) / 1000
+    if _SECONDS.fullmatch(written):
+        return float(written)
+    for form in _FORMS:
+        if match := form.fullmatch(written):
+            return _moment(match.groupdict()).timestamp()
+    return None
+
+
+def _moment(parts: dict[str, str | None]) -> datetime:
+    def number(name: str, missing: int = 0) -> int:
+        return int(parts.get(name) or missing)
+
+    return datetime(
+        number("year"),
+        _month(parts["month"] or "") if parts.get("month") else 1,
+        number("day", 1),
+        _hour(number("hour"), parts["half"]),
+        number("minute"),
+        number("second"),
+        int((parts["fraction"] or "0").ljust(6, "0")),
+        tzinfo=_zone(parts["offset"], number("offset_minutes")),
+    )
+
+
+def _month(written: str) -> int:
+    return int(written) if written.isdecimal() else _MONTHS.index(written[:3].lower()) + 1
+
+
+def _hour(hour: int, half: str | None) -> int:
+    """The hour of the day, from one of the twelve of a half where there is a half."""
+    if half is None:
+        return hour
+    return hour % 12 + (12 if half.lower() == "pm" else 0)
+
+
+def _zone(hours: str | None, minutes: int) -> timezone:
+    if hours is None:
+        return UTC
+    sign = -1 if hours.startswith("-") else 1
+    return timezone(sign * timedelta(hours=abs(int(hours)), minutes=minutes))

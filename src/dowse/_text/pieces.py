@@ -1,0 +1,235 @@
+"""Markdown → the pieces that a reader sees: paragraphs, list items, table rows, code, headings.
+
+This is a reading for display. It forgives whatever a cut in the middle of a document leaves:
+a table without its head, a list item without its list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import field
+from typing import Literal
+
+from dowse._text.callouts import CALLOUT, callout_name
+from dowse._text.fences import FENCE
+from dowse._util.frozen import dataclass
+
+PieceKind = Literal["heading", "prose", "row", "code"]
+"""What a piece is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One stretch of a text that belongs together, without the marks of its block."""
+
+    kind: PieceKind
+    markup: str  # inline marks are still in it, except in code, which is literal
+    labelled: str = ""  # of a row: each cell with the name of its column
+    level: int = 0  # of a heading, 1 to 6; 0 for the head of a table
+    line: int = field(default=0, compare=False)  # of the text, from 0, where it begins
+
+
+_LONGEST_FRONTMATTER = 20_000  # characters
+_FRONTMATTER_LINE = re.compile(r"[\w-]+\s*[:=]|#|$")
+_QUOTE = re.compile(r"^(?:[ ]{0,3}>[ ]?)+")
+_FENCE = re.compile(rf"\s*(?:(?:[-*+]|\d{{1,9}}[.)])\s+)?({FENCE})")
+_HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s+|$)")
+_UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,})\s*$")
+_RULE = re.compile(r"\s{0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|:::.*)$")
+_SEPARATOR = re.compile(r"\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-*+:?\s*+)*+$")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
+_DEFINITION = re.compile(r"\s{0,3}\[[^\]^][^\]]*\]:\s*\S+")
+_INDENTED = re.compile(r"(?: {4}|\t)")
+_CELL = re.compile(r"(?<!\\)\|")
+
+
+def pieces(text: str) -> list[Piece]:
+    """The pieces of a text, in their order; frontmatter, comments and rules are left out."""
+    reader = _Reader()
+    body = _without_frontmatter(text)
+    first = text.count("\n") - body.count("\n")
+    for number, line in enumerate(_without_comments(body), first):
+        reader.take(line, number)
+    reader.end()
+    return reader.found
+
+
+def _without_comments(text: str) -> Iterator[str | None]:
+    """The lines without comments; None for a line that is a part of the one before it.
+
+    A pattern would look for the end of a comment at every beginning that has none.
+    """
+    open_line: list[str] = []
+    done = 0
+    while (start := text.find("<!--", done)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        first, *others = text[done:start].split("\n")
+        open_line.append(first)
+        if others:
+            yield "".join(open_line)
+            yield from others[:-1]
+            open_line = others[-1:]
+        done = end + 3
+        yield from [None] * text.count("\n", start, done)
+    first, *others = text[done:].split("\n")
+    yield "".join((*open_line, first))
+    yield from others
+
+
+def _without_frontmatter(text: str) -> str:
+    mark = text[:3]
+    if mark not in {"---", "+++"} or text[3:4] != "\n":
+        return text
+    end = text.find(f"\n{mark}", 3, _LONGEST_FRONTMATTER)
+    first_line = text[4:].partition("\n")[0]
+    if end < 0 or not _FRONTMATTER_LINE.match(first_line):
+        return text
+    return text[end + 4 :].partition("\n")[2]
+
+
+class _Reader:
+    """Takes line after line and collects the pieces that they make."""
+
+    def __init__(self) -> None:
+        self.found: list[Piece] = []
+        self._lines: list[str] = []  # of the open paragraph or list item
+        self._rows: list[tuple[int, str]] = []  # of the open table, with their numbers
+        self._fence = ""  # what opened the code that is being read
+        self._code: list[str] = []
+        self._number = 0  # of the line that is being read
+        self._first = 0  # of the line that the open paragraph, item or code began with
+        self._in_list = False
+        self._after_blank = True
+
+    def take(self, line: str | None, number: int) -> None:
+        """Reads one line; None has nothing to read."""
+        if line is None:
+            return
+        self._number = number
+        bare = _without_quote_marks(line) if ">" in line[:4] else line
+        if self._fence:
+            self._take_code(bare)
+        elif not bare.strip():
+            self.end()
+            self._after_blank = True
+        else:
+            self._take_text(bare)
+            self._after_blank = False
+
+    def end(self) -> None:
+        """Closes whatever is open."""
+        if self._lines:
+            self._add("prose", " ".join(self._lines), line=self._first)
+        self._lines = []
+        self._end_table()
+        self._end_code()
+
+    def _take_text(self, line: str) -> None:
+        if fence := _FENCE.match(line):
+            self.end()
+            self._fence = fence[1]
+        elif heading := _HEADING.match(line):
+            self.end()
+            self._in_list = False
+            text = _without_closing_marks(line[heading.end() :])
+            self._add("heading", text, level=len(heading[1]), line=self._number)
+        elif self._is_row(line):
+            self._take_row(line)
+        elif self._lines and _UNDERLINE.match(line):
+            level = 1 if "=" in line else 2
+            self._add("heading", " ".join(self._lines), level=level, line=self._first)
+            self._lines = []
+        elif _RULE.match(line):
+            self.end()
+        else:
+            self._take_prose(line)
+
+    def _take_prose(self, line: str) -> None:
+        item = _ITEM.match(line)
+        if self._is_indented_code(line):
+            self._add_code(line)
+        elif item:
+            self.end()
+            self._in_list = True
+            self._first = self._number
+            self._lines = [line[item.end() :].strip()]
+        elif self._lines or not _DEFINITION.match(line):
+            self._end_table()
+            self._end_code()
+            self._in_list = self._in_list and line[0].isspace()
+            self._first = self._first if self._lines else self._number
+            self._lines.append(line.strip())
+
+    def _is_indented_code(self, line: str) -> bool:
+        possible = not self._lines and not self._in_list
+        return possible and _INDENTED.match(line) is not None
+
+    def _take_code(self, line: str) -> None:
+        closing = line.strip()
+        if len(closing) >= len(self._fence) and not closing.strip(self._fence[0]):
+            self._fence = ""
+            self._end_code()
+        else:
+            self._add_code(line)
+
+    def _add_code(self, line: str) -> None:
+        self._first = self._first if self._code else self._number
+        self._code.append(line)
+
+    def _is_row(self, line: str) -> bool:
+        if "|" not in line:
+            return False
+        headed = bool(self._lines) and "|" in self._lines[-1] and _SEPARATOR.match(line)
+        return line.lstrip().startswith("|") or bool(self._rows) or bool(headed)
+
+    def _take_row(self, line: str) -> None:
+        if not self._rows:
+            head = [self._lines.pop()] if self._lines and _SEPARATOR.match(line) else []
+            self.end()
+            self._rows = [(self._number - 1, row) for row in head]
+        self._rows.append((self._number, line))
+
+    def _end_table(self) -> None:
+        rows, self._rows = self._rows, []
+        has_head = len(rows) > 1 and _SEPARATOR.match(rows[1][1])
+        names = _cells(rows[0][1]) if has_head else []
+        if names:
+            self._add("heading", " · ".join(filter(None, names)), line=rows[0][0])
+        for number, row in rows[2:] if has_head else rows:
+            if not _SEPARATOR.match(row):
+                cells = _cells(row)
+                shown = " · ".join(filter(None, cells))
+                self._add("row", shown, _labelled(names, cells), line=number)
+
+    def _end_code(self) -> None:
+        if self._code:
+            self._add("code", "\n".join(self._code), line=self._first)
+        self._code = []
+
+    def _add(
+        self, kind: PieceKind, markup: str, labelled: str = "", *, level: int = 0, line: int
+    ) -> None:
+        if markup.strip():
+            self.found.append(Piece(kind, markup, labelled, level, line))
+
+
+def _without_quote_marks(line: str) -> str:
+    bare = _QUOTE.sub("", line)
+    callout = CALLOUT.match(bare)
+    return f"{callout_name(callout)}: {bare[callout.end() :]}" if callout else bare
+
+
+def _without_closing_marks(heading: str) -> str:
+    bare = heading.rstrip()
+    text = bare.rstrip("#")
+    return text.rstrip() if text != bare and text[-1:].isspace() else heading
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in _CELL.split(row.strip().strip("|"))]
+
+
+def _labelled(names: list[str], cells: list[str]) -> str:
+    padded = names + [""] * (len(cells) - len(names))
+    pairs = [(name, cell) for name, cell in zip(padded, cells, strict=False) if cell]
+    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs)

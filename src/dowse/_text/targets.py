@@ -1,0 +1,131 @@
+"""Where a link leads: by path, then by file name, then by alias; the nearest document wins.
+
+Every way of meeting a document goes through a short name (a file name, the folder of an index
+page, an alias), so that a store can look up by that name which links a change may touch.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from dowse._model import Link
+from dowse._text.file_names import INDEX_PAGES, TEXT_ENDINGS, without_ending
+from dowse._text.fold import fold
+from dowse._util.frozen import dataclass
+
+NameKind = Literal["file", "folder", "alias"]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkName:
+    """One way in which links can call a document."""
+
+    document: str  # id
+    name: str  # folded, for looking up
+    kind: NameKind
+    spelled: str  # folded: the whole alias, or the path that leads here without its ending
+
+
+def names_of(document_id: str, aliases: Iterable[str]) -> list[LinkName]:
+    """All the ways in which links can call a document."""
+    path = fold(without_ending(document_id))
+    names = [LinkName(document_id, posixpath.basename(path), "file", path)]
+    folder, stem = posixpath.split(path)
+    if stem in INDEX_PAGES:
+        names.append(
+            LinkName(document_id, posixpath.basename(folder) or ".", "folder", folder or ".")
+        )
+    spelled = dict.fromkeys(fold(alias.strip()) for alias in aliases if alias.strip())
+    return names + [LinkName(document_id, _short(alias), "alias", alias) for alias in spelled]
+
+
+def names_of_target(source: str, link: Link) -> list[str]:
+    """The short names under which the target of a link is looked up."""
+    return list(dict.fromkeys(_looked_up(source, reading) for reading in _readings(link)))
+
+
+def choose(source: str, link: Link, named: Sequence[LinkName]) -> str | None:
+    """The document that a link leads to, among those that bear a name it looks up."""
+    if not link.target.strip():
+        return source  # only an anchor: a place in the document itself
+    for reading in _readings(link):
+        wanted = _looked_up(source, reading)
+        bearers = [name for name in named if name.name == wanted]
+        for group in _matches(source, reading, bearers) if bearers else ():
+            if group:
+                return min(group, key=lambda name: _nearness(source, name.document)).document
+    return None
+
+
+def _readings(link: Link) -> list[Link]:
+    """What a link can mean: as Obsidian writes it, then with its label first, as Dendron does."""
+    label = link.label.partition("#")[0].strip()
+    swaps = link.kind in {"wikilink", "embed"} and label
+    return [link, replace(link, target=label, label=link.target)] if swaps else [link]
+
+
+def _looked_up(source: str, link: Link) -> str:
+    name = fold(without_ending(link.target.strip())).rstrip("/").rpartition("/")[2]
+    if name not in ("", ".", ".."):
+        return name  # of every path that the target can mean
+    return posixpath.basename(next(_paths(source, link)))
+
+
+def _matches(source: str, link: Link, named: Sequence[LinkName]) -> Iterable[list[LinkName]]:
+    pages = [name for name in named if name.kind != "alias"]
+    for path in _paths(source, link):
+        yield [name for name in pages if name.spelled == path]
+    bare = fold(without_ending(link.target.strip().strip("/")))
+    if link.kind != "relative" or link.target.startswith("/"):
+        # A path may be given from any folder above, as Obsidian and site generators do.
+        yield [name for name in pages if f"/{name.spelled}".endswith(f"/{bare}")]
+    if link.kind != "relative":
+        spelled = fold(link.target.strip())
+        yield [name for name in named if name.kind == "alias" and name.spelled == spelled]
+
+
+def _paths(source: str, link: Link) -> Iterator[str]:
+    """The paths that a target can mean, best first: next to the source, then from the root.
+
+    A site's address may begin with folders that are not in the project: `/docs/a/b` means `a/b`
+    where the project is the folder `docs`.
+    """
+    target = fold(without_ending(link.target.strip()))
+    root = fold(_root(source))
+    if target.startswith("/"):
+        parts = _join("", target.strip("/")).split("/")
+        yield from (_join(root, "/".join(parts[start:])) for start in range(len(parts)))
+        return
+    yield _join(fold(posixpath.dirname(source)), target)
+    if link.kind != "relative":
+        yield _join(root, target)
+
+
+def _nearness(source: str, document_id: str) -> tuple[bool, int, int, int, str]:
+    abroad = _root(source) != _root(document_id)
+    here, there = _folders(source), _folders(document_id)
+    shared = len(posixpath.commonprefix([here, there]))  # works on lists of parts as well
+    steps = len(here) + len(there) - 2 * shared
+    ending = posixpath.splitext(document_id)[1].lower()
+    rank = TEXT_ENDINGS.index(ending) if ending in TEXT_ENDINGS else len(TEXT_ENDINGS)
+    return abroad, steps, rank, len(document_id), document_id
+
+
+def _root(document_id: str) -> str:
+    return document_id.split("/", 1)[0] if document_id.startswith("@") else ""
+
+
+def _folders(document_id: str) -> list[str]:
+    return document_id.split("/")[:-1]
+
+
+def _short(alias: str) -> str:
+    """The part of an alias under which a link that spells it out is looked up."""
+    return posixpath.basename(_join("", without_ending(alias).lstrip("/")))
+
+
+def _join(folder: str, target: str) -> str:
+    return posixpath.normpath(posixpath.join(folder, target.rstrip("/")) or ".")

@@ -1,0 +1,1 @@
+"""Files, processes, limits and cancellation: what has nothing to do with search."""

@@ -1,1 +1,0 @@
-"""Text → the terms that the keyword index holds, and what is computed over the whole index."""

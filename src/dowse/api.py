@@ -1,0 +1,493 @@
+"""dowse for programs: `from dowse import Dowse`."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import date
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Self, TypedDict, TypeVar, Unpack
+
+from anyio import to_thread
+
+from dowse._config.request import NOTHING, OPTIONS, Call, SearchRequest
+from dowse._index.report import IndexReport
+from dowse._model import Announce, DocumentEntry, Event, Response, silent
+from dowse._model.ports import Analyzer, Embedder, Reranker, Store
+from dowse._project.all_projects import AllProjects
+from dowse._project.caretaker import Status
+from dowse._project.engine import Engine
+from dowse._project.registry import Project
+from dowse._project.wiring import Given, OpenStore
+from dowse._project.workspace import Workspace
+from dowse._search.explain import Explanation
+from dowse._search.listing import SORTS, Counted, FieldValues, ListedDocument, Sort
+from dowse._search.present.budget import within_texts
+from dowse._search.references import Passage
+from dowse._search.related import LinkGraph, Related
+from dowse._search.stages.strategies import Mode
+from dowse._util.cancellation import check_wanted, until_given_up
+from dowse._util.locations import Locations, locations
+from dowse.errors import NotFound, UsageError
+
+Some = str | Sequence[str]
+"""One text, or several."""
+
+
+class Opening(TypedDict, total=False):
+    """What can be said when a project is opened."""
+
+    settings: Mapping[str, Any]  # by their full names; they hold for as long as it is open
+    home: str | os.PathLike[str] | None  # keeps dowse's files, instead of the user's folders
+    embedder: Embedder | None  # makes the vectors instead of the model of the settings
+    reranker: Reranker | None  # reads results once more instead of the model of the settings
+    store: OpenStore | None  # opens another store than the one in the project's folder
+
+
+class Asking(TypedDict, total=False):
+    """The options of a search besides the query: the rows of `dowse._config.request.OPTIONS`.
+
+    What is left out, or None, the settings decide. A test compares the names with the rows.
+    """
+
+    n: int
+    offset: int  # of search alone
+    mode: Mode
+    tag: Some
+    path: Some
+    after: str | date
+    before: str | date
+    where: Some  # all of these hold of the frontmatter: status=draft, rating>3
+    category: Some
+    author: Some
+    source: Some
+    language: Some
+    min_confidence: float
+    passages: bool
+    parents: bool
+    mmr: bool
+    per_doc: int
+    rerank: bool
+    preset: str
+    set: Some  # settings as texts: search.top_k=30
+    max_tokens: int  # not for explain
+    tags: Some  # an older name of `tag`
+    settings: Mapping[str, Any]  # any other setting of the call, by its full name
+
+
+class Dowse:
+    """A project, open: safe from several threads, and to be closed or used in a `with`."""
+
+    def __init__(
+        self,
+        place: str | os.PathLike[str] | None = None,
+        *,
+        settings: Mapping[str, Any] = NOTHING,
+        home: str | os.PathLike[str] | None = None,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+        store: OpenStore | None = None,
+    ) -> None:
+        """Opens the project of a folder, or the one of a name; by default that of this folder.
+
+        A folder that belongs to no project becomes one. `Opening` explains the other arguments.
+        """
+        self._opening = Opening(
+            settings=dict(settings), home=home, embedder=embedder, reranker=reranker, store=store
+        )
+        given = Given(embedder, reranker, store and _opened_once(store))
+        self._workspace = Workspace(locations_of(home), given)
+        self.project, self._within = _select(self._workspace, place)
+        self._engine = self._workspace.open(self.project, settings)
+        self._lock = threading.Lock()
+        self._calls = 0  # under way
+        self._closed = False
+
+    @classmethod
+    def open(cls, place: str | os.PathLike[str] | None = None, **opening: Unpack[Opening]) -> Self:
+        """The same as calling the class: `with Dowse.open("notes") as notes: …`."""
+        return cls(place, **opening)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.project.name!r}{' closed' if self._closed else ''}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent to another process, it is opened there again: by its name, with the same parts."""
+        place = self._within[0] if self._within else self.project.name
+        return _reopened, (type(self), place, self._opening)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the store, once calls in other threads have ended."""
+        with self._lock:
+            last = not self._closed and not self._calls
+            self._closed = True
+        if last:
+            self._engine.close()
+
+    # ── Indexing ─────────────────────────────────────────────────────────────
+
+    def index(
+        self, *, rebuild: bool = False, wait: float = 10.0, progress: Announce = silent
+    ) -> IndexReport:
+        """Updates the index from the folder; missing weights of the model are fetched.
+
+        With `rebuild` it starts empty. Raises `Locked` when another process writes for longer than
+        `wait` seconds. `progress` is called with an `Event` now and then.
+        """
+        # Others may have given it further folders, whose documents must stay.
+        project = self._workspace.projects.get(self.project.name)
+        with (
+            self._in_use(),
+            self._workspace.open(
+                project, self._opening["settings"], progress, fetch=True
+            ) as engine,
+        ):
+            announce = _while_wanted(progress)
+            return engine.index(self._within, rebuild=rebuild, wait=wait, announce=announce)
+
+    # ── Asking ───────────────────────────────────────────────────────────────
+
+    def search(self, query: str, **asking: Unpack[Asking]) -> Response:
+        """The passages that answer a query best; `Asking` lists what else can be said."""
+        asked = asked_of("search", query, asking)
+        with self._in_use() as engine:
+            found = engine.search(
+                asked.query, filters=asked.filters, changes=asked.changes, offset=asked.offset
+            )
+        return within_texts(found, asked.max_tokens)
+
+    def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
+        """The same, with what the passages say to the question in `Response.answer`."""
+        asked = asked_of("answer", query, asking)
+        with self._in_use() as engine:
+            found = engine.answer(asked.query, filters=asked.filters, changes=asked.changes)
+        return within_texts(found, asked.max_tokens)
+
+    def explain(self, query: str, reference: str, **asking: Unpack[Asking]) -> Explanation:
+        """Why a document has its rank in the results, or is not in them."""
+        asked = asked_of("explain", query, asking)
+        with self._in_use() as engine:
+            return engine.explain(
+                asked.query, reference, filters=asked.filters, changes=asked.changes
+            )
+
+    def get(self, reference: str) -> Passage:
+        """A document or a part of it: `path`, `path:first-last`, or an id."""
+        with self._in_use() as engine:
+            return engine.get(reference)
+
+    def related(self, reference: str, n: int = 10) -> Related:
+        """What belongs to a document by links, community and meaning, at most `n` of each."""
+        if n < 1:
+            raise UsageError("n must be at least 1.", "Leave it out for 10 of each kind.")
+        with self._in_use() as engine:
+            return engine.related(reference, n)
+
+    def documents(self) -> list[DocumentEntry]:
+        """All documents, by id."""
+        with self._in_use() as engine:
+            return engine.documents()
+
+    def list_documents(
+        self, sort: Sort = "path", *, since: str | date = "", path: Some = ()
+    ) -> list[ListedDocument]:
+        """The documents with how many others link to each: by path, newest or most linked first.
+
+        `since` keeps what changed at or after a date, such as `7d`; `path` keeps what begins so.
+        """
+        if sort not in SORTS:
+            raise UsageError(f"sort cannot be {sort!r}.", f"Use one of: {', '.join(SORTS)}.")
+        said = since.isoformat() if isinstance(since, date) else since
+        with self._in_use() as engine:
+            return engine.listed(sort, said, _several(path))
+
+    def tags(self, path: Some = ()) -> list[Counted]:
+        """The tags of all documents, or of those whose path begins so, most frequent first."""
+        with self._in_use() as engine:
+            return engine.values_of("tag", _several(path))
+
+    def folders(self, path: Some = ()) -> list[Counted]:
+        """The folders with how many documents are below each, in the order of their paths."""
+        with self._in_use() as engine:
+            return engine.values_of("path", _several(path))
+
+    def fields(self, path: Some = ()) -> list[FieldValues]:
+        """The fields of the frontmatter with their values and counts, most frequent first."""
+        with self._in_use() as engine:
+            return engine.fields(_several(path))
+
+    def graph(self) -> LinkGraph:
+        """All documents and the links between them."""
+        with self._in_use() as engine:
+            return engine.graph()
+
+    def status(self) -> Status:
+        """What the index holds, and how far the folder has moved on from it."""
+        with self._in_use() as engine:
+            return engine.status()
+
+    def path_of(self, document_id: str) -> Path:
+        """Where a document's file is, or was."""
+        return self._engine.path_of(document_id)
+
+    @contextmanager
+    def _in_use(self) -> Iterator[Engine]:
+        """The engine, which stays open for as long as a call needs it."""
+        with self._lock:
+            if self._closed:
+                raise UsageError("This Dowse is closed.", "Open another one: Dowse.open(…)")
+            self._calls += 1
+        try:
+            yield self._engine
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._calls -= 1
+            last = self._closed and not self._calls
+        if last:
+            self._engine.close()
+
+
+def _several(texts: Some) -> Sequence[str]:
+    return (texts,) if isinstance(texts, str) else texts
+
+
+def _reopened(kind: type[Dowse], place: str | os.PathLike[str], opening: Opening) -> Dowse:
+    return kind(place, **opening)
+
+
+def _while_wanted(progress: Announce) -> Announce:
+    """Ends a run at its next event once nobody waits for it; finished batches stay."""
+
+    def announce(event: Event) -> None:
+        check_wanted()
+        progress(event)
+
+    return announce
+
+
+def _opened_once(open_store: OpenStore) -> OpenStore:
+    """Gives the same store every time, so that indexing fills the one that is searched."""
+    opened: list[Store] = []
+
+    def once(analyzer: Analyzer) -> Store:
+        if not opened:
+            opened.append(open_store(analyzer))
+        return opened[0]
+
+    return once
+
+
+def locations_of(home: str | os.PathLike[str] | None) -> Locations | None:
+    """Where dowse's own files lie; the weights of models are shared in any case."""
+    if home is None:
+        return None
+    folder = Path(os.path.realpath(Path(home).expanduser()))
+    return Locations(folder / "config", folder / "data", locations().cache)
+
+
+def _select(
+    workspace: Workspace, place: str | os.PathLike[str] | None
+) -> tuple[Project, list[Path]]:
+    """The project that is meant, and which part of it is to be indexed; none means all."""
+    here = Path.cwd().resolve()
+    if place is None:
+        return workspace.select(None, here), []
+    if isinstance(place, str) and workspace.projects.knows(place):
+        return workspace.projects.get(place), []
+    path = Path(os.path.realpath(Path(place).expanduser()))
+    # An empty text is a variable that nobody has set, not the current folder.
+    if not os.fspath(place) or not path.exists():
+        known = ", ".join(project.name for project in workspace.projects.all()) or "none yet"
+        raise NotFound(
+            f"{os.fspath(place)!r} is neither a folder nor a project.", f"Known projects: {known}."
+        )
+    return workspace.select_for_indexing(None, [path], here)
+
+
+def asked_of(call: Call, query: object, asking: Asking) -> SearchRequest:
+    """The request that a call makes: Python also takes one text for a list, and dates."""
+    given = {name: value for name, value in asking.items() if value is not None}
+    settings = given.pop("settings", NOTHING)
+    if not isinstance(settings, Mapping):
+        raise UsageError("settings must be a mapping.", 'As in: settings={"search.top_k": 30}')
+    values = {"query": query if isinstance(query, str) else ""} | given
+    return SearchRequest.of(
+        call, {name: _plain(name, one) for name, one in values.items()}, settings
+    )
+
+
+_LISTS = frozenset(name for row in OPTIONS if row.is_list for name in (row.name, *row.older))
+
+
+def _plain(name: str, value: Any) -> object:
+    """A value as every door gives it."""
+    if isinstance(value, date):  # or a datetime; one without a zone is in UTC
+        return value.isoformat()
+    if name not in _LISTS:
+        return value
+    several = value if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+    return [os.fspath(one) if isinstance(one, os.PathLike) else one for one in several]
+
+
+# ── All projects for programs: `from dowse import AllDowse` ───────────────
+
+
+class OpeningAll(TypedDict, total=False):
+    """What can be said when all projects are opened; `Opening` explains each."""
+
+    home: str | os.PathLike[str] | None
+    embedder: Embedder | None
+    reranker: Reranker | None
+
+
+class AllDowse:
+    """All projects of a user, to be searched at once and closed, or used in a `with`."""
+
+    def __init__(
+        self,
+        *,
+        home: str | os.PathLike[str] | None = None,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+    ) -> None:
+        """Opens each project when it is first searched; `Opening` explains the arguments."""
+        self._opened = ExitStack()
+        workspace = Workspace(locations_of(home), Given(embedder, reranker))
+        self._all = AllProjects(
+            workspace.projects.all(),
+            lambda project: self._opened.enter_context(workspace.open(project)),
+            workspace.projects.broken(),
+        )
+
+    def search(self, query: str = "", **asking: Unpack[Asking]) -> Response:
+        """The best passages of all projects; `Hit.project` names the one each is from."""
+        asked = asked_of("search", query, asking)
+        found = self._all.search(
+            asked.query, filters=asked.filters, changes=asked.changes, offset=asked.offset
+        )
+        return within_texts(found, asked.max_tokens)
+
+    def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
+        """The same, with what the passages say to the question in `Response.answer`."""
+        asked = asked_of("answer", query, asking)
+        found = self._all.answer(asked.query, filters=asked.filters, changes=asked.changes)
+        return within_texts(found, asked.max_tokens)
+
+    def close(self) -> None:
+        """Closes all that were opened."""
+        self._opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+# ── dowse for programs with an event loop, of asyncio or trio ─────────────
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _awaited(
+    method: Callable[Concatenate[Dowse, _P], _R],
+) -> Callable[Concatenate[AsyncDowse, _P], Coroutine[Any, Any, _R]]:
+    """A method of `Dowse` that runs in a thread; a call that is cancelled gives up its work."""
+
+    @wraps(method)
+    async def call(self: AsyncDowse, /, *arguments: _P.args, **keywords: _P.kwargs) -> _R:
+        def work() -> _R:
+            return method(self._opened(), *arguments, **keywords)
+
+        return await _in_a_thread(work)
+
+    return call
+
+
+async def _in_a_thread(work: Callable[[], _R]) -> _R:
+    with until_given_up():
+        return await to_thread.run_sync(work, abandon_on_cancel=True)
+
+
+class AsyncDowse:
+    """The same as `Dowse`, with methods to be awaited; it is opened by the first of them."""
+
+    def __init__(
+        self, place: str | os.PathLike[str] | None = None, **opening: Unpack[Opening]
+    ) -> None:
+        self._open = partial(Dowse, place, **opening)
+        self._lock = threading.Lock()
+        self._dowse: Dowse | None = None
+
+    @classmethod
+    def open(cls, place: str | os.PathLike[str] | None = None, **opening: Unpack[Opening]) -> Self:
+        """The same as calling the class: `async with AsyncDowse.open("notes") as notes: …`."""
+        return cls(place, **opening)
+
+    async def __aenter__(self) -> Self:
+        await to_thread.run_sync(self._opened)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._opened().close()  # not awaited: a task that was cancelled can await nothing
+
+    def _opened(self) -> Dowse:
+        with self._lock:
+            if self._dowse is None:
+                self._dowse = self._open()
+            return self._dowse
+
+    index = _awaited(Dowse.index)
+    search = _awaited(Dowse.search)
+    answer = _awaited(Dowse.answer)
+    explain = _awaited(Dowse.explain)
+    get = _awaited(Dowse.get)
+    related = _awaited(Dowse.related)
+    documents = _awaited(Dowse.documents)
+    list_documents = _awaited(Dowse.list_documents)
+    tags = _awaited(Dowse.tags)
+    folders = _awaited(Dowse.folders)
+    fields = _awaited(Dowse.fields)
+    graph = _awaited(Dowse.graph)
+    status = _awaited(Dowse.status)
+    path_of = _awaited(Dowse.path_of)
+    close = _awaited(Dowse.close)
+
+
+class AsyncAllDowse:
+    """The same as `AllDowse`, with methods to be awaited."""
+
+    def __init__(self, **opening: Unpack[OpeningAll]) -> None:
+        self._all = AllDowse(**opening)
+
+    async def search(self, query: str = "", **asking: Unpack[Asking]) -> Response:
+        """The best passages of all projects; `Hit.project` names the one each is from."""
+        return await _in_a_thread(partial(self._all.search, query, **asking))
+
+    async def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
+        """The same, with what the passages say to the question in `Response.answer`."""
+        return await _in_a_thread(partial(self._all.answer, query, **asking))
+
+    async def close(self) -> None:
+        """Closes all that were opened."""
+        self._all.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._all.close()  # not awaited: a task that was cancelled can await nothing

@@ -1,1 +1,0 @@
-"""Care of what is installed and indexed: finding problems and fixing them."""

@@ -1,1 +1,0 @@
-"""Where people and programs meet dowse: nothing here decides, everything here asks the engine."""

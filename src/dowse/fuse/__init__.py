@@ -1,1 +1,0 @@
-"""Rankings → one ranking, and a score that people can read. A file per stage: options and rule."""

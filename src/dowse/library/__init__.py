@@ -1,1 +1,0 @@
-"""dowse for Python programs: `from dowse import Dowse, AsyncDowse, AllDowse`."""

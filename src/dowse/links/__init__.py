@@ -1,1 +1,0 @@
-"""Where a link or a typed reference leads: to which document, and to which of its lines."""

@@ -1,1 +1,0 @@
-"""How other machines are contacted, and how long and large their answers may be."""

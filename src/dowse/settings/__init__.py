@@ -1,1 +1,0 @@
-"""Which settings there are, where their values come from, and which of them need consent."""

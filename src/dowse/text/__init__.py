@@ -1,1 +1,0 @@
-"""What many rooms know about text."""
