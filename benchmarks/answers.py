@@ -11,11 +11,12 @@ from __future__ import annotations
 import argparse
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from statistics import fmean
 from unittest.mock import patch
+
+from msgspec.structs import replace
 
 from dowse._model import EmbeddedBatch, Model, Vector
 from dowse._model.ports import Embedder

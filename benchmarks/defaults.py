@@ -17,9 +17,11 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from dowse._project.evaluation.bench import Bench, evaluation_folder, open_bench
 from dowse._project.evaluation.collections import read_collection, sample

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import sys
 import types
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
+import msgspec
 
 from dowse._config.schema import SECTIONS, Setting, known_settings
 from dowse._interfaces.cli.app import TOPICS, cli
@@ -143,7 +143,7 @@ def _fields(
 
 
 def _explains_its_fields(shape: Any) -> bool:
-    if not dataclasses.is_dataclass(shape):
+    if not msgspec.inspect.is_struct_type(shape):
         return False
     hints = get_type_hints(shape, include_extras=True).values()
     return all(get_origin(hint) is Annotated for hint in hints)
@@ -161,8 +161,8 @@ def _kind(hint: Any) -> str:
         return f"list of {_kind(arguments[0])}"
     if origin in {types.UnionType, typing.Union}:
         return " or ".join("null" if one is type(None) else _kind(one) for one in arguments)
-    if dataclasses.is_dataclass(hint) and not _explains_its_fields(hint):
-        return "object of " + ", ".join(_code(one.name) for one in dataclasses.fields(hint))
+    if msgspec.inspect.is_struct_type(hint) and not _explains_its_fields(hint):
+        return "object of " + ", ".join(_code(one.name) for one in msgspec.structs.fields(hint))
     return "object"
 
 

@@ -10,10 +10,10 @@ import hashlib
 import random
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.speed.material import PARTS, SyntheticEmbedder, in_part, spread, words_of
+from msgspec.structs import replace
 
 from dowse._index.chunk.options import ChunkOptions
 from dowse._index.chunk.strategy import chunk

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from documents import STAMP, PlainAnalyzer, batch, make_document
 from dowse._model import Batch, Condition

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from documents import DIMENSIONS, STAMP, batch, make_document, vector_of, vectors_of
 from dowse._model import Batch, Fields, text_key

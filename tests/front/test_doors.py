@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from mcp import Client
 from mcp_types import CallToolResult
+from msgspec.structs import asdict, fields
 from starlette.testclient import TestClient
 
 from command_line import Dowse as Line

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import dataclasses
 from itertools import product
 from typing import Any, get_args, get_origin
 
+import msgspec
 import pytest
 
 from dowse._config.schema import SECTIONS, Layer, Setting, combine, known_settings
@@ -54,7 +54,7 @@ def test_a_number_beyond_its_limits_is_refused_from_a_file_and_in_python() -> No
             combine([Layer("dowse.toml", {name: value})])
         section, _, option = name.partition(".")
         with pytest.raises(BadSettings):
-            dataclasses.replace(SECTIONS[section](), **{option: value})
+            msgspec.structs.replace(SECTIONS[section](), **{option: value})
 
     names = [setting.name for setting in _of_type(int, float)]
     check_rows(product(names, [10**12, -(10**12), 2**70]), check)

@@ -9,12 +9,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Unpack
 
 import pytest
+from msgspec.structs import replace
 
 import dowse
 from dowse import Dowse, DowseError

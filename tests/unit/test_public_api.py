@@ -7,11 +7,11 @@ import subprocess
 import sys
 import typing
 from collections.abc import Iterator
-from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 import dowse
 from dowse import AsyncDowse, Dowse, DowseError, errors
@@ -46,7 +46,7 @@ def _reachable() -> set[type]:
     while todo:
         for one in set(_classes(todo.pop())) - found:
             found.add(one)
-            if is_dataclass(one) or typing.is_typeddict(one):
+            if issubclass(one, Struct) or typing.is_typeddict(one):
                 todo += typing.get_type_hints(one).values()
     return found
 

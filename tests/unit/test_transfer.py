@@ -18,13 +18,13 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from filelock import FileLock
+from msgspec.structs import replace
 
 from dowse._config.schema import Settings, known_settings
 from dowse._embed.options import EmbedOptions

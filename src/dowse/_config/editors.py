@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from dowse._util.bounds import ALWAYS, NAME, check_bounds
-from dowse._util.frozen import dataclass
 from dowse.errors import UsageError
 
 _GOTO = ("--goto", "{path}:{line}")
@@ -49,8 +50,7 @@ KNOWN = tuple(sorted({*_ARGUMENTS, *_ADDRESSES}))
 """Editors that can be named without a template."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenOptions:
+class OpenOptions(Struct, frozen=True):
     """What `dowse open` opens files with."""
 
     editor: Annotated[

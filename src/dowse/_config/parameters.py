@@ -11,11 +11,12 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dowse._util.decoding import shown
-from dowse._util.frozen import dataclass
 from dowse.errors import UsageError
 
 Kind = Literal["text", "texts", "date", "choice", "integer", "number", "boolean", "assignments"]
@@ -65,8 +66,7 @@ class Malformed(UsageError):
     """A call says something that no call could mean, whatever the documents are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One parameter of a call."""
 
     name: str  # at every door; the command line writes per_doc as --per-doc

@@ -8,15 +8,15 @@ OpenAPI description, the MCP schema, the page and the reference list it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields
 from types import MappingProxyType
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from dowse._config.parameters import Parameter, checked
 from dowse._config.presets import PRESETS
 from dowse._search.query.filters import Filters
 from dowse._search.stages.strategies import MODES, modes_explained
-from dowse._util.frozen import dataclass
 from dowse.errors import Refused, UsageError
 
 Call = Literal["search", "answer", "explain"]
@@ -32,7 +32,7 @@ NO_FILTERS = Filters()
 """Filters that let everything pass."""
 
 _MODEL = "rerank.model"  # the one setting of a search that can name a folder
-_FILTERS = frozenset(one.name for one in fields(Filters))
+_FILTERS = frozenset(Filters.__struct_fields__)
 
 OPTIONS: tuple[Parameter, ...] = (
     Parameter(
@@ -168,8 +168,7 @@ def option(name: str) -> Parameter:
     return next(one for one in OPTIONS if one.name == name)
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
+class SearchRequest(Struct, frozen=True):
     """What is asked, understood and checked."""
 
     query: str

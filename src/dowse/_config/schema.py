@@ -7,18 +7,17 @@ arguments of the call.
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import math
 import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec import Struct, field
 
 from dowse._config.editors import OpenOptions
 from dowse._config.presets import PRESETS, preset_values
@@ -32,7 +31,6 @@ from dowse._search.stages.strategies import Mode, modes_explained
 from dowse._text.options import KeywordOptions, VocabularyOptions
 from dowse._util.bounds import complaint, declared, meaning
 from dowse._util.decoding import UNREADABLE, read_small, shown, why_unreadable
-from dowse._util.frozen import dataclass
 from dowse.errors import BadSettings, UsageError
 
 MANY_WORDS = 10_000
@@ -41,8 +39,7 @@ MANY_WORDS = 10_000
 _MODE, _PRESET = "search.mode", "search.preset"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings(Recipe):
+class Settings(Recipe, frozen=True):
     """Each room's own options: those of a search, and those of an index."""
 
     read: ReadOptions = field(default_factory=ReadOptions)
@@ -62,16 +59,14 @@ class Settings(Recipe):
         return MANY_WORDS if self.expand.enabled else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """Settings from one place."""
 
     origin: str  # for people: a path, "environment", "arguments"
     values: Mapping[str, Any]  # by full name: "chunk.overlap"
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """A setting as the reference lists it."""
 
     name: str  # "chunk.overlap"
@@ -82,8 +77,7 @@ class Setting:
 
 
 SECTIONS: dict[str, type] = {
-    field_.name: field_.default_factory  # type: ignore[misc]
-    for field_ in dataclasses.fields(Settings)
+    name: type(options) for name, options in msgspec.structs.asdict(Settings()).items()
 }
 """The options class of each section."""
 
@@ -104,7 +98,7 @@ def _settings_of(section: str) -> dict[str, Setting]:
     """The settings of a section; to describe all of them takes longer than most searches."""
     options, found = SECTIONS[section], {}
     plain, hints = get_type_hints(options), declared(options)
-    for one in dataclasses.fields(options):
+    for one in msgspec.structs.fields(options):
         if one.name not in hints:
             continue
         hint, name = hints[one.name], f"{section}.{one.name}"
@@ -126,7 +120,7 @@ def find_setting(name: str, where: str = "") -> Setting:
 
 def is_of_a_search(name: str) -> bool:
     """Whether a setting can be changed from search to search; the others need another index."""
-    return name.partition(".")[0] in {one.name for one in dataclasses.fields(Recipe)}
+    return name.partition(".")[0] in Recipe.__struct_fields__
 
 
 def combine(layers: Iterable[Layer]) -> tuple[Settings, dict[str, str]]:
@@ -140,7 +134,7 @@ def combine(layers: Iterable[Layer]) -> tuple[Settings, dict[str, str]]:
             values.setdefault(section, {})[option] = checked
             origins[name] = origin
     options = {name: made(**values[name]) for name, made in SECTIONS.items() if name in values}
-    return dataclasses.replace(_defaults(), **options), origins
+    return msgspec.structs.replace(_defaults(), **options), origins
 
 
 @cache
@@ -154,7 +148,7 @@ def change_recipe(settings: Recipe, changes: Mapping[str, Any]) -> Recipe:
 
     Of a preset only what concerns searching is taken.
     """
-    sections = {one.name: getattr(settings, one.name) for one in dataclasses.fields(Recipe)}
+    sections = {name: getattr(settings, name) for name in Recipe.__struct_fields__}
     for name, (value, origin) in _with_preset(Layer("arguments", changes)).items():
         checked = check_value(name, value, "arguments")
         section, _, option = name.partition(".")
@@ -173,7 +167,7 @@ def change_answer(
     own = {name for name in left if name.startswith("answer.")} - OF_THE_WRITER
     values = {name: check_value(name, left.pop(name), "arguments") for name in sorted(own)}
     chosen: dict[str, Any] = {name.partition(".")[2]: value for name, value in values.items()}
-    return dataclasses.replace(options, **chosen), left
+    return msgspec.structs.replace(options, **chosen), left
 
 
 def _not_of_a_search(name: str, section: str) -> BadSettings:
@@ -203,7 +197,7 @@ def built_otherwise(settings: Settings, changes: Mapping[str, Any]) -> list[str]
 
 
 def _changed(options: Any, option: str, value: object) -> Any:
-    return dataclasses.replace(options, **{option: value})
+    return msgspec.structs.replace(options, **{option: value})
 
 
 def _with_preset(layer: Layer) -> dict[str, tuple[Any, str]]:

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from msgspec import Struct
+
 from dowse._config.schema import (
     Layer,
     check_value,
@@ -29,7 +31,6 @@ from dowse._config.schema import (
 from dowse._util.bounds import ALWAYS, FOR_FILES, consent
 from dowse._util.decoding import UNREADABLE, read_small, shown
 from dowse._util.files import update_file
-from dowse._util.frozen import dataclass
 from dowse._util.masking import hide_secrets
 from dowse.errors import BadSettings
 
@@ -37,8 +38,7 @@ _LONGEST_PATH = 4096
 _MOST_ROOTS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class LocalFile:
+class LocalFile(Struct, frozen=True):
     """What a dowse.toml asks for, and what of that is withheld."""
 
     path: Path

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec import Struct
+
 from dowse._embed.models.known import KNOWN_MODELS, full_name
 from dowse._embed.models.local_model import CachedModel, LocalModel
 from dowse._embed.models.model_cache import ModelCache
@@ -13,13 +15,11 @@ from dowse._embed.options import EmbedOptions
 from dowse._model import Announce, silent
 from dowse._model.ports import Embedder, Reranker
 from dowse._util.files import folder_size
-from dowse._util.frozen import dataclass
 from dowse._util.process import cores
 from dowse.errors import BadSettings, NotFound, UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class ModelStatus:
+class ModelStatus(Struct, frozen=True):
     """A model, whether it is here, and in what state."""
 
     name: str

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dowse._util.bounds import ALWAYS, NAME, check_bounds, check_key_variable, check_web_address
-from dowse._util.frozen import dataclass
 from dowse.errors import BadSettings
 
 DEFAULT_MODEL = "dowse-docs-1"
 """The model that is part of dowse: there is nothing to fetch."""
 
 
-@dataclass(frozen=True, slots=True)
-class EmbedOptions:
+class EmbedOptions(Struct, frozen=True):
     """Which model turns texts into vectors, and where it runs."""
 
     provider: Annotated[

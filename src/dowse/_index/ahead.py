@@ -10,9 +10,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import groupby
 from queue import SimpleQueue
+
+from msgspec import Struct
 
 from dowse._index.batches import batches, prepare
 from dowse._index.file_batch import FileBatch, Prepared
@@ -71,8 +72,7 @@ class _Helpers:
             self._idle.put(helper)
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(Struct):
     """A few files of a batch, and what is made of them: by a helper, unless it is taken back."""
 
     files: FileBatch

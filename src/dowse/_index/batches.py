@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from dowse._index.chunk.strategy import chunk
 from dowse._index.file_batch import FileBatch, ParsedFile, Prepared, Preparing, ReadFile

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 from dowse._index.chunk.options import ChunkOptions
 from dowse._index.source.options import ReadOptions
@@ -36,8 +37,7 @@ class ParsedFile(NamedTuple):
     deadline: Deadline
 
 
-@dataclass(slots=True)
-class FileBatch:
+class FileBatch(Struct):
     """A few files on their way into the index; every stage adds what it makes of them."""
 
     sources: Sequence[SourceFile] = ()

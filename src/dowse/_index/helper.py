@@ -13,9 +13,11 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._index.batches import prepare
 from dowse._index.chunk.options import ChunkOptions
@@ -94,8 +96,7 @@ class Helper:
         return made
 
 
-@dataclass(slots=True)
-class _Work:
+class _Work(Struct):
     """The work of one request."""
 
     batch: FileBatch

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from dowse._index.chunk.options import ChunkOptions
 from dowse._index.file_batch import FileBatch
@@ -24,8 +25,7 @@ from dowse._model.ports import Analyzer, Writing
 _MANY = 20  # changed files: to embed fewer takes about a second
 
 
-@dataclass(slots=True)
-class IndexState:
+class IndexState(Struct):
     """The work that index stages hand along."""
 
     roots: Sequence[Root]

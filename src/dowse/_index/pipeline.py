@@ -8,6 +8,8 @@ from contextlib import nullcontext
 from itertools import groupby
 from pathlib import Path
 
+from msgspec import Struct
+
 from dowse._index.ahead import prepared
 from dowse._index.batches import PREPARING, embed_chunks, store_batch
 from dowse._index.chunk.options import ChunkOptions
@@ -22,13 +24,11 @@ from dowse._model import Announce, ChunkKey, Edge, Event, FileState, Shard, cont
 from dowse._model.ports import Analyzer, Embedder, Writing
 from dowse._text.communities import find_communities
 from dowse._util.clock import Clock
-from dowse._util.frozen import dataclass
 
 _AT_ONCE = 1000  # texts whose vectors are kept together
 
 
-@dataclass(frozen=True, slots=True)
-class IndexStage:
+class IndexStage(Struct, frozen=True):
     """One named step of indexing: it changes the work, and says how much it worked on."""
 
     name: str

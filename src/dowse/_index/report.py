@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from msgspec import Struct, field
 
 from dowse._model import LeftOut
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class IndexReport:
+class IndexReport(Struct, frozen=True):
     """What an indexing run did."""
 
     added: int

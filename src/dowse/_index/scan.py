@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from dowse._index.source.load import Unreadable, load
 from dowse._index.source.options import ReadOptions
@@ -15,8 +16,7 @@ from dowse._model import FileState, LeftOut, Shard, SourceFile
 from dowse._util.deadline import TookTooLong
 
 
-@dataclass(slots=True)
-class Changes:
+class Changes(Struct):
     """The difference between a folder and its index."""
 
     pending: list[SourceFile] = field(default_factory=list)  # new, or not as they were

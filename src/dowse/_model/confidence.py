@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from operator import mul
 
-from dowse._util.frozen import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFit:
+class ModelFit(Struct, frozen=True):
     """How the cosines of a model become those that the confidence was fitted with."""
 
     model: str  # its name, without revision and dimensions
@@ -21,8 +20,7 @@ class ModelFit:
         return self.scale * cosine + self.shift
 
 
-@dataclass(frozen=True, slots=True)
-class Nearness:
+class Nearness(Struct, frozen=True):
     """What says how near a query is to what was found, and how much each of it weighs."""
 
     evidence: tuple[float, ...]

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
+from msgspec import Struct
 
 from dowse._text.fold import fold_name
-from dowse._util.frozen import dataclass
 
 LinkKind = Literal["wikilink", "embed", "relative", "related"]
 """How an edge between two documents was written."""
@@ -43,8 +43,7 @@ class SourceFile(msgspec.Struct, frozen=True, gc=False):
         return Path(self.place)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceText:
+class SourceText(Struct, frozen=True):
     """What a source file says: decoded, without a byte order mark, lines ended by a line feed."""
 
     text: str
@@ -53,8 +52,7 @@ class SourceText:
     encoding: str = ""  # where it is not UTF-8 and was recognised by its bytes
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """A file, or a part of one, that could not be used, and why."""
 
     id: str  # of the document, or the path as given when it has no id
@@ -63,8 +61,7 @@ class LeftOut:
     lost: bool = True  # False: dowse does not read such files, so nothing that it should have
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(Struct, frozen=True):
     """What a document says about itself, from its frontmatter and its text."""
 
     title: str = ""  # frontmatter, else first H1, else the file name
@@ -91,8 +88,7 @@ class Fields:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """A heading line."""
 
     level: int  # 1 to 6
@@ -100,8 +96,7 @@ class Heading:
     start: int  # offset of its line
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A stretch of the body that one piece of Markdown syntax covers."""
 
     kind: BlockKind
@@ -109,8 +104,7 @@ class Block:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class CodeBlock:
+class CodeBlock(Struct, frozen=True):
     """A fenced block, without its fences."""
 
     language: str  # lower case; "" when the fence names none
@@ -121,8 +115,7 @@ class CodeBlock:
     last_line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """A reference to another document, as written."""
 
     kind: LinkKind
@@ -132,8 +125,7 @@ class Link:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """One parsed source file.
 
     The blocks follow each other without a gap from `body` to the end of `text`.
@@ -151,8 +143,7 @@ class Document:
     secrets: int = 0  # matches of read.redact that were replaced in its text
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """A parent: the unit that is returned when parent retrieval is on."""
 
     id: str  # 16 hex digits of a hash over the document's id, place and text
@@ -163,8 +154,7 @@ class Section:
     last_line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """A child: the unit that is searched, always inside one section."""
 
     id: str  # 16 hex digits of a hash over the document's id, place and text
@@ -177,8 +167,7 @@ class Chunk:
     last_line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     """What a chunk is called: a heading in it, or, for the first, the title or an alias."""
 
     kind: NameKind
@@ -187,8 +176,7 @@ class Name:
     line: int  # and the line of that
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkedDocument:
+class ChunkedDocument(Struct, frozen=True):
     """A document cut into sections, and those into chunks; both in the order of the text."""
 
     document: Document

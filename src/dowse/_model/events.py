@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dowse._util.frozen import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """What a stage says while it works; front ends draw it, or stay silent."""
 
     stage: str  # "read", "embed", "download", …

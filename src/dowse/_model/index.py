@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, Literal, NamedTuple
 
 import msgspec
+from msgspec import Struct, field
 
 from dowse._model.documents import (
     Chunk,
@@ -20,7 +20,6 @@ from dowse._model.documents import (
     embedding_text,
 )
 from dowse._model.vectors import Vector
-from dowse._util.frozen import dataclass
 
 Stamp = dict[str, Any]
 """What an index was built with: format version, model, chunking and analysis settings."""
@@ -64,8 +63,7 @@ class FileState(msgspec.Struct, frozen=True, gc=False):
         return FileState(self.size, mtime_ns, self.digest, self.settled)
 
 
-@dataclass(frozen=True, slots=True)
-class Shard:
+class Shard(Struct, frozen=True):
     """One of several parts into which the documents of a project are divided by their ids."""
 
     number: int  # from 1
@@ -87,8 +85,7 @@ class DocumentTerms(NamedTuple):
     words: Counter[str]  # what the vocabulary holds, with how often each occurs
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedDocument:
+class IndexedDocument(Struct, frozen=True):
     """A document on its way into the index."""
 
     chunked: ChunkedDocument
@@ -101,8 +98,7 @@ class IndexedDocument:
         return modified(self.chunked.document.fields, self.state.mtime_ns)
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """What one transaction changes."""
 
     put: tuple[IndexedDocument, ...] = ()  # new or changed documents
@@ -111,8 +107,7 @@ class Batch:
     vectors: Mapping[bytes, Vector] = field(default_factory=dict)  # by `text_key`
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentEntry:
+class DocumentEntry(Struct, frozen=True):
     """A document as the index lists it."""
 
     id: str
@@ -124,8 +119,7 @@ class DocumentEntry:
     chunks: int  # how many
 
 
-@dataclass(frozen=True, slots=True)
-class StoredDocument:
+class StoredDocument(Struct, frozen=True):
     """A document as the index keeps it, whole."""
 
     entry: DocumentEntry
@@ -135,8 +129,7 @@ class StoredDocument:
     chunks: tuple[Chunk, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
+class StoredChunk(Struct, frozen=True):
     """A chunk with what is needed to rank and show it."""
 
     key: ChunkKey
@@ -150,8 +143,7 @@ class StoredChunk:
         return embedding_text(title, path, self.text, context)
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Struct, frozen=True):
     """A link between documents, and where it leads."""
 
     source: str  # id of the linking document
@@ -159,8 +151,7 @@ class Edge:
     target: str | None  # id of the document it leads to; None while it dangles
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """How much an index holds."""
 
     documents: int
@@ -175,8 +166,7 @@ class Counts:
     secrets: int = 0  # matches of read.redact that were replaced; an engine does not count them
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
+class Sizes(Struct, frozen=True):
     """What a search needs to know of how much an index holds."""
 
     documents: int
@@ -184,8 +174,7 @@ class Sizes:
     embedded: int  # chunks that have a vector
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A problem, and the command that fixes it."""
 
     what: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field
 
 from dowse._model.display import hit_line, page_of, place_of, response_html, response_lines
 from dowse._model.index import Scores
 from dowse._text.values import Sign
-from dowse._util.frozen import dataclass
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,8 +45,7 @@ Match = Literal["strong", "likely", "weak"]
 """How well a result fits its query, in a word; the same scale in every mode."""
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """What must hold of a chunk, or must not, for any strategy to find it.
 
     One of `values` is enough; how each is compared depends on the kind, case never matters:
@@ -71,8 +70,7 @@ class Condition:
     parts: tuple[Condition, ...] = ()  # of `any`, `all` and `line`
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """A query as it was understood."""
 
     written: str  # as it was asked
@@ -86,8 +84,7 @@ class Query:
     put_in: frozenset[str] = frozenset()  # terms that nobody wrote: for misspelt words, for `auth*`
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(Struct, frozen=True):
     """What one strategy found, best first."""
 
     strategy: str  # its name in `dowse._search.stages.strategies`
@@ -97,8 +94,7 @@ class Ranking:
     cut: bool = False  # it found more than it handed over
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where one strategy put a candidate, and what that gave it."""
 
     strategy: str
@@ -107,8 +103,7 @@ class Place:
     contribution: float  # to the fused score
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """What one stage did to a candidate."""
 
     stage: str
@@ -117,16 +112,14 @@ class Step:
     dropped: str = ""  # why the stage dropped it; empty when it kept it
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """What happened to one candidate on its way."""
 
     places: tuple[Place, ...]
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OtherPassage:
+class OtherPassage(Struct, frozen=True):
     """Another place of a document that matches the query: a passage, or several in a row."""
 
     id: str  # of the best chunk in it
@@ -136,8 +129,7 @@ class OtherPassage:
     score: float  # of the best chunk in it, 0 to 1
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """One result: a document by its best passage, or a passage."""
 
     id: str  # of the best chunk, or of its section when parents are on
@@ -183,16 +175,14 @@ class Hit:
         return place_of(self.document, self.page, f"{self.line}")
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(Struct, frozen=True):
     """A sentence of an answer, and the result it comes from."""
 
     text: str
     hit: int  # its place among the results, from 1
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What the results say to a question, each sentence with its source."""
 
     text: str  # with [1], [2] after what comes from which result
@@ -201,8 +191,7 @@ class Answer:
     written_by: str  # name of the model that wrote it; "" when the sentences are the documents' own
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True):
     """The answer to a query: a collection of hits, best first, which a notebook can show."""
 
     query: str

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dowse._util.bounds import ALWAYS, ENTRIES, NAME, Entry, check_bounds, check_key_variable
-from dowse._util.frozen import dataclass
 from dowse.errors import BadSettings
 
 SCHEMES = ("milvus", "milvus+tls", "qdrant", "qdrant+tls")
@@ -23,8 +22,7 @@ _INDEX_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _EXAMPLE = "Write it as: milvus://HOST:19530 or qdrant://HOST:6333, with +tls for TLS"
 
 
-@dataclass(frozen=True, slots=True)
-class EngineAddress:
+class EngineAddress(Struct, frozen=True):
     """The address of an engine, taken apart."""
 
     kind: str  # "milvus" or "qdrant"
@@ -39,8 +37,7 @@ class EngineAddress:
         return f"{'https' if self.tls else 'http'}://{self.host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
-class StoreOptions:
+class StoreOptions(Struct, frozen=True):
     """Where the index is kept: in the project's folder, or in an engine that machines share."""
 
     url: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from dowse._util.frozen import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:  # these records are also used where loading numpy would take too long
     import numpy as np
@@ -20,8 +20,7 @@ else:
     """Row vectors of unit length, one row per text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """Which embedding model made a vector; vectors of two models are never mixed."""
 
     key: str  # names the weights, the precision and the prefixes: equal keys give equal vectors
@@ -30,8 +29,7 @@ class Model:
     latin_only: bool = False  # it was trained on texts in Latin letters alone
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedBatch:
+class EmbeddedBatch(Struct, frozen=True):
     """Some of the texts handed to an embedder, done."""
 
     positions: tuple[int, ...]  # where these texts stood in the list that was handed in

@@ -6,8 +6,10 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._config.request import NO_FILTERS, NOTHING
 from dowse._model import Finding, Hit, Response, Sentence
@@ -16,7 +18,6 @@ from dowse._project.registry import ALL, Project
 from dowse._search.answer.extract import answer_of
 from dowse._search.query.filters import Filters
 from dowse._search.state import MOST_RESULTS
-from dowse._util.frozen import dataclass
 from dowse.errors import DowseError, IndexUnusable, NotFound
 
 _TOP_N = "search.top_n"
@@ -24,8 +25,7 @@ _SENTENCES = "answer.sentences"
 _WORTH = 0.5  # share of the best score below which a result would only dilute the answer
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
+class _Named(Struct, frozen=True):
     """What stands for the project where all of them are meant."""
 
     name: str = ALL

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from dowse._model import Counts, Finding, Stamp
 from dowse._project.open_index import OpenIndex
 from dowse._project.unread_note import unread_of
-from dowse._util.frozen import dataclass
 from dowse.errors import DowseError
 
 
-@dataclass(frozen=True, slots=True)
-class Freshness:
+class Freshness(Struct, frozen=True):
     """How far the folder has moved on from the index."""
 
     new: int
@@ -18,8 +18,7 @@ class Freshness:
     deleted: int
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """What there is to know about a project."""
 
     project: str

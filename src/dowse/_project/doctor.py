@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
+from msgspec import Struct
 from packaging.requirements import Requirement
 
 from dowse import DISTRIBUTION, __version__
@@ -24,7 +25,6 @@ from dowse._project.engine import Engine
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
 from dowse._text.amounts import counted, size
-from dowse._util.frozen import dataclass
 from dowse._util.locations import Locations, short_path
 from dowse._util.masking import hide_secrets
 from dowse._util.privacy import open_to_others, secure
@@ -34,8 +34,7 @@ _OLDEST_SQLITE = (3, 35, 0)  # RETURNING
 _LITTLE_SPACE = 500_000_000  # bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One thing that was looked at."""
 
     about: str

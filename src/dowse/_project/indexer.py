@@ -6,9 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from shlex import quote
+
+from msgspec.structs import replace
 
 from dowse._index.report import IndexReport
 from dowse._model import Announce, Event, ModelFit, Shard, silent

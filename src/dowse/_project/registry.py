@@ -12,6 +12,7 @@ from shlex import quote
 from typing import Annotated
 
 import msgspec
+from msgspec import Struct
 
 from dowse._index.source.roots import Root
 from dowse._model import Finding
@@ -25,7 +26,6 @@ from dowse._util.files import (
     move_folder,
     remove_folder,
 )
-from dowse._util.frozen import dataclass
 from dowse._util.locations import Locations
 from dowse._util.privacy import secure
 from dowse.errors import BadSettings, NotFound, UsageError
@@ -48,8 +48,7 @@ _LONGEST_DESCRIPTION = 500  # characters
 _ROOTS = "project.roots"  # where the file of a project says which folders it has
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """A named collection."""
 
     name: str
@@ -94,14 +93,12 @@ _AbsolutePath = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class _ProjectTable:
+class _ProjectTable(Struct, frozen=True):
     roots: Annotated[list[_AbsolutePath], msgspec.Meta(min_length=1, max_length=1000)]
     description: Annotated[str, msgspec.Meta(max_length=_LONGEST_DESCRIPTION)] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _ProjectFile:
+class _ProjectFile(Struct, frozen=True):
     """What must be in a project.toml; the settings in it are read elsewhere."""
 
     project: _ProjectTable

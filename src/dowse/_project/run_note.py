@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from msgspec import Struct
+
 from dowse._model import Announce, Event
 from dowse._util.decoding import read_small
 from dowse._util.files import replace_file
-from dowse._util.frozen import dataclass
 from dowse._util.process import is_running
 
 _FILE = "run.json"
@@ -22,8 +23,7 @@ _SECONDS = 0.5  # between two notes
 _ENDED = 0  # instead of the number of a process
 
 
-@dataclass(frozen=True, slots=True)
-class UnfinishedRun:
+class UnfinishedRun(Struct, frozen=True):
     """An indexing run that has not come to its end."""
 
     done: int

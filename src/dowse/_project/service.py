@@ -7,10 +7,11 @@ import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Self
+
+from msgspec import Struct, field
 
 from dowse._index.report import IndexReport
 from dowse._model import Announce, Event, silent
@@ -24,8 +25,7 @@ from dowse.errors import DowseError, NotFound, UsageError
 _log = logging.getLogger("dowse._project.service")
 
 
-@dataclass(slots=True)
-class Job:
+class Job(Struct):
     """An indexing run in the background."""
 
     project: str

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from dowse._index.chunk.options import ChunkOptions
 from dowse._index.source.options import ReadOptions
 from dowse._model import Stamp, versions
 from dowse._model.ports import Analyzer, Embedder
-from dowse._util.frozen import dataclass
 from dowse.errors import EmbedError
 
 _NO_MODEL: Stamp = {"model": "none", "dimensions": 0}
@@ -18,8 +19,7 @@ _NO_MODEL: Stamp = {"model": "none", "dimensions": 0}
 _BEFORE_IT_WAS_RECORDED = {"chunk.context": "title"}
 
 
-@dataclass(frozen=True, slots=True)
-class WantedStamp:
+class WantedStamp(Struct, frozen=True):
     """The stamp that the settings ask for."""
 
     text: Stamp  # how documents are understood, cut and analysed

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 
+from msgspec import Struct
+
 from dowse._config.schema import Settings
 from dowse._embed.open import can_rerank, open_embedder, open_reranker
 from dowse._embed.options import EmbedOptions
@@ -20,7 +22,6 @@ from dowse._store.embedded.places import EmbeddedPlaces
 from dowse._store.embedded.vectors.replica import VectorReplica
 from dowse._store.places import AllPlaces
 from dowse._text.analyzer import TextAnalyzer
-from dowse._util.frozen import dataclass
 from dowse._util.locations import Locations
 from dowse._util.process import cores
 
@@ -35,8 +36,7 @@ OpenStore = Callable[[Analyzer], Store]
 """Opens the store of an index whose terms this analyzer makes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """Parts that a program brings along, used instead of what the settings ask for."""
 
     embedder: Embedder | None = None
@@ -51,8 +51,7 @@ _NO_TURN = nullcontext()
 _COMPUTING = threading.BoundedSemaphore(cores() + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """What an engine is made of."""
 
     store: Store

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._config.schema import (
     Layer,
@@ -30,14 +32,12 @@ from dowse._project.registry import ALL, Project, Projects, find_local_file
 from dowse._project.toml_file import update_toml
 from dowse._project.wiring import INDEXES, Given, Parts, assemble
 from dowse._text.amounts import counted
-from dowse._util.frozen import dataclass
 from dowse._util.locations import Locations, locations
 from dowse._util.privacy import secure
 from dowse.errors import NotFound, Refused, UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """The settings that hold for a call, where they come from, and what was withheld."""
 
     settings: Settings

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dowse._model import Hit, Response, Vector
 from dowse._model.ports import Embedder, Writer

@@ -6,8 +6,9 @@ A store knows the plain ones. Here they are put together, so that no store has t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from dowse._model import Condition, Fields
 from dowse._model.ports import Analyzer, Reading

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from dowse._model import StoredChunk, Trace
 from dowse._search.stages.rankings import own_rankers
 from dowse._search.stages.strategies import Strategy
 from dowse._search.state import Candidate, SearchState
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class StrategyRank:
+class StrategyRank(Struct, frozen=True):
     """Where a strategy ranks a chunk among all that it finds."""
 
     strategy: str
@@ -18,8 +18,7 @@ class StrategyRank:
     score: float  # raw: a cosine, a BM25 score
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkOutcome:
+class ChunkOutcome(Struct, frozen=True):
     """The outcome of one chunk of the document."""
 
     id: str  # of the chunk
@@ -34,8 +33,7 @@ class ChunkOutcome:
     ]  # where each strategy ranks it among all chunks; none when nowhere
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """What happened to a document in a search."""
 
     query: str

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeVar
 
+from msgspec import Struct
+
 from dowse._model import DocumentEntry
 from dowse._model.ports import Reading
 from dowse._text.fold import fold
-from dowse._util.frozen import dataclass
 
 Sort = Literal["path", "modified", "links"]
 """The order of documents: by path, newest first, or most linked first."""
@@ -24,24 +25,21 @@ FILTERS: tuple[Filter, ...] = ("tag", "path", "category", "author", "source")
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
-class ListedDocument:
+class ListedDocument(Struct, frozen=True):
     """A document of a list."""
 
     entry: DocumentEntry
     links_in: int  # how many other documents link to it
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """A value that documents have, such as a tag or a folder."""
 
     name: str  # as most documents write it; a folder ends with "/"
     documents: int  # that have it
 
 
-@dataclass(frozen=True, slots=True)
-class FieldValues:
+class FieldValues(Struct, frozen=True):
     """A field of the frontmatter, and the values that documents give it."""
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dowse._model import Condition, Response
 from dowse._search.confidence.verdict import has_no_good_match

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import Field, field, make_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct, defstruct, field
 
 from dowse._search.search_flow import SEARCH_FLOW
 from dowse._search.stage import SearchStage
@@ -18,7 +19,6 @@ class Sections:
     """Options by their section, which is a field, or by their class."""
 
     __slots__ = ()
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def of(self, kind: type[Options]) -> Options:
         """The options of one class."""
@@ -44,18 +44,18 @@ _SECTION_OF = {kind: name for name, options in _sections() for kind in options._
 
 if TYPE_CHECKING:
 
-    class Recipe(Sections):
+    class Recipe(Sections, Struct, frozen=True):
         """The options of a search; one section for each stage or strategy that has options."""
 
         def __init__(self, **sections: Any) -> None: ...
         def __getattr__(self, section: str) -> Any: ...
 
 else:
-    Recipe = make_dataclass(
+    Recipe = defstruct(
         "Recipe",
         [(name, kind, field(default_factory=kind)) for name, kind in _sections()],
-        bases=(Sections,),
+        bases=(Sections, Struct),
         frozen=True,
-        slots=True,
-        namespace={"__module__": __name__, "__doc__": "The options of a search, by section."},
+        module=__name__,
+        namespace={"__doc__": "The options of a search, by section."},
     )

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
+from msgspec import Struct
+
 from dowse._index.source.roots import Root
 from dowse._model import DocumentEntry, Link, StoredDocument
 from dowse._model.ports import Reading
@@ -17,7 +19,6 @@ from dowse._search.anchors import lines_of_anchor
 from dowse._text.fold import fold, fold_name
 from dowse._text.targets import choose, names_of, names_of_target
 from dowse._text.wikilinks import WIKILINK, read_wikilink
-from dowse._util.frozen import dataclass
 from dowse.errors import DowseError, NotFound, UsageError
 
 _LINES = re.compile(
@@ -32,8 +33,7 @@ DocumentLines = tuple[StoredDocument, int, int | None]
 """A document, and the first and the last line that are meant; None: the last that it has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """A document, or some lines of it."""
 
     document: str

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from dowse._model import DocumentEntry, Edge
 from dowse._model.ports import Reading
 from dowse._search.stages.graph import one_per_document
 from dowse._util.arrays import np
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbour(Struct, frozen=True):
     """A document that belongs to another one."""
 
     id: str
@@ -20,8 +20,7 @@ class Neighbour:
     score: float | None = None  # the cosine, for what is similar
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(Struct, frozen=True):
     """What belongs to a document, by each of four reasons."""
 
     document: str
@@ -33,8 +32,7 @@ class Related:
     similar: tuple[Neighbour, ...]  # by meaning, best first
 
 
-@dataclass(frozen=True, slots=True)
-class LinkGraph:
+class LinkGraph(Struct, frozen=True):
     """All documents and the links between them."""
 
     documents: tuple[DocumentEntry, ...]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import takewhile
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._search.pipeline import documents_of
 from dowse._search.recipe import Recipe
@@ -12,14 +14,12 @@ from dowse._search.search_flow import SEARCH_FLOW, run_stages
 from dowse._search.stages.fusion import FuseOptions
 from dowse._search.state import SearchState
 from dowse._util.clock import Clock
-from dowse._util.frozen import dataclass
 
 _BEFORE = tuple(takewhile(lambda stage: not stage.replayed, SEARCH_FLOW))
 _REPLAYED = tuple(stage for stage in SEARCH_FLOW if stage.replayed)
 
 
-@dataclass(frozen=True, slots=True)
-class Retrieved:
+class Retrieved(Struct, frozen=True):
     """A search that has run as far as its fusion; it needs no index any more."""
 
     _search: SearchState  # with weights of 1, times the factors that its query gave them

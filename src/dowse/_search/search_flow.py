@@ -7,10 +7,9 @@ Settings, presets, ablation, tuning, traces and the docs follow from the row.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field, make_dataclass
 from typing import Annotated, Any
 
-from msgspec import Meta
+from msgspec import Meta, defstruct
 
 from dowse._search.confidence.calibrate import CalibrateOptions, give_confidence
 from dowse._search.freshness import drop_deleted
@@ -56,15 +55,11 @@ _DEPTHS = (4, 16, 64, 256, 1024)  # times the usual number of candidates
 
 def _with_weights(options: type[FuseOptions]) -> type[Any]:
     """The options of fusion with a weight for each strategy."""
-    weights: list[tuple[str, Any, Any]] = [
-        (
-            one.name,
-            Annotated[float, _WEIGHT, f"Weight of the {one.name} ranking."],
-            field(default=one.weight),
-        )
+    weights: list[tuple[str, Any, float]] = [
+        (one.name, Annotated[float, _WEIGHT, f"Weight of the {one.name} ranking."], one.weight)
         for one in STRATEGIES
     ]
-    return make_dataclass(options.__name__, weights, bases=(options,), frozen=True, slots=True)
+    return defstruct(options.__name__, weights, bases=(options,), frozen=True)
 
 
 def run_stages(search: SearchState, clock: Clock, stages: Iterable[SearchStage]) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, fields
 from typing import Any
 
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
+
 from dowse._search.state import SearchState
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class SearchStage:
+class SearchStage(Struct, frozen=True):
     """A stage of a search, with all that other parts of dowse know about it."""
 
     name: str
@@ -29,10 +29,10 @@ class SearchStage:
 
     def __post_init__(self) -> None:
         """Options with `enabled` are a switch, unless the row names another one."""
-        names = {one.name for one in fields(self.options)} if self.options else set()
+        names = self.options.__struct_fields__ if self.options else ()
         if "enabled" in names and not self.off:
-            object.__setattr__(self, "off", {"enabled": False})
-            object.__setattr__(self, "on", {"enabled": True})
+            force_setattr(self, "off", {"enabled": False})
+            force_setattr(self, "on", {"enabled": True})
 
     def is_on(self, options: object) -> bool:
         """Whether its own options turn it on; a stage without a switch always is."""

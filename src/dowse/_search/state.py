@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
 
-from msgspec import Meta
+from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from dowse._model import (
     ChunkKey,
@@ -34,7 +34,6 @@ from dowse._model.ports import Analyzer, Embedder, KeywordField, Reading, Rerank
 from dowse._search.conditions import meeting
 from dowse._text.rarity import rarity
 from dowse._util.bounds import check_bounds
-from dowse._util.frozen import dataclass
 from dowse.errors import Damaged
 
 if TYPE_CHECKING:
@@ -57,8 +56,7 @@ class StageOptions(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class SearchOptions:
+class SearchOptions(Struct, frozen=True):
     """What a search returns, and where it looks."""
 
     # What the modes and presets are, `settings` adds from their tables.
@@ -84,8 +82,7 @@ class SearchOptions:
         return max(10, self.top_k if self.top_k > 0 else usual)
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(Struct):
     """A chunk on its way through the stages."""
 
     stored: StoredChunk
@@ -128,8 +125,7 @@ def cap_scores(candidates: Sequence[Candidate], stage: str, most: float = 1.0) -
         most = one.score
 
 
-@dataclass(frozen=True, slots=True)
-class SearchParts:
+class SearchParts(Struct, frozen=True):
     """The parts that stages work with."""
 
     reading: Reading
@@ -142,8 +138,7 @@ class SearchParts:
     fit: ModelFit | None = None  # of the embedder, when it was fitted on the user's own documents
 
 
-@dataclass(slots=True)
-class SearchState:
+class SearchState(Struct):
     """A search between two stages."""
 
     written: str  # the query as it was asked

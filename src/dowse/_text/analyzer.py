@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from functools import lru_cache
 from itertools import count, islice, repeat
 from operator import itemgetter
 
 import Stemmer
+from msgspec.structs import asdict
 
 from dowse._model import GAP, Fields, Stream, versions
 from dowse._text.cjk import CjkTerms

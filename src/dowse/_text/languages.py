@@ -12,9 +12,10 @@ from functools import cache
 from threading import Lock
 from typing import Literal, Protocol
 
+from msgspec import Struct
+
 from dowse._text.scripts import HAN_CHARACTER
 from dowse._text.stopwords import JAPANESE_COMMON, KOREAN_COMMON
-from dowse._util.frozen import dataclass
 from dowse.errors import BadSettings
 
 Language = Literal["japanese", "korean", "chinese"]
@@ -34,8 +35,7 @@ _KOREAN_WORDS = frozenset(["NNG", "NNP", "NNB", "NR", "VV", "VA", "MAG", "XR", "
 _PAIR = re.compile("(?=(..))")
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """What is wanted of a run in addition to its words."""
 
     characters: bool  # its Chinese characters one by one, too

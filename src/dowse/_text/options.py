@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Annotated
 
 import Stemmer
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dowse._util.bounds import NAME, check_bounds
-from dowse._util.frozen import dataclass
 from dowse.errors import BadSettings
 
 _WEIGHT = Meta(ge=0, le=10)
 
 
-@dataclass(frozen=True, slots=True)
-class KeywordOptions:
+class KeywordOptions(Struct, frozen=True):
     """How words become terms, and how much a match in each field weighs (BM25F boosts)."""
 
     language: Annotated[str, NAME, "Language of the stemmer and its rules, such as english."] = (
@@ -51,8 +49,7 @@ class KeywordOptions:
         check_bounds(self, "keyword")
 
 
-@dataclass(frozen=True, slots=True)
-class VocabularyOptions:
+class VocabularyOptions(Struct, frozen=True):
     """Which words of the documents are embedded, so that queries can be expanded with them."""
 
     size: Annotated[

@@ -8,26 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Literal
+
+from msgspec import Struct
 
 from dowse._text.callouts import CALLOUT, callout_name
 from dowse._text.fences import FENCE
-from dowse._util.frozen import dataclass
 
 PieceKind = Literal["heading", "prose", "row", "code"]
 """What a piece is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """One stretch of a text that belongs together, without the marks of its block."""
 
     kind: PieceKind
     markup: str  # inline marks are still in it, except in code, which is literal
     labelled: str = ""  # of a row: each cell with the name of its column
     level: int = 0  # of a heading, 1 to 6; 0 for the head of a table
-    line: int = field(default=0, compare=False)  # of the text, from 0, where it begins
+    line: int = 0  # of the text, from 0, where it begins
 
 
 _LONGEST_FRONTMATTER = 20_000  # characters

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._model import Link
 from dowse._text.file_names import INDEX_PAGES, TEXT_ENDINGS, without_ending
 from dowse._text.fold import fold
-from dowse._util.frozen import dataclass
 
 NameKind = Literal["file", "folder", "alias"]
 
 
-@dataclass(frozen=True, slots=True)
-class LinkName:
+class LinkName(Struct, frozen=True):
     """One way in which links can call a document."""
 
     document: str  # id

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from dowse._util.frozen import dataclass
+from msgspec import Struct
 
 WikilinkKind = Literal["wikilink", "embed"]
 """An embed shows its target in place: `![[Target]]`."""
@@ -23,8 +23,7 @@ _SIZE = re.compile(r"\d{1,5}(?:x\d{1,5})?")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Wikilink:
+class Wikilink(Struct, frozen=True):
     """The parts of a wikilink, trimmed; `target` is empty for a place in the same document."""
 
     kind: WikilinkKind

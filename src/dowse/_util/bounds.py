@@ -9,14 +9,12 @@ file can ask for all memory. A test fails when a setting has none.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from functools import cache
 from typing import Annotated, Any, get_type_hints
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
-from dowse._util.frozen import dataclass
 from dowse.errors import BadSettings
 
 SHARE = Meta(ge=0, le=1)
@@ -32,8 +30,7 @@ Entry = Annotated[str, Meta(max_length=1000)]
 """A text in a list."""
 
 
-@dataclass(frozen=True, slots=True)
-class Consent:
+class Consent(Struct, frozen=True):
     """When a dowse.toml may set something only with the user's consent."""
 
     needed: Callable[[Any, Any], bool]  # of its value, and of what holds without the file
@@ -89,7 +86,8 @@ def check_bounds(options: Any, section: str) -> None:
     Defaults are within them, and most options have theirs: to evaluate the declarations of all
     classes takes longer than to search.
     """
-    chosen = [one.name for one in fields(options) if getattr(options, one.name) is not one.default]
+    defaults = zip(options.__struct_fields__, options.__struct_defaults__, strict=True)
+    chosen = [name for name, default in defaults if getattr(options, name) is not default]
     kind: type = type(options)
     hints = declared(kind) if chosen else {}
     for name in [one for one in chosen if one in hints]:

@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dowse._util.frozen import dataclass
+from msgspec import Struct
+
 from dowse.errors import EndpointFailed
 
 if TYPE_CHECKING:
@@ -26,8 +27,7 @@ Wait = Callable[[float], None]
 """Waits some seconds; tests replace it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """Where a model answers, and the names of the settings that say so."""
 
     url: str  # that the path is appended to

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dowse._util.frozen import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     import httpx2
@@ -36,16 +36,14 @@ class Undecodable(ValueError):
     """The answer is not the JSON, or not in the encoding, that it should be."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangeLimits:
+class ExchangeLimits(Struct, frozen=True):
     """How long a whole exchange may take, and how many bytes its answer may have."""
 
     seconds: float
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class HttpReply:
+class HttpReply(Struct, frozen=True):
     """An answer that arrived completely."""
 
     status: int

@@ -6,12 +6,10 @@ import os
 from pathlib import Path
 
 import platformdirs
+from msgspec import Struct
 
-from dowse._util.frozen import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class Locations:
+class Locations(Struct, frozen=True):
     """The three folders of a user's dowse."""
 
     config: Path  # settings that the user has chosen

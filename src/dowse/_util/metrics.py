@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
@@ -21,8 +22,7 @@ Labels = tuple[str, ...]
 """The values of a metric's labels, in the order of their names."""
 
 
-@dataclass(slots=True)
-class Numbers:
+class Numbers(Struct):
     """Numbers by labels: a counter that only grows, or a gauge."""
 
     name: str
@@ -51,8 +51,7 @@ class Numbers:
             yield f"{self.name}{_shown(self.labels, labels)} {value:g}"
 
 
-@dataclass(slots=True)
-class Times:
+class Times(Struct):
     """How often something took how long, by labels."""
 
     name: str

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from typing import Annotated, get_origin, get_type_hints
 
 import pytest
+from msgspec.structs import fields
 
 from dowse._index.chunk.options import ChunkOptions
 from dowse._util.bounds import meaning

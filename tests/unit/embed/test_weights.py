@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import zipfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dowse._embed.models.known import WHEELS
 from dowse._embed.models.model_cache import ModelCache

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-
 import pytest
+from msgspec.structs import fields, replace
 
 from dowse._config.schema import Settings, change_recipe
 from dowse._project.evaluation.ablate import BASELINE, Variant, ablate, ablations

@@ -10,11 +10,11 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import platformdirs
 import pytest
+from msgspec.structs import replace
 
 from dowse._config.schema import Settings
 from dowse._embed.options import EmbedOptions

@@ -115,4 +115,4 @@ def test_what_cannot_be_answered_or_was_not_asked_counts_as_nothing() -> None:
 
 
 def test_every_measure_has_a_name_for_people() -> None:
-    assert set(NAMES) == set(Measures.__slots__) == set(_THEIRS)
+    assert set(NAMES) == set(Measures.__struct_fields__) == set(_THEIRS)

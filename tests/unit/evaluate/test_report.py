@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dowse._project.evaluation.measures import NAMES
 from dowse._project.evaluation.records import Collection, JudgedQuery, Ranked, Run

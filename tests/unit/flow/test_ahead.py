@@ -8,11 +8,11 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import astuple
 
 from dowse._index import ahead, batches, helper
 from dowse._index.chunk.options import ChunkOptions

@@ -9,11 +9,11 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from msgspec.structs import fields
 
 import dowse
 from dowse._config.presets import PRESETS, preset_values
@@ -31,15 +31,15 @@ _STRATEGY = '''
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
+
+from msgspec import Struct
 
 from dowse._search.state import SearchState
 from dowse._model import Keys, Ranking
 
 
-@dataclass(frozen=True, slots=True)
-class TitleOptions:
+class TitleOptions(Struct, frozen=True):
     enabled: Annotated[bool, "Rank documents by their title."] = False
 
 
@@ -66,14 +66,14 @@ _STAGE = '''
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
+
+from msgspec import Struct
 
 from dowse._search.state import SearchState
 
 
-@dataclass(frozen=True, slots=True)
-class BriefOptions:
+class BriefOptions(Struct, frozen=True):
     enabled: Annotated[bool, "Drop long results."] = False
     most: Annotated[int, "Characters at most."] = 40
 
@@ -213,11 +213,11 @@ def test_a_strategy_and_a_stage_take_two_files_each(library: Path) -> None:
         if path not in same or not filecmp.cmp(library / path, _SOURCE / path, shallow=False)
     }
     assert touched == {
-        "retrieve/title.py",
-        "retrieve/strategies.py",
-        "refine/brief.py",
-        "flow/search_flow.py",
-        "request.py",
+        "_search/stages/title.py",
+        "_search/stages/strategies.py",
+        "_search/stages/brief.py",
+        "_search/search_flow.py",
+        "_config/request.py",
     }
 
 

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from dowse._model import Hit, Response
 from dowse._search.present.formats import as_markdown

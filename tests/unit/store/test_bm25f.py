@@ -11,11 +11,11 @@ import math
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from documents import STAMP, make_document
 from dowse._model import Batch, Fields, IndexedDocument

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from documents import STAMP, PlainAnalyzer, batch, make_document
 from dowse._model import DocumentTerms, Fields

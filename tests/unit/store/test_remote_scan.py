@@ -6,12 +6,12 @@ import json
 import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 import engines
 from documents import STAMP, PlainAnalyzer, batch, make_document

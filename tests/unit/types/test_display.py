@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dowse._model import Answer, Hit, OtherPassage, Response, Trace, also_at
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from dowse._embed.onnx.encoder import Pooling
 from dowse._embed.options import DEFAULT_MODEL
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRecipe:
+class ModelRecipe(Struct, frozen=True):
     """How a model is used; its vectors are always brought to unit length."""
 
     name: str  # as the user writes it
@@ -21,8 +21,7 @@ class ModelRecipe:
     latin_only: bool = False  # trained on English: texts in other scripts are noise to it
 
 
-@dataclass(frozen=True, slots=True)
-class Wheel:
+class Wheel(Struct, frozen=True):
     """A model that is published as a package on the Python package index."""
 
     package: str

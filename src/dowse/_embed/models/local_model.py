@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+
 from dowse._embed.models import weights_missing
 from dowse._embed.models.folder import TOKENIZER, read_recipe
 from dowse._embed.models.known import KNOWN_MODELS, WHEELS, ModelRecipe, full_name
@@ -13,12 +15,10 @@ from dowse._embed.models.model_cache import ModelCache, check_name
 from dowse._embed.onnx.graph import Graph
 from dowse._embed.onnx.graph_cache import load_graph
 from dowse._model import Announce
-from dowse._util.frozen import dataclass
 from dowse.errors import EmbedError
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """Which weights a model has, and how they are used."""
 
     recipe: ModelRecipe

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from dowse._util.decoding import UNREADABLE, read_small, why_unreadable
-from dowse._util.frozen import dataclass
 from dowse.errors import EmbedError
 
 Activation = Literal["Gelu", "FastGelu", "Relu"]
@@ -56,8 +57,7 @@ _RENAMED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Architecture:
+class Architecture(Struct, frozen=True):
     """The shape of an encoder."""
 
     layers: int

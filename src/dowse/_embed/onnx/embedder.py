@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from dowse._embed.models.folder import WEIGHTS
 from dowse._embed.models.local_model import Identity, LocalModel
 from dowse._embed.onnx.architecture import read_architecture
@@ -20,7 +22,6 @@ from dowse._embed.options import EmbedOptions
 from dowse._embed.parallel import run_parallel
 from dowse._model import EmbeddedBatch, Matrix, Model, Vector
 from dowse._util.arrays import np
-from dowse._util.frozen import dataclass
 from dowse._util.process import cores
 from dowse.errors import EmbedError
 
@@ -32,16 +33,14 @@ _TOKENS_PER_BATCH = 2048
 _TEXTS_IN_HAND = 4096  # sorted by length together, and held as token numbers
 
 
-@dataclass(frozen=True, slots=True)
-class TokenVectors:
+class TokenVectors(Struct, frozen=True):
     """A text token by token, for late interaction."""
 
     ids: NDArray[np.int64]  # token numbers, those that mark the ends included
     vectors: Matrix  # of unit length
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(Struct, frozen=True):
     """Texts that one thread embeds one after the other."""
 
     positions: tuple[int, ...]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec import Struct
+
 from dowse._embed.onnx import proto
 from dowse._embed.onnx.tensors import Array
 from dowse._util.arrays import np
-from dowse._util.frozen import dataclass
 from dowse.errors import EmbedError
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ _SMALL = 1024  # bytes; larger constants can be in a file of their own
 _PAGE = 4096  # bytes; constants in that file begin where pages of memory do
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+class Graph(Struct, frozen=True):
     """A graph as onnxruntime reads it: in one piece, or with its large constants in a second one.
 
     The second one is mapped into memory, and of a table only the rows that are used are read.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Annotated, Literal, get_args
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dowse._model import Context
 from dowse._util.bounds import check_bounds
-from dowse._util.frozen import dataclass
 from dowse.errors import BadSettings
 
 Strategy = Literal["headers", "fixed"]
@@ -20,8 +18,7 @@ _SIZE = Meta(ge=1, le=100_000)
 _OVERLAP = Meta(ge=0, le=100_000)
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkOptions:
+class ChunkOptions(Struct, frozen=True):
     """Sizes in characters; those of `headers` and those of `fixed` do not affect each other."""
 
     strategy: Annotated[
@@ -67,9 +64,9 @@ class ChunkOptions:
                 f"There is no context {self.context!r} of a chunk.",
                 f"Use {', '.join(get_args(Context))}.",
             )
-        for each in fields(self):
-            if each.name not in ("strategy", "context"):
-                self._check_number(each.name)
+        for name in self.__struct_fields__:
+            if name not in {"strategy", "context"}:
+                self._check_number(name)
         check_bounds(self, "chunk")
         self._check_order("chunk_min", "chunk_goal")
         self._check_order("chunk_goal", "chunk_max")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dowse._index.chunk.fixed import cut_into_windows
 from dowse._index.chunk.headers import cut_by_headers

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sized
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import tree_sitter_markdown
+from msgspec import Struct, field
 from tree_sitter import Language, Node, Parser, Tree, TreeCursor
 
 from dowse._index.markdown.fences import read_fence, read_long_fence
@@ -54,8 +54,7 @@ class Stretch(NamedTuple):
     quoted: bool = False  # is in a block quote, so its lines may start with ">"
 
 
-@dataclass(slots=True)
-class Outline:
+class Outline(Struct):
     """What the block grammar found, in the order of the text."""
 
     blocks: list[Block] = field(default_factory=list)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dowse._index.markdown.blocks import Outline, read_blocks
 from dowse._index.markdown.fields import read_fields

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
+from msgspec import Struct
 from tree_sitter import Node
 
 from dowse._model import CodeBlock
 from dowse._text.fences import FENCE, closing_fence
 from dowse._text.lines import LineNumbers
 from dowse._util import limits
-from dowse._util.frozen import dataclass
 
 _MARK = re.compile(r"`{3,}|~{3,}")
 _CLASS = re.compile(r"\.([^\s.{}]+)")
@@ -20,8 +20,7 @@ _LONGEST_INFO = 1000  # characters after an opening fence that are looked at
 _TAB = 4
 
 
-@dataclass(frozen=True, slots=True)
-class _Extent:
+class _Extent(Struct, frozen=True):
     content: int  # offset of the line after the opening fence
     content_end: int
     end: int  # of the last line, without its line feed

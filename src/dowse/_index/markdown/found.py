@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dowse._index.markdown.tags import is_usable
 from dowse._model import Link
@@ -11,8 +12,7 @@ from dowse._text.lines import LineNumbers
 from dowse._util import limits
 
 
-@dataclass(slots=True)
-class References:
+class References(Struct):
     """Links and tags in the order of the text, and what was too much, with the line it is on."""
 
     links: list[Link] = field(default_factory=list)

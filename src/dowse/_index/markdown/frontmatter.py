@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any
 
 import yaml
+from msgspec import Struct, field
 
 from dowse._util import limits
-from dowse._util.frozen import dataclass
 
 _YAML_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
@@ -42,16 +41,14 @@ _TOO_DEEP = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Something that could not be read, and its line in the file."""
 
     line: int
     what: str
 
 
-@dataclass(slots=True)
-class Frontmatter:
+class Frontmatter(Struct):
     """What comes before the body of a file."""
 
     body: int = 0  # offset of the first line after it

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import NamedTuple
 
 import tree_sitter_markdown
+from msgspec import Struct, field
 from tree_sitter import Language, Node, Parser
 
 from dowse._index.markdown.skeleton import inline_skeleton
@@ -38,8 +38,7 @@ class MarkdownLink(NamedTuple):
     address: str
 
 
-@dataclass(slots=True)
-class Inline:
+class Inline(Struct):
     """What was found in one stretch of text."""
 
     links: list[MarkdownLink] = field(default_factory=list)

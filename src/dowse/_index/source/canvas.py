@@ -6,16 +6,16 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from dowse._index.source.safe_open import Unreadable
 from dowse._util.arrays import np
 from dowse._util.deadline import Deadline
-from dowse._util.frozen import dataclass
 
 _LONGEST_NAME = 60  # characters of a card that stand for it where an arrow is described
 
 
-@dataclass(frozen=True, slots=True)
-class _Card:
+class _Card(Struct, frozen=True):
     kind: str
     text: str  # of a group: its label
     left: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dowse._index.source.formats import ALWAYS, CONVERTED
 from dowse._index.source.secrets import compiled
@@ -19,12 +19,10 @@ from dowse._util.bounds import (
     Entry,
     check_bounds,
 )
-from dowse._util.frozen import dataclass
 from dowse.errors import BadSettings
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
+class ReadOptions(Struct, frozen=True):
     """Which files of a root are sources, and how large they may be."""
 
     include: Annotated[

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import string
 
-from dowse._util.frozen import dataclass
+from msgspec import Struct
 
 _SPECIAL = re.compile(rb"[*?\[\\]")
 _SLASH = ord("/")
@@ -32,8 +32,7 @@ _CLASSES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """One line of an ignore file."""
 
     glob: bytes  # without "!" and without the slash at its end

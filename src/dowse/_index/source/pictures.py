@@ -7,12 +7,13 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from dowse._index.source.options import ReadOptions
 from dowse._index.source.roots import Root, path_of
 from dowse._index.source.rules import Gate
 from dowse._index.source.safe_open import Unreadable, read_regular, wording
 from dowse._util.cancellation import check_wanted
-from dowse._util.frozen import dataclass
 from dowse.errors import NotFound
 
 MOST_BYTES = 10_000_000
@@ -30,8 +31,7 @@ _SIGNS: tuple[tuple[int, bytes, str], ...] = (
 _SVG = (b"<svg", b"<?xml", b"<!--", b"<!DOCTYPE svg")
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """A picture that a browser can show."""
 
     type: str  # media type, by what the file holds

@@ -7,12 +7,13 @@ import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
-from dowse._util.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import force_setattr
+
 from dowse.errors import NotFound, UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(Struct, frozen=True):
     """A folder, or a single file, that belongs to a project."""
 
     path: Path  # absolute and real: links in what was given are resolved, unless `noted`
@@ -23,7 +24,7 @@ class Root:
 
     def __post_init__(self) -> None:
         if not self.noted:
-            object.__setattr__(self, "path", Path(os.path.realpath(self.path)))
+            force_setattr(self, "path", Path(os.path.realpath(self.path)))
         if self.name and not _is_plain(self.name):
             raise UsageError(
                 f"{self.name!r} cannot be the name of a folder.",

@@ -13,9 +13,10 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from msgspec import Struct
+
 from dowse._index.source.safe_open import Unreadable
 from dowse._text.late_pattern import late_pattern
-from dowse._util.frozen import dataclass
 from dowse.errors import BadSettings
 
 KNOWN = "known"
@@ -74,8 +75,7 @@ NAMES = (KNOWN, *_BUILT_IN)
 """What can be left out by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Pattern:
+class _Pattern(Struct, frozen=True):
     expression: re.Pattern[str]
     needles: tuple[str, ...]  # one of them is in every match; empty: an expression of the user's
 

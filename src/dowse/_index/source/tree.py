@@ -7,8 +7,10 @@ import os
 import shlex
 import stat
 import unicodedata
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._index.source.collect import NOT_UTF8, SourceCollector
 from dowse._index.source.formats import ENDINGS, why_not_read
@@ -18,7 +20,6 @@ from dowse._index.source.roots import Root, document_id, readable
 from dowse._index.source.rules import VENV_MARK, Gate, is_inside
 from dowse._index.source.safe_open import Unreadable, wording
 from dowse._index.source.scope import Wanted
-from dowse._util.frozen import dataclass
 
 _MISSING = "There is no such file or folder. Restore it, or remove it from the project."
 _OUTWARDS = "It is a link that leads out of the folder; move what it points at into the folder."
@@ -30,8 +31,7 @@ _WITHHELD = (
 _DEAD = "It is a link to something that does not exist; fix or remove it."
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
+class _Folder(Struct, frozen=True):
     """A folder that is to be looked at."""
 
     path: str  # real

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from pathlib import Path
 
+from msgspec import Struct
+
 from dowse._index.source.options import ReadOptions
 from dowse._index.source.roots import Root, readable
 from dowse._index.source.scope import concerns, wanted_below
 from dowse._index.source.tree import Tree
 from dowse._model import LeftOut, SourceFile
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(Struct, frozen=True):
     """What a walk over a project's roots found, each part in the order of its ids."""
 
     sources: tuple[SourceFile, ...]

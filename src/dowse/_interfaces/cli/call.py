@@ -6,12 +6,12 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from dowse._interfaces.cli.draw.unseen import escaped
 from dowse._interfaces.cli.screen import Screen
@@ -36,8 +36,7 @@ def _silent(event: Event) -> None:
     """An announcer of its own: the one in `types` would make --help load numpy."""
 
 
-@dataclass
-class Call:
+class Call(Struct, dict=True):
     """What holds for a whole call, wherever in the line it was said."""
 
     project: str | None = None

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from msgspec import Struct
+
 from dowse._interfaces.cli.call import Call, as_json, as_json_line
 from dowse._interfaces.cli.draw.hits import draw_response
 from dowse._interfaces.cli.draw.links import with_links
@@ -15,7 +17,6 @@ from dowse._model import Response
 from dowse._search.present.budget import count_tokens, tokens_of_texts
 from dowse._search.present.formats import as_markdown, with_projects
 from dowse._search.present.grep import grep_line
-from dowse._util.frozen import dataclass
 
 FORMATS = ("text", "json", "jsonl", "md", "files", "grep")
 """For people, for programs (one document, or one line per result), for models, for pipes."""
@@ -30,8 +31,7 @@ SAY_MATCH = frozenset({"text", "json", "md"})
 """The forms that say themselves when there is no good match."""
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """How results are to be printed."""
 
     name: str  # one of FORMATS

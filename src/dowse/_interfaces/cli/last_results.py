@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 
+from msgspec import Struct
+
 from dowse._model import Response
 from dowse._util.decoding import read_small
 from dowse._util.files import make_private_folder, replace_file
-from dowse._util.frozen import dataclass
 from dowse._util.locations import Locations
 
 _FILE = "last-results.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """One place of the list."""
 
     project: str

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from anyio import CancelScope, CapacityLimiter, create_task_group, to_thread
 from anyio.lowlevel import RunVar
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response as HttpResponse
@@ -61,7 +62,6 @@ from dowse._interfaces.records.links import GraphShape, RelatedShape
 from dowse._interfaces.records.listing import CountedListShape, DocumentListShape, FieldListShape
 from dowse._interfaces.records.search import ExplanationShape, ResponseShape
 from dowse._util.cancellation import until_given_up
-from dowse._util.frozen import dataclass
 
 ROOT = "/api/v1"
 """Where the API begins."""
@@ -71,8 +71,7 @@ _AT_ONCE = 8
 _working: RunVar[CapacityLimiter] = RunVar("working")
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """One thing that can be asked."""
 
     method: Literal["GET", "POST"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse import __version__
 from dowse._config.editors import editor_address, obsidian_address
@@ -30,14 +32,12 @@ from dowse._project.engine import Engine
 from dowse._project.service import Service
 from dowse._search.present.budget import within_texts
 from dowse._search.why import why
-from dowse._util.frozen import dataclass
 from dowse.errors import DowseError
 
 _UNTRACED = Trace((), ())
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
+class Shared(Struct, frozen=True):
     """What all requests share."""
 
     service: Service

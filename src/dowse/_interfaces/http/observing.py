@@ -6,27 +6,25 @@ import logging
 import time
 from typing import Annotated, Literal
 
+from msgspec import Struct
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dowse._interfaces.http.answers import ERROR
 from dowse._project.registry import Project
 from dowse._project.service import Service
-from dowse._util.frozen import dataclass
 from dowse._util.metrics import Labels, Metrics
 from dowse.errors import DowseError
 
 _log = logging.getLogger("dowse.requests")
 
 
-@dataclass(frozen=True, slots=True)
-class AliveShape:
+class AliveShape(Struct, frozen=True):
     """That the process answers."""
 
     status: Annotated[Literal["ok"], "Always `ok`."]
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectReadyShape:
+class ProjectReadyShape(Struct, frozen=True):
     """Whether the index of a project can be searched."""
 
     project: Annotated[str, "Name of the project."]
@@ -36,8 +34,7 @@ class ProjectReadyShape:
     reason: Annotated[str, "Why it is not ready, and what to do; empty when it is."]
 
 
-@dataclass(frozen=True, slots=True)
-class ReadyShape:
+class ReadyShape(Struct, frozen=True):
     """Whether every project can be searched."""
 
     ready: Annotated[bool, "Whether all of them are."]

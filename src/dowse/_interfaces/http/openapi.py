@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, get_args, get_type_hints
@@ -140,7 +139,7 @@ def _reference(name: str) -> dict[str, str]:
 def _describe(kind: Any, components: Mapping[str, Any]) -> None:
     """Adds what the fields of a record, and of those in it, say of themselves."""
     name = getattr(kind, "__name__", "")
-    if not dataclasses.is_dataclass(kind) or name not in components:
+    if not msgspec.inspect.is_struct_type(kind) or name not in components:
         return
     properties = components[name]["properties"]
     for field, hint in get_type_hints(kind, include_extras=True).items():

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 import msgspec
+from msgspec import Struct
 
 from dowse._config.presets import PRESETS, preset_values
 from dowse._config.request import filters_of, settable
@@ -19,30 +19,26 @@ from dowse._project.service import Job
 from dowse._project.workspace import Chosen
 from dowse._search.search_flow import SEARCH_FLOW
 from dowse._search.stages.strategies import MODES, STRATEGIES
-from dowse._util.frozen import dataclass
 
 SwitchType = Literal["boolean", "integer", "number", "string", "choice"]
 """How a setting can be shown: a switch, a number, a text, a list to choose from."""
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorShape:
+class ErrorShape(Struct, frozen=True):
     """What went wrong."""
 
     error: Annotated[str, "What happened."]
     hint: Annotated[str, "What to do next; empty where nothing can be done."]
 
 
-@dataclass(frozen=True, slots=True)
-class HealthShape:
+class HealthShape(Struct, frozen=True):
     """That the server is there."""
 
     status: Annotated[Literal["ok"], "Always `ok`."]
     version: Annotated[str, "Of dowse."]
 
 
-@dataclass(frozen=True, slots=True)
-class JobShape:
+class JobShape(Struct, frozen=True):
     """An indexing run in the background."""
 
     project: Annotated[str, "Name of the project."]
@@ -66,8 +62,7 @@ class JobShape:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class WatchShape:
+class WatchShape(Struct, frozen=True):
     """How the index is updated while the folder changes."""
 
     watching: Annotated[bool, "Whether changes are followed as they happen."]
@@ -75,8 +70,7 @@ class WatchShape:
     error: Annotated[ErrorShape | None, "Why they cannot be followed; it is tried again."]
 
 
-@dataclass(frozen=True, slots=True)
-class ServerStatusShape(StatusShape):
+class ServerStatusShape(StatusShape, frozen=True):
     """What there is to know about a project, and what the server does for it."""
 
     job: Annotated[JobShape | None, "The last indexing run that was asked for."]
@@ -85,20 +79,18 @@ class ServerStatusShape(StatusShape):
     @classmethod
     def around(cls, status: StatusShape, job: JobShape | None, watch: WatchShape) -> Self:
         """The shape of a status, with what the server does."""
-        same = {one.name: getattr(status, one.name) for one in fields(status)}
+        same = {name: getattr(status, name) for name in status.__struct_fields__}
         return cls(**same, job=job, watch=watch)
 
 
-@dataclass(frozen=True, slots=True)
-class PageProjectsShape:
+class PageProjectsShape(Struct, frozen=True):
     """All projects, and the one that is meant when a request names none."""
 
     projects: Annotated[tuple[ProjectShape, ...], "By name."]
     current: Annotated[str | None, "The project of requests that name none; null: they must."]
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentPageShape:
+class DocumentPageShape(Struct, frozen=True):
     """A document, or a part of it."""
 
     project: Annotated[str, "Name of the project."]
@@ -119,8 +111,7 @@ class DocumentPageShape:
     obsidian: Annotated[str, "Address that opens the file in Obsidian; empty: it is in no vault."]
 
 
-@dataclass(frozen=True, slots=True)
-class PictureShape:
+class PictureShape(Struct, frozen=True):
     """A picture that a document shows."""
 
     project: Annotated[str, "Name of the project."]
@@ -130,8 +121,7 @@ class PictureShape:
     data: Annotated[bytes, "The file, in base64."]
 
 
-@dataclass(frozen=True, slots=True)
-class SwitchShape:
+class SwitchShape(Struct, frozen=True):
     """A setting that one search may change."""
 
     name: Annotated[str, "As in `search.top_n`; `set` takes it."]
@@ -160,8 +150,7 @@ class SwitchShape:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ModeShape:
+class ModeShape(Struct, frozen=True):
     """A mode of search."""
 
     name: Annotated[str, "As `mode` takes it."]
@@ -169,8 +158,7 @@ class ModeShape:
     meaning: Annotated[str, "What it does."]
 
 
-@dataclass(frozen=True, slots=True)
-class FilterShape:
+class FilterShape(Struct, frozen=True):
     """A filter of a search."""
 
     name: Annotated[str, "As a search takes it."]
@@ -179,8 +167,7 @@ class FilterShape:
     example: Annotated[str, "A value that it could have."]
 
 
-@dataclass(frozen=True, slots=True)
-class SwitchesShape:
+class SwitchesShape(Struct, frozen=True):
     """The settings of a search, in the order of its stages."""
 
     project: Annotated[str, "The project that the values hold for."]

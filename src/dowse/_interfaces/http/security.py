@@ -12,9 +12,9 @@ import ipaddress
 import re
 import socket
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 
 import anyio
+from msgspec import Struct, field
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,7 +22,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dowse._interfaces.http.answers import refusal
 from dowse._interfaces.http.cors import allowed_origin, is_preflight, preflight
 from dowse._interfaces.http.peers import is_another_user
-from dowse._util.frozen import dataclass
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -51,8 +50,7 @@ _FOR_PAGES = "Open its own page, or allow another one with: dowse serve --cors O
 _STREAMS = "/mcp"  # may stay open as long as its client wishes
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """How much one request may take."""
 
     body: int = 1 << 20  # bytes
@@ -63,8 +61,7 @@ class Limits:
     seconds: float = 30.0  # for the answer to begin
 
 
-@dataclass(frozen=True, slots=True)
-class Door:
+class Door(Struct, frozen=True):
     """Where the server listens, and who may come in."""
 
     host: str = "127.0.0.1"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from dowse._index.report import IndexReport
 from dowse._interfaces.http.records import ErrorShape, WatchShape
@@ -20,8 +21,7 @@ _PATIENCE = 10.0  # seconds that watchers are given to finish the files at hand
 _log = logging.getLogger("dowse.web")
 
 
-@dataclass(slots=True)
-class _Watcher:
+class _Watcher(Struct):
     project: Project
     stop: threading.Event = field(default_factory=threading.Event)
     thread: threading.Thread | None = None

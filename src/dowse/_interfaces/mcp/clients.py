@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from dowse import DISTRIBUTION
 from dowse._interfaces.mcp.configurations import Form
-from dowse._util.frozen import dataclass
 from dowse.errors import NotFound, UsageError
 
 NAME = "dowse"
@@ -26,8 +27,7 @@ Scope = Literal["user", "folder"]
 """Where an entry applies: everywhere, or in the current folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct, frozen=True):
     """A program that starts servers."""
 
     name: str

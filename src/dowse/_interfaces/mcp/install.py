@@ -7,15 +7,15 @@ import stat
 from pathlib import Path
 from shlex import quote
 
+from msgspec import Struct
+
 from dowse._interfaces.mcp.clients import FOLDERS, NAME, OWN, Client
 from dowse._interfaces.mcp.configurations import Object, parsed, put
 from dowse._util.files import PRIVATE_FILE, make_private_folder, replace_file
-from dowse._util.frozen import dataclass
 from dowse.errors import Refused
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What a configuration would become."""
 
     path: Path

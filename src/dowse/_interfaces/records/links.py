@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
+from msgspec import Struct
+
 from dowse._model import Edge, LinkKind
 from dowse._project.engine import Engine
 from dowse._search.related import LinkGraph, Neighbour, Related
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class NeighbourShape:
+class NeighbourShape(Struct, frozen=True):
     """A document that belongs to another one."""
 
     document: Annotated[str, "Its id."]
@@ -21,8 +21,7 @@ class NeighbourShape:
     score: Annotated[float | None, "Cosine of the two, for what is similar."]
 
 
-@dataclass(frozen=True, slots=True)
-class RelatedShape:
+class RelatedShape(Struct, frozen=True):
     """What `dowse related` finds."""
 
     project: Annotated[str, "Name of the project."]
@@ -60,8 +59,7 @@ class RelatedShape:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class NodeShape:
+class NodeShape(Struct, frozen=True):
     """A document of the graph."""
 
     id: Annotated[str, "Path below its root."]
@@ -70,8 +68,7 @@ class NodeShape:
     community: Annotated[int | None, "Number of its community; null when it has no links."]
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeShape:
+class EdgeShape(Struct, frozen=True):
     """A link of the graph."""
 
     source: Annotated[str, "Id of the linking document."]
@@ -88,8 +85,7 @@ class EdgeShape:
         return cls(edge.source, edge.target, link.target, link.kind, link.label, link.line)
 
 
-@dataclass(frozen=True, slots=True)
-class GraphShape:
+class GraphShape(Struct, frozen=True):
     """What `dowse graph` exports."""
 
     project: Annotated[str, "Name of the project."]

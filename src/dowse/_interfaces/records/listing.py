@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
+from msgspec import Struct
+
 from dowse._interfaces.records.project import DocumentShape
 from dowse._project.engine import Engine
 from dowse._search.listing import Counted, FieldValues, ListedDocument, page_of
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentListShape:
+class DocumentListShape(Struct, frozen=True):
     """Documents in an order."""
 
     project: Annotated[str, "Name of the project."]
@@ -28,8 +28,7 @@ class DocumentListShape:
         return cls(engine.project.name, shown, len(listed))
 
 
-@dataclass(frozen=True, slots=True)
-class CountedListShape:
+class CountedListShape(Struct, frozen=True):
     """Values that documents have: tags, folders, or the values of another filter."""
 
     project: Annotated[str, "Name of the project."]
@@ -45,8 +44,7 @@ class CountedListShape:
         return cls(engine.project.name, shown, len(counted))
 
 
-@dataclass(frozen=True, slots=True)
-class FieldShape:
+class FieldShape(Struct, frozen=True):
     """A field of the frontmatter."""
 
     name: Annotated[str, "As most documents write it; `where` takes it."]
@@ -60,8 +58,7 @@ class FieldShape:
         return cls(field.name, field.documents, len(field.values), field.values[:most])
 
 
-@dataclass(frozen=True, slots=True)
-class FieldListShape:
+class FieldListShape(Struct, frozen=True):
     """The fields of the frontmatter."""
 
     project: Annotated[str, "Name of the project."]

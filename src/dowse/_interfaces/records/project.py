@@ -6,8 +6,10 @@ Times are ISO 8601 in UTC. Fields may be added; none is renamed or dropped witho
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from dowse._index.report import IndexReport
 from dowse._model import Counts, Finding, LeftOut
@@ -17,14 +19,12 @@ from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
 from dowse._search.listing import ListedDocument
 from dowse._text.dates import iso
-from dowse._util.frozen import dataclass
 
 if TYPE_CHECKING:
     from dowse._search.references import Passage
 
 
-@dataclass(frozen=True, slots=True)
-class IndexShape:
+class IndexShape(Struct, frozen=True):
     """What `dowse index` did."""
 
     project: Annotated[str, "Name of the project."]
@@ -47,12 +47,11 @@ class IndexShape:
     def of(cls, project: Project, report: IndexReport) -> IndexShape:
         """The shape of a report."""
         roots = tuple(str(root) for root in project.roots)
-        known = {name: getattr(report, name) for name in report.__slots__}
+        known = {name: getattr(report, name) for name in report.__struct_fields__}
         return cls(project.name, roots, complete=report.complete, **known)
 
 
-@dataclass(frozen=True, slots=True)
-class StatusShape:
+class StatusShape(Struct, frozen=True):
     """What `dowse status` says."""
 
     project: Annotated[str, "Name of the project."]
@@ -93,8 +92,7 @@ class StatusShape:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentShape:
+class DocumentShape(Struct, frozen=True):
     """A document of a list."""
 
     id: Annotated[str, "Path below its root."]
@@ -129,8 +127,7 @@ class DocumentShape:
         return cls(entry.id, entry.short_id, str(engine.path_of(entry.id)), **fields)
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentsShape:
+class DocumentsShape(Struct, frozen=True):
     """What `dowse ls` lists."""
 
     project: Annotated[str, "Name of the project."]
@@ -138,8 +135,7 @@ class DocumentsShape:
     total: Annotated[int, "How many match; `documents` may be a part of them."]
 
 
-@dataclass(frozen=True, slots=True)
-class PassageShape:
+class PassageShape(Struct, frozen=True):
     """A passage that `dowse get` shows."""
 
     document: Annotated[str, "Id of the document."]
@@ -156,16 +152,14 @@ class PassageShape:
         return cls(path=str(engine.path_of(passage.document)), **asdict(passage))
 
 
-@dataclass(frozen=True, slots=True)
-class PassagesShape:
+class PassagesShape(Struct, frozen=True):
     """What `dowse get` shows."""
 
     project: Annotated[str, "Name of the project."]
     passages: Annotated[tuple[PassageShape, ...], "In the order asked for."]
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectShape:
+class ProjectShape(Struct, frozen=True):
     """A project as `dowse project` shows it."""
 
     name: Annotated[str, "Its name."]
@@ -182,8 +176,7 @@ class ProjectShape:
         return cls(project.name, roots, str(project.folder), workspace.description(project))
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectsShape:
+class ProjectsShape(Struct, frozen=True):
     """What `dowse project list` lists."""
 
     projects: Annotated[tuple[ProjectShape, ...], "By name."]

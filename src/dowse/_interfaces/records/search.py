@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
+from msgspec import Struct
+
 from dowse._model import Answer, Hit, Match, OtherPassage, Place, Response, Sentence, Step
 from dowse._search.explain import ChunkOutcome, Explanation, StrategyRank
 from dowse._text.dates import iso
-from dowse._util.frozen import dataclass
 
 if TYPE_CHECKING:
     from dowse._project.all_projects import AllProjects
@@ -18,8 +19,7 @@ Searched: TypeAlias = "Engine | AllProjects"
 """What was searched: one project, or all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class HitShape:
+class HitShape(Struct, frozen=True):
     """A result of `dowse search`."""
 
     rank: Annotated[int, "From 1."]
@@ -58,7 +58,7 @@ class HitShape:
     @classmethod
     def of(cls, rank: int, hit: Hit, searched: Searched) -> HitShape:
         """The shape of a hit."""
-        same = {name: getattr(hit, name) for name in cls.__slots__ if hasattr(hit, name)}
+        same = {name: getattr(hit, name) for name in cls.__struct_fields__ if hasattr(hit, name)}
         engine = searched.of(hit.project)
         changed = {
             "project": engine.project.name,
@@ -70,8 +70,7 @@ class HitShape:
         return cls(rank=rank, **same | changed)
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerShape:
+class AnswerShape(Struct, frozen=True):
     """What the results say to a question."""
 
     text: Annotated[str, "With [1], [2] after what comes from which result."]
@@ -85,8 +84,7 @@ class AnswerShape:
         return cls(answer.text, answer.sentences, answer.sources, answer.written_by)
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseShape:
+class ResponseShape(Struct, frozen=True):
     """What `dowse search` and `dowse answer` found."""
 
     project: Annotated[str, "Name of the project; `all` when all were searched."]
@@ -118,7 +116,8 @@ class ResponseShape:
     @classmethod
     def of(cls, response: Response, engine: Searched) -> ResponseShape:
         """The shape of a response."""
-        same = {name: getattr(response, name) for name in cls.__slots__ if name != "project"}
+        names = [name for name in cls.__struct_fields__ if name != "project"]
+        same = {name: getattr(response, name) for name in names}
         changed = {
             "hits": hit_shapes(response.hits, engine, response.offset),
             "nearest": hit_shapes(response.nearest, engine),
@@ -132,8 +131,7 @@ def hit_shapes(hits: tuple[Hit, ...], engine: Searched, offset: int = 0) -> tupl
     return tuple(HitShape.of(rank, hit, engine) for rank, hit in enumerate(hits, offset + 1))
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkOutcomeShape:
+class ChunkOutcomeShape(Struct, frozen=True):
     """The outcome of a chunk."""
 
     id: Annotated[str, "Of the chunk."]
@@ -152,12 +150,12 @@ class ChunkOutcomeShape:
     @classmethod
     def of(cls, outcome: ChunkOutcome) -> ChunkOutcomeShape:
         """The shape of a outcome."""
-        same = {name: getattr(outcome, name) for name in cls.__slots__ if hasattr(outcome, name)}
+        names = [name for name in cls.__struct_fields__ if hasattr(outcome, name)]
+        same = {name: getattr(outcome, name) for name in names}
         return cls(places=outcome.trace.places, steps=outcome.trace.steps, **same)
 
 
-@dataclass(frozen=True, slots=True)
-class ExplanationShape:
+class ExplanationShape(Struct, frozen=True):
     """What `dowse explain` says."""
 
     project: Annotated[str, "Name of the project."]
@@ -179,7 +177,7 @@ class ExplanationShape:
         best = explanation.best
         same = {
             name: getattr(explanation, name)
-            for name in cls.__slots__
+            for name in cls.__struct_fields__
             if name != "chunks" and hasattr(explanation, name)
         }
         return cls(

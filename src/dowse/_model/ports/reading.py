@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal, Protocol
 
+from msgspec import Struct
+
 from dowse._model import (
     ChunkKey,
     Condition,
@@ -21,7 +23,6 @@ from dowse._model import (
     StoredDocument,
     Vector,
 )
-from dowse._util.frozen import dataclass
 
 KeywordField = Literal["body", "code"]
 """The terms of a chunk with its title and headings, or the terms of its code."""
@@ -181,8 +182,7 @@ class VectorSearch(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """One whole generation of an index, unchanged for as long as it is held.
 
     A store that isolates by document gives documents instead, each unchanged once it was met.

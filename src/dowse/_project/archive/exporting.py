@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec import Struct
+
 from dowse._embed.models.known import full_name
 from dowse._embed.open import known_models
 from dowse._embed.options import EmbedOptions
@@ -13,12 +15,10 @@ from dowse._project.outputs import check_output, output_file
 from dowse._project.registry import Project
 from dowse._project.stamp import takes_vectors
 from dowse._project.workspace import Workspace
-from dowse._util.frozen import dataclass
 from dowse.errors import NotFound
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(Struct, frozen=True):
     """What an export holds."""
 
     project: str

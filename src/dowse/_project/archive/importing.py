@@ -8,6 +8,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from dowse._config.schema import Settings
 from dowse._model import Announce, Counts, Stamp, context_of, silent
 from dowse._model.ports import Store, Writing
@@ -24,15 +26,13 @@ from dowse._project.toml_file import update_toml
 from dowse._project.wiring import Parts
 from dowse._project.workspace import Workspace
 from dowse._util.files import replace_file
-from dowse._util.frozen import dataclass
 from dowse.errors import BadSettings, Damaged, DowseError, Refused, UsageError
 
 _MOST_ROOTS = 1000
 _LONGEST_NAME = 200  # bytes; file systems take 255, and an ending is added
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """What an import brought."""
 
     project: Project

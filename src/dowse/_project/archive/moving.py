@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._config.schema import Settings
 from dowse._index.chunk.strategy import chunk
@@ -32,7 +34,6 @@ from dowse._project.archive.agreement import FIRST, agreement_of
 from dowse._project.registry import Project
 from dowse._project.wiring import INDEXES, open_store
 from dowse._project.workspace import Workspace
-from dowse._util.frozen import dataclass
 from dowse.errors import Damaged, NotFound, UsageError
 
 HERE = "here"
@@ -43,8 +44,7 @@ _WAIT = 10.0  # seconds for another writer to end
 _AGREEMENT = 0.7  # share of the first results that must be the same, on average
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """What a move did."""
 
     project: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import IO
 
 import msgspec
+from msgspec import Struct, field
 
 from dowse import __version__
 from dowse._model import (
@@ -35,15 +35,13 @@ from dowse._project.archive.records import (
     Part,
     WordLine,
 )
-from dowse._util.frozen import dataclass
 
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the first date that a ZIP file can hold
 _READABLE = 0o644 << 16
 _WORDS_AT_ONCE = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class About:
+class About(Struct, frozen=True):
     """What an index does not know of its project."""
 
     project: str
@@ -52,8 +50,7 @@ class About:
     vocabulary: int  # how many words have a vector at most
 
 
-@dataclass(slots=True)
-class _Packing:
+class _Packing(Struct):
     """The work that the parts of an export have in common."""
 
     reading: Reading

@@ -6,13 +6,12 @@ are base64 in JSON: half floats, little end first. docs/export.md explains it.
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Annotated
 
 import msgspec
+from msgspec import Struct, field
 
 from dowse._model import Fields, FileState, Stamp
-from dowse._util.frozen import dataclass
 
 FORMAT = "dowse-export"
 """What the manifest of every export says it is."""
@@ -32,24 +31,21 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 """How many; never fewer than none, and no more than a disk could hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class FormatClaim:
+class FormatClaim(Struct, frozen=True):
     """What a manifest says of itself first, in every version."""
 
     format: str = ""
     version: Annotated[int, msgspec.Meta(ge=0, le=2**31)] = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A file of an export, unpacked."""
 
     bytes: Count
     sha256: str  # hex
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """What an export says about itself."""
 
     format: str
@@ -66,8 +62,7 @@ class Manifest:
     parts: dict[str, Part]  # by name: every file but the manifest
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentLine:
+class DocumentLine(Struct, frozen=True):
     """A document."""
 
     id: str
@@ -78,8 +73,7 @@ class DocumentLine:
     community: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedDocument:
+class ImportedDocument(Struct, frozen=True):
     """As much of a document's line as an import reads: the rest costs no memory."""
 
     id: str
@@ -88,8 +82,7 @@ class ImportedDocument:
     community: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedChunk:
+class ImportedChunk(Struct, frozen=True):
     """As much of a chunk's line as an import reads."""
 
     document: str
@@ -98,8 +91,7 @@ class ImportedChunk:
     vector: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkLine:
+class ChunkLine(Struct, frozen=True):
     """A chunk with its vector; those of a document follow each other, in its order."""
 
     id: str
@@ -115,8 +107,7 @@ class ChunkLine:
     vector: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WordLine:
+class WordLine(Struct, frozen=True):
     """A word of the vocabulary with its vector."""
 
     word: str

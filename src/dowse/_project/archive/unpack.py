@@ -7,9 +7,9 @@ dowse that cut differently still brings the vectors of all that stayed the same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from dowse._config.schema import Settings
 from dowse._index.chunk.strategy import chunk
@@ -45,8 +45,7 @@ _SHOWN = 100  # characters of a wrong name
 _LARGEST = 2**63 - 1  # what a store must be able to hold: sizes and times
 
 
-@dataclass(slots=True)
-class _Batch:
+class _Batch(Struct):
     """Documents on their way into the index, together."""
 
     put: list[IndexedDocument] = field(default_factory=list)

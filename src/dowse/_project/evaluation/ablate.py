@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
+from msgspec import Struct
+
 from dowse._project.evaluation.compare import compare
 from dowse._project.evaluation.measures import Measures, mean, measure_queries
 from dowse._project.evaluation.records import Collection, Run
@@ -12,7 +14,6 @@ from dowse._project.evaluation.report import latency
 from dowse._search.recipe import Recipe
 from dowse._search.search_flow import SEARCH_FLOW
 from dowse._search.stages.strategies import STRATEGIES
-from dowse._util.frozen import dataclass
 
 BASELINE = "as set"
 """The variant that the others are compared with: the settings as they hold."""
@@ -32,8 +33,7 @@ _FEW: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """A way of searching that differs from another in one point."""
 
     name: str
@@ -41,8 +41,7 @@ class Variant:
     needs_vectors: bool = False  # without vectors it would do nothing
 
 
-@dataclass(frozen=True, slots=True)
-class AblationRow:
+class AblationRow(Struct, frozen=True):
     """What one variant measured, compared with the settings as they hold."""
 
     variant: Annotated[str, "What is different."]

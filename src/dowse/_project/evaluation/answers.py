@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from dowse._project.engine import Engine
 from dowse._project.evaluation.reading import json_lines
 from dowse._project.evaluation.records import JudgedQuery
-from dowse._util.frozen import dataclass
 from dowse.errors import UsageError
 
 FIRST = 3
 """Sentences of an answer that are judged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """What an answer to a query was judged to be."""
 
     query: str  # as it was asked

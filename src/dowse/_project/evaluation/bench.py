@@ -6,9 +6,10 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from dowse._config.schema import of_an_index
 from dowse._index.report import IndexReport
@@ -21,12 +22,10 @@ from dowse._project.registry import Project
 from dowse._project.stamp import takes_vectors
 from dowse._project.workspace import Workspace
 from dowse._search.query.filters import Filters
-from dowse._util.frozen import dataclass
 from dowse.errors import NotFound, StampMismatch, UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class Bench:
+class Bench(Struct, frozen=True):
     """A collection that is indexed and can be searched."""
 
     collection: Collection

@@ -12,14 +12,15 @@ from __future__ import annotations
 import random
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._project.evaluation.compare import SEED
 from dowse._project.evaluation.reading import json_lines, lines_of, text_of
 from dowse._project.evaluation.records import Collection, JudgedQuery
 from dowse._project.evaluation.topics import read_topics
-from dowse._util.frozen import dataclass
 from dowse.errors import NotFound, UsageError
 
 UNANSWERABLE = "unanswerable"
@@ -33,8 +34,7 @@ Judgments = dict[str, dict[str, int]]
 """Grades by query and document."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """A query before it is judged."""
 
     text: str

@@ -11,9 +11,8 @@ from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
-
-from dowse._util.frozen import dataclass
 
 SEED = 20_240_229
 """What every random choice of an evaluation begins with."""
@@ -23,8 +22,7 @@ _CELLS = 2_000_000  # random numbers held at a time
 _SAME = 1e-12  # differences below are rounding
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """How much better the second is than the first, over the same queries."""
 
     first: Annotated[float, "Mean of the first."]

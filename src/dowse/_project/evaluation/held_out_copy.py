@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from filelock import FileLock, Timeout
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._config.schema import Settings
 from dowse._index.chunk.strategy import chunk
@@ -42,7 +43,6 @@ from dowse._project.wiring import Parts
 from dowse._project.workspace import Workspace
 from dowse._text.communities import find_communities
 from dowse._util.files import PRIVATE_FILE, make_private_folder
-from dowse._util.frozen import dataclass
 from dowse.errors import Damaged, Locked, StampMismatch
 
 _FOLDER = "evaluation"  # below that of the project
@@ -50,8 +50,7 @@ _AT_ONCE = 100  # documents that are stored together
 _WAIT = 10.0  # seconds for another evaluation of the same project
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """An index without the texts that queries were drawn from, open."""
 
     engine: Engine

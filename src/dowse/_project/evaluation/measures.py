@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
 from typing import Annotated
 
+from msgspec import Struct
+
 from dowse._project.evaluation.records import JudgedQuery, Run
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Measures:
+class Measures(Struct, frozen=True):
     """How well one query was answered, or several on average; all from 0 to 1."""
 
     ndcg_5: Annotated[float, "nDCG@5 with linear gains: grades, discounted by rank."]
@@ -46,7 +45,7 @@ def measure(found: Sequence[str], relevant: Mapping[str, int]) -> Measures:
     grades = [max(0, relevant.get(document, 0)) for document in found]
     best = sorted((grade for grade in relevant.values() if grade > 0), reverse=True)
     if not best:
-        return Measures(*(0.0 for _ in fields(Measures)))
+        return Measures(*(0.0 for _ in Measures.__struct_fields__))
     return Measures(
         ndcg_5=_gain(grades[:5]) / _gain(best[:5]),
         ndcg_10=_gain(grades[:10]) / _gain(best[:10]),

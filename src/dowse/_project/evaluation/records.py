@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
+from msgspec import Struct, field
+
 from dowse._model import Condition
 from dowse._search.query.filters import Filters
-from dowse._util.frozen import dataclass
 
 OwnKind = Literal["heading", "link", "description", "alias"]
 """Where in the documents a query comes from."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedQuery:
+class JudgedQuery(Struct, frozen=True):
     """A query, and which documents answer it."""
 
     id: str
@@ -25,8 +24,7 @@ class JudgedQuery:
     relevant: Mapping[str, int]  # by document id: 1 helps, 2 and more answers; empty: nothing does
 
 
-@dataclass(frozen=True, slots=True)
-class OwnQuery:
+class OwnQuery(Struct, frozen=True):
     """A query that was drawn from a document."""
 
     id: str
@@ -48,8 +46,7 @@ class OwnQuery:
         return _WithoutDocuments(documents=self.linking)
 
 
-@dataclass(frozen=True, slots=True)
-class _WithoutDocuments(Filters):
+class _WithoutDocuments(Filters, frozen=True):
     documents: tuple[str, ...] = ()
 
     def conditions(self, now: float | None = None) -> tuple[Condition, ...]:  # noqa: ARG002  dates do not matter
@@ -59,8 +56,7 @@ class _WithoutDocuments(Filters):
         return (Condition("under", self.documents, negated=True, written="--self"),)
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
+class Collection(Struct, frozen=True):
     """Documents with queries that somebody has judged."""
 
     name: str
@@ -79,16 +75,14 @@ class Collection:
         return tuple(query for query in self.queries if not query.relevant)
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     """A document in a run: counted once, by its best chunk."""
 
     document: str
     score: float  # never increases down the list
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """What one way of searching found for every query."""
 
     name: str

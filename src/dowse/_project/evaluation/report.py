@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
+from msgspec import Struct
 
 from dowse._project.evaluation.compare import Difference, compare
 from dowse._project.evaluation.measures import NAMES, Measures, mean, measure_queries
 from dowse._project.evaluation.records import Collection, JudgedQuery, Run
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class TypeReport:
+class TypeReport(Struct, frozen=True):
     """How well queries of one type were answered."""
 
     type: Annotated[str, "As the collection names it; empty when it names none."]
@@ -23,16 +22,14 @@ class TypeReport:
     measures: Annotated[Measures, "Their average."]
 
 
-@dataclass(frozen=True, slots=True)
-class Latency:
+class Latency(Struct, frozen=True):
     """How long a search took, in seconds."""
 
     p50: Annotated[float, "Half of the searches took no longer."]
     p95: Annotated[float, "95 of 100 searches took no longer."]
 
 
-@dataclass(frozen=True, slots=True)
-class UnanswerableReport:
+class UnanswerableReport(Struct, frozen=True):
     """What happened to queries that have no answer."""
 
     queries: Annotated[int, "How many."]
@@ -43,8 +40,7 @@ class UnanswerableReport:
     confidence: Annotated[float | None, "Mean score of the best result; null for a run file."]
 
 
-@dataclass(frozen=True, slots=True)
-class RunReport:
+class RunReport(Struct, frozen=True):
     """How well a run answered the queries of a collection."""
 
     name: Annotated[str, "Of the run."]

@@ -10,9 +10,10 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, islice, zip_longest
 from typing import get_args
+
+from msgspec.structs import replace
 
 from dowse._index.markdown.document import parse
 from dowse._model import Document, DocumentEntry, Edge

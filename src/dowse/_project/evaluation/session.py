@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._config.presets import PRESETS
 from dowse._config.schema import MANY_WORDS, assigned, change_recipe, is_of_a_search
@@ -22,7 +24,6 @@ from dowse._project.workspace import Workspace
 from dowse._search.recipe import Recipe
 from dowse._text.amounts import counted
 from dowse._util.files import real_path
-from dowse._util.frozen import dataclass
 from dowse.errors import NotFound, UsageError
 
 OpenBench = Callable[[Mapping[str, Any], Announce], AbstractContextManager[Bench]]
@@ -31,8 +32,7 @@ OpenBench = Callable[[Mapping[str, Any], Announce], AbstractContextManager[Bench
 _DEFAULT = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class EvalRequest:
+class EvalRequest(Struct, frozen=True):
     """What the line asks for, one field per option."""
 
     runs: tuple[Path, ...]

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from msgspec import Struct
+
 from dowse._project.evaluation.ablate import AblationRow
 from dowse._project.evaluation.compare import Difference
 from dowse._project.evaluation.records import Collection
 from dowse._project.evaluation.report import RunReport
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureShape:
+class MeasureShape(Struct, frozen=True):
     """How two runs differ in one measure."""
 
     measure: Annotated[str, "Its name, as in `measures`."]
     values: Annotated[Difference, "What each came to, and the difference."]
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonShape:
+class ComparisonShape(Struct, frozen=True):
     """How two runs differ."""
 
     first: Annotated[str, "Name of the first run."]
@@ -28,8 +27,7 @@ class ComparisonShape:
     measures: Annotated[tuple[MeasureShape, ...], "By measure."]
 
 
-@dataclass(frozen=True, slots=True)
-class EvalShape:
+class EvalShape(Struct, frozen=True):
     """What `dowse eval` found out."""
 
     collection: Annotated[str, "Its name."]

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dowse._config.request import NO_FILTERS
@@ -29,7 +30,6 @@ from dowse._project.workspace import Workspace
 from dowse._search.query.filters import Filters
 from dowse._search.recipe import Recipe
 from dowse._search.replay import Retrieved
-from dowse._util.frozen import dataclass
 from dowse.errors import UsageError
 
 FOLDS = 5
@@ -44,8 +44,7 @@ _AS_GOOD = 0.002  # nDCG@10 that is not worth a change, let alone a rebuilt inde
 _SEARCH: SettingValues = {"search.top_n": 2 * _DEPTH, "recency.bias": 0.0}
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A query to tune on."""
 
     judged: JudgedQuery
@@ -58,8 +57,7 @@ class Question:
         return min(grades, key=lambda document: (-grades[document], document))
 
 
-@dataclass(frozen=True, slots=True)
-class BoostTrial:
+class BoostTrial(Struct, frozen=True):
     """What the strategies find for every question while the fields of a document weigh so."""
 
     boosts: SettingValues  # what of the keyword settings differs from the present ones
@@ -72,8 +70,7 @@ class BoostTrial:
         return tuple(notice for notice, count in said.items() if 2 * count > len(self.found))
 
 
-@dataclass(frozen=True, slots=True)
-class Tuning:
+class Tuning(Struct, frozen=True):
     """What tuning has found."""
 
     questions: int

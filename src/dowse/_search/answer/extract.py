@@ -6,7 +6,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._model import Answer, Hit, Sentence, embedding_text
 from dowse._search.answer.options import AnswerOptions
@@ -14,7 +16,6 @@ from dowse._search.answer.prose import paragraphs
 from dowse._text.headings import heading_path
 from dowse._text.matching import Wanted
 from dowse._text.sentences import is_finished
-from dowse._util.frozen import dataclass
 
 TermsOf = Callable[[str], Collection[str]]
 """The analyzer's terms of a text."""
@@ -39,8 +40,7 @@ _ALIKE = 0.7  # share of common words from which two sentences say the same
 _MOST_READ = 20_000  # characters of one result
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """A passage that is read for an answer."""
 
     text: str
@@ -59,8 +59,7 @@ def read_of(hits: Sequence[Hit]) -> list[Read]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(Struct, frozen=True):
     """A sentence that may become part of the answer, with what follows it when it is short."""
 
     text: str

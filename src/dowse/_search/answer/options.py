@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dowse._util.bounds import ALWAYS, NAME, check_bounds, check_key_variable, check_web_address
-from dowse._util.frozen import dataclass
 from dowse.errors import BadSettings
 
 OF_THE_WRITER = frozenset(
@@ -20,8 +19,7 @@ send documents and keys anywhere.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerOptions:
+class AnswerOptions(Struct, frozen=True):
     """How an answer is put together, and which language model writes it, if any."""
 
     sentences: Annotated[

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from msgspec import Struct
+
 from dowse._text.headings import under_headings
 from dowse._text.markup import reveal, strip_marks, without_images
 from dowse._text.pieces import Piece, pieces
 from dowse._text.sentences import split_sentences
-from dowse._util.frozen import dataclass
 
 # Numbers in brackets would be taken for citations of the answer.
 _REFERENCE = re.compile(r"\s?(?<!\w)\[\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\]")
@@ -25,8 +26,7 @@ def sentences(text: str) -> list[str]:
     return [sentence for paragraph in paragraphs(text) for sentence in paragraph.sentences]
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(Struct, frozen=True):
     """A paragraph, a list item or a row of a table."""
 
     headings: tuple[str, ...]  # in the text, that it is under

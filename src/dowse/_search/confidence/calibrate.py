@@ -17,18 +17,16 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dowse._model import ModelFit
 from dowse._search.confidence import nearness
 from dowse._search.stages.fusion import FuseOptions
 from dowse._search.state import SearchState
 from dowse._util.bounds import check_bounds
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrateOptions:
+class CalibrateOptions(Struct, frozen=True):
     """How a fused score becomes a confidence between 0 and 1."""
 
     enabled: Annotated[bool, "Turn fused scores into confidences."] = True
@@ -52,8 +50,7 @@ class CalibrateOptions:
         check_bounds(self, "calibrate")
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """What speaks for a result, apart from its own score."""
 
     lead: float = 0.0  # of the first result over the next document
@@ -64,8 +61,7 @@ class Evidence:
     near: float = 0.0  # how near the query is to what was found; below 0 is far
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(Struct, frozen=True):
     """The weights of the evidence for one way of ranking."""
 
     score: float  # of the fused score

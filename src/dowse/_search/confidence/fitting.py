@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, pstdev
 
 import numpy as np
+from msgspec import Struct
 
 from dowse._model import (
     Announce,
@@ -32,7 +33,6 @@ from dowse._model import (
 )
 from dowse._model.ports import Embedder, Reading
 from dowse._text.scripts import latin_share
-from dowse._util.frozen import dataclass
 from dowse.errors import EmbedError
 
 LEAST = 10
@@ -56,8 +56,7 @@ _UNRELATED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Own:
+class _Own(Struct, frozen=True):
     """A heading, and what is below it."""
 
     query: str

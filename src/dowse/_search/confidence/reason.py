@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from dowse._model import Query
 from dowse._text.matching import TermsOf, Wanted
 from dowse._text.scripts import is_unspaced
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class WordsFound:
+class WordsFound(Struct, frozen=True):
     """How many words of a query a passage has."""
 
     found: int

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dowse._model import Hit, Response, also_at, header_line, place_of
 from dowse._model.display import NO_GOOD_MATCH

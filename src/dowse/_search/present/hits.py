@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import takewhile
 
+from msgspec import Struct
+
 from dowse._model import Edge, FileState, Hit, OtherPassage
 from dowse._search.confidence.reason import QueryWords
 from dowse._search.confidence.verdict import query_words, verdict
@@ -14,11 +16,9 @@ from dowse._search.present.ranges import Range, range_around, ranges, text_of
 from dowse._search.present.snippet import excerpt
 from dowse._search.state import Candidate, SearchState
 from dowse._text.headings import heading_path
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     """What all hits of a search need."""
 
     edges: Sequence[Edge]  # of their documents

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from itertools import chain
 
+from msgspec import Struct
+
 from dowse._text.late_pattern import late_pattern
 from dowse._text.matching import TermsOf, Wanted
 from dowse._text.scripts import CJK, CJK_CHARACTER
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A stretch of a text that holds terms of the query."""
 
     start: int

@@ -7,17 +7,17 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from msgspec import Struct
+
 from dowse._text.headings import under_headings
 from dowse._text.markup import plain
 from dowse._text.pieces import Piece, pieces
-from dowse._util.frozen import dataclass
 
 _NO_END = 10**9  # no text has so many lines
 _SHORT = 10_000  # characters; what is longer is not remembered
 
 
-@dataclass(frozen=True, slots=True)
-class Readable:
+class Readable(Struct, frozen=True):
     """What a reader sees of a text, and where in the text it is."""
 
     text: str  # on one line

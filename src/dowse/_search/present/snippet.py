@@ -6,12 +6,13 @@ import re
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
+from msgspec import Struct
+
 from dowse._search.present.marks import Mark, find_marks
 from dowse._search.present.readable import one_line, readable
 from dowse._text.matching import TermsOf, Wanted
 from dowse._text.scripts import is_unspaced
 from dowse._text.sentences import sentence_ends
-from dowse._util.frozen import dataclass
 
 _LENGTH = 200  # characters
 _LEAD = 40  # characters before the first match that make it readable
@@ -29,8 +30,7 @@ _EQUAL: Rarity = MappingProxyType({})
 _STEPS = 1000  # of a weight
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """A part of a text, and where it is."""
 
     text: str  # about 200 characters, each match between ** and **

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from dowse._model import Condition, ConditionKind
 from dowse._search.query.properties import where_condition
 from dowse._text.relative_dates import EXAMPLES, moment_of
-from dowse._util.frozen import dataclass
 from dowse.errors import UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(Struct, frozen=True):
     """What must hold of every result; what is empty demands nothing."""
 
     category: tuple[str, ...] = ()  # one of these

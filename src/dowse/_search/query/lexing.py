@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dowse._model import ConditionKind
-from dowse._util.frozen import dataclass
 
 QueryPieceKind = Literal[
     "word",
@@ -91,8 +92,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class QueryPiece:
+class QueryPiece(Struct, frozen=True):
     """A part of a query that means one thing."""
 
     kind: QueryPieceKind

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._model import Condition, ConditionKind, Fields
 from dowse._model.ports import Analyzer
@@ -12,7 +14,6 @@ from dowse._search.query.lexing import FIELDS, SCOPES, QueryPiece
 from dowse._search.query.properties import property_condition
 from dowse._search.query.syntax import Node, QueryGroup, is_shouted_not
 from dowse._text.relative_dates import moment_of
-from dowse._util.frozen import dataclass
 
 COMPLETIONS = 20
 """How many words one `auth*` demands any of, where an operator demands it."""
@@ -22,8 +23,7 @@ _ELSEWHERE = frozenset({"task", "task-todo", "task-done", "match-case", "ignore-
 _REGEX_SIGNS = re.compile(r"\\[a-zA-Z]|\W|\d")
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(Struct, frozen=True):
     """What one piece of a query contributes."""
 
     text: str = ""  # what an embedder reads of it
@@ -38,8 +38,7 @@ class Meaning:
         return bool(self.text) and self.condition is not None and self.condition.kind == "phrase"
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """What must be known of the documents to understand a query."""
 
     has_field: Callable[[str], bool] = lambda _: False  # whether any frontmatter has this field

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dowse._model import Condition
 from dowse._text.relative_dates import day_of

@@ -6,16 +6,16 @@ As in Obsidian, words next to each other bind closer than OR: `a b OR c` is `(a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._search.query.lexing import QueryPiece
-from dowse._util.frozen import dataclass
 
 _INFIX = frozenset({"or", "and"})
 
 
-@dataclass(frozen=True, slots=True)
-class QueryGroup:
+class QueryGroup(Struct, frozen=True):
     """Pieces that belong together."""
 
     parts: tuple[Node, ...]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dowse._search.query.lexing import lex
 from dowse._search.stages.strategies import STRATEGIES
 from dowse._search.state import SearchState
 from dowse._text.late_pattern import late_pattern
 from dowse._util.bounds import check_bounds
-from dowse._util.frozen import dataclass
 
 QueryType = Literal["factual", "navigational", "exploratory"]
 """What a query asks for: a thing by its exact name, a place in the documents, or an explanation."""
@@ -59,8 +58,7 @@ _PLACE = late_pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ClassifyOptions:
+class ClassifyOptions(Struct, frozen=True):
     """Whether the kind of a query changes the weights, and by how much."""
 
     enabled: Annotated[bool, "Change the weights of strategies by the kind of the query."] = False

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from msgspec import Struct
+
 from dowse._model import Keys, Ranking
 from dowse._search.stages.keyword import most_bm25
 from dowse._search.state import SearchState
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class CodeOptions:
+class CodeOptions(Struct, frozen=True):
     """Whether code blocks are a strategy of their own."""
 
     enabled: Annotated[

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dowse._search.state import SearchState
 from dowse._util.bounds import check_bounds
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class CommunityOptions:
+class CommunityOptions(Struct, frozen=True):
     """Whether documents that belong together by their links help each other."""
 
     enabled: Annotated[

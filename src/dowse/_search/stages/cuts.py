@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dowse._search.state import SearchState
 from dowse._util.bounds import check_bounds
-from dowse._util.frozen import dataclass
 from dowse.errors import BadSettings
 
 
-@dataclass(frozen=True, slots=True)
-class ThresholdOptions:
+class ThresholdOptions(Struct, frozen=True):
     """How sure dowse must be of a result."""
 
     min_confidence: Annotated[

@@ -9,18 +9,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dowse._model import Vector
 from dowse._search.stages.cosines import cosines, directions
 from dowse._search.state import SearchState, cap_scores
 from dowse._util.arrays import np
 from dowse._util.bounds import SHARE, check_bounds
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class DiversityOptions:
+class DiversityOptions(Struct, frozen=True):
     """Whether results are chosen to differ from each other."""
 
     mmr: Annotated[bool, "Choose results by maximal marginal relevance."] = False

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
+from msgspec import Struct
+
 from dowse._search.stages.diversity import DiversityOptions
 from dowse._search.state import Candidate, SearchState, cap_scores
-from dowse._util.frozen import dataclass
 
 _WORTH = 0.5  # share of the best passage's score; one with less is hardly a match next to it
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentsOptions:
+class DocumentsOptions(Struct, frozen=True):
     """Whether a document is one result, or each of its passages is."""
 
     passages: Annotated[

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Annotated
 
+from msgspec import Struct
+
 from dowse._model import Vector
 from dowse._search.stages.cosines import cosines, directions
 from dowse._search.stages.trigrams import near_duplicates
 from dowse._search.state import SearchState
 from dowse._util.arrays import np
 from dowse._util.bounds import SHARE, check_bounds
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ExactDedupOptions:
+class ExactDedupOptions(Struct, frozen=True):
     """Whether a text is shown once only."""
 
     enabled: Annotated[bool, "Drop results with the same text as a better one."] = True
 
 
-@dataclass(frozen=True, slots=True)
-class NearDedupOptions:
+class NearDedupOptions(Struct, frozen=True):
     """Whether nearly the same text is shown once only."""
 
     enabled: Annotated[
@@ -42,8 +41,7 @@ class NearDedupOptions:
         check_bounds(self, "near_dedup")
 
 
-@dataclass(frozen=True, slots=True)
-class SemanticDedupOptions:
+class SemanticDedupOptions(Struct, frozen=True):
     """Whether what means the same is shown once only."""
 
     enabled: Annotated[bool, "Drop results that mean the same as a better one."] = False

@@ -6,16 +6,14 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dowse._model import Ranking, Scores
 from dowse._search.state import SearchState
 from dowse._util.bounds import SHARE, check_bounds
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class DynamicWeightsOptions:
+class DynamicWeightsOptions(Struct, frozen=True):
     """Whether a strategy whose scores hardly differ loses weight."""
 
     enabled: Annotated[bool, "Lower the weight of strategies whose scores hardly differ."] = False

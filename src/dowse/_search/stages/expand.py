@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dowse._model import Matrix, Vector
 from dowse._search.query.rewrite import listed
@@ -13,11 +13,9 @@ from dowse._search.stages.semantic import query_vector
 from dowse._search.state import SearchState
 from dowse._util.arrays import np
 from dowse._util.bounds import SHARE, check_bounds
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ExpandOptions:
+class ExpandOptions(Struct, frozen=True):
     """Whether words near the query are appended to it for the semantic search."""
 
     enabled: Annotated[

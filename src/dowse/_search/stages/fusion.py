@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dowse._search.stages.convex import Normalisation, fuse_by_score
 from dowse._search.stages.rrf import fuse_by_rank
 from dowse._search.state import Candidate, SearchState
 from dowse._util.bounds import check_bounds
-from dowse._util.frozen import dataclass
 
 _CONVEX_SIGMOID = (0.5, 8.0)  # spreads scores over the scale, and claims no more
 
 
-@dataclass(frozen=True, slots=True)
-class FuseOptions:
+class FuseOptions(Struct, frozen=True):
     """How several rankings become one. The recipe adds one weight for each strategy."""
 
     method: Annotated[
@@ -49,8 +46,8 @@ class FuseOptions:
     @property
     def weights(self) -> dict[str, float]:
         """The weight of each strategy."""
-        own = FuseOptions.__slots__
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.name not in own}
+        own = FuseOptions.__struct_fields__
+        return {name: getattr(self, name) for name in self.__struct_fields__ if name not in own}
 
 
 def fuse(search: SearchState) -> None:

@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Annotated
 
+from msgspec import Struct
+
 from dowse._model import Place
 from dowse._search.state import SearchState
 from dowse._util.bounds import SHARE, check_bounds
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class GatherOptions:
+class GatherOptions(Struct, frozen=True):
     """How much a chunk gains from the rest of its document."""
 
     share: Annotated[

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dowse._model import Keys, Ranking, Scores
 from dowse._model.ports import Reading, within
 from dowse._search.state import SearchState
 from dowse._util.bounds import check_bounds
-from dowse._util.frozen import dataclass
 
 _BLOCK = 200  # chunks that are looked up at a time
 
 
-@dataclass(frozen=True, slots=True)
-class GraphOptions:
+class GraphOptions(Struct, frozen=True):
     """Whether links between documents are a strategy of their own."""
 
     enabled: Annotated[bool, "Hybrid search also ranks documents linked with what was found."] = (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from msgspec import Struct
+
 from dowse._search.stages.duplicates import drop_repeats, repeats
 from dowse._search.state import SearchState
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ParentsOptions:
+class ParentsOptions(Struct, frozen=True):
     """Whether whole sections are returned."""
 
     enabled: Annotated[bool, "Return the whole section around each chunk, once."] = False

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dowse._model import ChunkKey, Ranking, Scores
 from dowse._search.conditions import leaves

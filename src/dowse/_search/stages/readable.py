@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._model import ChunkKey, Ranking, Scores
 from dowse._search.stages.strategies import STRATEGIES
 from dowse._search.state import SearchState
 from dowse._text.scripts import latin_share
-from dowse._util.frozen import dataclass
 
 _DISTRUST = 3  # power of the share of Latin letters: best on both halves of a Chinese collection
 _USE_VECTORS = {one.name for one in STRATEGIES if one.uses != "words"}
 
 
-@dataclass(frozen=True, slots=True)
-class ReadableOptions:
+class ReadableOptions(Struct, frozen=True):
     """Whether vectors count only as far as the model can read the script of a text."""
 
     enabled: Annotated[

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from msgspec import Struct
+
 from dowse._search.state import SearchState
 from dowse._util.bounds import SHARE, check_bounds
-from dowse._util.frozen import dataclass
 
 _DAY = 86_400  # seconds
 _WEEK = 7  # days
@@ -16,8 +17,7 @@ _WEEK_BOOST = 0.2
 _MONTH_BOOST = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class RecencyOptions:
+class RecencyOptions(Struct, frozen=True):
     """How much newer documents are preferred."""
 
     bias: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dowse._model import StoredChunk, header_line, titled_path
 from dowse._search.stages.exact import put_named_first
@@ -13,12 +13,10 @@ from dowse._search.state import SearchState
 from dowse._text.markup import plain
 from dowse._text.pieces import pieces
 from dowse._util.bounds import ALWAYS, NAME, SHARE, check_bounds
-from dowse._util.frozen import dataclass
 from dowse.errors import EmbedError
 
 
-@dataclass(frozen=True, slots=True)
-class RerankOptions:
+class RerankOptions(Struct, frozen=True):
     """Whether the first results are read once more, together with the query."""
 
     enabled: Annotated[bool, "Read the first results again, together with the query."] = False

@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec import Struct
+
 from dowse._model import Keys, Ranking
 from dowse._search.stages.code import CodeOptions, rank_by_code
 from dowse._search.stages.graph import GraphOptions, rank_by_links
 from dowse._search.stages.keyword import rank_by_keyword
 from dowse._search.stages.semantic import rank_by_meaning
 from dowse._search.state import SearchState
-from dowse._util.frozen import dataclass
 
 Rank = Callable[[SearchState, int, Keys | None], Ranking]
 """Ranks the best chunks for a search: so many, and only `among` some; empty where it cannot."""
 
 
-@dataclass(frozen=True, slots=True)
-class Strategy:
+class Strategy(Struct, frozen=True):
     """One way of ranking chunks."""
 
     name: str
@@ -75,8 +75,7 @@ STRATEGIES: tuple[Strategy, ...] = (
 """The strategies, in the order in which they rank."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchMode:
+class SearchMode(Struct, frozen=True):
     """Which strategies rank, and how the query is read."""
 
     name: str

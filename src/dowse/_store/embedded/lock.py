@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
+from msgspec import Struct
 
 from dowse._store.embedded.failures import check_kind, disk_errors
 from dowse._util.files import PRIVATE_FILE, close_tree, create_private_file, make_private_folder
-from dowse._util.frozen import dataclass
 from dowse._util.process import UNNAMED, command_name
 from dowse.errors import Locked
 
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"dowse [a-z]+")
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
+class _Writer(Struct, frozen=True):
     """Who is writing, as the note says it."""
 
     pid: int

@@ -8,29 +8,26 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from pathlib import Path
 
 import msgspec
 import xxhash
+from msgspec import Struct, field
 
 from dowse._store.embedded.failures import disk_errors, replica_damaged
 from dowse._util.files import replace_file, sync_folder
-from dowse._util.frozen import dataclass
 
 _BLOCK = 1 << 20  # bytes that are summed at once
 
 
-@dataclass(frozen=True, slots=True)
-class FileSum:
+class FileSum(Struct, frozen=True):
     """How long a file is and what its bytes add up to."""
 
     size: int  # bytes
     checksum: str  # xxh3 over all of it, hex
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaManifest:
+class ReplicaManifest(Struct, frozen=True):
     """A replica's account of itself."""
 
     index: str  # the identity of the index that it replicates

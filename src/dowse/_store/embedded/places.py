@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+from msgspec import Struct
+
 from dowse._model import Announce, silent
 from dowse._model.ports import Analyzer
 from dowse._store.embedded.lock import writer_lock
@@ -14,14 +16,12 @@ from dowse._store.embedded.replica import OpenVectors, Replica
 from dowse._store.embedded.sqlite.roots import noted_roots
 from dowse._store.embedded.store import DATABASE, EmbeddedStore
 from dowse._store.embedded.vectors.replica import VectorReplica
-from dowse._util.frozen import dataclass
 
 INDEX = "index"
 """The folder of the index in that of the project."""
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedPlaces:
+class EmbeddedPlaces(Struct, frozen=True):
     """The indexes of projects, each in a folder of this machine."""
 
     vectors: Callable[[Path], Replica[OpenVectors]] = VectorReplica  # what finds vectors

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from msgspec import Struct
+
 from dowse._model import Condition, modified
 from dowse._model.ports import Analyzer
 from dowse._store.remote.documents import Entry, FoundChunk, ending_of
@@ -16,7 +18,6 @@ from dowse._store.remote.rows import AllOf, AnyOf, Between, HasAny, Not, Where
 from dowse._store.remote.tokens import OVERFLOW, token, wanted_grams
 from dowse._text.fold import fold
 from dowse._text.values import matcher
-from dowse._util.frozen import dataclass
 
 _EXACT = {"category", "tag", "source", "language"}
 _PARTS = {"author": "author", "title": "title", "path": "path", "file": "path", "under": "path"}
@@ -25,8 +26,7 @@ _LONG = 8000  # characters from which on a chunk may have more tokens than fit
 _GRAM = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """Conditions as a filter of the engine, and those that must be checked on its rows."""
 
     where: Where

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 
 import msgspec
+from msgspec.structs import replace
 
 from dowse._model import (
     Chunk,

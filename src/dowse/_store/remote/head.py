@@ -11,8 +11,9 @@ import json
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 from typing import Any
+
+from msgspec import Struct, field
 
 from dowse._model import Stamp
 from dowse._store.remote.documents import record
@@ -20,7 +21,6 @@ from dowse._store.remote.rows import In, Row, RowCollection, Rows
 from dowse._store.remote.schema import chunks, records, state
 from dowse._store.remote.weights import Averages
 from dowse._store.vectors import model_of
-from dowse._util.frozen import dataclass
 
 FORMAT = 4
 """The version of the rows; an index of a later one is refused."""
@@ -36,8 +36,7 @@ _KEPT = frozenset({"number", "epoch", "stamp", "format"})  # older versions wrot
 _EPOCH_NAME = re.compile(r"\d+x[0-9a-f]{8}")
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """What holds of an index at one moment."""
 
     number: int = 0  # of the epoch

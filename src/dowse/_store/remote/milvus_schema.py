@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import Any
 
+from msgspec import Struct, field
 from pymilvus import DataType, MilvusClient
 
 from dowse._store.remote.rows import TOKENS, FieldKind, RowCollection
 from dowse._store.remote.schema import LONG, NEVER_ASKED
-from dowse._util.frozen import dataclass
 
 NO_VECTOR = "nothing"
 """The vector that a collection without vectors must have."""
@@ -25,8 +24,7 @@ _TYPES: Mapping[FieldKind, DataType] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MilvusTuning:
+class MilvusTuning(Struct, frozen=True):
     """How an index is built and asked, as Milvus calls it."""
 
     index: str = "AUTOINDEX"

@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from dowse import DISTRIBUTION
 from dowse._model.ports import Analyzer
@@ -25,15 +26,13 @@ from dowse._store.remote.rows import Rows
 from dowse._store.remote.schema import chunks, records, state
 from dowse._store.remote.store import RemoteStore
 from dowse._util.files import make_private_folder, replace_file
-from dowse._util.frozen import dataclass
 from dowse.errors import BadSettings, DowseError, EngineFailed
 
 NOTE = "remote.json"
 """The file in the folder of a project that says where its index is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """Where the index of a project is, without any secret."""
 
     url: str

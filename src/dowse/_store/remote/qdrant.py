@@ -6,10 +6,10 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 from qdrant_client import QdrantClient, models
 
 from dowse._model import Vector
@@ -28,7 +28,6 @@ from dowse._store.remote.rows import (
     Where,
 )
 from dowse._store.remote.schema import NEVER_ASKED
-from dowse._util.frozen import dataclass
 from dowse.errors import EngineFailed
 
 _PAGE = 1000
@@ -42,8 +41,7 @@ OpenClient = Callable[[], QdrantClient]
 """Opens the connection to an engine."""
 
 
-@dataclass(frozen=True, slots=True)
-class QdrantTuning:
+class QdrantTuning(Struct, frozen=True):
     """How an index is built and asked, as Qdrant calls it."""
 
     hnsw: Mapping[str, Any] = field(default_factory=dict)

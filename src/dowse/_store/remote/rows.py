@@ -7,11 +7,11 @@ returned, the writer reads its own rows. It promises nothing over two rows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any, Literal, Protocol
 
+from msgspec import Struct, field
+
 from dowse._model import Vector
-from dowse._util.frozen import dataclass
 
 Row = dict[str, Any]
 """The fields of a row by name; `key` names it."""
@@ -34,8 +34,7 @@ MOST_HITS = 16_384
 """The most rows that one search returns: Milvus takes no higher limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowCollection:
+class RowCollection(Struct, frozen=True):
     """A collection of rows that all have the same fields."""
 
     name: str
@@ -47,16 +46,14 @@ class RowCollection:
         return [name for name, kind in self.fields.items() if kind in kinds]
 
 
-@dataclass(frozen=True, slots=True)
-class In:
+class In(Struct, frozen=True):
     """A text or number is one of these values."""
 
     field: str
     values: Sequence[Key]
 
 
-@dataclass(frozen=True, slots=True)
-class Between:
+class Between(Struct, frozen=True):
     """A number or time is at or above `least` and below `below`; None sets no bound."""
 
     field: str
@@ -64,29 +61,25 @@ class Between:
     below: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HasAny:
+class HasAny(Struct, frozen=True):
     """The tokens of a row hold at least one of these."""
 
     tokens: Sequence[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Struct, frozen=True):
     """A condition does not hold."""
 
     condition: Where
 
 
-@dataclass(frozen=True, slots=True)
-class AllOf:
+class AllOf(Struct, frozen=True):
     """Every condition holds; no conditions hold for every row."""
 
     conditions: Sequence[Where] = field(default=())
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(Struct, frozen=True):
     """At least one condition holds."""
 
     conditions: Sequence[Where]

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import click
 from click.shell_completion import get_completion_class
+from msgspec import Struct
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._util.frozen import dataclass
 from dowse.errors import UsageError
 
 VARIABLE = "_DOWSE_COMPLETE"
@@ -26,8 +26,7 @@ Make the folder first where it is missing. For zsh, write "fpath+=~/.zfunc" into
 """
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionShape:
+class CompletionShape(Struct, frozen=True):
     """What `dowse completion` prints."""
 
     shell: Annotated[str, "Name of the shell."]

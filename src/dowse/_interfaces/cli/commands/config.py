@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import click
+from msgspec import Struct
 from rich.text import Text
 
 from dowse._config.schema import find_setting, known_settings
@@ -16,7 +17,6 @@ from dowse._interfaces.cli.draw.text import folded, line
 from dowse._interfaces.cli.lazy import Group
 from dowse._project.registry import Project
 from dowse._project.workspace import Chosen
-from dowse._util.frozen import dataclass
 from dowse._util.locations import short_path
 from dowse._util.masking import hide_in_value
 from dowse.errors import DowseError, UsageError
@@ -36,8 +36,7 @@ environment, options of the command.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class SettingShape:
+class SettingShape(Struct, frozen=True):
     """A setting that holds."""
 
     name: Annotated[str, "As in `search.top_n`."]
@@ -47,8 +46,7 @@ class SettingShape:
     meaning: Annotated[str, "What it decides."]
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsShape:
+class SettingsShape(Struct, frozen=True):
     """What `dowse config show` shows."""
 
     project: Annotated[str | None, "The project that the values hold for."]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 import click
+from msgspec import Struct
 from rich.text import Text
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
@@ -23,7 +24,6 @@ from dowse._project.doctor import (
     check_telemetry,
 )
 from dowse._text.amounts import counted
-from dowse._util.frozen import dataclass
 from dowse.errors import BadSettings
 
 _EXAMPLES = """\
@@ -35,8 +35,7 @@ Examples:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorShape:
+class DoctorShape(Struct, frozen=True):
     """What `dowse doctor` found."""
 
     checks: Annotated[tuple[Check, ...], "What was looked at, each with its findings."]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from dowse._config.presets import PRESETS
 from dowse._interfaces.cli.call import Call, Command, pass_call

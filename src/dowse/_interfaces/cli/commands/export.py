@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import click
+from msgspec import Struct
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.text import folded, line
 from dowse._project.archive.exporting import Exported, export_project
 from dowse._text.amounts import counted, size
 from dowse._util.files import real_path
-from dowse._util.frozen import dataclass
 from dowse._util.locations import short_path
 
 _EXAMPLES = """\
@@ -23,8 +23,7 @@ Examples:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ExportShape:
+class ExportShape(Struct, frozen=True):
     """What `dowse export` wrote."""
 
     project: Annotated[str, "Name of the project."]
@@ -38,7 +37,7 @@ class ExportShape:
     @classmethod
     def of(cls, exported: Exported) -> ExportShape:
         """The shape of an export."""
-        known = {name: getattr(exported, name) for name in cls.__slots__}
+        known = {name: getattr(exported, name) for name in cls.__struct_fields__}
         return cls(**known | {"file": str(exported.file)})
 
 

@@ -7,6 +7,7 @@ from shlex import quote
 from typing import Annotated
 
 import click
+from msgspec import Struct
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.text import folded, line
@@ -16,7 +17,6 @@ from dowse._project.archive.importing import Imported, import_project
 from dowse._project.workspace import Workspace
 from dowse._text.amounts import counted
 from dowse._util.files import real_path
-from dowse._util.frozen import dataclass
 
 _EXAMPLES = """\
 \b
@@ -28,8 +28,7 @@ Examples:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ImportShape:
+class ImportShape(Struct, frozen=True):
     """What `dowse import` made."""
 
     project: Annotated[ProjectShape, "The new project."]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+from msgspec import Struct
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.unseen import escaped
@@ -16,7 +17,6 @@ from dowse._interfaces.cli.lazy import Group
 from dowse._interfaces.cli.logs import start_logging, takes_logging
 from dowse._interfaces.mcp.clients import CLIENTS, NAME, Client, Scope, find_client, start_command
 from dowse._util.files import typed_path
-from dowse._util.frozen import dataclass
 from dowse.errors import Refused
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ Examples:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class InstallShape:
+class InstallShape(Struct, frozen=True):
     """What `dowse mcp install` did."""
 
     client: Annotated[str, "Name of the client."]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import click
+from msgspec import Struct
 from rich.text import Text
 
 from dowse._embed.open import ModelStatus, known_models, models_status, pull, remove
@@ -15,7 +16,6 @@ from dowse._interfaces.cli.draw.text import Part, line, table
 from dowse._interfaces.cli.lazy import Group
 from dowse._text.amounts import size
 from dowse._util.files import real_path
-from dowse._util.frozen import dataclass
 from dowse._util.locations import short_path
 
 _EXAMPLES = """\
@@ -28,8 +28,7 @@ Examples:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ModelShape:
+class ModelShape(Struct, frozen=True):
     """A model."""
 
     name: Annotated[str, "As `embed.model` takes it."]
@@ -47,15 +46,13 @@ class ModelShape:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ModelsShape:
+class ModelsShape(Struct, frozen=True):
     """What `dowse models list` lists."""
 
     models: Annotated[tuple[ModelShape, ...], "The default one first."]
 
 
-@dataclass(frozen=True, slots=True)
-class RemovedModelShape:
+class RemovedModelShape(Struct, frozen=True):
     """What `dowse models remove` did."""
 
     removed: Annotated[str, "Name of the model whose weights are gone."]

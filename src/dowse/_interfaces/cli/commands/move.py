@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 import click
+from msgspec import Struct
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.text import folded, line
 from dowse._project.archive.moving import Moved, move_project
 from dowse._text.amounts import counted
-from dowse._util.frozen import dataclass
 from dowse._util.masking import hide_secrets
 
 _EXAMPLES = """\
@@ -22,8 +22,7 @@ Examples:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class MoveShape:
+class MoveShape(Struct, frozen=True):
     """What `dowse move` did."""
 
     project: Annotated[str, "Name of the project."]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import click
+from msgspec import Struct
 
 from dowse._config.editors import open_command, viewer_command
 from dowse._index.source.formats import CONVERTED, kind_of
@@ -16,7 +17,6 @@ from dowse._interfaces.cli.complete import document_ids
 from dowse._interfaces.cli.last_results import Result, recall
 from dowse._project.engine import Engine
 from dowse._text.amounts import counted
-from dowse._util.frozen import dataclass
 from dowse.errors import DowseError, NotFound, UsageError
 
 _EXAMPLES = """\
@@ -31,8 +31,7 @@ Examples:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class OpenShape:
+class OpenShape(Struct, frozen=True):
     """What `dowse open` opened."""
 
     path: Annotated[str, "The file, absolute."]

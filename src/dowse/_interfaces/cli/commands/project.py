@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import click
+from msgspec import Struct
 
 from dowse._config.trust import LocalFile
 from dowse._interfaces.cli.call import Call, Command, pass_call
@@ -14,7 +15,6 @@ from dowse._interfaces.cli.draw.text import folded, line, table
 from dowse._interfaces.cli.lazy import Group
 from dowse._interfaces.records.project import ProjectShape, ProjectsShape
 from dowse._util.files import real_path, typed_path
-from dowse._util.frozen import dataclass
 from dowse._util.locations import short_path
 from dowse.errors import NotFound, Refused
 
@@ -30,15 +30,13 @@ Examples:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class RemovedShape:
+class RemovedShape(Struct, frozen=True):
     """What `dowse project remove` did."""
 
     removed: Annotated[str, "Name of the project that is gone."]
 
 
-@dataclass(frozen=True, slots=True)
-class TrustShape:
+class TrustShape(Struct, frozen=True):
     """What `dowse project trust` has come to."""
 
     path: Annotated[str, "The dowse.toml, absolute."]

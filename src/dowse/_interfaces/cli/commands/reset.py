@@ -6,15 +6,14 @@ from shlex import quote
 from typing import Annotated
 
 import click
+from msgspec import Struct
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.consent import require_yes
 from dowse._interfaces.cli.draw.text import line
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ResetShape:
+class ResetShape(Struct, frozen=True):
     """What `dowse reset` did."""
 
     project: Annotated[str, "Name of the project whose index is empty now."]

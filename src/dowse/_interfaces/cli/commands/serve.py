@@ -8,12 +8,12 @@ from typing import Annotated
 
 import click
 from click.core import ParameterSource
+from msgspec import Struct
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.logs import start_logging, takes_logging
 from dowse._interfaces.cli.token import read_token
 from dowse._util.files import real_path
-from dowse._util.frozen import dataclass
 from dowse.errors import UsageError
 
 _EXAMPLES = """\
@@ -27,8 +27,7 @@ Examples:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ServeShape:
+class ServeShape(Struct, frozen=True):
     """What `dowse serve` prints when it is ready."""
 
     address: Annotated[str, "Where the page is; the API is at api/v1/ below it, MCP at mcp."]

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import click
+from msgspec import Struct
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.lazy import Group
 from dowse._interfaces.mcp.clients import CLIENTS, find_client
 from dowse._interfaces.mcp.skill import SKILL
-from dowse._util.frozen import dataclass
 from dowse.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ Examples:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class SkillShape:
+class SkillShape(Struct, frozen=True):
     """What `dowse skill install` did."""
 
     client: Annotated[str, "Name of the client."]

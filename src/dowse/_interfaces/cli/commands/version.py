@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 import click
+from msgspec import Struct
 
 from dowse import __version__
 from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._util.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class VersionShape:
+class VersionShape(Struct, frozen=True):
     """What `dowse version` says."""
 
     version: Annotated[str, "Of dowse."]

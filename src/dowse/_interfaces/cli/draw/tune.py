@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
+from msgspec import Struct
 from rich.text import Text
 
 from dowse._interfaces.cli.draw.text import Part, folded, line, number, table
@@ -13,7 +14,6 @@ from dowse._project.evaluation.compare import Difference
 from dowse._project.evaluation.self_queries import FEW
 from dowse._project.evaluation.tune import FOLDS, Question, Tuning
 from dowse._text.amounts import counted
-from dowse._util.frozen import dataclass
 
 _OTHER_CONFIDENCE = (
     "With this fuse.normalise, confidence compares results with each other: it no longer says"
@@ -21,8 +21,7 @@ _OTHER_CONFIDENCE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeShape:
+class ChangeShape(Struct, frozen=True):
     """A setting that would rank better."""
 
     name: Annotated[str, "As in `fuse.keyword`."]
@@ -30,8 +29,7 @@ class ChangeShape:
     better: Annotated[Any, "What would rank better."]
 
 
-@dataclass(frozen=True, slots=True)
-class TuneShape:
+class TuneShape(Struct, frozen=True):
     """What `dowse tune` found out, and did."""
 
     project: Annotated[str, "Name of the project."]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dowse._interfaces.mcp.invisible import visible_line
 from dowse._interfaces.mcp.replies import QUOTED, coded

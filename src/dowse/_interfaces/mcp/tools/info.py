@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import Struct
+
 from dowse._config.parameters import Arguments
 from dowse._interfaces.mcp.invisible import visible_line
 from dowse._interfaces.mcp.projects import VisibleProjects
@@ -15,14 +17,12 @@ from dowse._project.doctor import missing_abilities
 from dowse._project.engine import Engine
 from dowse._project.registry import Project
 from dowse._project.service import Job
-from dowse._util.frozen import dataclass
 from dowse.errors import DowseError
 
 _STATUS = ("indexed", "up_to_date", "freshness", "counts")
 
 
-@dataclass(frozen=True, slots=True)
-class JobProgressShape:
+class JobProgressShape(Struct, frozen=True):
     """An indexing run in the background."""
 
     running: bool
@@ -87,7 +87,7 @@ def _state(projects: VisibleProjects, engine: Engine) -> dict[str, Any]:
         job = projects.service.index(project)
         notices.append("The folder has changed; the index is being updated in the background.")
     told = (
-        {"job": pick(JobProgressShape.of(job), JobProgressShape.__slots__)}
+        {"job": pick(JobProgressShape.of(job), JobProgressShape.__struct_fields__)}
         if job is not None
         else {}
     )

@@ -6,7 +6,8 @@ import fnmatch
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dowse._config.parameters import Arguments
 from dowse._interfaces.mcp.invisible import visible_line

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._config.parameters import Arguments
 from dowse._config.request import SearchRequest
@@ -26,7 +28,6 @@ from dowse._project.engine import Engine
 from dowse._project.registry import ALL
 from dowse._search.present.budget import count_tokens, within_budget
 from dowse._search.present.formats import as_markdown, with_projects
-from dowse._util.frozen import dataclass
 from dowse.errors import NotFound, UsageError
 
 MAX_TOKENS = 4000
@@ -87,8 +88,7 @@ def _is_here(engine: Engine, document: str) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
+class _Form(Struct, frozen=True):
     """How results are written."""
 
     structured: Callable[[Response, Searched], Json]

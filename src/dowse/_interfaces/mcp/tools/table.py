@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._config.parameters import Arguments, Parameter, object_schema
 from dowse._config.request import option, options_of
 from dowse._interfaces.mcp.tools import outputs
 from dowse._interfaces.mcp.tools.outputs import Json
-from dowse._util.frozen import dataclass
 
 if TYPE_CHECKING:
     from dowse._interfaces.mcp.projects import VisibleProjects
     from dowse._interfaces.mcp.replies import Reply
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True):
     """One tool."""
 
     name: str

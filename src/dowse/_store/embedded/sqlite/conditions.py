@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from msgspec.structs import replace
 
 from dowse._model import Condition, Keys
 from dowse._model.ports import KeywordField
