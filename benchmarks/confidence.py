@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from dowse._config.schema import change_recipe
 from dowse._model import Condition, Hit, Matrix, Response
-from dowse._model.ports import Reading
+from dowse._model.ports import IndexReader
 from dowse._project.engine import Engine
 from dowse._project.evaluation.bench import open_bench
 from dowse._project.evaluation.collections import read_collection, sample
@@ -215,7 +215,7 @@ def _searched(
         return search, run_search(search)
 
 
-def _no_words(_: Reading) -> tuple[Sequence[str], Matrix]:
+def _no_words(_: IndexReader) -> tuple[Sequence[str], Matrix]:
     raise AssertionError("no query is expanded here")
 
 

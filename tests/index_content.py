@@ -6,10 +6,10 @@ from itertools import pairwise
 from typing import Any
 
 from dowse._model import context_of, text_key
-from dowse._model.ports import KeywordField, Reading, Writing
+from dowse._model.ports import IndexReader, IndexWriter, KeywordField
 
 
-def content(reading: Reading) -> dict[str, Any]:
+def content(reading: IndexReader) -> dict[str, Any]:
     """What an index holds, without what depends on the order in which it was filled."""
     entries = reading.catalogue.documents()
     documents = [reading.catalogue.document(entry.id) for entry in entries]
@@ -33,7 +33,7 @@ def content(reading: Reading) -> dict[str, Any]:
     }
 
 
-def keyword_scores(reading: Reading) -> dict[str, Any]:
+def keyword_scores(reading: IndexReader) -> dict[str, Any]:
     """How each chunk scores for frequent words, alone, in pairs and in code.
 
     To six digits: tantivy adds up single floats in an order that depends on its segments.
@@ -53,7 +53,7 @@ def keyword_scores(reading: Reading) -> dict[str, Any]:
 
 
 def _found(
-    reading: Reading, words: list[str], chunks: dict[tuple[str, str], str]
+    reading: IndexReader, words: list[str], chunks: dict[tuple[str, str], str]
 ) -> dict[str, list[tuple[str, str]]]:
     """Which chunks each word finds; scores depend on deletions that are not merged yet."""
     found = {}
@@ -65,7 +65,7 @@ def _found(
     return found
 
 
-def _nearest(reading: Reading) -> list[tuple[str, str, float]]:
+def _nearest(reading: IndexReader) -> list[tuple[str, str, float]]:
     words = reading.vocabulary.most_frequent(1)
     vector = reading.text_vectors.known([text_key(word) for word in words])
     if not vector:
@@ -75,7 +75,7 @@ def _nearest(reading: Reading) -> list[tuple[str, str, float]]:
     return sorted((one.document.id, one.chunk.id, round(scores[one.key], 4)) for one in stored)
 
 
-def waiting_texts(of: Reading | Writing) -> list[str]:
+def waiting_texts(of: IndexReader | IndexWriter) -> list[str]:
     """The embedding texts of the chunks that have no vector, in the order of the text."""
     keys, context = list(of.text_vectors.waiting()), context_of(of.catalogue.stamp())
     return [stored.embedding_text(context) for stored in of.catalogue.chunks(keys)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from documents import STAMP, batch, make_document, vector_of
 from dowse._model import Batch, Condition, ConditionKind, Fields, Keys
-from dowse._model.ports import Analyzer, Reading, Store
+from dowse._model.ports import Analyzer, IndexReader, Store
 
 MakeStore = Callable[[str, Analyzer], Store]
 
@@ -33,7 +33,7 @@ def targets(store: Store) -> list[tuple[str, str | None]]:
         return [(edge.link.target, edge.target) for edge in reading.links.all()]
 
 
-def found_in(reading: Reading, *terms: str) -> list[str]:
+def found_in(reading: IndexReader, *terms: str) -> list[str]:
     found = reading.catalogue.chunks([key for key, _ in reading.keyword.search("body", terms, 10)])
     return [chunk.document.id for chunk in found]
 
@@ -45,14 +45,14 @@ def found_now(store: Store) -> tuple[int, int]:
         return len(words), len(reading.vectors.nearest(vector_of("alpha"), 10))
 
 
-def keys_in_order(reading: Reading) -> list[int]:
+def keys_in_order(reading: IndexReader) -> list[int]:
     """All chunks in the order of their documents and texts: keys need not be in any order."""
     chunks = reading.catalogue.chunks(reading.matching([]).tolist())
     chunks.sort(key=lambda one: (one.document.id, one.chunk.start))
     return [one.key for one in chunks]
 
 
-def texts(reading: Reading, scores: list[tuple[int, float]]) -> list[str]:
+def texts(reading: IndexReader, scores: list[tuple[int, float]]) -> list[str]:
     return [chunk.text.strip() for chunk in reading.catalogue.chunks([key for key, _ in scores])]
 
 
@@ -100,7 +100,7 @@ def where(
     return Condition(kind, values, bound, negated)
 
 
-def documents_of(reading: Reading, keys: Keys) -> str:
+def documents_of(reading: IndexReader, keys: Keys) -> str:
     """The first letters of the documents of some chunks, in capitals where all of it is there."""
     assert keys.dtype == np.int64
     assert keys.tolist() == sorted(set(keys.tolist()))
@@ -122,7 +122,7 @@ def numbered(number: int, count: int = 5) -> Batch:
     )
 
 
-def number_seen(reading: Reading, count: int = 5) -> int:
+def number_seen(reading: IndexReader, count: int = 5) -> int:
     """The one number that documents, keyword hits and nearest chunks agree on."""
     documents = [reading.catalogue.document(f"{name}.md") for name in range(count)]
     numbers = {one.text.split()[0].removeprefix("number") for one in documents if one}

@@ -19,7 +19,7 @@ from dowse._index.chunk.options import ChunkOptions
 from dowse._index.chunk.strategy import chunk
 from dowse._index.markdown.document import parse
 from dowse._model import Batch, ChunkedDocument, FileState, IndexedDocument, Vector, text_key
-from dowse._model.ports import Writing
+from dowse._model.ports import IndexWriter
 
 _BATCH = 2000  # documents of one transaction
 _REPLACED = 0.2  # share of the words that a copy has others for
@@ -39,7 +39,12 @@ class Multiplied:
             self._words.setdefault(len(word), []).append(word.lower())
 
     def store(
-        self, writing: Writing, embedder: SyntheticEmbedder, target: Path, first: int, chunks: int
+        self,
+        writing: IndexWriter,
+        embedder: SyntheticEmbedder,
+        target: Path,
+        first: int,
+        chunks: int,
     ) -> tuple[int, int]:
         """Writes and stores documents from a number on, until so many chunks are stored.
 

@@ -29,7 +29,7 @@ from dowse._search.present.budget import within_texts
 from dowse._search.references import Passage
 from dowse._search.related import LinkGraph, Related
 from dowse._search.stages.strategies import Mode
-from dowse._util.cancellation import check_wanted, until_given_up
+from dowse._util.cancellation import raise_if_cancelled, until_given_up
 from dowse._util.locations import Locations, locations
 from dowse.errors import NotFound, UsageError
 
@@ -271,7 +271,7 @@ def _while_wanted(progress: Announce) -> Announce:
     """Ends a run at its next event once nobody waits for it; finished batches stay."""
 
     def announce(event: Event) -> None:
-        check_wanted()
+        raise_if_cancelled()
         progress(event)
 
     return announce

@@ -13,7 +13,7 @@ import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
 from dowse._model import GAP, Fields, Keys, Scores
-from dowse._model.ports import KeywordField, Reading, Store
+from dowse._model.ports import IndexReader, KeywordField, Store
 from dowse._store.embedded.store import EmbeddedStore
 from memory_store import MemoryStore
 from store_steps import MakeStore, fill, found_in, texts, where
@@ -219,7 +219,7 @@ def test_words_and_code_score_as_in_the_embedded_store(store: Store, tmp_path: P
     other.close()
 
 
-def _by_id(reading: Reading, scores: Scores) -> dict[tuple[str, str], float]:
+def _by_id(reading: IndexReader, scores: Scores) -> dict[tuple[str, str], float]:
     found = dict(scores)
     chunks = reading.catalogue.chunks(list(found))
     return {(one.document.id, one.chunk.id): found[one.key] for one in chunks}

@@ -10,7 +10,7 @@ import pytest
 
 from documents import STAMP, batch, link, make_document, vector_of, vectors_of
 from dowse._model import Batch, IndexedDocument, text_key
-from dowse._model.ports import Reading, Store
+from dowse._model.ports import IndexReader, Store
 from dowse.errors import Locked
 from store_steps import SHELF, apply, fill, number_seen, numbered, where
 
@@ -183,7 +183,7 @@ def test_threads_may_share_one_reading(store: Store) -> None:
 def test_threads_may_search_in_one_reading(store: Store) -> None:
     fill(store, batch(*SHELF))
 
-    def answers(reading: Reading) -> list[object]:
+    def answers(reading: IndexReader) -> list[object]:
         among = reading.matching([where("tag", "fruit"), where("phrase", "red", "apple")])
         return [
             among.tolist(),

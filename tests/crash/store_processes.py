@@ -12,7 +12,7 @@ from pathlib import Path
 
 from documents import STAMP, PlainAnalyzer, batch, link, make_document, vector_of
 from dowse._model import Batch
-from dowse._model.ports import Reading
+from dowse._model.ports import IndexReader
 from dowse._store.embedded.store import EmbeddedStore
 
 DOCUMENTS = 6
@@ -29,7 +29,7 @@ def numbered(number: int) -> Batch:
     return batch(*documents, make_document("extra.md", f"number{number} extra"))
 
 
-def number_in(reading: Reading) -> int | None:
+def number_in(reading: IndexReader) -> int | None:
     """The number that documents, both searches, links and words agree on; None before the first."""
     entries = reading.catalogue.documents()
     texts = {

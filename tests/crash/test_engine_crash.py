@@ -11,7 +11,7 @@ import pytest
 import engines
 from documents import STAMP, PlainAnalyzer, batch, link, make_document, vector_of
 from dowse._model import Batch
-from dowse._model.ports import Reading
+from dowse._model.ports import IndexReader
 from dowse._store.remote.rows import Row, RowCollection, Rows
 from dowse._store.remote.store import RemoteStore
 from engines import Killed, Mortal, void_claims
@@ -48,7 +48,7 @@ def name() -> str:
     return f"crash_{uuid.uuid4().hex[:8]}"
 
 
-def seen(reading: Reading) -> dict[str, set[str]]:
+def seen(reading: IndexReader) -> dict[str, set[str]]:
     """The texts that a search finds of each document."""
     found: dict[str, set[str]] = {document: set() for document in WHOLE}
     keys = [key for key, _ in reading.vectors.nearest(vector_of("x"), 100)]
@@ -253,6 +253,6 @@ def test_two_writers_of_one_part_leave_whole_documents(rows: Rows, name: str) ->
     one.discard()
 
 
-def seen_texts(reading: Reading, document: str) -> set[str]:
+def seen_texts(reading: IndexReader, document: str) -> set[str]:
     keys = reading.catalogue.keys_of([document]).tolist()
     return {chunk.text.strip() for chunk in reading.catalogue.chunks(keys)}

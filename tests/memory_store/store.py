@@ -12,10 +12,10 @@ from functools import partial
 from dowse._model import Batch, ChunkedDocument, Debt, Finding, IndexedDocument, Stamp, Vector
 from dowse._model.ports import (
     Analyzer,
-    Catalogue,
+    DocumentTable,
+    IndexReader,
     Isolation,
     Links,
-    Reading,
     TextVectors,
     Vocabulary,
 )
@@ -37,7 +37,7 @@ class MemoryWriting:
     def __init__(self, store: MemoryStore, analyzer: Analyzer) -> None:
         self._store = store
         self._newest = Generation(store.state, analyzer)
-        self.catalogue: Catalogue = MemoryCatalogue(self._newest)
+        self.catalogue: DocumentTable = MemoryCatalogue(self._newest)
         self.links: Links = MemoryLinks(self._newest)
         self.vocabulary: Vocabulary = MemoryVocabulary(self._newest)
         self.text_vectors: TextVectors = MemoryTextVectors(self._newest)
@@ -139,10 +139,10 @@ class MemoryStore:
         return vectors + sum(len(text.encode("utf-8", "replace")) for text in texts)
 
     @contextmanager
-    def read(self) -> Iterator[Reading]:
+    def read(self) -> Iterator[IndexReader]:
         """Opens the newest generation."""
         of = Generation(self.state, self._analyzer)
-        yield Reading(
+        yield IndexReader(
             MemoryCatalogue(of),
             MemoryLinks(of),
             MemoryVocabulary(of),

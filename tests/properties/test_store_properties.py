@@ -30,7 +30,7 @@ from dowse._model import (
     Vector,
     text_key,
 )
-from dowse._model.ports import KeywordField, Reading, Store
+from dowse._model.ports import IndexReader, KeywordField, Store
 from dowse._store.embedded.store import EmbeddedStore
 from effort import examples
 from index_content import content, waiting_texts
@@ -249,7 +249,7 @@ def _keys(scores: Scores) -> set[int]:
     return {key for key, _ in scores}
 
 
-def _named(reading: Reading, scores: Scores) -> list[tuple[str, str, float]]:
+def _named(reading: IndexReader, scores: Scores) -> list[tuple[str, str, float]]:
     """Scores by document and chunk id, since another history gives other keys."""
     by_key = dict(scores)
     chunks = reading.catalogue.chunks([key for key, _ in scores])

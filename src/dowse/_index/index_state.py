@@ -20,7 +20,7 @@ from dowse._model import (
     LeftOut,
     Shard,
 )
-from dowse._model.ports import Analyzer, Writing
+from dowse._model.ports import Analyzer, IndexWriter
 
 _MANY = 20  # changed files: to embed fewer takes about a second
 
@@ -34,7 +34,7 @@ class IndexState(Struct):
     chunk: ChunkOptions
     vocabulary: int  # how many words are embedded
     analyzer: Analyzer
-    writing: Writing
+    writing: IndexWriter
     vectors: VectorMaker
     announce: Announce
     shard: Shard | None = None  # only its documents; None: all

@@ -21,7 +21,7 @@ from dowse._index.source.options import ReadOptions
 from dowse._index.source.roots import Root
 from dowse._index.vectors import VectorMaker
 from dowse._model import Announce, ChunkKey, Edge, Event, FileState, Shard, context_of
-from dowse._model.ports import Analyzer, Embedder, Writing
+from dowse._model.ports import Analyzer, Embedder, IndexWriter
 from dowse._text.communities import find_communities
 from dowse._util.clock import Clock
 
@@ -141,7 +141,7 @@ def run_indexing(
     chunk: ChunkOptions,
     vocabulary: int,
     analyzer: Analyzer,
-    writing: Writing,
+    writing: IndexWriter,
     embedder: Embedder | None,
     announce: Announce,
     shard: Shard | None = None,

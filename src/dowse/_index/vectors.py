@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from dowse._model import Vector, text_key
-from dowse._model.ports import Embedder, Writing
+from dowse._model.ports import Embedder, IndexWriter
 from dowse._text.scripts import latin_share
 from dowse.errors import EmbedError
 
@@ -19,7 +19,7 @@ _UNREADABLE = 0.1  # share of Latin letters, for a model that reads no others
 class VectorMaker:
     """Makes the vectors of an indexing run."""
 
-    def __init__(self, embedder: Embedder | None, writing: Writing) -> None:
+    def __init__(self, embedder: Embedder | None, writing: IndexWriter) -> None:
         self._embedder = embedder
         self._writing = writing
         self.made = 0  # texts that the embedder has read

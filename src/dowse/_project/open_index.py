@@ -9,7 +9,7 @@ from shlex import quote
 
 from dowse._config.schema import Settings
 from dowse._model import Stamp
-from dowse._model.ports import Reading
+from dowse._model.ports import IndexReader
 from dowse._project.registry import Project
 from dowse._project.run_note import unfinished_run
 from dowse._project.stamp import WantedStamp, takes_vectors, wanted_stamp
@@ -40,7 +40,7 @@ class OpenIndex:
                 self._held.reading = before
 
     @contextmanager
-    def read(self) -> Iterator[Reading]:
+    def read(self) -> Iterator[IndexReader]:
         """The newest generation of the index, or the one that is held."""
         held = getattr(self._held, "reading", None)
         if held is not None:
@@ -50,7 +50,7 @@ class OpenIndex:
             yield reading
 
     @contextmanager
-    def read_usable(self) -> Iterator[tuple[Reading, bool]]:
+    def read_usable(self) -> Iterator[tuple[IndexReader, bool]]:
         """A reading that fits the settings, and whether it has vectors."""
         with self.read() as reading:
             stamp = reading.catalogue.stamp()
@@ -66,7 +66,7 @@ class OpenIndex:
                 self._fitting = None if wanted.why_no_model else stamp
             yield reading, takes_vectors(stamp)
 
-    def unfinished(self, reading: Reading) -> str:
+    def unfinished(self, reading: IndexReader) -> str:
         """Says that a run has not come to its end, here or on another machine; or nothing."""
         if run := unfinished_run(self.project.folder):
             return run.sentence(self.project.typed)

@@ -21,7 +21,7 @@ from dowse._model import (
     Edge,
     Response,
 )
-from dowse._model.ports import Reading
+from dowse._model.ports import IndexReader
 from dowse._project.open_index import OpenIndex
 from dowse._search.answering import with_answer, with_written_answer
 from dowse._search.confidence.model_fit import read_fit
@@ -139,7 +139,7 @@ class Searcher:
             return whole_graph(reading)
 
     @contextmanager
-    def read(self) -> Iterator[Reading]:
+    def read(self) -> Iterator[IndexReader]:
         """The newest generation of the index, unchanged for as long as it is held."""
         with self._index.read_usable() as (reading, _):
             yield reading
@@ -186,7 +186,7 @@ class Searcher:
         )
         return [notice]
 
-    def _passage(self, reading: Reading, reference: str, here: Path | None) -> Passage:
+    def _passage(self, reading: IndexReader, reference: str, here: Path | None) -> Passage:
         from dowse._search.references import find_passage  # noqa: PLC0415  it brings the parsers
 
         return find_passage(reading, reference, self._index.roots, here)

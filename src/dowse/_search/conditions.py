@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dowse._model import Condition, Fields
-from dowse._model.ports import Analyzer, Reading
-from dowse._util.cancellation import check_wanted
+from dowse._model.ports import Analyzer, IndexReader
+from dowse._util.cancellation import raise_if_cancelled
 
 if TYPE_CHECKING:
     from dowse._model import Keys
@@ -21,7 +21,7 @@ _MADE_OF_OTHERS = frozenset({"any", "all", "line"})
 _AT_ONCE = 500  # chunks whose text is held while lines are looked through
 
 
-def meeting(conditions: Sequence[Condition], reading: Reading, analyzer: Analyzer) -> Keys:
+def meeting(conditions: Sequence[Condition], reading: IndexReader, analyzer: Analyzer) -> Keys:
     """The chunks for which every condition holds."""
     import numpy as np  # noqa: PLC0415  describing a search must not take as long as loading it
 
@@ -44,7 +44,7 @@ def leaves(condition: Condition) -> Iterator[Condition]:
         yield condition
 
 
-def _meeting_parts(condition: Condition, reading: Reading, analyzer: Analyzer) -> Keys:
+def _meeting_parts(condition: Condition, reading: IndexReader, analyzer: Analyzer) -> Keys:
     """The chunks for which a condition holds, whether or not it is negated."""
     import numpy as np  # noqa: PLC0415  as above
 
@@ -69,10 +69,10 @@ def _without_negated(parts: Iterable[Condition]) -> list[Condition]:
 
 
 def _with_such_a_line(
-    parts: Sequence[Condition], keys: Keys, reading: Reading, analyzer: Analyzer
+    parts: Sequence[Condition], keys: Keys, reading: IndexReader, analyzer: Analyzer
 ) -> Iterator[int]:
     for start in range(0, len(keys), _AT_ONCE):
-        check_wanted()
+        raise_if_cancelled()
         for stored in reading.catalogue.chunks(keys[start : start + _AT_ONCE].tolist()):
             if any(_holds_all(parts, line, analyzer) for line in stored.text.splitlines()):
                 yield stored.key

@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 
 from dowse._model import DocumentEntry
-from dowse._model.ports import Reading
+from dowse._model.ports import IndexReader
 from dowse._text.fold import fold
 
 Sort = Literal["path", "modified", "links"]
@@ -48,7 +48,7 @@ class FieldValues(Struct, frozen=True):
 
 
 def list_documents(
-    reading: Reading,
+    reading: IndexReader,
     sort: Sort = "path",
     since: float | None = None,
     below: Sequence[str] = (),
@@ -70,7 +70,7 @@ _ORDERS: Mapping[Sort, Callable[[ListedDocument], tuple[float, str]]] = {
 }
 
 
-def list_values(reading: Reading, name: Filter, below: Sequence[str] = ()) -> list[Counted]:
+def list_values(reading: IndexReader, name: Filter, below: Sequence[str] = ()) -> list[Counted]:
     """The values of a filter, most frequent first; folders are ordered by their path.
 
     A document with the tag `a/b` has the tag `a` too, and a document in `a/b/` is also in `a/`.
@@ -82,7 +82,7 @@ def list_values(reading: Reading, name: Filter, below: Sequence[str] = ()) -> li
     return _counted(VALUES[name](entry) for entry in entries)
 
 
-def list_fields(reading: Reading, below: Sequence[str] = ()) -> list[FieldValues]:
+def list_fields(reading: IndexReader, below: Sequence[str] = ()) -> list[FieldValues]:
     """The fields of the frontmatter with their values, most frequent first."""
     given: dict[str, list[tuple[str, Sequence[str]]]] = {}
     for entry in _below(reading, below):
@@ -141,7 +141,7 @@ def _counted(values_of_each: Iterable[Iterable[str]]) -> list[Counted]:
     return sorted(found, key=lambda one: (-one.documents, one.name))
 
 
-def _below(reading: Reading, paths: Sequence[str]) -> list[DocumentEntry]:
+def _below(reading: IndexReader, paths: Sequence[str]) -> list[DocumentEntry]:
     """The documents whose path begins with one of these; case does not matter, as in a search."""
     entries = reading.catalogue.documents()
     if not paths:
@@ -150,7 +150,7 @@ def _below(reading: Reading, paths: Sequence[str]) -> list[DocumentEntry]:
     return [entry for entry in entries if fold(entry.id).startswith(starts)]
 
 
-def _links_in(reading: Reading) -> Counter[str]:
+def _links_in(reading: IndexReader) -> Counter[str]:
     """How many other documents link to each document."""
     pairs = {(edge.source, edge.target) for edge in reading.links.all()}
     return Counter(target for source, target in pairs if target and target != source)

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from dowse._index.source.roots import Root
 from dowse._model import DocumentEntry, Link, StoredDocument
-from dowse._model.ports import Reading
+from dowse._model.ports import IndexReader
 from dowse._search.anchors import lines_of_anchor
 from dowse._text.fold import fold, fold_name
 from dowse._text.targets import choose, names_of, names_of_target
@@ -45,7 +45,7 @@ class Passage(Struct, frozen=True):
 
 
 def find_passage(
-    reading: Reading, reference: str, roots: Sequence[Root], here: Path | None = None
+    reading: IndexReader, reference: str, roots: Sequence[Root], here: Path | None = None
 ) -> Passage:
     """The passage that a reference means; raises `NotFound` with what comes nearest.
 
@@ -82,14 +82,14 @@ def _count(match: re.Match[str]) -> int | None:
 
 
 def _document(
-    reading: Reading, name: str, roots: Sequence[Root], here: Path | None, anchor: str = ""
+    reading: IndexReader, name: str, roots: Sequence[Root], here: Path | None, anchor: str = ""
 ) -> StoredDocument | None:
     by_path = reading.catalogue.document(name) or _by_path(reading, name, roots, here)
     return by_path or _by_ending(reading, name, anchor)
 
 
 def _by_path(
-    reading: Reading, name: str, roots: Sequence[Root], here: Path | None
+    reading: IndexReader, name: str, roots: Sequence[Root], here: Path | None
 ) -> StoredDocument | None:
     """A path as the shell completes it, from the current folder."""
     # Unlike pathlib's, this leaves a ~name that is nobody's home as it is.
@@ -104,7 +104,7 @@ def _by_path(
     return None
 
 
-def _by_ending(reading: Reading, name: str, anchor: str) -> StoredDocument | None:
+def _by_ending(reading: IndexReader, name: str, anchor: str) -> StoredDocument | None:
     """The one document whose path ends like this, with or without its ending.
 
     Of several, it is the one that has the anchor.
@@ -119,7 +119,7 @@ def _by_ending(reading: Reading, name: str, anchor: str) -> StoredDocument | Non
     return _only(reading, name, _having(reading, ids, anchor) or ids)
 
 
-def _having(reading: Reading, ids: Sequence[str], anchor: str) -> list[str]:
+def _having(reading: IndexReader, ids: Sequence[str], anchor: str) -> list[str]:
     """Those of several documents that have an anchor; none where nothing must be decided."""
     if not anchor or not 1 < len(ids) <= _MOST_READ:
         return []
@@ -127,7 +127,7 @@ def _having(reading: Reading, ids: Sequence[str], anchor: str) -> list[str]:
     return [one.entry.id for one in documents if lines_of_anchor(one.entry.id, one.text, anchor)]
 
 
-def _by_short_id(reading: Reading, name: str) -> DocumentLines | None:
+def _by_short_id(reading: IndexReader, name: str) -> DocumentLines | None:
     """The document that a short id means, with the first and last line of what it is the id of."""
     short = _SHORT.match(name)
     digits = short["digits"] if short else ""
@@ -148,7 +148,7 @@ def _by_short_id(reading: Reading, name: str) -> DocumentLines | None:
 
 
 def _as_written(
-    reading: Reading, name: str, roots: Sequence[Root], here: Path | None
+    reading: IndexReader, name: str, roots: Sequence[Root], here: Path | None
 ) -> DocumentLines:
     """The place that a link, an address, an alias or a title means."""
     link, document = _link(name), None
@@ -178,7 +178,7 @@ def _link(name: str) -> Link:
     return Link("wikilink", target.removesuffix(".html"), anchor, "", 0)
 
 
-def _by_link(reading: Reading, link: Link) -> StoredDocument | None:
+def _by_link(reading: IndexReader, link: Link) -> StoredDocument | None:
     """The document that a link in the root folder leads to, if possible one with its anchor."""
     wanted = set(names_of_target("", link)) if link.target.strip(" /") else set()
     named = [
@@ -193,14 +193,14 @@ def _by_link(reading: Reading, link: Link) -> StoredDocument | None:
     return reading.catalogue.document(found) if found else None
 
 
-def _by_title(reading: Reading, title: str) -> StoredDocument | None:
+def _by_title(reading: IndexReader, title: str) -> StoredDocument | None:
     wanted = fold_name(title)
     entries = reading.catalogue.documents() if wanted else []
     ids = [entry.id for entry in entries if fold_name(entry.fields.title) == wanted]
     return _only(reading, title, ids)
 
 
-def _only(reading: Reading, name: str, ids: Sequence[str]) -> StoredDocument | None:
+def _only(reading: IndexReader, name: str, ids: Sequence[str]) -> StoredDocument | None:
     """The one document of these; raises `UsageError` when there are several."""
     if len(ids) > 1:
         some = ", ".join(ids[:5])
@@ -222,7 +222,7 @@ def _lines(document: StoredDocument, first: int, count: int | None) -> Passage:
     return Passage(document.entry.id, document.entry.fields.title, first, last, len(lines), text)
 
 
-def _not_found(reading: Reading, name: str) -> NotFound:
+def _not_found(reading: IndexReader, name: str) -> NotFound:
     entries = reading.catalogue.documents()
     near = [entry.id for entry in entries if fold(name) in fold(entry.id)][:3] or _near(
         entries, name

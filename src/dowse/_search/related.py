@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from dowse._model import DocumentEntry, Edge
-from dowse._model.ports import Reading
+from dowse._model.ports import IndexReader
 from dowse._search.stages.graph import one_per_document
 from dowse._util.arrays import np
 
@@ -40,7 +40,7 @@ class LinkGraph(Struct, frozen=True):
     edges: tuple[Edge, ...]  # also those that lead nowhere yet
 
 
-def find_related(reading: Reading, document_id: str, limit: int) -> Related:
+def find_related(reading: IndexReader, document_id: str, limit: int) -> Related:
     """What belongs to a document, at most `limit` for each reason."""
     entries = {entry.id: entry for entry in reading.catalogue.documents()}
     edges = reading.links.of([document_id])
@@ -69,7 +69,7 @@ def find_related(reading: Reading, document_id: str, limit: int) -> Related:
 
 
 def _similar(
-    reading: Reading, document_id: str, entries: dict[str, DocumentEntry], limit: int
+    reading: IndexReader, document_id: str, entries: dict[str, DocumentEntry], limit: int
 ) -> tuple[Neighbour, ...]:
     own = reading.catalogue.keys_of([document_id]).tolist()
     vectors = reading.vectors.of(own)
@@ -90,7 +90,7 @@ def _similar(
     )
 
 
-def whole_graph(reading: Reading) -> LinkGraph:
+def whole_graph(reading: IndexReader) -> LinkGraph:
     """All documents and the links between them."""
     return LinkGraph(
         tuple(reading.catalogue.documents()),

@@ -46,7 +46,7 @@ from dowse._search.stages.recency import RecencyOptions, prefer_recent
 from dowse._search.stages.rerank import RerankOptions, read_closely
 from dowse._search.stages.strategies import STRATEGIES
 from dowse._search.state import SearchState
-from dowse._util.cancellation import check_wanted
+from dowse._util.cancellation import raise_if_cancelled
 from dowse._util.clock import Clock
 
 _WEIGHT = Meta(ge=0, le=100)
@@ -65,7 +65,7 @@ def _with_weights(options: type[FuseOptions]) -> type[Any]:
 def run_stages(search: SearchState, clock: Clock, stages: Iterable[SearchStage]) -> None:
     """Run stages; time each, and count the candidates that it leaves."""
     for stage in stages:
-        check_wanted()
+        raise_if_cancelled()
         if stage.is_wanted(search):
             with clock.timing(stage.name):
                 stage.run(search)

@@ -30,7 +30,7 @@ from dowse._model import (
     Trace,
     Vector,
 )
-from dowse._model.ports import Analyzer, Embedder, KeywordField, Reading, Reranker
+from dowse._model.ports import Analyzer, Embedder, IndexReader, KeywordField, Reranker
 from dowse._search.conditions import meeting
 from dowse._text.rarity import rarity
 from dowse._util.bounds import check_bounds
@@ -128,11 +128,11 @@ def cap_scores(candidates: Sequence[Candidate], stage: str, most: float = 1.0) -
 class SearchParts(Struct, frozen=True):
     """The parts that stages work with."""
 
-    reading: Reading
+    reading: IndexReader
     analyzer: Analyzer
     embedder: Embedder | None  # None: there are no vectors
     reranker: Callable[[], Reranker] | None  # opens it; None: there is none
-    words: Callable[[Reading], tuple[Sequence[str], Matrix]]  # the vocabulary and its vectors
+    words: Callable[[IndexReader], tuple[Sequence[str], Matrix]]  # the vocabulary and its vectors
     roots: Sequence[Root]
     now: float  # seconds since 1970
     fit: ModelFit | None = None  # of the embedder, when it was fitted on the user's own documents
@@ -192,7 +192,7 @@ class SearchState(Struct):
         return min(self.offset + self.asked.top_n, MOST_RESULTS)
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> IndexReader:
         """The generation of the index that is searched."""
         return self.parts.reading
 

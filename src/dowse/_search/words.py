@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from dowse._model import Matrix, text_key
-from dowse._model.ports import Reading
+from dowse._model.ports import IndexReader
 from dowse._util.arrays import np
 
 
@@ -22,7 +22,7 @@ class KnownWords:
         self._words: list[str] = []
         self._vectors: Matrix | None = None
 
-    def of(self, reading: Reading) -> tuple[list[str], Matrix]:
+    def of(self, reading: IndexReader) -> tuple[list[str], Matrix]:
         """The words that have a vector, and the vectors."""
         with self._lock:
             wanted = (reading.catalogue.generation, reading.keyword.size)
@@ -31,7 +31,7 @@ class KnownWords:
                 self._of = wanted
             return self._words, self._vectors
 
-    def _load(self, reading: Reading) -> tuple[list[str], Matrix]:
+    def _load(self, reading: IndexReader) -> tuple[list[str], Matrix]:
         keys = {text_key(word): word for word in reading.vocabulary.most_frequent(self._size)}
         known = reading.text_vectors.known(list(keys))
         words = [word for key, word in keys.items() if key in known]

@@ -33,7 +33,7 @@ def until_given_up() -> Iterator[None]:
         _given_up.reset(token)
 
 
-def check_wanted() -> None:
+def raise_if_cancelled() -> None:
     """Raises `GivenUp` when nobody waits for the work at hand any more."""
     event = _given_up.get()
     if event is not None and event.is_set():

@@ -20,7 +20,7 @@ from dowse._interfaces.http.parameters import searching
 from dowse._interfaces.http.security import Door, Limits
 from dowse._interfaces.http.server import application
 from dowse._project.service import Service
-from dowse._util.cancellation import GivenUp, check_wanted
+from dowse._util.cancellation import GivenUp, raise_if_cancelled
 from tiny_model import make_model
 
 API = "/api/v1"
@@ -330,7 +330,7 @@ def test_work_stops_when_its_answer_is_given_up(service: Service) -> None:
         begun.set()
         try:
             for _step in range(1_000):
-                check_wanted()
+                raise_if_cancelled()
                 time.sleep(0.01)
         except GivenUp:
             stopped.set()

@@ -9,7 +9,7 @@ import pytest
 
 from documents import make_document
 from dowse._model import Batch, Fields, IndexedDocument
-from dowse._model.ports import Reading, Store
+from dowse._model.ports import IndexReader, Store
 from dowse._search.conditions import meeting
 from dowse._search.query.meaning import Known
 from dowse._search.query.query import understand
@@ -41,7 +41,7 @@ def _documents() -> Iterator[IndexedDocument]:
 
 
 @pytest.fixture(params=["embedded", "memory"])
-def reading(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reading]:
+def reading(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[IndexReader]:
     embedded = request.param == "embedded"
     store: Store = EmbeddedStore(tmp_path, _ANALYZER) if embedded else MemoryStore(_ANALYZER)
     with store.write() as writing:
@@ -52,7 +52,7 @@ def reading(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reading]
     store.close()
 
 
-def found(text: str, reading: Reading) -> set[str]:
+def found(text: str, reading: IndexReader) -> set[str]:
     query = rewrite(understand(text, _ANALYZER, _KNOWN), reading, _ANALYZER)
     among = meeting(query.conditions, reading, _ANALYZER) if query.conditions else None
     if query.terms:
@@ -102,7 +102,7 @@ _FOUND = [
 ]
 
 
-def test_queries_find_what_they_mean(reading: Reading) -> None:
+def test_queries_find_what_they_mean(reading: IndexReader) -> None:
     def check(row: tuple[str, str]) -> None:
         text, documents = row
         assert found(text, reading) == {f"{name}.md" for name in documents.split()}

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse._model import Condition, Fields, Keys, Query
-from dowse._model.ports import KeywordField, Reading
+from dowse._model.ports import IndexReader, KeywordField
 from dowse._search.confidence.reason import QueryWords
 from dowse._search.query.query import understand
 from dowse._search.query.rewrite import rewrite
@@ -75,13 +75,13 @@ def _follows(terms: list[str], values: tuple[str, ...]) -> bool:
 
 
 def rewritten(text: str, passages: Passages) -> Query:
-    return rewrite(understand(text, _ANALYZER), cast("Reading", passages), _ANALYZER)
+    return rewrite(understand(text, _ANALYZER), cast("IndexReader", passages), _ANALYZER)
 
 
 def test_a_query_of_known_words_costs_one_question_and_stays_as_it_is() -> None:
     passages = Passages("authentication with tokens", "tokens expire")
     query = understand("do authentication tokens expire?", _ANALYZER)
-    assert rewrite(query, cast("Reading", passages), _ANALYZER) is query
+    assert rewrite(query, cast("IndexReader", passages), _ANALYZER) is query
     assert passages.asked == {"frequencies": 1}
 
 
@@ -175,7 +175,7 @@ def test_compound_words_are_fixed_by_their_parts() -> None:
 
 def test_an_unknown_word_that_resembles_nothing_stays_without_a_notice() -> None:
     query = understand("zzzzzz wind", _ANALYZER)
-    assert rewrite(query, cast("Reading", Passages("wind")), _ANALYZER) is not None
+    assert rewrite(query, cast("IndexReader", Passages("wind")), _ANALYZER) is not None
     assert rewritten("zzzzzz wind", Passages("wind")) == query
 
 
@@ -281,7 +281,7 @@ def test_words_of_a_phrase_are_not_fixed() -> None:
 @settings(deadline=None, max_examples=100, derandomize=True)
 @given(st.text(alphabet='kubernts auh*"-`集群é\ud800\x00.:', max_size=40))
 def test_rewriting_never_fails_and_changes_nothing_the_second_time(text: str) -> None:
-    reading = cast("Reading", Passages("kubernetes authentication", "auth 集群 rest", "ersatz"))
+    reading = cast("IndexReader", Passages("kubernetes authentication", "auth 集群 rest", "ersatz"))
     once = rewrite(understand(text, _ANALYZER), reading, _ANALYZER)
     assert rewrite(once, reading, _ANALYZER).terms == once.terms
     assert once.text == understand(text, _ANALYZER).text

@@ -13,7 +13,7 @@ from dowse._index.source.options import ReadOptions
 from dowse._index.source.roots import Root, path_of
 from dowse._index.source.rules import Gate
 from dowse._index.source.safe_open import Unreadable, read_regular, wording
-from dowse._util.cancellation import check_wanted
+from dowse._util.cancellation import raise_if_cancelled
 from dowse.errors import NotFound
 
 MOST_BYTES = 10_000_000
@@ -75,7 +75,7 @@ def _by_name(top: Path, gate: Gate, name: str) -> Iterator[str]:
     """Files anywhere below a folder whose path ends so, as Obsidian finds them."""
     wanted, looked = f"/{name}".casefold(), 0
     for folder, folders, files in os.walk(top):
-        check_wanted()
+        raise_if_cancelled()
         folders[:] = sorted(one for one in folders if gate.sees(one))
         looked += len(files)
         base = Path(folder).relative_to(top).as_posix()

@@ -26,7 +26,7 @@ from dowse._text.callouts import CALLOUT, callout_name
 from dowse._text.markup import BLOCK_ID
 from dowse._text.shortcodes import SHORTCODE, shortcode_text
 from dowse._text.wikilinks import WIKILINK, leads_away, read_wikilink
-from dowse._util.cancellation import check_wanted
+from dowse._util.cancellation import raise_if_cancelled
 
 _OUTSIDE = frozenset({"http", "https", "mailto"})
 _HARMLESS = nh3.ALLOWED_TAGS - {"area", "img", "map", "style"} | {"input", "mark"}
@@ -129,7 +129,7 @@ def _markdown() -> MarkdownIt:
 
 
 def _look_at_the_clock(state: StateInline | StateBlock, *_: object) -> bool:
-    check_wanted()
+    raise_if_cancelled()
     if time.monotonic() > state.env["until"]:
         raise _TooSlow
     return False

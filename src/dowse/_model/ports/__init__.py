@@ -2,34 +2,34 @@
 
 from dowse._model.ports.parts import Analyzer, Embedder, Reranker, Writer
 from dowse._model.ports.reading import (
-    Catalogue,
+    DocumentTable,
+    IndexReader,
     KeywordField,
     KeywordSearch,
     Links,
-    Reading,
     TextVectors,
     VectorSearch,
     Vocabulary,
     within,
 )
-from dowse._model.ports.store import IndexPlaces, Isolation, Store, Writing
+from dowse._model.ports.store import IndexPlaces, IndexWriter, Isolation, Store
 
 __all__ = [
     "Analyzer",
-    "Catalogue",
+    "DocumentTable",
     "Embedder",
     "IndexPlaces",
+    "IndexReader",
+    "IndexWriter",
     "Isolation",
     "KeywordField",
     "KeywordSearch",
     "Links",
-    "Reading",
     "Reranker",
     "Store",
     "TextVectors",
     "VectorSearch",
     "Vocabulary",
     "Writer",
-    "Writing",
     "within",
 ]

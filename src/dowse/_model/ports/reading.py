@@ -28,7 +28,7 @@ KeywordField = Literal["body", "code"]
 """The terms of a chunk with its title and headings, or the terms of its code."""
 
 
-class Catalogue(Protocol):
+class DocumentTable(Protocol):
     """What the index was made of: its settings, its documents and their chunks."""
 
     @property
@@ -182,13 +182,13 @@ class VectorSearch(Protocol):
         ...
 
 
-class Reading(Struct, frozen=True):
+class IndexReader(Struct, frozen=True):
     """One whole generation of an index, unchanged for as long as it is held.
 
     A store that isolates by document gives documents instead, each unchanged once it was met.
     """
 
-    catalogue: Catalogue
+    catalogue: DocumentTable
     links: Links
     vocabulary: Vocabulary
     text_vectors: TextVectors

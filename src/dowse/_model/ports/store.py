@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 from dowse._model import Announce, Batch, ChunkedDocument, Debt, Finding, Stamp, Vector
 from dowse._model.ports.parts import Analyzer
-from dowse._model.ports.reading import Catalogue, Links, Reading, TextVectors, Vocabulary
+from dowse._model.ports.reading import DocumentTable, IndexReader, Links, TextVectors, Vocabulary
 
 Isolation = Literal["generation", "document"]
 """What a reader is promised while a writer works.
@@ -20,10 +20,10 @@ document.
 """
 
 
-class Writing(Protocol):
+class IndexWriter(Protocol):
     """The one writer of an index; what it has are the newest records, its own changes included."""
 
-    catalogue: Catalogue
+    catalogue: DocumentTable
     links: Links
     vocabulary: Vocabulary
     text_vectors: TextVectors
@@ -100,11 +100,11 @@ class Store(Protocol):
         """How many bytes it takes there."""
         ...
 
-    def read(self) -> AbstractContextManager[Reading]:
+    def read(self) -> AbstractContextManager[IndexReader]:
         """Opens the newest generation; raises `Damaged` when a file of it is not as written."""
         ...
 
-    def write(self, wait: float = 0.0, part: str = "") -> AbstractContextManager[Writing]:
+    def write(self, wait: float = 0.0, part: str = "") -> AbstractContextManager[IndexWriter]:
         """Becomes the writer; raises `Locked` when another still is after `wait` seconds.
 
         `part` says that only one part of the documents is written, such as `3/16`. Where documents
@@ -112,7 +112,7 @@ class Store(Protocol):
         """
         ...
 
-    def replace(self, wait: float = 0.0) -> AbstractContextManager[Writing]:
+    def replace(self, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
         """Becomes the writer of an index that is written from nothing, in place of this one.
 
         Where documents are isolated, readers have the former index until the block ends, and keep

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from dowse._model import Scores
-from dowse._model.ports import Reading
+from dowse._model.ports import IndexReader
 
 FIRST = 10
 """Results of each search that are compared."""
@@ -17,18 +17,18 @@ _FETCHED = 50  # results that are looked at: which of equal ones come first diff
 _ROUNDING = 1e-5  # share by which equal scores may differ
 
 
-def agreement_of(one: Reading, other: Reading) -> float:
+def agreement_of(one: IndexReader, other: IndexReader) -> float:
     """The share of the first results of one side that the other finds as well, on average."""
     shares = [share for search in _searches(one) for share in _shared(search, one, other)]
     return sum(shares) / len(shares) if shares else 1.0
 
 
 _Found = list[tuple[str, float]]
-_Search = Callable[[Reading], _Found]
+_Search = Callable[[IndexReader], _Found]
 """Searches one side, and gives the ids of the chunks with their scores, best first."""
 
 
-def _searches(reading: Reading) -> Iterator[_Search]:
+def _searches(reading: IndexReader) -> Iterator[_Search]:
     """Searches for the titles and the vectors of documents from all over the index."""
     listed = reading.catalogue.documents()
     step = max(1, len(listed) // _SAMPLES)
@@ -45,13 +45,13 @@ def _searches(reading: Reading) -> Iterator[_Search]:
             )
 
 
-def _found(side: Reading, scores: Scores) -> _Found:
+def _found(side: IndexReader, scores: Scores) -> _Found:
     score_of = dict(scores)
     chunks = side.catalogue.chunks(list(score_of))
     return [(one.chunk.id, score_of[one.key]) for one in chunks]
 
 
-def _shared(search: _Search, one: Reading, other: Reading) -> list[float]:
+def _shared(search: _Search, one: IndexReader, other: IndexReader) -> list[float]:
     """The share of the first results that are the same; which of equal ones come first is not."""
     left, right = search(one), search(other)
     if not left or not right:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dowse._config.schema import Settings
 from dowse._model import Announce, Counts, Stamp, context_of, silent
-from dowse._model.ports import Store, Writing
+from dowse._model.ports import IndexWriter, Store
 from dowse._model.versions import EMBEDDING_TEXT
 from dowse._project.archive.archive import Archive, open_archive
 from dowse._project.archive.carrying import carried, left_aside
@@ -130,7 +130,7 @@ def _fill(
 
 
 @contextmanager
-def _replacing(store: Store, *, allowed: bool) -> Iterator[Writing]:
+def _replacing(store: Store, *, allowed: bool) -> Iterator[IndexWriter]:
     """Writes an index from nothing; when that fails, the former one is there, or none."""
     is_new = False
     try:

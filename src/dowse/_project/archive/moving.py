@@ -28,7 +28,7 @@ from dowse._model import (
     silent,
     text_key,
 )
-from dowse._model.ports import Analyzer, Reading, Store, Writing
+from dowse._model.ports import Analyzer, IndexReader, IndexWriter, Store
 from dowse._model.store_options import StoreOptions
 from dowse._project.archive.agreement import FIRST, agreement_of
 from dowse._project.registry import Project
@@ -119,12 +119,14 @@ def _copy(
     return Moved(project.name, source.place, target.place, counts, written, agreement)
 
 
-def _start(writing: Writing, stamp: Stamp) -> None:
+def _start(writing: IndexWriter, stamp: Stamp) -> None:
     if writing.catalogue.stamp() != stamp:
         writing.start(stamp)
 
 
-def _fill(reading: Reading, writing: Writing, settings: Settings, announce: Announce) -> int:
+def _fill(
+    reading: IndexReader, writing: IndexWriter, settings: Settings, announce: Announce
+) -> int:
     """Copies what the target does not have yet; returns how many documents that were."""
     wanted, there = reading.catalogue.files(), writing.catalogue.files()
     if gone := sorted(there.keys() - wanted.keys()):
@@ -144,7 +146,9 @@ def _fill(reading: Reading, writing: Writing, settings: Settings, announce: Anno
     return len(missing)
 
 
-def _document(reading: Reading, name: str, state: FileState, settings: Settings) -> IndexedDocument:
+def _document(
+    reading: IndexReader, name: str, state: FileState, settings: Settings
+) -> IndexedDocument:
     stored = reading.catalogue.document(name)
     if stored is None:
         raise Damaged(f"The index has no text of {name}.", "Look at it with: dowse doctor")
@@ -157,7 +161,7 @@ def _document(reading: Reading, name: str, state: FileState, settings: Settings)
     return IndexedDocument(chunked, state)
 
 
-def _finish(reading: Reading, writing: Writing, settings: Settings) -> None:
+def _finish(reading: IndexReader, writing: IndexWriter, settings: Settings) -> None:
     words = reading.vocabulary.most_frequent(settings.learned_words)
     missing = writing.text_vectors.missing([text_key(word) for word in words])
     if missing:
@@ -167,7 +171,7 @@ def _finish(reading: Reading, writing: Writing, settings: Settings) -> None:
     writing.tidy(settings.learned_words)
 
 
-def _compare(one: Reading, other: Reading, announce: Announce) -> float:
+def _compare(one: IndexReader, other: IndexReader, announce: Announce) -> float:
     """How far both sides agree; raises `Damaged` when they hold or find different things."""
     announce(Event("compare", 0, None))
     # How many secrets were left out is known only to the run that read the files.

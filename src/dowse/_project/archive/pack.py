@@ -21,7 +21,7 @@ from dowse._model import (
     embedding_text,
     text_key,
 )
-from dowse._model.ports import Reading
+from dowse._model.ports import IndexReader
 from dowse._project.archive.records import (
     CHUNKS,
     DOCUMENTS,
@@ -53,7 +53,7 @@ class About(Struct, frozen=True):
 class _Packing(Struct):
     """The work that the parts of an export have in common."""
 
-    reading: Reading
+    reading: IndexReader
     stamp: Stamp
     about: About
     archive: zipfile.ZipFile
@@ -76,7 +76,7 @@ class _Packing(Struct):
 
 
 def pack(
-    reading: Reading, stamp: Stamp, about: About, target: IO[bytes], announce: Announce
+    reading: IndexReader, stamp: Stamp, about: About, target: IO[bytes], announce: Announce
 ) -> Manifest:
     """Writes everything that an index holds into a file."""
     with zipfile.ZipFile(target, "w") as archive:
@@ -103,7 +103,7 @@ def pack(
     return manifest
 
 
-def _in_order(reading: Reading) -> list[str]:
+def _in_order(reading: IndexReader) -> list[str]:
     """Documents as their chunks are numbered, which decides between equal scores."""
 
     def place(document_id: str) -> tuple[int, str]:

@@ -28,7 +28,7 @@ from dowse._model import (
     embedding_text,
     text_key,
 )
-from dowse._model.ports import Writing
+from dowse._model.ports import IndexWriter
 from dowse._project.archive.archive import Archive
 from dowse._project.archive.records import ImportedChunk, ImportedDocument
 from dowse.errors import Damaged, Refused
@@ -69,7 +69,7 @@ class _Batch(Struct):
 
 
 def fill(
-    writing: Writing,
+    writing: IndexWriter,
     archive: Archive,
     stamp: Stamp,
     settings: Settings,

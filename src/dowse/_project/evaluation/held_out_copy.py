@@ -30,7 +30,7 @@ from dowse._model import (
     silent,
     text_key,
 )
-from dowse._model.ports import Reading, Store, Writing
+from dowse._model.ports import IndexReader, IndexWriter, Store
 from dowse._model.store_options import StoreOptions
 from dowse._project.engine import Engine
 from dowse._project.evaluation.bench import Bench
@@ -161,8 +161,8 @@ def _empty(store: Store, stamp: Stamp) -> None:
 
 
 def _copy(
-    reading: Reading,
-    writing: Writing,
+    reading: IndexReader,
+    writing: IndexWriter,
     settings: Settings,
     queries: Sequence[OwnQuery],
     announce: Announce,
@@ -183,7 +183,7 @@ def _copy(
 
 
 def _cut(
-    reading: Reading,
+    reading: IndexReader,
     settings: Settings,
     document: str,
     state: FileState,
@@ -194,7 +194,7 @@ def _cut(
     return IndexedDocument(chunk(hide(document, text, queries), settings.chunk), state)
 
 
-def _embed_changed(vectors: VectorMaker, writing: Writing, announce: Announce) -> None:
+def _embed_changed(vectors: VectorMaker, writing: IndexWriter, announce: Announce) -> None:
     waiting = writing.catalogue.chunks(list(writing.text_vectors.waiting()))
     context = context_of(writing.catalogue.stamp())
     texts = [stored.embedding_text(context) for stored in waiting] if vectors.can_embed else []

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from dowse._index.markdown.document import parse
 from dowse._model import Document, DocumentEntry, Edge
-from dowse._model.ports import Reading
+from dowse._model.ports import IndexReader
 from dowse._project.evaluation.records import Collection, OwnKind, OwnQuery
 from dowse._project.evaluation.redact import folded, hide, joined, still_says
 from dowse._text.scripts import CJK_CHARACTER
@@ -36,7 +36,7 @@ _LONGEST = 300  # characters; what is longer is no query
 _SIGNS = re.compile(r"""["“”„«»「」『』`*]|(?<!\S)-+|(?<=\w):(?=\S)""")
 
 
-def own_queries(reading: Reading, per_kind: int, seed: int = 0) -> tuple[OwnQuery, ...]:
+def own_queries(reading: IndexReader, per_kind: int, seed: int = 0) -> tuple[OwnQuery, ...]:
     """At most so many queries of each kind, taken in turn from as many documents as there are.
 
     None is said by its document elsewhere, where it would not be hidden. The same index and seed
@@ -103,7 +103,7 @@ def _in_turn(queries: Iterable[OwnQuery], seed: str) -> Iterator[OwnQuery]:
     return (query for query in chain.from_iterable(rounds) if query is not None)
 
 
-def _can_be_hidden(reading: Reading, query: OwnQuery) -> bool:
+def _can_be_hidden(reading: IndexReader, query: OwnQuery) -> bool:
     stored = reading.catalogue.document(query.document)
     return stored is not None and not still_says(hide(query.document, stored.text, [query]), query)
 
@@ -118,7 +118,7 @@ def _linking(edges: Iterable[Edge]) -> defaultdict[tuple[str, str], set[str]]:
     return linking
 
 
-def _parsed(reading: Reading, documents: Iterable[str]) -> Iterator[Document]:
+def _parsed(reading: IndexReader, documents: Iterable[str]) -> Iterator[Document]:
     for document in documents:
         stored = reading.catalogue.document(document)
         if stored is not None:

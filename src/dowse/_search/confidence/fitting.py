@@ -31,7 +31,7 @@ from dowse._model import (
     embedding_text,
     silent,
 )
-from dowse._model.ports import Embedder, Reading
+from dowse._model.ports import Embedder, IndexReader
 from dowse._text.scripts import latin_share
 from dowse.errors import EmbedError
 
@@ -65,7 +65,7 @@ class _Own(Struct, frozen=True):
 
 
 def fit_model(
-    reading: Reading,
+    reading: IndexReader,
     embedder: Embedder,
     name: str,
     announce: Announce = silent,
@@ -89,7 +89,7 @@ def fit_model(
 
 
 def _compared(
-    reading: Reading, embedder: Embedder, default: Embedder, own: Sequence[_Own], name: str
+    reading: IndexReader, embedder: Embedder, default: Embedder, own: Sequence[_Own], name: str
 ) -> ModelFit | None:
     """The line that gives the cosines of a model the mean and the spread of the default one's."""
     known = _sampled_vectors(reading)
@@ -105,7 +105,7 @@ def _compared(
     return ModelFit(name, scale, fmean(wanted) - scale * fmean(cosines))
 
 
-def _sampled_vectors(reading: Reading) -> dict[ChunkKey, Vector]:
+def _sampled_vectors(reading: IndexReader) -> dict[ChunkKey, Vector]:
     documents = [one.id for one in reading.catalogue.documents()]
     keys = sorted(reading.catalogue.keys_of(documents).tolist())
     drawn = random.Random(0).sample(keys, min(_SAMPLE, len(keys)))  # noqa: S311  repeatable
@@ -133,7 +133,7 @@ def _embedded(embedder: Embedder, texts: Sequence[str]) -> Matrix:
 
 
 def _expected(
-    reading: Reading, embedder: Embedder, own: Sequence[_Own], name: str
+    reading: IndexReader, embedder: Embedder, own: Sequence[_Own], name: str
 ) -> ModelFit | None:
     """The line through two averages: those of the default model are known from collections."""
     answered = fmean(_answered(reading, embedder, own))
@@ -146,7 +146,7 @@ def _expected(
     return ModelFit(name, scale, low - scale * unanswered)
 
 
-def _own_queries(reading: Reading) -> list[_Own]:
+def _own_queries(reading: IndexReader) -> list[_Own]:
     """Headings that occur once, at most one of each document; the same for the same index."""
     documents = sorted(entry.id for entry in reading.catalogue.documents())
     chosen = random.Random(0).sample(documents, min(_DRAWN, len(documents)))  # noqa: S311  repeatable
@@ -159,7 +159,7 @@ def _own_queries(reading: Reading) -> list[_Own]:
     return list(drawn.values())[:_OWN]
 
 
-def _headings(reading: Reading, document: str) -> Iterator[_Own]:
+def _headings(reading: IndexReader, document: str) -> Iterator[_Own]:
     keys = reading.catalogue.keys_of([document]).tolist()
     for stored in reading.catalogue.chunks(keys):
         inside = _HEADING.findall(stored.text)
@@ -175,7 +175,7 @@ def _below(stored: StoredChunk, heading: str) -> str:
     return "\n".join(lines).strip()
 
 
-def _answered(reading: Reading, embedder: Embedder, own: Sequence[_Own]) -> Iterator[float]:
+def _answered(reading: IndexReader, embedder: Embedder, own: Sequence[_Own]) -> Iterator[float]:
     """The cosine of the best passage for each query, as if no document said the query itself."""
     below = _embedded(embedder, [embedding_text("", (), one.below) for one in own])
     for place, one in enumerate(own):
@@ -183,7 +183,7 @@ def _answered(reading: Reading, embedder: Embedder, own: Sequence[_Own]) -> Iter
         yield max(float(below[place] @ vector), _nearest(reading, vector, one.document))
 
 
-def _nearest(reading: Reading, vector: Vector, without: str = "") -> float:
+def _nearest(reading: IndexReader, vector: Vector, without: str = "") -> float:
     """The highest cosine of a passage outside a document."""
     found = dict(reading.vectors.nearest(vector, _NEAR))
     stored = reading.catalogue.chunks(sorted(found))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from dowse._model import Condition, Query
-from dowse._model.ports import Analyzer, Reading
+from dowse._model.ports import Analyzer, IndexReader
 from dowse._search.conditions import leaves, meeting
 from dowse._search.query.lexing import lex
 from dowse._search.query.query import MOST_TERMS, distinct
@@ -36,7 +36,7 @@ _QUOTES = '"“„«»「『'
 _EDGES = ".:!?'’\"“”„«»「」『』`"
 
 
-def rewrite(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+def rewrite(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
     """The query with what its prefixes, unknown words and unheld phrases mean in this index."""
     corrected = _correct(_complete(query, reading, analyzer), reading, analyzer)
     return _without_lost_phrases(corrected, reading, analyzer)
@@ -45,7 +45,7 @@ def rewrite(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
 # ── Prefixes ─────────────────────────────────────────────────────────────────
 
 
-def _complete(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+def _complete(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
     if not query.prefixes:
         return query
     looked_up = query.prefixes[:_MOST_LOOKUPS]
@@ -63,7 +63,7 @@ def _complete(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
     return _with_notices(replace(query, prefixes=()), notices)
 
 
-def _without_unheld(query: Query, prefix: str, reading: Reading, analyzer: Analyzer) -> Query:
+def _without_unheld(query: Query, prefix: str, reading: IndexReader, analyzer: Analyzer) -> Query:
     """Leaves the prefix itself out where it is no word of the documents: nothing is missing."""
     own = analyzer.query_terms(prefix)
     held = reading.keyword.frequencies("body", own)
@@ -80,7 +80,7 @@ class _Word(NamedTuple):
     term: str
 
 
-def _correct(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+def _correct(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
     if not query.terms:
         return query
     frequencies = reading.keyword.frequencies("body", query.terms)
@@ -93,7 +93,7 @@ def _correct(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
 
 
 def _replace_missing(
-    query: Query, missing: set[str], reading: Reading, analyzer: Analyzer
+    query: Query, missing: set[str], reading: IndexReader, analyzer: Analyzer
 ) -> Query:
     unknown = {
         word.term: word.written
@@ -115,7 +115,7 @@ def _replace_missing(
     return _with_notices(kept, notices)
 
 
-def _instead(word: str, all_lost: bool, reading: Reading) -> list[str]:
+def _instead(word: str, all_lost: bool, reading: IndexReader) -> list[str]:
     """Words of the documents that may be meant by one that none of them holds."""
     looked_up = fold_word(word)
     many = _BEGINNINGS if all_lost else _FEWER_BEGINNINGS
@@ -124,7 +124,7 @@ def _instead(word: str, all_lost: bool, reading: Reading) -> list[str]:
     return beginnings or _misspelt(looked_up, all_lost, reading)
 
 
-def _frequent(words: list[str], reading: Reading, analyzer: Analyzer) -> list[str]:
+def _frequent(words: list[str], reading: IndexReader, analyzer: Analyzer) -> list[str]:
     """Those of the words that so many passages hold that a slip for them is likely."""
     if not words:
         return []
@@ -134,7 +134,7 @@ def _frequent(words: list[str], reading: Reading, analyzer: Analyzer) -> list[st
     return [word for word in words if held.get(terms[word], 0) >= least]
 
 
-def _misspelt(word: str, all_lost: bool, reading: Reading) -> list[str]:
+def _misspelt(word: str, all_lost: bool, reading: IndexReader) -> list[str]:
     # Next to other words that do find something, a wrong guess ("vast" for "last") costs more than
     # none. The first letter of a word is seldom the wrong one.
     if not all_lost and len(word) < _LEAST_MISSPELT:
@@ -144,7 +144,7 @@ def _misspelt(word: str, all_lost: bool, reading: Reading) -> list[str]:
     return likely or (spellings if all_lost else [])
 
 
-def _widen(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+def _widen(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
     """Adds words that begin with a short one that is alone and that few passages hold.
 
     The word itself stays: auth finds authentication as well.
@@ -180,7 +180,7 @@ def _single_terms(words: list[str], analyzer: Analyzer) -> Iterator[_Word]:
 # ── Phrases ──────────────────────────────────────────────────────────────────
 
 
-def _without_lost_phrases(query: Query, reading: Reading, analyzer: Analyzer) -> Query:
+def _without_lost_phrases(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
     wanted = [condition for condition in query.conditions if _is_wanted_phrase(condition)]
     lost = [one for one in wanted if not len(meeting([one], reading, analyzer))]
     notices = [

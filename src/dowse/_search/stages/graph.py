@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from dowse._model import Keys, Ranking, Scores
-from dowse._model.ports import Reading, within
+from dowse._model.ports import IndexReader, within
 from dowse._search.state import SearchState
 from dowse._util.bounds import check_bounds
 
@@ -41,7 +41,7 @@ def rank_by_links(search: SearchState, limit: int, among: Keys | None = None) ->
     return Ranking("graph", best, ceiling)
 
 
-def _chunks(reading: Reading, documents: Collection[str], among: Keys | None) -> Keys:
+def _chunks(reading: IndexReader, documents: Collection[str], among: Keys | None) -> Keys:
     """The chunks of these documents that may be found."""
     import numpy as np  # noqa: PLC0415  listing the strategies must not take as long as loading it
 
@@ -49,7 +49,7 @@ def _chunks(reading: Reading, documents: Collection[str], among: Keys | None) ->
     return keys if among is None else within(keys, among)
 
 
-def linked_documents(reading: Reading, found: Collection[str], depth: int) -> set[str]:
+def linked_documents(reading: IndexReader, found: Collection[str], depth: int) -> set[str]:
     """The documents up to `depth` links away, either way, from any of these."""
     reached: set[str] = set()
     edge_of_search = set(found)
@@ -68,7 +68,7 @@ def linked_documents(reading: Reading, found: Collection[str], depth: int) -> se
     return reached
 
 
-def one_per_document(reading: Reading, scores: Scores, top_k: int) -> Scores:
+def one_per_document(reading: IndexReader, scores: Scores, top_k: int) -> Scores:
     """The best chunk of each document, best first."""
     best: Scores = []
     seen: set[str] = set()

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from dowse._model import Announce, Event, Finding, silent
-from dowse._model.ports import Analyzer, Isolation, Reading
+from dowse._model.ports import Analyzer, IndexReader, Isolation
 from dowse._store.embedded import checks
 from dowse._store.embedded.failures import (
     Unwritable,
@@ -85,12 +85,12 @@ class EmbeddedStore:
         return folder_size(self._folder)
 
     @contextmanager
-    def read(self) -> Iterator[Reading]:
+    def read(self) -> Iterator[IndexReader]:
         """Opens the newest generation; raises `Damaged` when a file of it is not as written."""
         with database_errors(self._database), self._connections.borrow() as connection:
             indexes = self._settle(connection)
             sql = Statements(connection, self._database)
-            yield Reading(
+            yield IndexReader(
                 SqliteCatalogue(sql),
                 SqliteLinks(sql),
                 SqliteVocabulary(sql),

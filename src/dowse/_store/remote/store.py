@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from dowse import DISTRIBUTION
 from dowse._model import Finding, Keys
-from dowse._model.ports import Analyzer, Isolation, Reading
+from dowse._model.ports import Analyzer, IndexReader, Isolation
 from dowse._store.remote.catalogue import RemoteCatalogue, Viewing
 from dowse._store.remote.head import FORMAT, OLDEST, Head, epochs_of, read_head, take_over
 from dowse._store.remote.lease import WHOLE, claimed
@@ -80,10 +80,10 @@ class RemoteStore:
         return View(self.rows, self.name, head, self.analyzer, self.shared)
 
     @contextmanager
-    def read(self) -> Iterator[Reading]:
+    def read(self) -> Iterator[IndexReader]:
         """Opens the index as it is now; a document is seen in the version that is met first."""
         of = Viewing(self.view())
-        yield Reading(
+        yield IndexReader(
             RemoteCatalogue(of),
             RemoteLinks(of),
             RemoteVocabulary(of),

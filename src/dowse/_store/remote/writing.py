@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import msgspec
 
 from dowse._model import Batch, ChunkedDocument, Debt, IndexedDocument, Stamp, Vector
-from dowse._model.ports import Catalogue, Links, TextVectors, Vocabulary
+from dowse._model.ports import DocumentTable, Links, TextVectors, Vocabulary
 from dowse._store.remote.catalogue import RemoteCatalogue, Viewing
 from dowse._store.remote.change import (
     BatchWriter,
@@ -58,7 +58,7 @@ class RemoteWriting:
         self._state = state
         self._of = Viewing(self._new_view())
         self._rows, self._records = self._of.view.rows, self._of.view.records
-        self.catalogue: Catalogue = RemoteCatalogue(self._of)
+        self.catalogue: DocumentTable = RemoteCatalogue(self._of)
         self.links: Links = RemoteLinks(self._of)
         self.vocabulary: Vocabulary = RemoteVocabulary(self._of)
         self.text_vectors: TextVectors = RemoteTextVectors(self._of)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 from dowse._model import Batch, ChunkedDocument, ChunkKey, Debt, Stamp, Vector, text_key
-from dowse._model.ports import Analyzer, Catalogue, Links, TextVectors, Vocabulary
+from dowse._model.ports import Analyzer, DocumentTable, Links, TextVectors, Vocabulary
 from dowse._store.embedded.failures import database_errors
 from dowse._store.embedded.replicas import Replicas
 from dowse._store.embedded.sqlite.catalogue import SqliteCatalogue
@@ -75,7 +75,7 @@ class SqliteWriting:
         self._analyzer = analyzer
         self._replicas = replicas
         self._sql = Statements(connection, database)
-        self.catalogue: Catalogue = SqliteCatalogue(self._sql)
+        self.catalogue: DocumentTable = SqliteCatalogue(self._sql)
         self.links: Links = SqliteLinks(self._sql)
         self.vocabulary: Vocabulary = SqliteVocabulary(self._sql)
         self.text_vectors: TextVectors = _WriterVectors(self._sql, self._set_meta)
