@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dowse._index.chunk.chunker import chunk
 from dowse._index.chunk.options import ChunkOptions
-from dowse._index.chunk.strategy import chunk
 from dowse._index.markdown.document import parse
-from dowse._index.source.decode import decode
+from dowse._index.source.files import decode
 from dowse._interfaces.mcp.invisible import visible
 from dowse._model import Fields
 from dowse._search.answer.prose import sentences
@@ -17,7 +17,7 @@ from dowse._search.query.query import understand
 from dowse._search.stages.classify import classify
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
-from dowse._text.shorten import shorten
+from dowse._text.sentences import shorten
 
 ANALYZER = TextAnalyzer(KeywordOptions())
 

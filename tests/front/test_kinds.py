@@ -10,7 +10,6 @@ from starlette.testclient import TestClient
 
 from command_line import Dowse
 from dowse import Dowse as Opened
-from dowse._index.source import collect
 from dowse._interfaces.http.security import Door
 from dowse._interfaces.http.server import application
 from dowse._project.service import Service
@@ -81,7 +80,7 @@ def test_files_in_old_encodings_are_read_with_a_note(papers: Path, dowse: Dowse)
 def test_files_that_need_an_extra_are_one_line_per_kind_and_no_failure(
     papers: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collect, "is_installed", lambda: False)
+    monkeypatch.setattr("dowse._index.source.walk.is_installed", lambda: False)
     (papers / "note.md").write_text("# Note\n\nText.\n", "utf-8")
     for number in range(30):
         (papers / f"{number}.docx").write_bytes(b"PK")

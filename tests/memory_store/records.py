@@ -26,7 +26,7 @@ from dowse._model import (
     short_id,
 )
 from dowse._text.fold import fold_name, fold_word
-from dowse._text.targets import choose, names_of, names_of_target
+from dowse._text.links import choose, names_of, names_of_target
 from memory_store.generation import Generation
 
 _KINDS = get_args(NameKind)

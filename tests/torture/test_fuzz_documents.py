@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 from document_work import ANALYZER, present
+from dowse._index.chunk.chunker import chunk
 from dowse._index.chunk.options import ChunkOptions
-from dowse._index.chunk.strategy import chunk
 from dowse._index.markdown.document import parse
 from dowse._model import ChunkedDocument, Document, Fields
 from fuzzing import Fuzzer, corpus

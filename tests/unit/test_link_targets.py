@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from documents import link
 from dowse._model import Link, LinkKind
-from dowse._text import targets
-from dowse._text.targets import choose, names_of, names_of_target
+from dowse._text import links
+from dowse._text.links import choose, names_of, names_of_target
 
 _CASES: list[tuple[str, LinkKind, str, str, dict[str, tuple[str, ...]], str | None]] = [
     # what the case shows, kind, source, target, documents with their aliases, where it leads
@@ -147,5 +147,5 @@ def test_a_label_that_comes_first_is_understood_where_the_target_is_not(
 def test_a_target_is_looked_up_by_the_last_part_of_its_path(target: str, kind: LinkKind) -> None:
     written = Link(kind, target, "", "", 1)
     for source in ("a.md", "x/y/a.md", "@more/x/a.md"):
-        path = next(targets._paths(source, written))
+        path = next(links._paths(source, written))
         assert names_of_target(source, written) == [posixpath.basename(path)]

@@ -19,8 +19,8 @@ from dowse._index.batches import batches, prepare
 from dowse._index.file_batch import FileBatch, Prepared
 from dowse._index.helper import Helper, Share
 from dowse._index.index_state import IndexState
-from dowse._index.source.formats import ALWAYS, TEXT, kind_of
 from dowse._model import SourceFile
+from dowse._text.file_names import ALWAYS, TEXT, kind_of
 from dowse._util.clock import Clock
 from dowse._util.process import cores
 

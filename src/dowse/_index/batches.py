@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dowse._index.chunk.strategy import chunk
+from dowse._index.chunk.chunker import chunk
 from dowse._index.file_batch import FileBatch, ParsedFile, Prepared, Preparing, ReadFile
 from dowse._index.markdown.document import parse
 from dowse._index.source.load import Unreadable, load

@@ -25,7 +25,7 @@ from dowse._index.file_batch import FileBatch, Prepared
 from dowse._index.source.options import ReadOptions
 from dowse._model import FileState, SourceFile
 from dowse._model.ports import Analyzer
-from dowse._text.document_terms import terms_of
+from dowse._text.analyzer import terms_of
 from dowse._util.child import begin
 from dowse._util.clock import Clock
 

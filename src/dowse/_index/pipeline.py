@@ -22,7 +22,7 @@ from dowse._index.source.roots import Root
 from dowse._index.vectors import VectorMaker
 from dowse._model import Announce, ChunkKey, Edge, Event, FileState, Shard, context_of
 from dowse._model.ports import Analyzer, Embedder, IndexWriter
-from dowse._text.communities import find_communities
+from dowse._text.links import find_communities
 from dowse._util.clock import Clock
 
 _AT_ONCE = 1000  # texts whose vectors are kept together

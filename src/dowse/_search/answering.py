@@ -13,7 +13,7 @@ from dowse._search.answer.llm_prompt import instructions_and_material, written_a
 from dowse._search.answer.options import AnswerOptions
 from dowse._search.stages.documents import lists_documents
 from dowse._search.state import SearchState
-from dowse._text.questions import asking_part
+from dowse._text.sentences import asking_part
 from dowse._util.arrays import np
 from dowse.errors import EmbedError, EndpointFailed
 

@@ -17,8 +17,7 @@ from dowse._model import DocumentEntry, Link, StoredDocument
 from dowse._model.ports import IndexReader
 from dowse._search.anchors import lines_of_anchor
 from dowse._text.fold import fold, fold_name
-from dowse._text.targets import choose, names_of, names_of_target
-from dowse._text.wikilinks import WIKILINK, read_wikilink
+from dowse._text.links import WIKILINK, choose, names_of, names_of_target, read_wikilink
 from dowse.errors import DowseError, NotFound, UsageError
 
 _LINES = re.compile(

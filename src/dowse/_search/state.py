@@ -32,7 +32,7 @@ from dowse._model import (
 )
 from dowse._model.ports import Analyzer, Embedder, IndexReader, KeywordField, Reranker
 from dowse._search.conditions import meeting
-from dowse._text.rarity import rarity
+from dowse._text.matching import rarity
 from dowse._util.bounds import check_bounds
 from dowse.errors import Damaged
 

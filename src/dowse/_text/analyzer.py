@@ -17,13 +17,12 @@ from operator import itemgetter
 import Stemmer
 from msgspec.structs import asdict
 
-from dowse._model import GAP, Fields, Stream, versions
+from dowse._model import GAP, ChunkedDocument, DocumentTerms, Fields, Stream, versions
+from dowse._model.ports import Analyzer
 from dowse._text.cjk import CjkTerms
-from dowse._text.code import code_terms
 from dowse._text.fold import fold_word
 from dowse._text.options import BOOSTED, KeywordOptions
-from dowse._text.stopwords import STOPWORDS
-from dowse._text.words import LONGEST, WordTerms
+from dowse._text.words import LONGEST, STOPWORDS, WordTerms, code_terms
 from dowse._util import limits
 
 _KNOWN_WORDS = 20_000
@@ -159,3 +158,17 @@ def _texts(fields: Fields, header_path: Sequence[str], text: str) -> Iterator[tu
         room -= len(written)
     joined |= {"headers": "\n".join(header_path), "content": text}
     return ((name, joined[name]) for name in BOOSTED if joined[name])
+
+
+# ── The terms of a document: a store finds them, or a process that prepares files for it ───
+
+
+def terms_of(chunked: ChunkedDocument, analyzer: Analyzer) -> DocumentTerms:
+    """What can be searched of a document by words."""
+    document, chunks = chunked.document, []
+    for chunk, blocks in zip(chunked.chunks, chunked.code_by_chunk(), strict=True):
+        text = chunked.text_of(chunk)
+        body = analyzer.chunk_stream(document.fields, chunk.header_path, text)
+        code = "\n".join(block.text for block in blocks)
+        chunks.append((body, analyzer.code_stream(code) if code else ""))
+    return DocumentTerms(chunks, analyzer.vocabulary(document.text[document.body :]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dowse._text.fences import FENCE, closing_fence
+from dowse._text.pieces import FENCE, closing_fence
 
 _OBSIDIAN = "%%"
 # One of Obsidian is on one line; or its first mark is a line and it ends anywhere; or it begins a

@@ -7,13 +7,37 @@ a table without its head, a list item without its list.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
-from dowse._text.callouts import CALLOUT, callout_name
-from dowse._text.fences import FENCE
+from dowse._text.fold import fold_name
+from dowse._text.markup import plain
+
+# ── How a block of code begins and ends in Markdown ───────────────────────
+
+
+FENCE = r"(?:`{3,}(?=[^`\n]*$)|~{3,})"
+"""A pattern for what opens a block; backticks with others on their line are code in a sentence."""
+
+
+def closing_fence(opening: str) -> re.Pattern[str]:
+    """The line that closes what these backticks or tildes have opened."""
+    return re.compile(rf"^ {{0,3}}{opening[0]}{{{len(opening)},}}[ \t]*$", re.MULTILINE)
+
+
+# ── Callouts: block quotes that begin with their kind, as in `> [!warning] Hot` ───
+
+
+CALLOUT = re.compile(r"\[!(?P<kind>[\w-]{1,40})(?:\|[^\]\n]{0,100})?\][+-]?[ \t]*")
+"""The kind of a callout, where a quote begins with it."""
+
+
+def callout_name(match: re.Match[str]) -> str:
+    """The kind of what `CALLOUT` matched, for people: Warning."""
+    return match["kind"].replace("-", " ").capitalize()
+
 
 PieceKind = Literal["heading", "prose", "row", "code"]
 """What a piece is."""
@@ -232,3 +256,23 @@ def _labelled(names: list[str], cells: list[str]) -> str:
     padded = names + [""] * (len(cells) - len(names))
     pairs = [(name, cell) for name, cell in zip(padded, cells, strict=False) if cell]
     return "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs)
+
+
+# ── Which headings a part of a passage is under ───────────────────────────
+
+
+def under_headings(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, tuple[str, ...]]]:
+    """Each piece with the headings it is under, the nearest last; a heading is under itself."""
+    above: list[Piece] = []
+    path: tuple[str, ...] = ()
+    for piece in pieces:
+        if piece.level:
+            above = [*(one for one in above if one.level < piece.level), piece]
+            path = tuple(" ".join(plain(one.markup).replace("`", "").split()) for one in above)
+        yield piece, path
+
+
+def heading_path(above: tuple[str, ...], inside: Sequence[str]) -> tuple[str, ...]:
+    """The headings above a passage, then those in it that the first do not name already."""
+    known = {fold_name(heading) for heading in above}
+    return (*above, *(heading for heading in inside if fold_name(heading) not in known))

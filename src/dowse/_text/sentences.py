@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -83,3 +84,61 @@ def _is_abbreviation(word: str, rest: str) -> bool:
         # "p.m. He" is an end, "p.m. and", "J. B." and "U.S. Army" are none.
         return rest[:1].islower() or word not in _TIMES
     return letters == "etc" and rest[:1].islower()
+
+
+# ── Cutting a text where a reader can bear it ─────────────────────────────
+
+
+_SIGN = "…"
+_ENOUGH = 0.5  # share of the room that a cut must fill
+# What a cut at the end of a sentence or line may leave of the room: characters, or a share of it.
+_LEFT, _SHARE_LEFT = 160, 0.1
+
+
+def shorten(text: str, size: int, left: int = _LEFT, share: float = _SHARE_LEFT) -> str:
+    """The text, or as much of it as `size` characters hold with the sign that it goes on.
+
+    It ends at a sentence or line where that leaves no more of the room than `left` characters, or
+    than a share of it; otherwise it ends at a word.
+    """
+    if len(text) <= size:
+        return text
+    start = text[: max(0, size - 2)]
+    kept = _at_boundary(start, text, max(left, share * len(start)))
+    return f"{kept} {_SIGN}" if kept else ""
+
+
+def _at_boundary(start: str, text: str, left: float) -> str:
+    """The beginning cut back to the end of a sentence or line, or else of a word."""
+    size = len(start)
+    least = math.ceil(max(_ENOUGH * size, size - left))
+    line = text.rfind("\n", least, len(start) + 1)
+    ends = (end for end in sentence_ends(text, least, len(start) + 1) if end <= len(start))
+    if (last := max((line, *ends))) >= least:
+        return start[:last].rstrip()
+    whole_words = re.match(r".*(?=\s)", start, re.DOTALL)
+    if whole_words and len(whole_words[0]) >= _ENOUGH * len(start):
+        return whole_words[0].rstrip()
+    return start.rstrip()
+
+
+# ── Which part of a query asks ────────────────────────────────────────────
+
+
+_ASKING = (
+    "how|what|when|where|which|who|whose|why|"
+    "am|are|can|could|did|do|does|has|have|is|may|must|should|was|were|will|would"
+)
+# After the end of a sentence, and at a comma that a question follows.
+_BREAK = re.compile(rf"(?<=[.;!?])\s+|(?<=[。；！？])\s*|,\s+(?=(?:{_ASKING})\b)", re.IGNORECASE)
+_QUESTION = re.compile(rf"(?:{_ASKING})\b|.*[?？]$", re.IGNORECASE | re.DOTALL)
+
+
+def asking_part(text: str) -> str:
+    """The last part of a text that is a question, or the text when that is all of it.
+
+    In "My laptop was stolen. How do I get my files back?" the first sentence only says why.
+    """
+    parts = [part for part in _BREAK.split(text.strip()) if part]
+    questions = [part for part in parts if _QUESTION.match(part)]
+    return questions[-1] if len(parts) > 1 and questions else text

@@ -9,13 +9,59 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 
 from dowse._text.cjk import CjkTerms
-from dowse._text.identifiers import joined, split_identifier
 from dowse._text.scripts import CJK_RUN, one_width
-from dowse._text.stopwords import STOPWORDS
+
+# ── The words inside an identifier, in whatever style it is written ───────
+
+
+_CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|\?+")
+_SNAKE = re.compile(r"[^\W\d_][^\W_]*(?:_+[^\W\d_][^\W_]*)+")
+
+
+def split_identifier(name: str) -> list[str]:
+    """The words inside an identifier, in lower case: `HTTPResponse_v2` gives http response v 2."""
+    shape = name if name.isascii() else "".join(map(_shape, name))
+    return [name[match.start() : match.end()].casefold() for match in _CAMEL.finditer(shape)]
+
+
+def joined(name: str) -> list[str]:
+    """What `get_user` is as a whole in the style of `getUser`, so that one finds the other."""
+    return [name.replace("_", "")] if "_" in name and _SNAKE.fullmatch(name) else []
+
+
+def _shape(character: str) -> str:
+    """An ASCII character that is cut alike; "?" for letters that are neither large nor small."""
+    if character.isupper() or character.istitle():
+        return "A"
+    if character.islower():
+        return "a"
+    if character.isdecimal():
+        return "0"
+    return "?" if character.isalnum() else "_"
+
+
+# ── Words too common to tell documents apart ──────────────────────────────
+
+
+_WORDS = """
+    a about above after again all also although am among an and another any are as at be
+    because been before being below between both but by can cannot could did do does doing
+    done down during each either else ever every few for from further get gets had has have
+    having he her here hers herself him himself his how however i if in into is it its
+    itself just let like may me might more most much must my myself neither no nor not now
+    of off on once only or other our ours ourselves out over own per quite rather same shall
+    she should since so some such than that the their theirs them themselves then there
+    these they this those though through thus to too under until up upon us very via was we
+    were what when where whether which while who whom whose why will with within without
+    would yet you your yours yourself yourselves
+"""
+
+STOPWORDS = frozenset(_WORDS.split())
+"""The English words that keyword analysis and the vocabulary leave out."""
 
 LONGEST = 64
 """Characters of the longest term; what is longer is no word that anyone types."""
@@ -151,3 +197,31 @@ def _trimmed(piece: str) -> str:
     if word[-1:] in {"s", "S"} and word[-2:-1] in {"'", "’"}:
         return word[:-2]
     return word[:-1] if word and _AFTER_A_WORD.fullmatch(piece[-3:]) else word
+
+
+# ── The terms of code: identifiers as written and their parts, never stemmed ───
+
+
+_IDENTIFIER = re.compile(r"(?<!\w)[A-Za-z](?:\+\+|#)(?!\w)|\w+(?:(?:::|\.|->)\w+)*")
+
+
+def code_terms(text: str) -> Iterator[str]:
+    """The terms of a piece of code, in their order."""
+    names = _IDENTIFIER.findall(unicodedata.normalize("NFC", text))
+    return chain.from_iterable(map(_terms_of, names))
+
+
+def _terms_of(name: str) -> tuple[str, ...]:
+    return _remembered(name) if len(name) <= LONGEST else _terms(name)
+
+
+def _terms(name: str) -> tuple[str, ...]:
+    whole = name.casefold()
+    if name[-1] in "+#":
+        return (whole,)
+    parts = split_identifier(name)
+    wholes = (whole, *joined(whole)) if [whole] != parts and len(whole) <= LONGEST else ()
+    return (*wholes, *(part for part in parts if len(part) <= LONGEST))
+
+
+_remembered = lru_cache(20_000)(_terms)  # most names recur

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from documents import make_document
 from dowse._model import Batch, Fields
-from dowse._text import languages
+from dowse._text import cjk
 from dowse._text.analyzer import TextAnalyzer
-from dowse._text.languages import versions_of
+from dowse._text.cjk import versions_of
 from dowse._text.options import KeywordOptions
 from dowse.errors import BadSettings
 from memory_store import MemoryStore
@@ -298,7 +298,7 @@ def test_without_tokenizers_auto_is_pairs_and_says_so() -> None:
 @with_extra
 def test_a_broken_tokenizer_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rjieba", None)
-    languages._load.cache_clear()
+    cjk._load.cache_clear()
     with pytest.raises(BadSettings, match=r"chinese .*--force-reinstall"):
         terms_of("集群", "chinese")
     monkeypatch.undo()

@@ -9,7 +9,7 @@ import pytest
 
 from documents import link
 from dowse._model import Edge
-from dowse._text.communities import find_communities
+from dowse._text.links import find_communities
 
 
 def edges(*pairs: tuple[str, str | None]) -> list[Edge]:

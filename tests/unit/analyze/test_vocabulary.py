@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions, VocabularyOptions
-from dowse._text.stopwords import STOPWORDS
+from dowse._text.words import STOPWORDS
 from dowse.errors import BadSettings
 
 _ANALYZER = TextAnalyzer(KeywordOptions())

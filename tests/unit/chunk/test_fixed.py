@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from dowse._index.chunk.chunker import chunk
 from dowse._index.chunk.options import ChunkOptions
-from dowse._index.chunk.strategy import chunk
 from dowse._index.markdown.document import parse
 from dowse._model import ChunkedDocument
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dowse._config.schema import Settings
+from dowse._index.chunk.chunker import chunk
 from dowse._index.chunk.options import ChunkOptions
-from dowse._index.chunk.strategy import chunk
 from dowse._index.markdown.document import parse
 from dowse._index.source.options import ReadOptions
 from dowse._util.deadline import Deadline, TookTooLong

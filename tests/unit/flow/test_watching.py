@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dowse._index.report import IndexReport
-from dowse._index.source.changes import MASS
+from dowse._index.source.watch import MASS
 from dowse._model import Event
 from dowse._project.engine import Engine
 from dowse.testing import HashEmbedder

@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 from dowse._index.source import convert as convert_module
-from dowse._index.source import worker
+from dowse._index.source import converter as worker
 from dowse._index.source.convert import convert, patience
-from dowse._index.source.formats import CONVERTED
+from dowse._index.source.converter import answer, refuse
+from dowse._index.source.files import Unreadable
 from dowse._index.source.load import load
 from dowse._index.source.options import ReadOptions
-from dowse._index.source.safe_open import Unreadable
 from dowse._index.source.walk import Walk
-from dowse._index.source.worker import answer, refuse
+from dowse._text.file_names import CONVERTED
 from vaults import open_engine
 
 pytest.importorskip("markitdown")
@@ -338,7 +338,7 @@ def test_a_crash_of_the_process_costs_one_file(
 def test_a_good_file_is_not_called_damaged_where_memory_is_scarce(
     monkeypatch: pytest.MonkeyPatch, kilobytes: int
 ) -> None:
-    command = f"ulimit -S -v {kilobytes}; exec {sys.executable} -P -m dowse._index.source.worker"
+    command = f"ulimit -S -v {kilobytes}; exec {sys.executable} -P -m dowse._index.source.converter"
 
     def start() -> subprocess.Popen[bytes]:
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
@@ -368,7 +368,7 @@ def test_a_lack_of_memory_is_distinguished_from_damage(monkeypatch: pytest.Monke
 def test_a_limit_that_the_user_has_set_is_not_raised() -> None:
     resource = pytest.importorskip("resource")
     command = (
-        "import resource; from dowse._index.source.worker import _limit_memory; _limit_memory();"
+        "import resource; from dowse._index.source.converter import _limit_memory; _limit_memory();"
         "print(*resource.getrlimit(resource.RLIMIT_AS))"
     )
     run = f"ulimit -S -v 2000000; exec {sys.executable} -c '{command}'"
@@ -380,7 +380,7 @@ def test_the_process_ends_when_its_parent_is_killed_in_the_middle_of_a_file() ->
     # The parent holds only the pipe; its worker has been sent a file that takes long.
     parent = (
         "import subprocess, sys, time;"
-        "process = subprocess.Popen([sys.executable, '-P', '-m', 'dowse._index.source.worker'],"
+        "process = subprocess.Popen([sys.executable, '-P', '-m', 'dowse._index.source.converter'],"
         " stdin=subprocess.PIPE, stdout=subprocess.PIPE);"
         "process.stdout.readline();"
         "process.stdin.write(sys.stdin.buffer.read()); process.stdin.flush();"

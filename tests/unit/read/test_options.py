@@ -1,7 +1,7 @@
 import pytest
 
-from dowse._index.source.formats import CONVERTED, ENDINGS, TEXT, kind_of
 from dowse._index.source.options import ReadOptions
+from dowse._text.file_names import CONVERTED, ENDINGS, TEXT, kind_of
 from dowse.errors import BadSettings
 
 

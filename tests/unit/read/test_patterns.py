@@ -2,8 +2,7 @@ import time
 
 import pytest
 
-from dowse._index.source.ignore import Rules
-from dowse._index.source.patterns import parse
+from dowse._index.source.ignore import Rules, parse
 
 
 def verdict(rules: str, path: str) -> bool | None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from dowse._index.source import collect
 from dowse._index.source.options import ReadOptions
 from dowse._index.source.roots import Root
 from dowse._index.source.walk import Walk, walk
@@ -41,7 +40,7 @@ def test_formats_can_be_turned_off(plant: Plant, ids: Ids) -> None:
 def test_without_the_converter_its_files_are_left_out_with_the_command(
     plant: Plant, found: Look, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collect, "is_installed", lambda: False)
+    monkeypatch.setattr("dowse._index.source.walk.is_installed", lambda: False)
     plant("a.md", "b.pdf")
     result = found()
     assert [source.id for source in result.sources] == ["a.md"]

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dowse._index.source.changes import FLOOD, MASS, EventFilter
 from dowse._index.source.options import ReadOptions
 from dowse._index.source.roots import Root
-from dowse._index.source.watch import watch
+from dowse._index.source.watch import FLOOD, MASS, EventFilter, watch
 from dowse._model import Event
 from dowse.errors import DowseError
 

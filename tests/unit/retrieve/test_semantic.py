@@ -9,7 +9,7 @@ import pytest
 from dowse._model import Ranking
 from dowse._search.stages.keyword import most_bm25
 from dowse._search.stages.readable import trusted
-from dowse._text.rarity import rarity
+from dowse._text.matching import rarity
 from dowse._text.scripts import latin_share
 
 

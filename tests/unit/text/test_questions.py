@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse._text.questions import asking_part
+from dowse._text.sentences import asking_part
 
 
 @pytest.mark.parametrize(

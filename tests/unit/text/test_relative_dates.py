@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dowse._text.relative_dates import day_of, moment_of
+from dowse._text.dates import day_of, moment_of
 
 NOW = datetime(2026, 3, 31, 15, 30, tzinfo=UTC).timestamp()  # a Tuesday
 

@@ -2,26 +2,151 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
 from msgspec.structs import replace
 
-from dowse._index.markdown.blocks import Outline, read_blocks
-from dowse._index.markdown.fields import read_fields
-from dowse._index.markdown.found import References
+from dowse._index.markdown.blocks import Outline, Stretch, plain_blocks, read_blocks
+from dowse._index.markdown.fields import read_fields, read_properties, read_related, without_repeats
 from dowse._index.markdown.frontmatter import Frontmatter, Problem, read_frontmatter
-from dowse._index.markdown.headings import read_headings
-from dowse._index.markdown.plain import plain_blocks
-from dowse._index.markdown.properties import read_properties
-from dowse._index.markdown.references import read_definitions, read_references
-from dowse._index.markdown.related import read_related
-from dowse._index.markdown.tags import without_repeats
-from dowse._index.markdown.title import fallback_title
-from dowse._index.markdown.too_much import NESTED_TOO_DEEP, TOO_MUCH
-from dowse._model import Document, Fields, LeftOut
+from dowse._index.markdown.inline import Definitions, plain_text
+from dowse._index.markdown.references import References, read_definitions, read_references
+from dowse._index.markdown.skeleton import MOST_NESTED
+from dowse._model import Document, Fields, Heading, LeftOut
 from dowse._text.comments import without_obsidian_comments
-from dowse._text.file_names import is_plain
+from dowse._text.file_names import INDEX_PAGES, is_plain
 from dowse._text.lines import LineNumbers
 from dowse._util import limits
 from dowse._util.deadline import Deadline
+
+# ── The lines of a heading → its level and its text ───────────────────────
+
+
+_BLANKS = " \t"
+_MOST_MARKUP = 5 * limits.HEADING  # characters of a heading that are read: markup takes some
+
+
+def read_headings(
+    text: str, outline: Outline, definitions: Definitions, deadline: Deadline
+) -> tuple[Heading, ...]:
+    """Reads the headings; of a very long one the beginning, which is noted in the outline."""
+    found = []
+    for place in outline.headings:
+        deadline.check()
+        found.append(_read_heading(text, place, outline, definitions))
+    return tuple(found)
+
+
+def _read_heading(text: str, place: Stretch, outline: Outline, definitions: Definitions) -> Heading:
+    start = text.rfind("\n", 0, place.start) + 1
+    level, content = _split(text[place.start : place.end].removesuffix("\n"))
+    content = _without_attributes(content)
+    shown = plain_text(content[:_MOST_MARKUP], definitions)
+    if len(shown) > limits.HEADING or len(content) > _MOST_MARKUP:
+        outline.cuts.setdefault("heading", start)
+        shown = shown[: limits.HEADING - 1].rstrip() + "…"
+    return Heading(level, shown, start)
+
+
+# Patterns with two stretches of blanks in a row take time that grows with the square of a stretch.
+
+
+def _split(written: str) -> tuple[int, str]:
+    """The level and the marked-up text of a heading."""
+    bare = written.lstrip(_BLANKS)
+    marks = len(bare) - len(bare.lstrip("#"))
+    if 1 <= marks <= 6 and bare[marks : marks + 1] in ("", *_BLANKS, "\n"):
+        return marks, _without_closing(bare[marks:])
+    content, _, underline = written.rpartition("\n")
+    line = underline.strip(_BLANKS + ">")
+    if content and line and not line.strip("=-"):
+        return (1 if line[0] == "=" else 2), content
+    return 6, written
+
+
+def _without_closing(content: str) -> str:
+    """A heading without the marks that may close it: `# Title #`."""
+    content = content.strip(_BLANKS)
+    open_ = content.rstrip("#")
+    return open_.rstrip(_BLANKS) if not open_ or open_[-1] in _BLANKS else content
+
+
+def _without_attributes(content: str) -> str:
+    """A heading without `{#anchor .class}` at its end."""
+    bare = content.rstrip(_BLANKS)
+    opening = bare.rfind("{")
+    if not bare.endswith("}") or opening < 0 or "}" in bare[opening:-1]:
+        return content
+    inside = bare[opening + 1 : -1].lstrip(_BLANKS)
+    return bare[:opening].rstrip(_BLANKS) if inside[:1] in ("#", ".", ":") else content
+
+
+# ── What a document is called when its frontmatter does not say ───────────
+
+
+def fallback_title(document_id: str, headings: Iterable[Heading]) -> str:
+    """The first H1 that says something, else the name of the file, or of the folder it opens."""
+    for heading in headings:
+        if heading.level == 1 and heading.text:
+            return heading.text
+    path = PurePosixPath(document_id)
+    if path.stem.lower() in INDEX_PAGES and path.parent.name:
+        return path.parent.name.removeprefix("@")
+    return path.stem
+
+
+# ── What is said of a document that goes beyond a limit: what was left out, and what to do ───
+
+
+NESTED_TOO_DEEP = (
+    f"quotes or lists are nested {MOST_NESTED} deep, so the line was read as plain text; "
+    "flatten it to have it read as Markdown"
+)
+
+_SPLIT = "split the document to have all of them found"
+
+TOO_MUCH = {
+    "fields": (
+        f"title, keywords, tags and the like have more than {limits.FIELD_CHARACTERS:,} "
+        "characters, of which only the first weigh in each passage; filters use all of them"
+    ),
+    "brackets": "too many brackets to look for links; break the line to have them found",
+    "line": (
+        f"the line has more than {limits.WINDOW:,} characters and was read as plain text; "
+        "break it to have it read as Markdown"
+    ),
+    "heading": (
+        f"the heading has more than {limits.HEADING} characters, of which only the first weigh "
+        "as a heading; shorten it"
+    ),
+    "headings": f"there are more than {limits.HEADINGS:,} headings, the rest is text; {_SPLIT}",
+    "code": (
+        f"the code block has more than {limits.CODE:,} characters, of which only the first are "
+        "searched as code; split it to have all of it searched so"
+    ),
+    "code_blocks": (
+        f"there are more than {limits.CODE_BLOCKS:,} code blocks, the rest is text; {_SPLIT}"
+    ),
+    "definitions": (
+        f"there are more than {limits.DEFINITIONS:,} link definitions, the rest is ignored; "
+        f"{_SPLIT}"
+    ),
+    "paragraphs": (
+        f"after {limits.PARAGRAPHS:,} paragraphs links and tags are no longer looked for; {_SPLIT}"
+    ),
+    "links": f"there are too many links, the rest is only text; {_SPLIT}",
+    "link": (
+        f"the link has more than {limits.LINK:,} characters and was ignored; shorten it to have "
+        "it followed"
+    ),
+    "tags": f"there are more than {limits.TAGS:,} tags, the rest is only text; {_SPLIT}",
+    "tag": (
+        f"the tag has more than {limits.TAG} characters or {limits.TAG_DEPTH} levels and was "
+        "ignored; shorten it to have it found"
+    ),
+}
+"""By what was too much."""
 
 
 def parse(

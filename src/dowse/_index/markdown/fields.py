@@ -3,15 +3,66 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from itertools import islice
 
 from dowse._index.markdown.frontmatter import Frontmatter, Problem
-from dowse._index.markdown.tags import clean_tag, is_usable, without_repeats
-from dowse._model import Fields
+from dowse._model import Fields, Link
 from dowse._text.dates import read_date
+from dowse._text.fold import fold
+from dowse._text.links import (
+    WIKILINK,
+    Wikilink,
+    is_media,
+    leads_away,
+    read_destination,
+    read_wikilink,
+)
 from dowse._util import limits
+
+# ── `#tag` and `#nested/tag`, by Obsidian's rules ─────────────────────────
+
+
+# Everything may belong to a tag but spaces and punctuation; "-", "_" and "/" may.
+_TAG = re.compile(
+    r"""(?<!\S)\#
+    ([^\s\x00-\x1f!-,.:-@\[-^`{-\x7f\u2000-\u206f\u2e00-\u2e7f\u3000-\u303f\uff00-\uff0f]+)""",
+    re.VERBOSE,
+)
+_SAYS_NOTHING = re.compile(r"[\d/_-]*")
+
+
+def may_hold_tags(text: str) -> bool:
+    """A quick look before a close one."""
+    return "#" in text and _TAG.search(text) is not None
+
+
+def find_tags(text: str) -> Iterator[tuple[int, str]]:
+    """Offset and name of everything that looks like a tag."""
+    for match in _TAG.finditer(text):
+        name = clean_tag(match[1])
+        if not _SAYS_NOTHING.fullmatch(name):
+            yield match.start(), name
+
+
+def clean_tag(written: str) -> str:
+    """A tag's name without "#" and stray slashes."""
+    return written.strip().lstrip("#").strip("/").strip()
+
+
+def is_usable(name: str) -> bool:
+    """Whether a tag is short and flat enough: every level above it is kept with it."""
+    return len(name) <= limits.TAG and name.count("/") < limits.TAG_DEPTH
+
+
+def without_repeats(names: Iterable[str]) -> tuple[str, ...]:
+    """The names that say something in order, each once whatever its case, as first spelled."""
+    first: dict[str, str] = {}
+    for name in filter(None, names):
+        first.setdefault(fold(name), name)
+    return tuple(first.values())
+
 
 _NOTHING = {"", "-", "~", "null"}
 _NAMES = ("name", "title", "label")  # where a mapping stands for a text, one of these is meant
@@ -172,3 +223,77 @@ def _dates(value: object) -> list[object]:
 def _note_bad_date(front: Frontmatter, key: str, written: object) -> None:
     what = f"{key} {str(written)[:80]!r} is not a date that can be read; write it as 2024-12-31"
     _note(front, key, what)
+
+
+# ── All of the frontmatter as names and texts, so that any field can be asked for ───
+
+
+Property = tuple[str, tuple[str, ...]]
+"""The name of a field and its values; no values when it is empty."""
+
+
+def read_properties(front: Frontmatter) -> tuple[Property, ...]:
+    """The fields of a frontmatter by name; a field of a mapping is called `outer.inner`."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, value in _flat(front.values, ""):
+        if len(found) >= limits.PROPERTIES:
+            break
+        found.setdefault(name, _values(value))
+    return tuple(sorted(found.items()))
+
+
+def _flat(values: dict[str, object], above: str) -> Iterator[tuple[str, object]]:
+    for key, value in values.items():
+        name = f"{above}{str(key).strip()}"
+        if len(name) > limits.PROPERTY:
+            continue
+        if isinstance(value, dict):
+            yield from _flat(value, f"{name}.")
+        else:
+            yield name, value
+
+
+def _values(value: object) -> tuple[str, ...]:
+    """Its texts, each once: long ones are cut, since nobody asks for a value by all of it."""
+    found = (text[: limits.ENTRY].rstrip() for text in texts(value))
+    return tuple(dict.fromkeys(found))[: limits.ENTRIES]
+
+
+# ── The `related` entries of the frontmatter → links ──────────────────────
+
+
+_MARKDOWN_LINK = re.compile(r"\[([^\[\]]*)\]\(([^()]*)\)")
+_KEY = "related"
+
+
+def read_related(front: Frontmatter) -> list[Link]:
+    """Reads the entries, be they paths, names, wikilinks or Markdown links."""
+    value = front.values.get(_KEY)
+    return [
+        Link("related", link.target, link.anchor, link.label, front.line_of(_KEY, entry))
+        for entry in texts(value)
+        for link in _links(entry, alone=isinstance(value, str))
+        if link.target and not leads_away(link) and not is_media(link.target)
+        if max(len(link.target), len(link.anchor), len(link.label)) <= limits.LINK
+    ]
+
+
+def _links(entry: str, alone: bool) -> list[Wikilink]:
+    """The links in one entry; an entry where a list was expected may hold several."""
+    if wikilinks := list(WIKILINK.finditer(entry)):
+        return [read_wikilink(match) for match in wikilinks]
+    if markdown := list(_MARKDOWN_LINK.finditer(entry)):
+        return [link for match in markdown if (link := _markdown_link(match))]
+    entries = entry.strip("[]").split(",") if alone else [entry]
+    return [link for written in entries if (link := _bare_link(written))]
+
+
+def _markdown_link(match: re.Match[str]) -> Wikilink | None:
+    destination = read_destination(match[2])
+    return Wikilink("wikilink", *destination, match[1]) if destination else None
+
+
+def _bare_link(written: str) -> Wikilink | None:
+    """A path or a name; YAML takes the brackets off an unquoted wikilink, so it may be one too."""
+    match = WIKILINK.fullmatch(f"[[{written.strip()}]]")
+    return read_wikilink(match) if match else None

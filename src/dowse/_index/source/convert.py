@@ -15,8 +15,8 @@ import threading
 from contextlib import suppress
 from typing import IO, cast
 
-from dowse._index.source.formats import INSTALL, READY
-from dowse._index.source.safe_open import Unreadable, wording
+from dowse._index.source.files import Unreadable, wording
+from dowse._text.file_names import INSTALL, READY
 
 _SECONDS = 60.0  # for any file, however small
 _SECONDS_PER_MEGABYTE = 20.0
@@ -140,7 +140,7 @@ class _Deadline:
 
 def _start() -> subprocess.Popen[bytes]:
     # -P: the current folder may be anybody's, nothing is imported from it.
-    command = [sys.executable, "-P", "-m", "dowse._index.source.worker"]
+    command = [sys.executable, "-P", "-m", "dowse._index.source.converter"]
     try:
         return subprocess.Popen(  # noqa: S603  dowse's own module
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

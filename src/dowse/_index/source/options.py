@@ -6,8 +6,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from dowse._index.source.formats import ALWAYS, CONVERTED
 from dowse._index.source.secrets import compiled
+from dowse._text.file_names import ALWAYS, CONVERTED
 from dowse._util.bounds import (
     ENTRIES,
     FOR_FILES,

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from dowse._index.source.files import Unreadable, read_regular, wording
 from dowse._index.source.options import ReadOptions
 from dowse._index.source.roots import Root, path_of
 from dowse._index.source.rules import Gate
-from dowse._index.source.safe_open import Unreadable, read_regular, wording
 from dowse._util.cancellation import raise_if_cancelled
 from dowse.errors import NotFound
 

@@ -6,11 +6,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from dowse._index.source.formats import ALWAYS, kind_of
-from dowse._index.source.ignore import Ignores, Rules, rules_in
+from dowse._index.source.files import Unreadable
+from dowse._index.source.ignore import Ignores, Rules, parse, rules_in
 from dowse._index.source.options import ReadOptions
-from dowse._index.source.patterns import parse
-from dowse._index.source.safe_open import Unreadable
+from dowse._text.file_names import ALWAYS, kind_of
 
 JUNK = frozenset(
     {

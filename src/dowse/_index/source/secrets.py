@@ -15,7 +15,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from dowse._index.source.safe_open import Unreadable
+from dowse._index.source.files import Unreadable
 from dowse._text.late_pattern import late_pattern
 from dowse.errors import BadSettings
 

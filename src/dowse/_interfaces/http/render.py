@@ -18,14 +18,12 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from dowse._index.markdown.destinations import is_media, read_destination
 from dowse._index.markdown.frontmatter import read_frontmatter
 from dowse._interfaces.http.weight import is_too_heavy
 from dowse._model import Edge
-from dowse._text.callouts import CALLOUT, callout_name
-from dowse._text.markup import BLOCK_ID
-from dowse._text.shortcodes import SHORTCODE, shortcode_text
-from dowse._text.wikilinks import WIKILINK, leads_away, read_wikilink
+from dowse._text.links import WIKILINK, is_media, leads_away, read_destination, read_wikilink
+from dowse._text.markup import BLOCK_ID, SHORTCODE, shortcode_text
+from dowse._text.pieces import CALLOUT, callout_name
 from dowse._util.cancellation import raise_if_cancelled
 
 _OUTSIDE = frozenset({"http", "https", "mailto"})

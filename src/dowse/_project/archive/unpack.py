@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from dowse._config.schema import Settings
-from dowse._index.chunk.strategy import chunk
+from dowse._index.chunk.chunker import chunk
 from dowse._index.markdown.document import parse
 from dowse._index.source.load import Unreadable
 from dowse._index.source.options import ReadOptions

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dowse._config.schema import Settings
-from dowse._index.chunk.strategy import chunk
+from dowse._index.chunk.chunker import chunk
 from dowse._index.report import IndexReport
 from dowse._index.vectors import VectorMaker
 from dowse._model import (
@@ -41,7 +41,7 @@ from dowse._project.registry import Project
 from dowse._project.stamp import takes_vectors, wanted_stamp
 from dowse._project.wiring import Parts
 from dowse._project.workspace import Workspace
-from dowse._text.communities import find_communities
+from dowse._text.links import find_communities
 from dowse._util.files import PRIVATE_FILE, make_private_folder
 from dowse.errors import Damaged, Locked, StampMismatch
 

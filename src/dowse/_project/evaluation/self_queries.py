@@ -21,7 +21,7 @@ from dowse._model.ports import IndexReader
 from dowse._project.evaluation.records import Collection, OwnKind, OwnQuery
 from dowse._project.evaluation.redact import folded, hide, joined, still_says
 from dowse._text.scripts import CJK_CHARACTER
-from dowse._text.stopwords import STOPWORDS
+from dowse._text.words import STOPWORDS
 from dowse.errors import UsageError
 
 PER_KIND = 50

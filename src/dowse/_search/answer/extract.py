@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from dowse._model import Answer, Hit, Sentence, embedding_text
 from dowse._search.answer.options import AnswerOptions
 from dowse._search.answer.prose import paragraphs
-from dowse._text.headings import heading_path
 from dowse._text.matching import Wanted
+from dowse._text.pieces import heading_path
 from dowse._text.sentences import is_finished
 
 TermsOf = Callable[[str], Collection[str]]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from dowse._model import Answer, Hit, header_line
-from dowse._text.shorten import shorten
+from dowse._text.sentences import shorten
 
 _LEAST = 80  # characters; less of a passage than this is of no use to anyone
 

@@ -6,9 +6,8 @@ import re
 
 from msgspec import Struct
 
-from dowse._text.headings import under_headings
 from dowse._text.markup import reveal, strip_marks, without_images
-from dowse._text.pieces import Piece, pieces
+from dowse._text.pieces import Piece, pieces, under_headings
 from dowse._text.sentences import split_sentences
 
 # Numbers in brackets would be taken for citations of the answer.

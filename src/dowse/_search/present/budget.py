@@ -17,7 +17,7 @@ from dowse._model import Hit, Response
 from dowse._text.amounts import counted
 from dowse._text.late_pattern import late_pattern
 from dowse._text.scripts import HAN, HANGUL, KANA, WIDE_SIGNS
-from dowse._text.shorten import shorten
+from dowse._text.sentences import shorten
 
 _T = TypeVar("_T")
 

@@ -15,7 +15,7 @@ from dowse._search.freshness import is_stale
 from dowse._search.present.ranges import Range, range_around, ranges, text_of
 from dowse._search.present.snippet import excerpt
 from dowse._search.state import Candidate, SearchState
-from dowse._text.headings import heading_path
+from dowse._text.pieces import heading_path
 
 
 class _Known(Struct, frozen=True):

@@ -9,9 +9,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from dowse._text.headings import under_headings
 from dowse._text.markup import plain
-from dowse._text.pieces import Piece, pieces
+from dowse._text.pieces import Piece, pieces, under_headings
 
 _NO_END = 10**9  # no text has so many lines
 _SHORT = 10_000  # characters; what is longer is not remembered

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dowse._model import Condition, ConditionKind
 from dowse._search.query.properties import where_condition
-from dowse._text.relative_dates import EXAMPLES, moment_of
+from dowse._text.dates import EXAMPLES, moment_of
 from dowse.errors import UsageError
 
 

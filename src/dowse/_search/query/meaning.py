@@ -13,7 +13,7 @@ from dowse._model.ports import Analyzer
 from dowse._search.query.lexing import FIELDS, SCOPES, QueryPiece
 from dowse._search.query.properties import property_condition
 from dowse._search.query.syntax import Node, QueryGroup, is_shouted_not
-from dowse._text.relative_dates import moment_of
+from dowse._text.dates import moment_of
 
 COMPLETIONS = 20
 """How many words one `auth*` demands any of, where an operator demands it."""

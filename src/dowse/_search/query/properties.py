@@ -7,7 +7,7 @@ import re
 from msgspec.structs import replace
 
 from dowse._model import Condition
-from dowse._text.relative_dates import day_of
+from dowse._text.dates import day_of
 from dowse._text.values import Sign
 from dowse.errors import UsageError
 

@@ -39,7 +39,7 @@ from dowse._store.remote.tokens import (
 )
 from dowse._store.remote.weights import Averages, Lengths, chunk_weights
 from dowse._text.fold import fold, fold_name
-from dowse._text.targets import LinkName, names_of, names_of_target
+from dowse._text.links import LinkName, names_of, names_of_target
 
 _LATEST = 2**63 - 1  # nanoseconds: the year 2262, the last that 64 bits reach
 _MOST_LINKS = 200  # in an entry; a document with more has them in its body

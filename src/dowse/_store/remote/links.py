@@ -14,7 +14,7 @@ from dowse._store.remote.documents import Entry, read_entry
 from dowse._store.remote.rows import AllOf, HasAny
 from dowse._store.remote.tokens import OVERFLOW, token
 from dowse._store.remote.view import View
-from dowse._text.targets import LinkName, choose, names_of_target
+from dowse._text.links import LinkName, choose, names_of_target
 
 if TYPE_CHECKING:
     from dowse._store.remote.catalogue import Viewing

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from dowse._store.remote.tokens import ANYWHERE, dimension
-from dowse._text.rarity import rarity
+from dowse._text.matching import rarity
 
 _K1, _B = 1.2, 0.75
 _NEVER = 1.0  # what a row without terms has in the dimension that nothing asks for

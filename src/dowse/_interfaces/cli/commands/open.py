@@ -11,12 +11,12 @@ import click
 from msgspec import Struct
 
 from dowse._config.editors import open_command, viewer_command
-from dowse._index.source.formats import CONVERTED, kind_of
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.complete import document_ids
 from dowse._interfaces.cli.last_results import Result, recall
 from dowse._project.engine import Engine
 from dowse._text.amounts import counted
+from dowse._text.file_names import CONVERTED, kind_of
 from dowse.errors import DowseError, NotFound, UsageError
 
 _EXAMPLES = """\

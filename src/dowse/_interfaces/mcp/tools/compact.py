@@ -9,7 +9,7 @@ from dowse._interfaces.mcp.replies import QUOTED, coded
 from dowse._interfaces.mcp.tools.outputs import Json
 from dowse._interfaces.records.search import Searched
 from dowse._model import Hit, Response
-from dowse._text.shorten import shorten
+from dowse._text.sentences import shorten
 
 _LONGEST = 160  # characters of a line
 

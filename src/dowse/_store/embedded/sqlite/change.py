@@ -31,9 +31,9 @@ from dowse._store.embedded.sqlite.facets import facets_of
 from dowse._store.embedded.sqlite.links import resolve_links
 from dowse._store.embedded.sqlite.sums import keep_document_sums, sum_of
 from dowse._store.vectors import encode_vector
-from dowse._text.document_terms import terms_of
+from dowse._text.analyzer import terms_of
 from dowse._text.fold import fold, fold_name
-from dowse._text.targets import names_of, names_of_target
+from dowse._text.links import names_of, names_of_target
 
 _PARTS = ("code_blocks", "chunk_names", "chunks", "sections", "links", "names", "facets")
 _LATEST = 2**63 - 1  # nanoseconds: the year 2262, the last that SQLite's integers reach

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dowse._model import Edge, Link
 from dowse._store.embedded.sqlite.records import EDGE_ORDER, EDGES, EdgeRow, edge
 from dowse._store.embedded.sqlite.statements import Statements
-from dowse._text.targets import LinkName, choose, names_of_target
+from dowse._text.links import LinkName, choose, names_of_target
 
 
 class SqliteLinks:

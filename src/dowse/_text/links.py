@@ -6,14 +6,17 @@ page, an alias), so that a store can look up by that name which links a change m
 
 from __future__ import annotations
 
+import html
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
+from urllib.parse import unquote
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dowse._model import Link
+from dowse._model import Edge, Link
 from dowse._text.file_names import INDEX_PAGES, TEXT_ENDINGS, without_ending
 from dowse._text.fold import fold
 
@@ -129,3 +132,126 @@ def _short(alias: str) -> str:
 
 def _join(folder: str, target: str) -> str:
     return posixpath.normpath(posixpath.join(folder, target.rstrip("/")) or ".")
+
+
+# ── `[[Target#Heading|label]]` and its relatives ──────────────────────────
+
+
+WikilinkKind = Literal["wikilink", "embed"]
+"""An embed shows its target in place: `![[Target]]`."""
+
+WIKILINK = re.compile(r"(?<!\\)(!?)\[\[([^\[\]\n]+)\]\]")
+_PIPE = re.compile(r"\\?\|")  # in a table the pipe has to be escaped
+_DENDRON = re.compile(r"dendron://[^/]*/")
+_SIZE = re.compile(r"\d{1,5}(?:x\d{1,5})?")
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+class Wikilink(Struct, frozen=True):
+    """The parts of a wikilink, trimmed; `target` is empty for a place in the same document."""
+
+    kind: WikilinkKind
+    target: str
+    anchor: str
+    label: str
+
+    @property
+    def shown(self) -> str:
+        """What a reader sees of it; the label of an embed may be the size of a picture."""
+        size = self.kind == "embed" and _SIZE.fullmatch(self.label)
+        return ("" if size else self.label) or self.target or self.anchor.lstrip("^")
+
+
+def read_wikilink(match: re.Match[str]) -> Wikilink:
+    """The parts of what `WIKILINK` matched."""
+    target, *rest = _PIPE.split(match[2], maxsplit=1)
+    label = rest[0].strip() if rest else ""
+    if _DENDRON.match(label):
+        target, label = label, target.strip()
+    path, _, anchor = _DENDRON.sub("", target.strip()).partition("#")
+    kind: WikilinkKind = "embed" if match[1] else "wikilink"
+    return Wikilink(kind, path.strip(), anchor.strip(), label)
+
+
+def leads_away(link: Wikilink) -> bool:
+    """Whether the target is an address on the web rather than a document."""
+    return _URL.match(link.target) is not None
+
+
+# ── Which documents belong together, by their links ───────────────────────
+
+
+_SEED = 20090621
+
+
+def find_communities(edges: Iterable[Edge]) -> dict[str, int]:
+    """Leiden communities of the undirected link graph (Traag et al., 2019), by document id.
+
+    Communities are numbered from 0, the largest first; documents without links have none.
+    """
+    pairs = sorted(
+        {
+            (min(edge.source, edge.target), max(edge.source, edge.target))
+            for edge in edges
+            if edge.target is not None and edge.target != edge.source
+        }
+    )
+    if not pairs:
+        return {}
+    from graspologic_native import leiden  # noqa: PLC0415  (only indexing needs it)
+
+    # All of its parameters are set here: the same links give the same groups in every version.
+    _, found = leiden(
+        [(*pair, 1.0) for pair in pairs],
+        starting_communities=None,
+        resolution=1.0,
+        randomness=0.001,
+        iterations=1,
+        use_modularity=True,
+        seed=_SEED,
+        trials=1,
+    )
+    groups: dict[int, list[str]] = {}
+    for name in sorted(found):
+        groups.setdefault(found[name], []).append(name)
+    largest_first = sorted(groups.values(), key=lambda group: (-len(group), group[0]))
+    return {name: rank for rank, group in enumerate(largest_first) for name in group}
+
+
+# ── The address in a Markdown link → the document that it names ───────────
+
+
+# What only shows or sounds is never a document, however it is linked.
+_PICTURES = r"apng|avif|bmp|gif|heic|ico|jpe?g|png|svg|tiff?|webp"
+_SOUNDS_AND_FILMS = r"3gp|aac|avi|flac|m4[av]|mkv|mov|mp[34]|og[agv]|opus|wav|webm"
+_MEDIA = re.compile(rf".*\.(?:{_PICTURES}|{_SOUNDS_AND_FILMS})", re.IGNORECASE | re.DOTALL)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_ESCAPED = re.compile(r"[\\&]")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+def is_media(target: str) -> bool:
+    """Whether a target is a picture, a sound or a film, by its ending."""
+    return _MEDIA.fullmatch(target) is not None
+
+
+def read_destination(written: str) -> tuple[str, str] | None:
+    """Target and anchor of a link to a document; None for any other address."""
+    address = written.strip()
+    if address.startswith("<") and address.endswith(">"):
+        address = address[1:-1].strip()
+    if address.startswith(("#", "//")) or _SCHEME.match(address):
+        return None
+    path, _, anchor = _unescape(address).partition("#")
+    target = _decode(path.partition("?")[0]).strip()
+    if not target or "\n" in target or is_media(target):
+        return None
+    return target, _decode(anchor)
+
+
+def _unescape(address: str) -> str:
+    return html.unescape(_ESCAPE.sub(r"\1", address)) if _ESCAPED.search(address) else address
+
+
+def _decode(address: str) -> str:
+    return unquote(address) if "%" in address else address
