@@ -23,7 +23,7 @@ def cores() -> int:
 
 
 def is_running(process: int) -> bool:
-    """Whether there is a process of this number, whoever it belongs to."""
+    """Say whether a process with this number runs, of whatever user."""
     if process <= 0:
         return False
     if sys.platform == "win32":  # where os.kill ends the process, whatever the signal
