@@ -62,7 +62,7 @@ def test_nothing_heavy_is_loaded(line: list[str]) -> None:
 
 @pytest.mark.usefixtures("home")
 def test_the_help_does_not_even_load_the_engine() -> None:
-    assert not _modules("--help") & {"numpy", "tantivy", "rich", "msgspec"}
+    assert not _modules("--help") & {"numpy", "tantivy", "rich"}
 
 
 def test_a_server_can_answer_before_the_commands_are_loaded() -> None:

@@ -9,6 +9,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 
+from msgspec import structs
+
 from dowse._model import Batch, ChunkedDocument, Debt, Finding, IndexedDocument, Stamp, Vector
 from dowse._model.ports import (
     Analyzer,
@@ -72,7 +74,7 @@ class MemoryWriting:
                 _insert(state, put)
             for name, file_state in batch.touched:
                 if name in state.documents:
-                    state.documents[name] = replace(state.documents[name], state=file_state)
+                    state.documents[name] = structs.replace(state.documents[name], state=file_state)
 
     def remember(self, vectors: Mapping[bytes, Vector]) -> None:
         """Keeps vectors by text key; chunks that were waiting for one of them get it."""
