@@ -29,6 +29,7 @@ from dowse._project.evaluation.compare import compare
 from dowse._project.evaluation.measures import measure_queries
 from dowse._project.evaluation.records import Collection, Ranked, Run
 from dowse._project.workspace import Workspace
+from dowse._search.request import SearchRequest
 from dowse._search.stages.strategies import STRATEGIES
 from dowse._text.options import BOOSTED, KeywordOptions
 
@@ -178,7 +179,7 @@ def _aged(documents: Path, folder: Path) -> Path:
 def _ndcg(bench: Bench, changes: Mapping[str, Any]) -> dict[str, float]:
     found = {}
     for query in bench.collection.queries:
-        ranking = bench.engine.rank(query.text, changes=changes)[:100]
+        ranking = bench.engine.rank(SearchRequest(query.text, changes=changes))[:100]
         found[query.id] = tuple(Ranked(bench.names.get(n, n), score) for n, score in ranking)
     measured = measure_queries(Run("", found), bench.collection.answerable)
     return {query: one.ndcg_10 for query, one in measured.items()}

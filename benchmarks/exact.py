@@ -25,6 +25,7 @@ from dowse._project.evaluation.bench import Bench, open_bench
 from dowse._project.evaluation.collections import read_collection
 from dowse._project.evaluation.compare import compare
 from dowse._project.workspace import Workspace
+from dowse._search.request import SearchRequest
 from dowse._text.fold import fold_name
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"
@@ -121,7 +122,7 @@ def _share(found: Iterable[float]) -> str:
 
 
 def _place(bench: Bench, one: Asked, changes: Mapping[str, Any]) -> Placed:
-    hits = bench.engine.search(one.query, changes=changes).hits
+    hits = bench.engine.search(SearchRequest(one.query, changes=changes)).hits
     found = bool(hits) and hits[0].document == one.document
     return Placed(
         float(found),

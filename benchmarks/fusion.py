@@ -25,6 +25,7 @@ from dowse._project.evaluation.collections import read_collection, sample
 from dowse._project.evaluation.compare import compare
 from dowse._project.evaluation.measures import measure
 from dowse._project.workspace import Workspace
+from dowse._search.request import SearchRequest
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"
 NOT_CHOSEN_ON = "k8s-zh"  # words decide there, whatever the weights
@@ -68,7 +69,9 @@ def _measure(folder: Path, queries: int) -> Figures:
     collection = sample(collection, queries) if queries else collection
     with open_bench(Workspace(), collection) as bench:
         judged = collection.answerable
-        found = {one.id: bench.engine.find(one.text, changes=FOUND) for one in judged}
+        found = {
+            one.id: bench.engine.find(SearchRequest(one.text, changes=FOUND)) for one in judged
+        }
         figures = {}
         for name, changes in WAYS.items():
             recipe = change_recipe(bench.engine.settings, {**FOUND, **changes})

@@ -50,6 +50,7 @@ from dowse._project.evaluation.records import Collection, JudgedQuery, Ranked, R
 from dowse._project.registry import Project
 from dowse._project.wiring import open_store
 from dowse._project.workspace import Workspace
+from dowse._search.request import SearchRequest
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 
@@ -163,7 +164,7 @@ def answers(engine: Engine, queries: Sequence[JudgedQuery], changes: dict[str, A
     hits, found, times = [], {}, []
     for query in queries:
         began = time.perf_counter()
-        response = engine.search(query.text, changes=changes)
+        response = engine.search(SearchRequest(query.text, changes=changes))
         times.append((time.perf_counter() - began) * 1000)
         hits.append([hit.id for hit in response.hits])
         found[query.id] = tuple(Ranked(hit.document, hit.score) for hit in response.hits)
@@ -179,7 +180,9 @@ def shared(one: Sequence[str], other: Sequence[str]) -> float:
 def overlap(here: Engine, there: Engine, query: str, changes: dict[str, Any]) -> float:
     """The share of the first ten results that both have."""
     changes = {**changes, "search.top_n": 10}
-    one, other = (engine.search(query, changes=changes).hits for engine in (here, there))
+    one, other = (
+        engine.search(SearchRequest(query, changes=changes)).hits for engine in (here, there)
+    )
     return shared([hit.id for hit in one], [hit.id for hit in other])
 
 
@@ -213,7 +216,9 @@ def compare_explanations(here: Engine, there: Engine, queries: Sequence[Any]) ->
     same = asked = 0
     for query in queries[:20]:
         for document in list(query.relevant)[:1]:
-            one, other = (engine.explain(query.text, document) for engine in (here, there))
+            one, other = (
+                engine.explain(SearchRequest(query.text), document) for engine in (here, there)
+            )
             asked += 1
             same += shape(one) == shape(other)
     return f"{same} of {asked}"

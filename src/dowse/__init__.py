@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         Trace,
     )
     from dowse._model.ports import Analyzer, Embedder, Reranker, Store
-    from dowse._project.caretaker import Freshness, Status
+    from dowse._project.engine import Freshness, Status
     from dowse._project.registry import Project
     from dowse._search.explain import ChunkOutcome, Explanation, StrategyRank
     from dowse._search.listing import Counted, FieldValues, ListedDocument
@@ -125,7 +125,7 @@ _HOMES = (
     "dowse._search.listing",
     "dowse._search.related",
     "dowse._index.report",
-    "dowse._project.caretaker",
+    "dowse._project.engine",
     "dowse.api",
 )
 """Where the names are defined, what loads least first."""

@@ -13,13 +13,12 @@ from typing import Any, Concatenate, ParamSpec, Self, TypedDict, TypeVar, Unpack
 
 from anyio import to_thread
 
-from dowse._config.request import NOTHING, OPTIONS, Call, SearchRequest
+from dowse._config.request import NOTHING, OPTIONS, Call, parse_request
 from dowse._index.report import IndexReport
 from dowse._model import Announce, DocumentEntry, Event, Response, silent
 from dowse._model.ports import Analyzer, Embedder, Reranker, Store
 from dowse._project.all_projects import AllProjects
-from dowse._project.caretaker import Status
-from dowse._project.engine import Engine
+from dowse._project.engine import Engine, Status
 from dowse._project.registry import Project
 from dowse._project.wiring import Given, OpenStore
 from dowse._project.workspace import Workspace
@@ -28,6 +27,7 @@ from dowse._search.listing import SORTS, Counted, FieldValues, ListedDocument, S
 from dowse._search.present.budget import within_texts
 from dowse._search.references import Passage
 from dowse._search.related import LinkGraph, Related
+from dowse._search.request import SearchRequest
 from dowse._search.stages.strategies import Mode
 from dowse._util.cancellation import raise_if_cancelled, until_given_up
 from dowse._util.locations import Locations, locations
@@ -158,27 +158,21 @@ class Dowse:
 
     def search(self, query: str, **asking: Unpack[Asking]) -> Response:
         """The passages that answer a query best; `Asking` lists what else can be said."""
-        asked = asked_of("search", query, asking)
+        request = request_of("search", query, asking)
         with self._in_use() as engine:
-            found = engine.search(
-                asked.query, filters=asked.filters, changes=asked.changes, offset=asked.offset
-            )
-        return within_texts(found, asked.max_tokens)
+            return within_texts(engine.search(request), request.max_tokens)
 
     def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
         """The same, with what the passages say to the question in `Response.answer`."""
-        asked = asked_of("answer", query, asking)
+        request = request_of("answer", query, asking)
         with self._in_use() as engine:
-            found = engine.answer(asked.query, filters=asked.filters, changes=asked.changes)
-        return within_texts(found, asked.max_tokens)
+            return within_texts(engine.answer(request), request.max_tokens)
 
     def explain(self, query: str, reference: str, **asking: Unpack[Asking]) -> Explanation:
         """Why a document has its rank in the results, or is not in them."""
-        asked = asked_of("explain", query, asking)
+        request = request_of("explain", query, asking)
         with self._in_use() as engine:
-            return engine.explain(
-                asked.query, reference, filters=asked.filters, changes=asked.changes
-            )
+            return engine.explain(request, reference)
 
     def get(self, reference: str) -> Passage:
         """A document or a part of it: `path`, `path:first-last`, or an id."""
@@ -316,16 +310,14 @@ def _select(
     return workspace.select_for_indexing(None, [path], here)
 
 
-def asked_of(call: Call, query: object, asking: Asking) -> SearchRequest:
+def request_of(call: Call, query: object, asking: Asking) -> SearchRequest:
     """The request that a call makes: Python also takes one text for a list, and dates."""
     given = {name: value for name, value in asking.items() if value is not None}
     settings = given.pop("settings", NOTHING)
     if not isinstance(settings, Mapping):
         raise UsageError("settings must be a mapping.", 'As in: settings={"search.top_k": 30}')
     values = {"query": query if isinstance(query, str) else ""} | given
-    return SearchRequest.of(
-        call, {name: _plain(name, one) for name, one in values.items()}, settings
-    )
+    return parse_request(call, {name: _plain(name, one) for name, one in values.items()}, settings)
 
 
 _LISTS = frozenset(name for row in OPTIONS if row.is_list for name in (row.name, *row.older))
@@ -373,17 +365,13 @@ class AllDowse:
 
     def search(self, query: str = "", **asking: Unpack[Asking]) -> Response:
         """The best passages of all projects; `Hit.project` names the one each is from."""
-        asked = asked_of("search", query, asking)
-        found = self._all.search(
-            asked.query, filters=asked.filters, changes=asked.changes, offset=asked.offset
-        )
-        return within_texts(found, asked.max_tokens)
+        request = request_of("search", query, asking)
+        return within_texts(self._all.search(request), request.max_tokens)
 
     def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
         """The same, with what the passages say to the question in `Response.answer`."""
-        asked = asked_of("answer", query, asking)
-        found = self._all.answer(asked.query, filters=asked.filters, changes=asked.changes)
-        return within_texts(found, asked.max_tokens)
+        request = request_of("answer", query, asking)
+        return within_texts(self._all.answer(request), request.max_tokens)
 
     def close(self) -> None:
         """Closes all that were opened."""

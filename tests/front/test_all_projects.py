@@ -25,6 +25,7 @@ from dowse._interfaces.socket.server import LineServer
 from dowse._project.service import Service
 from dowse._project.workspace import Workspace
 from dowse._search.answer.llm_client import EndpointWriter
+from dowse._search.request import SearchRequest
 from mcp_client import text_of, with_client
 
 _API = "http://127.0.0.1:7333"
@@ -146,7 +147,7 @@ def test_a_model_writes_one_answer_from_all_projects(
     monkeypatch.setattr(EndpointWriter, "write", write)
     every = service.all_projects()
     assert every is not None
-    answer = every.answer("turbine").answer
+    answer = every.answer(SearchRequest("turbine")).answer
     assert answer is not None
     assert (answer.text, answer.written_by) == ("Pumps [1].", "pen")
     assert len(shown) == 1

@@ -23,7 +23,7 @@ from command_line import Result
 from dowse import Dowse, DowseError
 from dowse._config.parameters import Parameter
 from dowse._config.presets import PRESETS, preset_values
-from dowse._config.request import OPTIONS, Call, SearchRequest, filters_of, option, options_of
+from dowse._config.request import OPTIONS, Call, filters_of, option, options_of, parse_request
 from dowse._config.schema import known_settings
 from dowse._interfaces.cli.sent_line import run_line
 from dowse._interfaces.http.security import Door
@@ -420,17 +420,17 @@ def test_type_checkers_see_the_rows() -> None:
 
 
 def test_a_query_has_a_longest_length() -> None:
-    assert SearchRequest.of("search", {"query": "x" * 20_000}).query
+    assert parse_request("search", {"query": "x" * 20_000}).query
     with pytest.raises(DowseError, match="at most 20,000 characters"):
-        SearchRequest.of("search", {"query": "x" * 20_001})
+        parse_request("search", {"query": "x" * 20_001})
 
 
 def test_a_limit_per_document_takes_the_place_of_mmr() -> None:
-    asked = SearchRequest.of("search", {"query": "x", "per_doc": 2})
+    asked = parse_request("search", {"query": "x", "per_doc": 2})
     assert asked.changes["diversity.mmr"] is False
-    assert "diversity.mmr" not in SearchRequest.of("search", {"query": "x", "per_doc": 0}).changes
+    assert "diversity.mmr" not in parse_request("search", {"query": "x", "per_doc": 0}).changes
 
 
 def test_numbers_without_a_fraction_are_whole_and_halves_of_characters_are_replaced() -> None:
-    asked = SearchRequest.of("search", {"query": "a\ud800b", "n": 3.0})
+    asked = parse_request("search", {"query": "a\ud800b", "n": 3.0})
     assert (asked.query, asked.changes) == ("a\ufffd\ufffd\ufffdb", {"search.top_n": 3})

@@ -25,6 +25,7 @@ from dowse._interfaces.socket.server import LineServer
 from dowse._model.ports import Analyzer, Store
 from dowse._project.service import Service
 from dowse._project.workspace import Workspace
+from dowse._search.request import SearchRequest
 from dowse._store.embedded.store import EmbeddedStore
 from dowse._store.remote.store import RemoteStore
 from dowse.testing import HashEmbedder
@@ -59,7 +60,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def service(notes: Path, workspace: Workspace) -> Iterator[Service]:
     """A service whose engine is open already, as after the first call."""
     service = Service(workspace, notes)
-    service.engine("notes").search("warm")
+    service.engine("notes").search(SearchRequest("warm"))
     yield service
     service.close()
 

@@ -179,7 +179,7 @@ def test_a_bug_is_reported_in_one_line(dowse: Dowse, monkeypatch: pytest.MonkeyP
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("something nobody thought of")
 
-    monkeypatch.setattr("dowse._project.searcher.Searcher.listed", broken)
+    monkeypatch.setattr("dowse._project.engine.Engine.listed", broken)
     result = dowse("ls")
     assert result.code == 70
     assert result.err.startswith("dowse: This is a bug: RuntimeError: something nobody thought of")

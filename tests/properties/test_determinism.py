@@ -14,6 +14,7 @@ import pytest
 
 from dowse._model import Response
 from dowse._project.engine import Engine
+from dowse._search.request import SearchRequest
 from real_model import real_embedder
 from vaults import open_engine, write_vault
 
@@ -28,7 +29,9 @@ def fingerprint(response: Response) -> str:
 
 
 def ask_all(engine: Engine) -> list[str]:
-    return [fingerprint(engine.search(query, changes=_CHANGES)) for query in _QUERIES]
+    return [
+        fingerprint(engine.search(SearchRequest(query, changes=_CHANGES))) for query in _QUERIES
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +54,7 @@ def test_a_hundred_times_in_several_threads(engine: Engine) -> None:
     asked = [_QUERIES[0]] * 100 + _QUERIES[1:] * 10
 
     def same(query: str) -> bool:
-        return fingerprint(engine.search(query, changes=_CHANGES)) == once[query]
+        return fingerprint(engine.search(SearchRequest(query, changes=_CHANGES))) == once[query]
 
     with ThreadPoolExecutor(4) as threads:
         assert all(threads.map(same, asked))

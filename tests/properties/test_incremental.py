@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dowse._model import Model
 from dowse._project.engine import Engine
+from dowse._search.request import SearchRequest
 from dowse.errors import StampMismatch, WeightsMissing
 from dowse.testing import HashEmbedder, NoEmbedder
 from effort import examples
@@ -121,7 +122,10 @@ def _hits(engine: Engine) -> list[object]:
     """Hits with their scores; equal scores by name, since keys depend on history."""
     asked = ("gateway station", "battery drift error", "note 3", "restore backup")
     return [
-        sorted((-round(hit.score, 5), hit.document, hit.id) for hit in engine.search(query).hits)
+        sorted(
+            (-round(hit.score, 5), hit.document, hit.id)
+            for hit in engine.search(SearchRequest(query)).hits
+        )
         for query in asked
     ]
 
@@ -234,7 +238,7 @@ def test_chunks_stored_without_weights_get_their_vectors_later(vault: Path, tmp_
     assert report.added == 20
     assert not report.complete
     assert "models pull" in report.notices[0]
-    hits = without.search("gateway station").hits
+    hits = without.search(SearchRequest("gateway station")).hits
     assert hits
     assert {place.strategy for hit in hits for place in hit.trace.places} == {"keyword"}
     without.close()
@@ -259,7 +263,7 @@ def test_a_model_that_is_unknown_hinders_no_keyword_search(vault: Path, tmp_path
         report = without.index()
         assert (report.added, report.complete) == (added, False)
         assert "models pull" in report.notices[0]
-    response = without.search("gateway station")
+    response = without.search(SearchRequest("gateway station"))
     assert response.hits
     assert "dowse index --rebuild" in response.notices[0]
     without.close()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dowse._model import Hit
 from dowse._project.engine import Engine
 from dowse._search.query.filters import Filters
+from dowse._search.request import SearchRequest
 from dowse._search.search_flow import SEARCH_FLOW
 from effort import examples
 from vaults import open_engine, write_vault
@@ -101,7 +102,7 @@ recipes = st.fixed_dictionaries(
 @SETTINGS
 @given(query=queries, changes=recipes)
 def test_what_is_always_true(engine: Engine, query: str, changes: dict[str, Any]) -> None:
-    response = engine.search(query, changes=changes)
+    response = engine.search(SearchRequest(query, changes=changes))
     top_n = changes.get("search.top_n", 5)
     top_k = max(10, changes.get("search.top_k") or 50 * 1024)
     scores = [hit.score for hit in response.hits]
@@ -131,7 +132,7 @@ def test_what_is_always_true(engine: Engine, query: str, changes: dict[str, Any]
 def test_every_score_is_the_sum_of_what_its_trace_tells(
     engine: Engine, query: str, changes: dict[str, Any]
 ) -> None:
-    for hit in engine.search(query, changes=changes).hits:
+    for hit in engine.search(SearchRequest(query, changes=changes)).hits:
         score = sum(place.contribution for place in hit.trace.places)
         for step in hit.trace.steps:
             assert step.before == score
@@ -146,7 +147,7 @@ def test_the_same_query_gives_the_same_answer(
 ) -> None:
     # A day changes what is recent; a test that runs over midnight must not notice.
     changes = changes | {"recency.bias": 0.0}
-    first, second = (engine.search(query, changes=changes) for _ in range(2))
+    first, second = (engine.search(SearchRequest(query, changes=changes)) for _ in range(2))
     assert (first.hits, first.counts, first.notices) == (second.hits, second.counts, second.notices)
 
 
@@ -177,8 +178,10 @@ def test_a_filtered_search_is_an_unlimited_one_filtered(
         "documents.passages": True,
         "calibrate.method": "sigmoid",  # the lead of the first depends on what else is found
     }
-    everything = engine.search(query, changes=plain | {"search.top_n": 10_000}).hits
-    filtered = engine.search(query, filters=chosen, changes=plain | {"search.top_n": top_n})
+    everything = engine.search(SearchRequest(query, changes=plain | {"search.top_n": 10_000})).hits
+    filtered = engine.search(
+        SearchRequest(query, filters=chosen, changes=plain | {"search.top_n": top_n})
+    )
     tags = {entry.id: {tag.lower() for tag in entry.fields.tags} for entry in engine.documents()}
     fits = [hit for hit in everything if _fits(engine, hit, tags[hit.document], chosen)]
     assert [(hit.id, hit.score) for hit in filtered.hits] == [
@@ -206,10 +209,12 @@ def test_pages_are_slices_of_one_list(
     changes = {**changes, "recency.bias": 0.0}
     pages, offset = [], 0
     for n in cuts:
-        page = large.search(query, changes={**changes, "search.top_n": n}, offset=offset)
+        page = large.search(
+            SearchRequest(query, changes={**changes, "search.top_n": n}, offset=offset)
+        )
         pages.append(page)
         offset += n
-    whole = large.search(query, changes={**changes, "search.top_n": offset})
+    whole = large.search(SearchRequest(query, changes={**changes, "search.top_n": offset}))
     assert tuple(hit for page in pages for hit in page.hits) == whole.hits
     for page in pages:
         assert page.no_good_match == whole.no_good_match
@@ -222,7 +227,7 @@ def test_all_documents_can_be_paged_through_once(large: Engine, mode: str) -> No
     found: list[str] = []
     while True:
         changes = {"search.mode": mode, "search.top_n": 13, "near_dedup.enabled": False}
-        page = large.search("gateway radio", changes=changes, offset=len(found))
+        page = large.search(SearchRequest("gateway radio", changes=changes, offset=len(found)))
         if not page.hits:
             break
         found += [hit.document for hit in page.hits]
@@ -232,10 +237,10 @@ def test_all_documents_can_be_paged_through_once(large: Engine, mode: str) -> No
 
 
 def test_conditions_alone_are_counted_in_full(large: Engine) -> None:
-    first = large.search("path:part-1", changes={"search.top_n": 10})
+    first = large.search(SearchRequest("path:part-1", changes={"search.top_n": 10}))
     paths = [one.id for one in large.documents() if one.id.startswith("part-1/")]
     assert (len(first.hits), first.total, first.total_is_exact) == (10, len(paths), True)
-    many = large.search("note-1 OR path:part", changes={"search.top_n": 10})
+    many = large.search(SearchRequest("note-1 OR path:part", changes={"search.top_n": 10}))
     assert many.total <= 150
-    every = large.search("path:part", changes={"search.top_n": 10})
+    every = large.search(SearchRequest("path:part", changes={"search.top_n": 10}))
     assert (every.total, every.total_is_exact) == (150, True)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dowse._project.engine import Engine
+from dowse._search.request import SearchRequest
 from dowse._util.files import replace_file
 from vaults import open_engine
 
@@ -38,7 +39,7 @@ def read(engine: Engine, enough: Callable[[], bool], rng: random.Random) -> int:
     seen: dict[str, int] = {}
     searches = 0
     while searches < _LEAST or not enough():
-        for hit in engine.search(f"lighthouse note {rng.randrange(NOTES)}").hits:
+        for hit in engine.search(SearchRequest(f"lighthouse note {rng.randrange(NOTES)}")).hits:
             versions = {int(number) for number in _NUMBER.findall(f"{hit.title} {hit.text}")}
             assert len(versions) == 1, hit
             (version,) = versions
@@ -89,7 +90,7 @@ def doctor(engine: Engine, enough: Callable[[], bool], _: random.Random) -> int:
 def main(role: str, folder: Path, seed: int) -> None:
     """Plays a role until a file says that it is enough; says how much was done, and the memory."""
     with open_engine(folder / "vault", folder / "index") as engine:
-        engine.search("lighthouse")
+        engine.search(SearchRequest("lighthouse"))
         (folder / f"ready-{seed}").touch()
         done = {"read": read, "write": write, "watch": watch, "doctor": doctor}[role](
             engine, (folder / "enough").exists, random.Random(seed)

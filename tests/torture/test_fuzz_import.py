@@ -22,6 +22,7 @@ from dowse._project.archive.importing import import_project
 from dowse._project.registry import Project
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
+from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations
 from dowse.errors import DowseError, UsageError
 from dowse.testing import HashEmbedder
@@ -242,7 +243,7 @@ def check_import(workspace: Workspace, file: Path) -> bool:
     assert chosen.origins.keys() <= MAY_SET.keys()
     assert chosen.settings.embed.endpoint_url == EmbedOptions().endpoint_url
     with workspace.open(done) as engine:
-        engine.search("words")
+        engine.search(SearchRequest("words"))
         engine.status()
         assert engine.check() == []
     workspace.projects.remove(done.name)

@@ -10,6 +10,7 @@ import pytest
 from document_work import ANALYZER
 from dowse._search.query.lexing import FIELDS, lex
 from dowse._search.query.query import MOST_TERMS, understand
+from dowse._search.request import SearchRequest
 from dowse._search.stages.classify import classify
 from dowse.errors import DowseError
 from fuzzing import Fuzzer, corpus
@@ -69,7 +70,7 @@ def test_searching_at_random_gives_hits_or_a_reason(
     for number in range(tried):
         text = fuzzer.text()
         try:
-            response = engine.search(text)
+            response = engine.search(SearchRequest(text))
         except DowseError:
             refused += 1
         except Exception as error:

@@ -16,6 +16,7 @@ import pytest
 from dowse._project.archive.exporting import export_project
 from dowse._project.engine import Engine
 from dowse._project.workspace import Workspace
+from dowse._search.request import SearchRequest
 from dowse.errors import DowseError, NotFound
 from index_content import content
 from powerloss import programs
@@ -138,7 +139,7 @@ def _check_index(state: State, home: Path, base: Path, fresh: dict[str, dict[str
 def _search(engine: Engine, values: list[str]) -> None:
     """Searches before anything else; there need be an index only if one was reported."""
     try:
-        engine.search("radio storm")
+        engine.search(SearchRequest("radio storm"))
     except NotFound:
         assert not {values[0]} & {*VERSIONS}
 

@@ -17,6 +17,7 @@ from dowse._project.engine import Engine
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
 from dowse._search.query.filters import Filters
+from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations
 from dowse.errors import Damaged, DowseError, NotFound, StampMismatch
 from dowse.testing import HashEmbedder
@@ -94,11 +95,13 @@ def _readers(workspace: Workspace, engine: Engine) -> dict[str, Callable[[], Any
     every = {"expand.enabled": True, "community.enabled": True, "recency.bias": 0.5}
     aside = engine.project.folder.parents[2] / "out.dowse"
     return {
-        "search": lambda: engine.search("restore the databse", changes=every),
-        "filtered": lambda: engine.search("restore", filters=chosen),
-        "name": lambda: engine.search("Restore a backup"),
-        "parents": lambda: engine.search("barometer", changes={"parents.enabled": True}),
-        "answer": lambda: engine.answer("how is a backup restored"),
+        "search": lambda: engine.search(SearchRequest("restore the databse", changes=every)),
+        "filtered": lambda: engine.search(SearchRequest("restore", filters=chosen)),
+        "name": lambda: engine.search(SearchRequest("Restore a backup")),
+        "parents": lambda: engine.search(
+            SearchRequest("barometer", changes={"parents.enabled": True})
+        ),
+        "answer": lambda: engine.answer(SearchRequest("how is a backup restored")),
         "get": lambda: [engine.get(one) for one in ("guides/restore.md", "long.md#part-3")],
         "abbreviated": lambda: engine.get("0" * 8),
         "related": lambda: engine.related("guides/restore.md"),

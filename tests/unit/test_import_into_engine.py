@@ -15,6 +15,7 @@ from dowse._project.archive.importing import import_project
 from dowse._project.archive.unpack import fill
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
+from dowse._search.request import SearchRequest
 from dowse._store.remote.store import RemoteStore
 from dowse._util.locations import Locations
 from dowse.errors import Damaged, UsageError
@@ -74,7 +75,7 @@ def exported(workspace: Workspace, tmp_path: Path) -> Path:
 def found(workspace: Workspace) -> tuple[int, bool]:
     """How many documents the index has, and whether a search finds any."""
     with workspace.open(workspace.projects.get("notes")) as engine:
-        return len(engine.documents()), bool(engine.search("gateway radio").hits)
+        return len(engine.documents()), bool(engine.search(SearchRequest("gateway radio")).hits)
 
 
 def test_an_import_that_fails_leaves_the_former_index(

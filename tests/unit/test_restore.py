@@ -14,6 +14,7 @@ import pytest
 
 from command_line import process
 from dowse._project.workspace import Workspace
+from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations
 from dowse.errors import BadSettings, UsageError
 
@@ -101,7 +102,7 @@ def test_a_project_whose_file_is_lost_is_restored_by_its_own_advice(
     assert done.returncode == 0, done.stderr
     assert workspace.projects.get("notes") == before
     with workspace.open(before) as engine:
-        assert [hit.document for hit in engine.search("radio").hits] == ["a.md"]
+        assert [hit.document for hit in engine.search(SearchRequest("radio")).hits] == ["a.md"]
     kept = before.folder / "project.toml.broken"
     assert kept.exists() == (harm is _break)
 

@@ -40,6 +40,7 @@ from dowse._project.archive.unpack import fill
 from dowse._project.engine import Engine
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
+from dowse._search.request import SearchRequest
 from dowse._store.embedded.store import EmbeddedStore
 from dowse._text.analyzer import TextAnalyzer
 from dowse._util.locations import Locations
@@ -170,8 +171,8 @@ def test_searches_give_the_same_before_and_after(
         for query in QUERIES:
             for mode in ("hybrid", "keyword", "semantic", "code"):
                 changes = {"search.mode": mode, "search.top_n": 8}
-                before = one.search(query, changes=changes)
-                after = other.search(query, changes=changes)
+                before = one.search(SearchRequest(query, changes=changes))
+                after = other.search(SearchRequest(query, changes=changes))
                 assert seen(before) == seen(after), (query, mode)
                 assert before.counts == after.counts
 
@@ -281,7 +282,7 @@ def test_importing_embeds_nothing_and_words_find_at_once(theirs: Workspace, samp
     done = import_project(theirs, sample)
     assert done.counts.embedded == done.counts.chunks
     with opened(theirs) as engine:
-        found = engine.search("gateway radio")
+        found = engine.search(SearchRequest("gateway radio"))
         assert found.hits
         assert any("words alone" in notice for notice in found.notices), found.notices
 
@@ -302,10 +303,10 @@ def test_where_not_even_the_model_is_known_the_vectors_are_kept_for_later(
     done = import_project(theirs, sample)
     assert done.notices == ()
     with opened(theirs) as engine:
-        assert engine.search("gateway").hits
+        assert engine.search(SearchRequest("gateway")).hits
     use(theirs, HashEmbedder())
     with opened(theirs) as engine:
-        assert engine.search("gateway", changes={"search.mode": "semantic"}).hits
+        assert engine.search(SearchRequest("gateway", changes={"search.mode": "semantic"})).hits
 
 
 def test_vectors_of_another_model_are_left_out_and_can_be_made(
@@ -317,10 +318,10 @@ def test_vectors_of_another_model_are_left_out_and_can_be_made(
     assert "dowse index -p notes" in done.notices[0]
     assert done.counts.embedded == 0
     with opened(theirs) as engine:
-        assert engine.search("gateway").hits
+        assert engine.search(SearchRequest("gateway")).hits
         engine.index()  # the documents are not here, their texts are
         assert engine.status().counts.embedded == done.counts.chunks
-        assert engine.search("gateway", changes={"search.mode": "semantic"}).hits
+        assert engine.search(SearchRequest("gateway", changes={"search.mode": "semantic"})).hits
 
 
 def test_who_wants_no_vectors_gets_none(
@@ -331,7 +332,7 @@ def test_who_wants_no_vectors_gets_none(
     done = import_project(theirs, sample)
     assert (done.notices, done.counts.embedded) == ((), 0)
     with opened(theirs) as engine:
-        assert engine.search("gateway").notices == ()
+        assert engine.search(SearchRequest("gateway")).notices == ()
 
 
 def test_an_index_without_vectors_can_be_exported(
@@ -347,7 +348,7 @@ def test_an_index_without_vectors_can_be_exported(
     done = import_project(theirs, tmp_path / "words.dowse")
     assert "no vectors yet" in done.notices[0]
     with opened(theirs) as engine:
-        assert engine.search("gateway").hits
+        assert engine.search(SearchRequest("gateway")).hits
         assert engine.index().embedded > 0
 
 
@@ -367,7 +368,7 @@ def test_documents_that_are_elsewhere_stay_through_everything(
 ) -> None:
     import_project(theirs, sample)
     with opened(theirs) as engine:
-        hit = engine.search("gateway radio").hits[0]
+        hit = engine.search(SearchRequest("gateway radio")).hits[0]
         assert not hit.stale  # what was imported is all that is known
         assert engine.get(hit.document).text
         report = engine.index()
@@ -379,7 +380,7 @@ def test_documents_that_are_elsewhere_stay_through_everything(
         assert not engine.path_of(hit.document).exists()
         with pytest.raises(Refused, match="nothing to build the index from"):
             engine.index(rebuild=True)
-        assert engine.search("gateway radio").hits
+        assert engine.search(SearchRequest("gateway radio")).hits
     renamed = theirs.projects.rename("notes", "renamed")
     assert all(renamed.is_elsewhere(root) for root in renamed.roots)
 
@@ -393,7 +394,7 @@ def test_documents_that_are_here_are_known_again(
     use(theirs, embedder)
     import_project(theirs, exported, name="here", roots=[copy])
     with opened(theirs, "here") as engine:
-        assert not engine.search("gateway radio").hits[0].stale
+        assert not engine.search(SearchRequest("gateway radio")).hits[0].stale
         report = engine.index()
         assert (report.added, report.changed, report.removed) == (0, 0, 0)
         (copy / "part-2" / "note-2.md").write_text("# Quite new\n", "utf-8")
@@ -447,7 +448,7 @@ def test_how_documents_were_cut_is_carried_over_and_nothing_else(
     assert settings.search.top_n == 5
     assert settings.embed.endpoint_url == ""
     with opened(theirs) as engine:
-        assert engine.search("gateway").hits
+        assert engine.search(SearchRequest("gateway")).hits
 
 
 def test_a_model_that_everybody_can_have_is_carried_over(
@@ -827,7 +828,7 @@ def test_a_project_is_replaced_on_request(ours: Workspace, exported: Path, tmp_p
     ours.projects.extend(former, [tmp_path / "more"])
     ours.change_setting("search.top_n", "3", former)
     with opened(ours) as reader:  # who has it open sees one or the other
-        before = seen(reader.search("database"))
+        before = seen(reader.search(SearchRequest("database")))
         (tmp_path / "notes" / "late.md").write_text("# Ceilometer\n", "utf-8")
         reader.index()
         assert reader.get("late.md").title == "Ceilometer"
@@ -835,7 +836,7 @@ def test_a_project_is_replaced_on_request(ours: Workspace, exported: Path, tmp_p
         assert imported.project == former
         with pytest.raises(NotFound):
             reader.get("late.md")
-        assert seen(reader.search("database")) == before
+        assert seen(reader.search(SearchRequest("database"))) == before
         assert reader.index().added == 1
         assert reader.get("late.md").title == "Ceilometer"
     assert ours.settings(former).settings.search.top_n == 3

@@ -7,6 +7,7 @@ import pytest
 
 from dowse._index.report import IndexReport
 from dowse._project.workspace import Workspace
+from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations, locations
 from dowse.errors import BadSettings, Locked, NotFound, Refused, UsageError
 
@@ -283,7 +284,7 @@ def test_a_root_that_became_a_link_is_not_followed_and_stays_searchable(
         assert str(other) in refusal.value.message
         assert str(project.settings_file) in refusal.value.hint
         assert engine.status().freshness.deleted == 0
-        assert [hit.document for hit in engine.search("note").hits] == ["a.md"]
+        assert [hit.document for hit in engine.search(SearchRequest("note")).hits] == ["a.md"]
         with pytest.raises(NotFound):
             engine.path_of("secret.md")
     link.unlink()

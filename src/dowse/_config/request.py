@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal
 
-from msgspec import Struct, field
-
 from dowse._config.parameters import Parameter, checked
 from dowse._config.presets import PRESETS
 from dowse._search.query.filters import Filters
+from dowse._search.request import SearchRequest
 from dowse._search.stages.strategies import MODES, modes_explained
 from dowse.errors import Refused, UsageError
 
@@ -27,9 +26,6 @@ LONGEST_QUERY = 20_000
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 """No changes to the settings."""
-
-NO_FILTERS = Filters()
-"""Filters that let everything pass."""
 
 _MODEL = "rerank.model"  # the one setting of a search that can name a folder
 _FILTERS = frozenset(Filters.__struct_fields__)
@@ -168,60 +164,45 @@ def option(name: str) -> Parameter:
     return next(one for one in OPTIONS if one.name == name)
 
 
-class SearchRequest(Struct, frozen=True):
-    """What is asked, understood and checked."""
+def parse_request(
+    call: Call,
+    given: Mapping[str, Any],
+    settings: Mapping[str, Any] = NOTHING,
+    *,
+    written: bool = False,
+) -> SearchRequest:
+    """Build a request of the user of this machine; raise `UsageError` with what to do instead.
 
-    query: str
-    filters: Filters = NO_FILTERS  # what must hold of every result
-    changes: Mapping[str, Any] = field(default_factory=dict)  # settings for this call, by full name
-    max_tokens: int | None = None  # None: no limit, or the door's own
-    offset: int = 0  # how many of the first results are passed over
+    `given` has values by the names of options. `settings` are changed for this call alone, by their
+    full names. With `written`, every value is a list of texts.
+    """
+    values = checked(options_of(call), given, written=written)
+    return build_request(values, settings, local=True)
 
-    @classmethod
-    def of(
-        cls,
-        call: Call,
-        given: Mapping[str, Any],
-        settings: Mapping[str, Any] = NOTHING,
-        *,
-        written: bool = False,
-    ) -> SearchRequest:
-        """The request that names and values make; raises `UsageError` with what to do instead.
 
-        `settings` are changed for this call alone, by their full names. With `written`, every value
-        is a list of texts. The call comes from the user of this machine.
-        """
-        values = checked(options_of(call), given, written=written)
-        return cls.made_of(values, settings, local=True)
+def build_request(
+    values: Mapping[str, Any], settings: Mapping[str, Any] = NOTHING, *, local: bool = False
+) -> SearchRequest:
+    """Build a request from checked values, ignoring those that are no options of a search.
 
-    @classmethod
-    def made_of(
-        cls,
-        values: Mapping[str, Any],
-        settings: Mapping[str, Any] = NOTHING,
-        *,
-        local: bool = False,
-    ) -> SearchRequest:
-        """The request that checked values make; values that are no options of a search are left.
-
-        Only a `local` call may name a folder: others must not learn which folders there are.
-        """
-        wanted: dict[str, Any] = {
-            name: tuple(values[name]) if option(name).is_list else values[name]
-            for name in _FILTERS & values.keys()
-        }
-        filters = Filters(**wanted)
-        filters.conditions()  # what is no date or field is refused before anything is opened
-        changes = _changes(values) | dict(settings)
-        if not local:
-            _refuse_folders(changes)
-        return cls(
-            values.get("query", ""),
-            filters,
-            _without_rivals(changes),
-            values.get("max_tokens"),
-            values.get("offset", 0),
-        )
+    Only a `local` call may name a folder: others must not learn which folders there are.
+    """
+    chosen: dict[str, Any] = {
+        name: tuple(values[name]) if option(name).is_list else values[name]
+        for name in _FILTERS & values.keys()
+    }
+    filters = Filters(**chosen)
+    filters.conditions()  # what is no date or field is refused before anything is opened
+    changes = _changes(values) | dict(settings)
+    if not local:
+        _refuse_folders(changes)
+    return SearchRequest(
+        values.get("query", ""),
+        filters,
+        _without_rivals(changes),
+        values.get("max_tokens"),
+        values.get("offset", 0),
+    )
 
 
 def _changes(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,12 +11,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dowse._config.request import NO_FILTERS, NOTHING
 from dowse._model import Finding, Hit, Response, Sentence
 from dowse._project.engine import Engine
 from dowse._project.registry import ALL, Project
 from dowse._search.answer.extract import answer_of
-from dowse._search.query.filters import Filters
+from dowse._search.request import SearchRequest
 from dowse._search.state import MOST_RESULTS
 from dowse.errors import DowseError, IndexUnusable, NotFound
 
@@ -84,38 +83,27 @@ class AllProjects:
             self._engines[project] = self._open(wanted)
         return self._engines[project]
 
-    def search(
-        self,
-        query: str,
-        *,
-        filters: Filters = NO_FILTERS,
-        changes: Mapping[str, Any] = NOTHING,
-        offset: int = 0,
-    ) -> Response:
-        """The best of all projects, after the first `offset` of them."""
-        found, failed = self._each(
-            lambda project: self._search(project, query, filters, changes, offset)
-        )
-        whole = _merged(query, found, failed, self._limit(changes) + offset)
-        return replace(whole, hits=whole.hits[offset:], offset=offset)
+    def search(self, request: SearchRequest) -> Response:
+        """Find the best of all projects."""
+        found, failed = self._each(lambda project: self._search(project, request))
+        whole = _merged(request.query, found, failed, self._limit(request) + request.offset)
+        return replace(whole, hits=whole.hits[request.offset :], offset=request.offset)
 
-    def answer(
-        self, query: str, *, filters: Filters = NO_FILTERS, changes: Mapping[str, Any] = NOTHING
-    ) -> Response:
-        """The best of all projects, with what they say to the question.
+    def answer(self, request: SearchRequest) -> Response:
+        """Find the best of all projects, and say what they say to the question.
 
         The sentences are those that each project would answer with, the best results first. Where
         a project has a language model that writes answers, it writes this one from all results.
         """
-        found, failed = self._each(lambda project: self._answer(project, query, filters, changes))
-        whole = _merged(query, found, failed, self._limit(changes))
+        found, failed = self._each(lambda project: self._answer(project, request))
+        whole = _merged(request.query, found, failed, self._limit(request))
         writing = next((one for one in self._engines.values() if one.writes_answers), None)
         if writing is not None:
-            whole = writing.write_answer(whole, query, changes)
+            whole = writing.write_answer(whole, request)
         if whole.answer is not None:
             return whole
         most = max(int(one.settings.answer.sentences) for one in self._engines.values())
-        most = int(changes.get(_SENTENCES, most))
+        most = int(request.changes.get(_SENTENCES, most))
         return replace(whole, answer=answer_of(_sentences(found, whole.hits)[:most]))
 
     @property
@@ -142,33 +130,25 @@ class AllProjects:
             raise IndexUnusable("No project can be searched.", " ".join(failed))
         return found, failed
 
-    def _answer(
-        self, project: Project, query: str, filters: Filters, changes: Mapping[str, Any]
-    ) -> Response:
+    def _answer(self, project: Project, request: SearchRequest) -> Response:
         engine = self.of(project.name)
         with engine.hold():
-            return engine.answer(query, filters=filters, changes=changes, written=False)
+            return engine.answer(request, written=False)
 
-    def _search(
-        self,
-        project: Project,
-        query: str,
-        filters: Filters,
-        changes: Mapping[str, Any],
-        offset: int,
-    ) -> Response:
-        """The best of one project; those that are passed over may all be of it, or of others."""
+    def _search(self, project: Project, request: SearchRequest) -> Response:
+        """Search one project; the results that are skipped may all be of it, or of others."""
         engine = self.of(project.name)
-        if offset:
-            wanted = int(changes.get(_TOP_N, engine.settings.search.top_n)) + offset
-            changes = {**changes, _TOP_N: min(wanted, MOST_RESULTS)}
+        if request.offset:
+            wanted = int(request.changes.get(_TOP_N, engine.settings.search.top_n)) + request.offset
+            changes = {**request.changes, _TOP_N: min(wanted, MOST_RESULTS)}
+            request = replace(request, changes=changes, offset=0)
         with engine.hold():
-            return engine.search(query, filters=filters, changes=changes)
+            return engine.search(request)
 
-    def _limit(self, changes: Mapping[str, Any]) -> int:
-        """How many results there are: as many as asked for, or as any project would give."""
-        if _TOP_N in changes:
-            return int(changes[_TOP_N])
+    def _limit(self, request: SearchRequest) -> int:
+        """Return how many results there are: as many as asked for, or as any project would give."""
+        if _TOP_N in request.changes:
+            return int(request.changes[_TOP_N])
         return max(int(engine.settings.search.top_n) for engine in self._engines.values())
 
 

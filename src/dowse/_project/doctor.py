@@ -24,6 +24,7 @@ from dowse._project.archive.staging import abandoned, clear_abandoned
 from dowse._project.engine import Engine
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
+from dowse._search.request import SearchRequest
 from dowse._text.amounts import counted, size
 from dowse._util.locations import Locations, short_path
 from dowse._util.masking import hide_secrets
@@ -213,7 +214,8 @@ def missing_abilities(engine: Engine) -> Iterator[str]:
     else:
         try:
             # A hypothesis is taken word for word, so that every notice is about the model.
-            found = engine.search("documents", changes={"search.mode": "hyde", "search.top_n": 1})
+            changes = {"search.mode": "hyde", "search.top_n": 1}
+            found = engine.search(SearchRequest("documents", changes=changes))
             yield from (f"Search by meaning: {notice}" for notice in found.notices)
         except DowseError as error:
             yield f"Search: {error}"

@@ -1,47 +1,109 @@
-"""One open project: a searcher, an indexer and a caretaker over one index."""
+"""An open project: search it, read it, index it, and see how its index is."""
 
 from __future__ import annotations
 
-from typing import Self
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any, Self
 
-from dowse._config.schema import Settings
-from dowse._project.caretaker import Caretaker
-from dowse._project.indexer import Indexer
-from dowse._project.open_index import OpenIndex
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dowse._config.schema import MANY_WORDS, Settings, built_otherwise, change_answer, change_recipe
+from dowse._index.report import IndexReport
+from dowse._index.source.roots import path_of
+from dowse._model import (
+    Announce,
+    Counts,
+    DocumentEntry,
+    Edge,
+    Event,
+    Finding,
+    ModelFit,
+    Response,
+    Shard,
+    Stamp,
+    silent,
+)
+from dowse._model.ports import IndexReader
 from dowse._project.registry import Project
-from dowse._project.searcher import Searcher
+from dowse._project.run_note import noted, unfinished_run
+from dowse._project.stamp import WantedStamp, takes_vectors, wanted_stamp
+from dowse._project.unread_note import note_unread, unread_of
 from dowse._project.wiring import Parts
+from dowse._search.answering import with_answer, with_written_answer
+from dowse._search.confidence.calibrate import model_name
+from dowse._search.confidence.model_fit import read_fit, write_fit
+from dowse._search.confidence.nearness import DEFAULT
+from dowse._search.listing import list_documents, list_fields, list_values
+from dowse._search.pipeline import rank_documents, run_search, start_search
+from dowse._search.query.filters import moment_said
+from dowse._search.related import find_related, whole_graph
+from dowse._search.replay import retrieve_only
+from dowse._search.request import SearchRequest
+from dowse._search.stages.readable import trust_as_far_as_embedded
+from dowse._search.stages.rerank import RerankOptions
+from dowse._search.state import SearchParts, SearchState
+from dowse._search.words import KnownWords
+from dowse.errors import (
+    Damaged,
+    DowseError,
+    Locked,
+    NotFound,
+    Refused,
+    StampMismatch,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from dowse._search.explain import Explanation
+    from dowse._search.listing import Counted, FieldValues, Filter, ListedDocument, Sort
+    from dowse._search.references import Passage
+    from dowse._search.related import LinkGraph, Related
+    from dowse._search.replay import Retrieved
+
+
+class Freshness(Struct, frozen=True):
+    """How many files of the folder the index does not have as they are."""
+
+    new: int
+    changed: int
+    deleted: int
+
+
+class Status(Struct, frozen=True):
+    """The state of a project and of its index."""
+
+    project: str
+    roots: tuple[str, ...]
+    folder: str  # where the index is
+    bytes: int  # that the index takes on disk
+    counts: Counts
+    stamp: Stamp | None
+    freshness: Freshness
+    notices: tuple[str, ...]  # why the index or a folder cannot be used, and what to do
+    run: str = ""  # a run that has not come to its end, in a sentence
+    unread: int = 0  # files that could not be read, and have not changed since
+    imported: tuple[str, ...] = ()  # those of the roots whose documents are on another machine
+
+
+class _SettingsChanged(Exception):
+    """The settings that a watch began with no longer hold."""
 
 
 class Engine:
-    """A project, open; safe from several threads."""
+    """An open project; safe from several threads."""
 
     def __init__(self, project: Project, settings: Settings, parts: Parts) -> None:
-        index = OpenIndex(project, settings, parts)
-        searcher, indexer, caretaker = Searcher(index), Indexer(index), Caretaker(index)
         self.project, self.settings, self.parts = project, settings, parts
-        self.hold, self.read = index.hold, searcher.read
-        self.search, self.answer, self.explain = searcher.search, searcher.answer, searcher.explain
-        self.write_answer = searcher.write_answer
-        self.rank, self.find = searcher.rank, searcher.find
-        self.get, self.documents, self.path_of = searcher.get, searcher.documents, searcher.path_of
-        self.listed, self.values_of = searcher.listed, searcher.values_of
-        self.fields = searcher.fields
-        self.related, self.links, self.graph = searcher.related, searcher.links, searcher.graph
-        self.index, self.watch, self.reset = indexer.index, indexer.watch, indexer.reset
-        self.fit_confidence = indexer.fit_confidence
-        self.status, self.built_with = caretaker.status, caretaker.built_with
-        self.check, self.repair = caretaker.check, caretaker.repair
-        self.writer, self.mismatches = caretaker.writer, caretaker.mismatches
-
-    def of(self, _: str) -> Self:
-        """The engine of the project that a hit is from: `AllProjects` has several."""
-        return self
-
-    @property
-    def writes_answers(self) -> bool:
-        """Whether a language model writes the answers."""
-        return self.parts.writer is not None
+        self._roots = project.named_roots
+        self._words = KnownWords(settings.learned_words or MANY_WORDS)
+        self._held = threading.local()
+        self._fitting: Stamp | None = None  # the last stamp that was found to fit
 
     def __enter__(self) -> Self:
         return self
@@ -50,5 +112,469 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """Closes the store."""
+        """Close the store."""
         self.parts.store.close()
+
+    def of(self, _: str) -> Self:
+        """Return the engine of the project that a hit is from: `AllProjects` has several."""
+        return self
+
+    @property
+    def writes_answers(self) -> bool:
+        """Tell whether a language model writes the answers."""
+        return self.parts.writer is not None
+
+    # ── Opening the index ────────────────────────────────────────────────────
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Open one generation of the index for everything that this thread reads inside."""
+        with self._read_any() as reader:
+            before = getattr(self._held, "reader", None)
+            self._held.reader = reader
+            try:
+                yield
+            finally:
+                self._held.reader = before
+
+    @contextmanager
+    def read(self) -> Iterator[IndexReader]:
+        """Open the newest generation, or the held one; raise unless it fits the settings."""
+        with self._read_fitting() as (reader, _):
+            yield reader
+
+    @contextmanager
+    def _read_fitting(self) -> Iterator[tuple[IndexReader, bool]]:
+        """Open the same, and tell whether it has vectors."""
+        with self._read_any() as reader:
+            stamp = reader.catalogue.stamp()
+            if stamp is None:
+                raise NotFound(
+                    f"The project {self.project.name!r} has not been indexed yet.",
+                    f"Index it with: dowse index -p {self.project.typed}",
+                )
+            if stamp != self._fitting:
+                wanted = self._wanted_stamp()
+                self._check_stamp(stamp, wanted)
+                # A model that cannot be had yet may turn out to be another one.
+                self._fitting = None if wanted.why_no_model else stamp
+            yield reader, takes_vectors(stamp)
+
+    @contextmanager
+    def _read_any(self) -> Iterator[IndexReader]:
+        """Open the newest generation, or the held one, whatever settings it was built with."""
+        held = getattr(self._held, "reader", None)
+        if held is not None:
+            yield held
+            return
+        with self.parts.store.read() as reader:
+            yield reader
+
+    def _wanted_stamp(self) -> WantedStamp:
+        """Return what the index must have been built with for these settings."""
+        settings, parts = self.settings, self.parts
+        return wanted_stamp(settings.read, settings.chunk, parts.analyzer, parts.embedder)
+
+    def _check_stamp(self, stamp: Stamp, wanted: WantedStamp) -> None:
+        if mismatches := wanted.mismatches(stamp):
+            raise StampMismatch(
+                "The index was built with other settings. " + " ".join(mismatches), self._rebuild
+            )
+
+    @property
+    def _rebuild(self) -> str:
+        return f"Rebuild it with: dowse index --rebuild -p {self.project.typed}"
+
+    # ── Searching ────────────────────────────────────────────────────────────
+
+    def search(self, request: SearchRequest) -> Response:
+        """Find the passages that answer a query best."""
+        with self.parts.turn, self._searching(request) as search:
+            return run_search(search)
+
+    def answer(self, request: SearchRequest, *, written: bool = True) -> Response:
+        """Search, and say what the passages say to the question.
+
+        Without `written`, in the documents' own sentences, also where a model could write it.
+        """
+        options, changes = change_answer(self.settings.answer, request.changes)
+        writer = self.parts.writer if written else None
+        with self._searching(replace(request, changes=changes)) as search:
+            return with_answer(search, run_search(search), options, writer)
+
+    def write_answer(self, response: Response, request: SearchRequest) -> Response:
+        """Let this project's model, if any, write an answer from the results of any projects."""
+        writer = self.parts.writer
+        if writer is None or not response.hits:
+            return response
+        options, _ = change_answer(self.settings.answer, request.changes)
+        return with_written_answer(request.query, response, options, writer)
+
+    def explain(
+        self, request: SearchRequest, reference: str, *, here: Path | None = None
+    ) -> Explanation:
+        """Explain why a document has its rank in the results, or is not in them."""
+        from dowse._search.explain import explain  # noqa: PLC0415  most calls explain nothing
+
+        with self._searching(request) as search:
+            document = self._passage(search.reading, reference, here).document
+            run_search(search)
+            return explain(search, document)
+
+    def rank(self, request: SearchRequest) -> tuple[tuple[str, float], ...]:
+        """Rank documents as `search` does, each by its best chunk and with its score.
+
+        Snippets take longer than the ranking: callers that need hundreds of results use this.
+        """
+        with self._searching(request) as search:
+            return rank_documents(search)
+
+    def find(self, request: SearchRequest) -> Retrieved:
+        """Retrieve what every strategy finds, to be fused in one way or another."""
+        with self._searching(request) as search:
+            return retrieve_only(search)
+
+    @contextmanager
+    def _searching(self, request: SearchRequest) -> Iterator[SearchState]:
+        """Open the index, and make the state with which the stages of a search begin."""
+        recipe, parts = change_recipe(self.settings, request.changes), self.parts
+        with self._read_fitting() as (reader, has_vectors):
+            state_parts = SearchParts(
+                reader,
+                parts.analyzer,
+                parts.embedder if has_vectors else None,
+                parts.reranker(recipe.of(RerankOptions).model),
+                self._words.of,
+                self._roots,
+                time.time(),
+                read_fit(self.project.folder) if has_vectors else None,
+            )
+            demanded = request.filters.conditions(state_parts.now)
+            search = start_search(request.query, recipe, state_parts, demanded)
+            search.offset = request.offset
+            if unfinished := self._unfinished(reader):
+                search.notices.append(unfinished)
+                trust_as_far_as_embedded(search)
+            search.notices += self._notices_of_preset(request.changes) + self._closed_roots()
+            if parts.embedder and not has_vectors:
+                search.notices.append(
+                    f"Ranked by words alone: the index has no vectors. {self._rebuild}"
+                )
+            yield search
+
+    def _notices_of_preset(self, changes: Mapping[str, Any]) -> list[str]:
+        """Say that only half of a preset can apply, where the index was built otherwise."""
+        different = built_otherwise(self.settings, changes)
+        if not different:
+            return []
+        preset, typed = changes["search.preset"], self.project.typed
+        notice = (
+            f"The preset {preset} changes only the search: the index was built with other values"
+            f" of {', '.join(different)}. To use all of it: dowse config set search.preset {preset}"
+            f" -p {typed}, then dowse index --rebuild -p {typed}"
+        )
+        return [notice]
+
+    def _closed_roots(self) -> list[str]:
+        """Say which folders may not be entered, and what to do about it."""
+        return [
+            f"{root.path} cannot be entered, so its documents are shown as they were indexed."
+            f" Allow yourself to enter it with: chmod u+rwx {quote(str(root.path))}"
+            for root in self._roots
+            if root.is_closed
+        ]
+
+    def _unfinished(self, reader: IndexReader) -> str:
+        """Say that a run has not come to its end, here or on another machine; or nothing."""
+        if run := unfinished_run(self.project.folder):
+            return run.sentence(self.project.typed)
+        # The note of a run is on the machine where it runs; all machines can count the vectors.
+        stamp = reader.catalogue.stamp()
+        if stamp is None or not takes_vectors(stamp) or self.parts.store.isolation != "document":
+            return ""
+        sizes = reader.catalogue.sizes()
+        if sizes.embedded >= sizes.chunks:
+            return ""
+        return (
+            f"Words find everything; meaning follows: {sizes.embedded:,} of {sizes.chunks:,} chunks"
+            " have their vector so far. If no run makes the rest: dowse index -p"
+            f" {self.project.typed}"
+        )
+
+    # ── Reading documents ────────────────────────────────────────────────────
+
+    def get(self, reference: str, *, here: Path | None = None) -> Passage:
+        """Read a document or a part: `path`, `path:line:count`, `path:first-last`, or an id.
+
+        `here` is the folder that a path begins at, by default the current one.
+        """
+        with self.read() as reader:
+            return self._passage(reader, reference, here)
+
+    def _passage(self, reader: IndexReader, reference: str, here: Path | None) -> Passage:
+        from dowse._search.references import find_passage  # noqa: PLC0415  it brings the parsers
+
+        return find_passage(reader, reference, self._roots, here)
+
+    def related(self, reference: str, limit: int = 10, *, here: Path | None = None) -> Related:
+        """Find what belongs to a document: by links, by community, by meaning."""
+        with self.read() as reader:
+            document = self._passage(reader, reference, here).document
+            return find_related(reader, document, limit)
+
+    def graph(self) -> LinkGraph:
+        """Return all documents and the links between them."""
+        with self.read() as reader:
+            return whole_graph(reader)
+
+    def links(self, document_id: str) -> list[Edge]:
+        """List the links of a document, to others and from them."""
+        with self._read_any() as reader:
+            return reader.links.of([document_id])
+
+    def documents(self) -> list[DocumentEntry]:
+        """List all documents, by id."""
+        with self._read_any() as reader:
+            return reader.catalogue.documents()
+
+    def listed(
+        self, sort: Sort = "path", since: str = "", path: Sequence[str] = ()
+    ) -> list[ListedDocument]:
+        """List the documents in an order, with how many others link to each.
+
+        `since` is a date, also one such as `7d`: only what changed then or later. With `path`, only
+        documents whose path begins with one of these.
+        """
+        moment = moment_said(since, time.time()) if since else None
+        with self._read_any() as reader:
+            return list_documents(reader, sort, moment, path)
+
+    def values_of(self, name: Filter, path: Sequence[str] = ()) -> list[Counted]:
+        """List the values of a filter, each with the number of documents that have it."""
+        with self._read_any() as reader:
+            return list_values(reader, name, path)
+
+    def fields(self, path: Sequence[str] = ()) -> list[FieldValues]:
+        """List the fields of the frontmatter and their values, each with a number of documents."""
+        with self._read_any() as reader:
+            return list_fields(reader, path)
+
+    def path_of(self, document_id: str) -> Path:
+        """Return where a document's file is."""
+        return path_of(self._roots, document_id)
+
+    # ── Indexing ─────────────────────────────────────────────────────────────
+
+    def index(
+        self,
+        paths: Sequence[Path] = (),
+        *,
+        rebuild: bool = False,
+        shard: Shard | None = None,
+        wait: float = 10.0,
+        announce: Announce = silent,
+    ) -> IndexReport:
+        """Update the index from the folder, or from some paths of it, or from one shard.
+
+        With `rebuild` it is emptied first, and filled with everything again; raises `Refused` when
+        there is nothing to fill it with. Raises `Locked` when another process is still writing
+        after `wait` seconds, and `Refused` when a link has taken the place of a folder.
+        """
+        self._check_roots()
+        if not rebuild:
+            return self._update(paths, wait, announce, shard)
+        if shard is not None:
+            raise UsageError(
+                "One shard cannot rebuild the index: it would remove what the others wrote.",
+                "Empty it first with: dowse reset. Then run all shards without --rebuild.",
+            )
+        if not any(root.exists() for root in self.project.roots):
+            raise Refused(
+                "None of its folders exists, so there is nothing to build the index from.",
+                "Restore them, or import the project again.",
+            )
+        try:
+            self.reset(wait)
+            return self._update((), wait, announce)
+        except Damaged:  # deeper than emptying could notice
+            self.parts.store.discard(wait)
+            return self._update((), wait, announce)
+
+    def _check_roots(self) -> None:
+        """Raise `Refused` when a folder cannot be read as the user means it."""
+        first = self._roots[0]
+        if first.is_closed:  # its dowse.toml says how all folders are read
+            raise Refused(
+                f"{first.path} cannot be entered, and it may hold settings.",
+                f"Allow yourself to enter it with: chmod u+rwx {quote(str(first.path))}",
+            )
+        for root in self._roots:
+            if (real := root.leads_to) is not None:
+                raise Refused(
+                    f"{root.path} was a folder and is now a link, or is below one, that leads to "
+                    f"{real}. It is not followed; the index stays as it is.",
+                    f"Make it a folder again. If you have moved it, write {real} in its place into "
+                    f"{self.project.settings_file}.",
+                )
+
+    def _update(
+        self, paths: Sequence[Path], wait: float, announce: Announce, shard: Shard | None = None
+    ) -> IndexReport:
+        from dowse._index.pipeline import run_indexing  # noqa: PLC0415  (searching needs no parsers)
+
+        folder, parts = self.project.folder, self.parts
+        part, began = str(shard or ""), time.time_ns()
+        with parts.store.write(wait, part) as writer:
+            wanted = self._wanted_stamp()
+            stamp = writer.catalogue.stamp()
+            # An empty index can become one of any settings.
+            if stamp is None or (wanted.mismatches(stamp) and not writer.catalogue.files()):
+                stamp = wanted.whole
+                writer.start(stamp)
+            self._check_stamp(stamp, wanted)
+            writer.note_roots([str(root) for root in self.project.own_roots])
+            with noted(folder, announce) as noting:
+                report = run_indexing(
+                    self._roots,
+                    paths,
+                    read=self.settings.read,
+                    chunk=self.settings.chunk,
+                    vocabulary=self.settings.learned_words,
+                    analyzer=parts.analyzer,
+                    writing=writer,
+                    embedder=parts.embedder if takes_vectors(stamp) else None,
+                    announce=noting,
+                    shard=shard,
+                )
+        lost = [one.id for one in report.left_out if one.whole and one.lost]
+        note_unread(folder, lost, began, whole=not paths and not part)
+        if takes_vectors(stamp) and report.added:
+            self._fit_unknown_model(announce)
+        if takes_vectors(stamp) or not wanted.why_no_model:
+            return report
+        return replace(report, notices=(f"Indexed for keyword search only. {wanted.why_no_model}",))
+
+    def fit_confidence(self, announce: Announce = silent) -> ModelFit | None:
+        """Fit what cosines mean on the documents, and keep it; None when these are too few.
+
+        The default model keeps the fit that it ships with.
+        """
+        from dowse._search.confidence.fitting import fit_model  # noqa: PLC0415  (searching does not need it)
+
+        embedder = self.parts.embedder
+        with self._read_fitting() as (reader, has_vectors):
+            if embedder is None or not has_vectors:
+                return None
+            if (name := model_name(embedder.model.key)) == DEFAULT.model:
+                return DEFAULT
+            default = self.parts.default()
+            fit = fit_model(reader, embedder, name, announce, default=default)
+        if fit is not None:
+            write_fit(self.project.folder, fit)
+        return fit
+
+    def _fit_unknown_model(self, announce: Announce) -> None:
+        """Fit the confidence for a model that has none yet; the index is good without it."""
+        embedder, known = self.parts.embedder, (DEFAULT, read_fit(self.project.folder))
+        with suppress(DowseError, OSError):
+            name = model_name(embedder.model.key) if embedder is not None else DEFAULT.model
+            if name not in {one.model for one in known if one is not None}:
+                self.fit_confidence(announce)
+
+    def watch(
+        self,
+        changed: Callable[[IndexReport], None],
+        stop: threading.Event,
+        announce: Announce = silent,
+        settings_hold: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Update the index as the folder changes, until `stop` is set or the settings change."""
+        from dowse._index.source.watch import watch  # noqa: PLC0415  most calls end without watching
+
+        def follow(paths: Iterable[Path]) -> None:
+            if not settings_hold():
+                raise _SettingsChanged
+            while not stop.is_set():
+                try:
+                    changed(self.index(sorted(paths), announce=announce))
+                except Locked as error:
+                    announce(Event("watch", 0, None, note=f"{error.message} Waiting for it."))
+                else:
+                    return
+
+        with suppress(_SettingsChanged):
+            watch(self._roots, self.settings.read, follow, stop=stop, announce=announce)
+
+    def reset(self, wait: float = 10.0) -> None:
+        """Empty the index; known vectors are kept, so that indexing again is quick.
+
+        An index that cannot be opened any more, or is of another version, is removed altogether.
+        """
+        try:
+            self._start(wait)
+        except (Damaged, StampMismatch):
+            self.parts.store.discard(wait)
+            self._start(wait)
+
+    def _start(self, wait: float) -> None:
+        with self.parts.store.write(wait) as writer:
+            writer.start(self._wanted_stamp().whole)
+
+    # ── The state of the index ───────────────────────────────────────────────
+
+    def status(self) -> Status:
+        """Compare the index with its folder and with the settings."""
+        from dowse._index.scan import has_changed, scan  # noqa: PLC0415  a search does not walk through folders
+
+        with self._read_any() as reader:
+            stamp, options = reader.catalogue.stamp(), self.settings.read
+            changes = scan(self._roots, (), options, reader.catalogue.files())
+            unread = unread_of(self.project.folder, changes.pending)
+            waiting = [
+                source.id
+                for source in changes.pending
+                if source.id not in unread
+                and has_changed(source, changes.known.get(source.id), options)
+            ]
+            new = sum(id_ not in changes.known for id_ in waiting)
+            mismatches = self._wanted_stamp().mismatches(stamp) if stamp else []
+            advice = [self._rebuild] if mismatches else []
+            return Status(
+                project=self.project.name,
+                roots=tuple(str(root) for root in self.project.roots),
+                folder=self.parts.store.place,
+                bytes=self.parts.store.bytes(),
+                counts=reader.catalogue.counts(),
+                stamp=stamp,
+                freshness=Freshness(new, len(waiting) - new, len(changes.gone)),
+                notices=(*mismatches, *advice, *self._closed_roots()),
+                run=self._unfinished(reader),
+                unread=len(unread),
+                imported=tuple(str(root.path) for root in self._roots if root.is_elsewhere),
+            )
+
+    def built_with(self) -> Stamp | None:
+        """Return the stamp of the index; None while there is none."""
+        with self._read_any() as reader:
+            return reader.catalogue.stamp()
+
+    def mismatches(self) -> list[str]:
+        """List the settings that the index was not built with; none while it can be used."""
+        stamp = self.built_with()
+        return self._wanted_stamp().mismatches(stamp) if stamp else []
+
+    def writer(self) -> str:
+        """Say who is writing to the index now; empty when nobody is."""
+        try:
+            with self.parts.store.write(wait=0):
+                return ""
+        except DowseError as error:  # or nothing can be written, which is no damage
+            return error.message
+
+    def check(self) -> list[Finding]:
+        """List what is damaged, with the command that repairs it."""
+        return self.parts.store.check()
+
+    def repair(self, wait: float = 10.0) -> None:
+        """Rebuild what is damaged."""
+        self.parts.store.repair(wait)

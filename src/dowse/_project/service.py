@@ -19,6 +19,7 @@ from dowse._project.all_projects import AllProjects
 from dowse._project.engine import Engine
 from dowse._project.registry import Project
 from dowse._project.workspace import Chosen, Workspace
+from dowse._search.request import SearchRequest
 from dowse._util.metrics import Metrics
 from dowse.errors import DowseError, NotFound, UsageError
 
@@ -133,7 +134,7 @@ class Service:
 
     def _warm(self, name: str | None) -> None:
         with suppress(DowseError, OSError):
-            self.engine(name or self._likely()).search("warm")
+            self.engine(name or self._likely()).search(SearchRequest("warm"))
 
     def _likely(self) -> str | None:
         """The project that a call would mean; any, where that is not clear.

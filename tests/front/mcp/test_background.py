@@ -21,10 +21,10 @@ from dowse._interfaces.mcp.server import build_server
 from dowse._interfaces.socket.client import ask_tool, server_answers
 from dowse._interfaces.socket.server import LineServer
 from dowse._model import Event
-from dowse._project.indexer import Indexer
+from dowse._project.engine import Engine
 from dowse._project.run_note import noted
-from dowse._project.searcher import Searcher
 from dowse._project.service import Job, Service
+from dowse._search.request import SearchRequest
 from dowse.errors import DowseError
 from mcp_client import Ask, text_of, with_client
 
@@ -113,7 +113,7 @@ def test_a_run_that_failed_is_reported(
     def fail(*_: object, **__: object) -> None:
         raise DowseError("The disk is full.", "Make room.")
 
-    monkeypatch.setattr(Indexer, "index", fail)
+    monkeypatch.setattr(Engine, "index", fail)
     ask("query_documents", query="tide", project=new_project)
     _finished(service, new_project)
     again = ask("query_documents", query="tide", project=new_project)
@@ -128,7 +128,7 @@ def test_a_failure_of_the_machine_is_reported(ask: Ask, monkeypatch: pytest.Monk
     def fail(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "/index")
 
-    monkeypatch.setattr(Searcher, "search", fail)
+    monkeypatch.setattr(Engine, "search", fail)
     failed = ask("query_documents", query="lighthouse")
     assert failed.is_error
     assert "Permission denied: '/index'. The user finds out more" in text_of(failed)
@@ -140,7 +140,7 @@ def test_a_failure_of_the_machine_ends_a_run(
     def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Indexer, "index", fail)
+    monkeypatch.setattr(Engine, "index", fail)
     service.index(service.project("notes"))
     assert "No space left on device" in str(_finished(service, "notes").error)
 
@@ -151,7 +151,7 @@ def test_a_failure_that_nobody_foresaw_ends_a_run_and_is_reported(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr(Indexer, "index", fail)
+    monkeypatch.setattr(Engine, "index", fail)
     service.index(service.project(new_project))
     _finished(service, new_project)
     again = ask("query_documents", query="tide", project=new_project)
@@ -175,15 +175,15 @@ def test_a_cancelled_call_stops_and_others_go_on(
     server: Server[Any], era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     began, release = threading.Event(), threading.Event()
-    search = Searcher.search
+    search = Engine.search
 
-    def slow(self: Searcher, query: str, **rest: Any) -> Any:
-        if query == "slow":
+    def slow(self: Engine, request: SearchRequest) -> Any:
+        if request.query == "slow":
             began.set()
             release.wait(_SOON)
-        return search(self, query, **rest)
+        return search(self, request)
 
-    monkeypatch.setattr(Searcher, "search", slow)
+    monkeypatch.setattr(Engine, "search", slow)
 
     async def work(client: Client) -> None:
         async with anyio.create_task_group() as group:
@@ -209,7 +209,7 @@ def test_something_is_loaded_even_where_no_project_is_meant(
     (home / "other" / "one.md").write_text("# One\n\nThe lighthouse.\n")
     assert dowse("index", home / "other").code == 0
     loaded = threading.Event()
-    monkeypatch.setattr(Searcher, "search", lambda *_, **__: loaded.set())
+    monkeypatch.setattr(Engine, "search", lambda *_, **__: loaded.set())
     Service(service.workspace, home).warm()
     assert loaded.wait(_SOON)
 
@@ -238,14 +238,14 @@ def test_a_call_with_progress_waits_for_the_first_index(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(progress, "INTERVAL", 0.02)
-    index = Indexer.index
+    index = Engine.index
 
-    def slow(self: Indexer, *arguments: Any, announce: Any, **rest: Any) -> Any:
+    def slow(self: Engine, *arguments: Any, announce: Any, **rest: Any) -> Any:
         announce(Event("embed", 3, 10, "chunks"))
         said.wait(_SOON)
         return index(self, *arguments, announce=announce, **rest)
 
-    monkeypatch.setattr(Indexer, "index", slow)
+    monkeypatch.setattr(Engine, "index", slow)
     said = threading.Event()
     seen: list[tuple[float, str | None]] = []
 

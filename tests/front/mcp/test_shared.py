@@ -16,8 +16,9 @@ from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
 from dowse._interfaces.socket.client import ask_tool, server_answers
 from dowse._interfaces.socket.server import LineServer
-from dowse._project.searcher import Searcher
+from dowse._project.engine import Engine
 from dowse._project.service import Service
+from dowse._search.request import SearchRequest
 from mcp_client import Ask, started, text_of, with_client
 
 
@@ -78,13 +79,13 @@ def test_a_client_over_stdio_uses_the_running_server(
     notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    search = Searcher.search
+    search = Engine.search
 
-    def noted(self: Searcher, query: str, **rest: Any) -> Any:
-        asked.append(query)
-        return search(self, query, **rest)
+    def noted(self: Engine, request: SearchRequest) -> Any:
+        asked.append(request.query)
+        return search(self, request)
 
-    monkeypatch.setattr(Searcher, "search", noted)
+    monkeypatch.setattr(Engine, "search", noted)
 
     async def work(client: Client) -> Any:
         return await client.call_tool("query_documents", {"query": "lighthouse"})

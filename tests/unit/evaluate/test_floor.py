@@ -26,6 +26,7 @@ from dowse._project.evaluation.report import RunReport, report
 from dowse._project.evaluation.runs import search_run
 from dowse._project.registry import Project
 from dowse._project.wiring import assemble
+from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations
 
 _CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus"
@@ -92,7 +93,7 @@ def test_the_first_sentences_of_answers_hold_what_was_asked_for(answered: list[A
 
 def test_a_heading_and_the_meaning_find_how_often_backups_are_made(tmp_path: Path) -> None:
     with _indexed(_CORPUS.parents[1] / "examples" / "vault", tmp_path) as engine:
-        answer = engine.answer("how often are backups made").answer
+        answer = engine.answer(SearchRequest("how often are backups made")).answer
     assert answer
     assert any("Every night a dump" in one.text for one in answer.sentences)
 

@@ -14,6 +14,7 @@ from dowse._project.evaluation.redact import joined
 from dowse._project.evaluation.self_queries import own_queries
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
+from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations
 from dowse.testing import HashEmbedder
 
@@ -126,8 +127,8 @@ def test_a_list_of_contents_is_hidden_with_its_headings(
         assert {query.text for query in queries} == set(heads)
         with hidden_copy(workspace, engine, queries) as copy:
             for words in ("trimming oily edges", "filling brass can", "counting used matches"):
-                assert engine.search(words, changes=_KEYWORD).hits
-                assert not copy.engine.search(words, changes=_KEYWORD).hits
+                assert engine.search(SearchRequest(words, changes=_KEYWORD)).hits
+                assert not copy.engine.search(SearchRequest(words, changes=_KEYWORD)).hits
 
 
 def test_another_name_of_the_answer_is_hidden_with_the_one_asked_for(
@@ -138,7 +139,7 @@ def test_another_name_of_the_answer_is_hidden_with_the_one_asked_for(
         queries = _drawn(engine, per_kind=1)
         assert [query.kind for query in queries] == ["alias"]
         with hidden_copy(workspace, engine, queries) as copy:
-            assert not copy.engine.search("beacon", changes=_KEYWORD).hits
+            assert not copy.engine.search(SearchRequest("beacon", changes=_KEYWORD)).hits
 
 
 def test_a_document_that_links_to_a_heading_or_by_an_alias_is_no_answer(

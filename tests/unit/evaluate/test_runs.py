@@ -17,6 +17,7 @@ from dowse._project.engine import Engine
 from dowse._project.evaluation.measures import measure
 from dowse._project.evaluation.records import JudgedQuery, Ranked, Run
 from dowse._project.evaluation.runs import as_trec, read_trec, search_run
+from dowse._search.request import SearchRequest
 from dowse.errors import Locked, NotFound, UsageError
 from vaults import index_notes
 
@@ -57,7 +58,7 @@ def test_a_document_counts_once_by_its_best_chunk(engine: Engine) -> None:
 
 def _deep(engine: Engine, query: str) -> list[Hit]:
     changes = {"search.top_n": 300, "search.top_k": 300, "recency.bias": 0.0}
-    return list(engine.search(query, changes=changes).hits)
+    return list(engine.search(SearchRequest(query, changes=changes)).hits)
 
 
 def test_depth_limits_documents(engine: Engine) -> None:

@@ -24,6 +24,7 @@ from dowse._project.evaluation.self_queries import (
 )
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
+from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations
 from dowse.errors import Locked
 from dowse.testing import HashEmbedder
@@ -127,7 +128,7 @@ def test_signs_of_a_query_are_only_words_here(tmp_path: Path, workspace: Workspa
         engine.index()
         (query,) = _drawn(engine)
         assert query.text == "Why quoted minus tag draft code works"
-        assert engine.search(query.text).removed == {}
+        assert engine.search(SearchRequest(query.text)).removed == {}
 
 
 def test_it_says_how_many_of_which_kind_and_when_they_are_few(engine: Engine) -> None:
@@ -177,22 +178,28 @@ def test_the_copy_cannot_find_the_source_but_finds_the_rest(
 ) -> None:
     queries = _drawn(engine)
     keyword = {"search.mode": "keyword"}
-    assert engine.search("trimming wick", changes=keyword).hits
+    assert engine.search(SearchRequest("trimming wick", changes=keyword)).hits
     with hidden_copy(workspace, engine, queries) as copy:
         for words in ("trimming wick", "polishing curved", "lantern", "light top"):
-            assert not copy.engine.search(words, changes=keyword).hits, words
-        found = copy.engine.search("scissors", changes=keyword).hits[0]
+            assert not copy.engine.search(SearchRequest(words, changes=keyword)).hits, words
+        found = copy.engine.search(SearchRequest("scissors", changes=keyword)).hits[0]
         assert (found.document, found.header_path) == ("lamp.md", ("Lamp",))
-        assert found.modified == engine.search("scissors", changes=keyword).hits[0].modified
+        assert (
+            found.modified
+            == engine.search(SearchRequest("scissors", changes=keyword)).hits[0].modified
+        )
 
 
 def test_documents_that_only_link_are_no_answers(workspace: Workspace, engine: Engine) -> None:
     queries = _drawn(engine)
     link = next(query for query in queries if query.text == "where the fire burns")
     with hidden_copy(workspace, engine, queries) as copy:
-        plain = {hit.document for hit in copy.engine.search(link.text).hits}
+        plain = {hit.document for hit in copy.engine.search(SearchRequest(link.text)).hits}
         assert {"stairs.md", "boat.md"} <= plain
-        answers = {hit.document for hit in copy.engine.search(link.text, filters=link.filters).hits}
+        answers = {
+            hit.document
+            for hit in copy.engine.search(SearchRequest(link.text, filters=link.filters)).hits
+        }
         assert answers
         assert not answers & {"stairs.md", "boat.md"}
 
@@ -221,9 +228,13 @@ def test_one_evaluation_does_not_change_the_copy_of_another(
             hidden_copy(workspace, engine, _drawn(engine)),
         ):
             pass
-        assert copy.engine.search("trimming wick", changes={"search.mode": "keyword"}).hits
+        assert copy.engine.search(
+            SearchRequest("trimming wick", changes={"search.mode": "keyword"})
+        ).hits
     with hidden_copy(workspace, engine, _drawn(engine)) as copy:
-        assert not copy.engine.search("trimming wick", changes={"search.mode": "keyword"}).hits
+        assert not copy.engine.search(
+            SearchRequest("trimming wick", changes={"search.mode": "keyword"})
+        ).hits
 
 
 def test_neither_the_documents_nor_the_index_are_touched(
@@ -250,7 +261,7 @@ def test_a_broken_copy_is_made_again_and_goes_with_the_project(
         if file.is_file():
             file.write_bytes(b"broken")
     with hidden_copy(workspace, engine, ()) as copy:
-        assert copy.engine.search("scissors").hits
+        assert copy.engine.search(SearchRequest("scissors")).hits
     engine.close()
     workspace.projects.remove("notes")
     assert not folder.exists()
@@ -263,7 +274,7 @@ def test_an_empty_project_gives_no_queries(workspace: Workspace, tmp_path: Path)
         engine.index()
         assert _drawn(engine) == ()
         with hidden_copy(workspace, engine, ()) as copy:
-            assert copy.engine.search("anything").hits == ()
+            assert copy.engine.search(SearchRequest("anything")).hits == ()
 
 
 _PIECES = st.sampled_from(

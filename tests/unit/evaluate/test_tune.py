@@ -27,6 +27,7 @@ from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
 from dowse._search.recipe import Recipe
 from dowse._search.replay import Retrieved
+from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations
 from dowse.errors import UsageError
 from dowse.testing import HashEmbedder
@@ -65,10 +66,12 @@ def test_fusing_afterwards_orders_documents_as_a_search_does(
     with open_engine(tmp_path / "vault", tmp_path / "index") as engine:
         engine.index()
         changes = {**_PLAIN, **way}
-        found = {text: engine.find(text, changes=changes) for text in _QUERIES}
+        found = {text: engine.find(SearchRequest(text, changes=changes)) for text in _QUERIES}
         searched = {
             text: list(
-                dict.fromkeys(hit.document for hit in engine.search(text, changes=changes).hits)
+                dict.fromkeys(
+                    hit.document for hit in engine.search(SearchRequest(text, changes=changes)).hits
+                )
             )
             for text in _QUERIES
         }
@@ -83,10 +86,10 @@ def test_what_was_found_can_be_fused_in_any_way(tmp_path: Path) -> None:
     write_vault(tmp_path / "vault", 60)
     with open_engine(tmp_path / "vault", tmp_path / "index") as engine:
         engine.index()
-        found = engine.find(_QUERIES[0], changes=_PLAIN)
+        found = engine.find(SearchRequest(_QUERIES[0], changes=_PLAIN))
         for way in (*_WAYS[:5], *_WAYS[:5]):
             changes = {**_PLAIN, **way}
-            hits = engine.search(_QUERIES[0], changes=changes).hits
+            hits = engine.search(SearchRequest(_QUERIES[0], changes=changes)).hits
             wanted = list(dict.fromkeys(hit.document for hit in hits))
             recipe = change_recipe(engine.settings, changes)
             assert [document for document, _ in found.documents(recipe)] == wanted

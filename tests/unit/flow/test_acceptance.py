@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from dowse._project.engine import Engine
+from dowse._search.request import SearchRequest
 from real_model import real_embedder
 from vaults import open_engine
 
@@ -59,7 +60,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 
 def documents(engine: Engine, query: str, **changes: object) -> list[str]:
-    return [hit.document for hit in engine.search(query, changes=changes).hits]
+    return [hit.document for hit in engine.search(SearchRequest(query, changes=changes)).hits]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_a_query_that_equals_a_title_ranks_first(engine: Engine, title: str, doc
     ],
 )
 def test_a_header_is_among_the_first_three(engine: Engine, header: str, document: str) -> None:
-    hits = engine.search(header).hits[:3]
+    hits = engine.search(SearchRequest(header)).hits[:3]
     assert any(hit.document == document and header in hit.text for hit in hits)
 
 
@@ -101,7 +102,9 @@ def test_keywords_of_the_frontmatter_are_among_the_first_five(
 
 @pytest.mark.parametrize("mode", ["hybrid", "keyword"])
 def test_auth_finds_authentication(engine: Engine, mode: str) -> None:
-    hits = engine.search("auth", changes={"search.mode": mode, "search.top_n": 10}).hits
+    hits = engine.search(
+        SearchRequest("auth", changes={"search.mode": mode, "search.top_n": 10})
+    ).hits
     assert any("authentication" in hit.text for hit in hits)
 
 
@@ -121,7 +124,7 @@ def test_technical_terms_are_found_as_written(engine: Engine, term: str, mode: s
 
 @pytest.mark.parametrize("term", ["--no-verify", "/etc/hosts", "E0382", "v1.2.3"])
 def test_flags_paths_codes_and_versions_are_found_as_written(engine: Engine, term: str) -> None:
-    hit = engine.search(term).hits[0]
+    hit = engine.search(SearchRequest(term)).hits[0]
     assert hit.document == "reference/api.md"
     assert term in hit.text
 
@@ -133,7 +136,7 @@ def test_the_first_five_come_from_three_documents_when_limited(engine: Engine) -
 
 def test_exact_duplicates_are_gone_before_meanings_are_compared(engine: Engine) -> None:
     changes = {"search.top_n": 30, "semantic_dedup.enabled": True, "near_dedup.enabled": False}
-    response = engine.search("office closed holidays", changes=changes)
+    response = engine.search(SearchRequest("office closed holidays", changes=changes))
     copies = [hit for hit in response.hits if hit.document.startswith("copies/")]
     dropped = response.counts["threshold"] - response.counts["exact_dedup"]
     assert len(copies) == 1
@@ -146,22 +149,24 @@ def test_a_question_is_answered_though_no_word_of_it_is_there(engine: Engine) ->
 
 
 def test_nonsense_gets_a_low_score(engine: Engine) -> None:
-    sense = engine.search("restore a backup after a disk failure").hits[0].score
+    sense = engine.search(SearchRequest("restore a backup after a disk failure")).hits[0].score
     for nonsense in ("purple monkey dishwasher", "qwertz asdfgh yxcvbn", "quarterly tax in Peru"):
-        response = engine.search(nonsense)
+        response = engine.search(SearchRequest(nonsense))
         assert (response.hits or response.nearest)[0].score < 0.1
         assert sense > 0.3
 
 
 def test_nonsense_is_marked_and_still_shows_what_is_nearest(engine: Engine) -> None:
-    poor = engine.search("qwertz asdfgh yxcvbn")
+    poor = engine.search(SearchRequest("qwertz asdfgh yxcvbn"))
     assert poor.no_good_match
     assert {(hit.match, hit.reason) for hit in poor.hits} == {
         ("weak", "close in meaning, no word in common")
     }
-    asked = engine.search("qwertz asdfgh yxcvbn", changes={"threshold.min_confidence": 0.0})
+    asked = engine.search(
+        SearchRequest("qwertz asdfgh yxcvbn", changes={"threshold.min_confidence": 0.0})
+    )
     assert [hit.id for hit in asked.hits] == [hit.id for hit in poor.hits]
-    assert engine.answer("qwertz asdfgh yxcvbn").answer is None
+    assert engine.answer(SearchRequest("qwertz asdfgh yxcvbn")).answer is None
     assert not asked.no_good_match  # the user's own least confidence decides instead
 
 
@@ -171,62 +176,77 @@ def test_a_question_that_was_meant_for_other_documents_is_marked(engine: Engine)
         "docker compose volumes",
         "kubectl apply a deployment",
     ):
-        assert engine.search(foreign).no_good_match
-        assert engine.answer(foreign).answer is None
+        assert engine.search(SearchRequest(foreign)).no_good_match
+        assert engine.answer(SearchRequest(foreign)).answer is None
 
 
 def test_a_word_that_was_put_in_for_a_misspelt_one_is_not_familiar(engine: Engine) -> None:
     words = {"search.mode": "keyword"}
-    assert engine.search("purple passwords dishwasher", changes=words).hits
-    swapped = engine.search("purple passwordz dishwasher", changes=words)
+    assert engine.search(SearchRequest("purple passwords dishwasher", changes=words)).hits
+    swapped = engine.search(SearchRequest("purple passwordz dishwasher", changes=words))
     assert "passwords" in swapped.notices[0]
     assert swapped.no_good_match
 
 
 def test_words_of_documents_that_a_filter_excludes_are_not_familiar(engine: Engine) -> None:
-    assert not engine.search("who opens locked accounts").no_good_match
-    assert engine.search("who opens locked accounts path:notes").no_good_match
+    assert not engine.search(SearchRequest("who opens locked accounts")).no_good_match
+    assert engine.search(SearchRequest("who opens locked accounts path:notes")).no_good_match
 
 
 def test_every_mode_says_how_well_a_result_fits_in_the_same_words(engine: Engine) -> None:
     for mode in ("hybrid", "semantic", "keyword"):
-        found = engine.search("Restoring a backup", changes={"search.mode": mode})
+        found = engine.search(SearchRequest("Restoring a backup", changes={"search.mode": mode}))
         assert (found.hits[0].match, found.hits[0].reason) == ("strong", "exact title")
-        words = engine.search("compare checksum archive manifest", changes={"search.mode": mode})
+        words = engine.search(
+            SearchRequest("compare checksum archive manifest", changes={"search.mode": mode})
+        )
         assert (words.hits[0].match, words.hits[0].reason) == ("strong", "all 4 words found")
         assert {hit.match for hit in words.hits[1:]} <= {"weak"}
         assert not words.no_good_match
-    listed = engine.search("path:notes")
+    listed = engine.search(SearchRequest("path:notes"))
     assert {(hit.match, hit.reason) for hit in listed.hits} == {("strong", "meets the filters")}
-    heading = engine.search("rotating secrets").hits[0]
+    heading = engine.search(SearchRequest("rotating secrets")).hits[0]
     assert (heading.match, heading.reason) == ("strong", "exact heading")
 
 
 def test_the_confidence_says_where_it_comes_from(engine: Engine) -> None:
-    assert "fitted" in engine.search("backup").calibration
-    assert "sigmoid" in engine.search("backup", changes={"calibrate.method": "sigmoid"}).calibration
+    assert "fitted" in engine.search(SearchRequest("backup")).calibration
+    assert (
+        "sigmoid"
+        in engine.search(
+            SearchRequest("backup", changes={"calibrate.method": "sigmoid"})
+        ).calibration
+    )
     for mode in ("keyword", "semantic"):
-        assert "fitted" in engine.search("backup", changes={"search.mode": mode}).calibration
+        assert (
+            "fitted"
+            in engine.search(SearchRequest("backup", changes={"search.mode": mode})).calibration
+        )
     for other in ({"search.mode": "hyde"}, {"code.enabled": True}, {"graph.enabled": True}):
-        assert "sigmoid" in engine.search("backup", changes=other).calibration
-    assert "as they are" in engine.search("x", changes={"calibrate.enabled": False}).calibration
+        assert "sigmoid" in engine.search(SearchRequest("backup", changes=other)).calibration
+    assert (
+        "as they are"
+        in engine.search(SearchRequest("x", changes={"calibrate.enabled": False})).calibration
+    )
 
 
 def test_an_answer_cites_what_it_says(engine: Engine) -> None:
-    response = engine.answer("How often should the shared secret be replaced?")
+    response = engine.answer(SearchRequest("How often should the shared secret be replaced?"))
     assert response.answer is not None
     assert "every ninety days" in response.answer.text
     cited = response.hits[response.answer.sources[0] - 1]
     assert cited.document == "guides/sign-in.md"
     assert response.answer.written_by == ""
-    assert engine.answer("zzzz qqqq", changes={"search.mode": "keyword"}).answer is None
+    assert (
+        engine.answer(SearchRequest("zzzz qqqq", changes={"search.mode": "keyword"})).answer is None
+    )
 
 
 def test_token_vectors_rerank_without_further_weights(engine: Engine) -> None:
     all_of_them = {"search.top_n": 8, "threshold.min_confidence": 0.0}
-    plain = engine.search("wrong passwords", changes=all_of_them)
+    plain = engine.search(SearchRequest("wrong passwords", changes=all_of_them))
     changes = {**all_of_them, "rerank.enabled": True, "rerank.top_n": 4, "rerank.mix": 1.0}
-    reranked = engine.search("wrong passwords", changes=changes)
+    reranked = engine.search(SearchRequest("wrong passwords", changes=changes))
     assert "rerank" in reranked.seconds
     assert "Locked accounts" in reranked.hits[0].text
     assert {hit.id for hit in reranked.hits[:4]} == {hit.id for hit in plain.hits[:4]}

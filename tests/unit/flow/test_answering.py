@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dowse._project.engine import Engine
+from dowse._search.request import SearchRequest
 from dowse.errors import EndpointFailed
 from vaults import index_notes
 
@@ -37,7 +38,7 @@ def with_writer(engine: Engine, model: Model) -> Engine:
 
 
 def test_the_documents_own_sentences_with_their_source(tmp_path: Path) -> None:
-    response = index_notes(tmp_path, _NOTES).answer("when does the pump run")
+    response = index_notes(tmp_path, _NOTES).answer(SearchRequest("when does the pump run"))
     assert response.answer is not None
     assert "runs at night" in response.answer.text
     assert response.hits[response.answer.sources[0] - 1].document == "pump.md"
@@ -46,7 +47,9 @@ def test_the_documents_own_sentences_with_their_source(tmp_path: Path) -> None:
 
 def test_a_model_writes_from_the_results_and_its_citations_are_checked(tmp_path: Path) -> None:
     model = Model("At night [1], never on Mondays [99].")
-    response = with_writer(index_notes(tmp_path, _NOTES), model).answer("when does the pump run")
+    response = with_writer(index_notes(tmp_path, _NOTES), model).answer(
+        SearchRequest("when does the pump run")
+    )
     assert response.answer is not None
     assert response.answer.written_by == "small-model"
     assert response.answer.sources == (1,)
@@ -55,7 +58,9 @@ def test_a_model_writes_from_the_results_and_its_citations_are_checked(tmp_path:
 
 
 def test_a_model_that_fails_leaves_the_documents_own_sentences_and_says_so(tmp_path: Path) -> None:
-    response = with_writer(index_notes(tmp_path, _NOTES), Model()).answer("when does the pump run")
+    response = with_writer(index_notes(tmp_path, _NOTES), Model()).answer(
+        SearchRequest("when does the pump run")
+    )
     assert response.answer is not None
     assert response.answer.written_by == ""
     assert any("The endpoint does not answer" in notice for notice in response.notices)
@@ -64,7 +69,7 @@ def test_a_model_that_fails_leaves_the_documents_own_sentences_and_says_so(tmp_p
 def test_nothing_found_is_no_answer(tmp_path: Path) -> None:
     model = Model("Anything.")
     engine = with_writer(index_notes(tmp_path, _NOTES), model)
-    assert engine.answer("zzzz", changes={"search.mode": "keyword"}).answer is None
+    assert engine.answer(SearchRequest("zzzz", changes={"search.mode": "keyword"})).answer is None
     assert model.read == []
 
 
@@ -73,6 +78,8 @@ def test_sentences_are_compared_with_the_part_of_the_query_that_asks(tmp_path: P
     text = f"{told} by heavy rain and snow.\n\nEvery month pumps are tested there."
     engine = index_notes(tmp_path, {"pump.md": f"# Pump\n\n{text}\n"})
     query = f"{told}. How often are the pumps tested every year?"
-    response = engine.answer(query, changes={"answer.sentences": 1, "fuse.keyword": 0.01})
+    response = engine.answer(
+        SearchRequest(query, changes={"answer.sentences": 1, "fuse.keyword": 0.01})
+    )
     assert response.answer is not None
     assert response.answer.sentences[0].text == "Every month pumps are tested there."

@@ -9,6 +9,7 @@ import pytest
 
 from dowse._model import Hit
 from dowse._project.engine import Engine
+from dowse._search.request import SearchRequest
 from dowse._search.why import why
 from vaults import index_notes
 
@@ -37,15 +38,19 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 
 
 def _hit(engine: Engine, document: str, changes: dict[str, Any]) -> Hit:
-    found = engine.search("turbine brake", changes={"search.mode": "keyword", **changes})
+    found = engine.search(
+        SearchRequest("turbine brake", changes={"search.mode": "keyword", **changes})
+    )
     return next(hit for hit in found.hits if hit.document == document)
 
 
 def test_a_document_is_one_result_that_names_its_other_passages(engine: Engine) -> None:
-    found = engine.search("turbine brake", changes={"search.mode": "keyword"})
+    found = engine.search(SearchRequest("turbine brake", changes={"search.mode": "keyword"}))
     documents = [hit.document for hit in found.hits]
     assert sorted(documents) == sorted(_NOTES)
-    raw = engine.search("turbine brake", changes={"search.mode": "keyword", **_PASSAGES})
+    raw = engine.search(
+        SearchRequest("turbine brake", changes={"search.mode": "keyword", **_PASSAGES})
+    )
     assert [hit.document for hit in raw.hits].count("long.md") == 3
     assert all(not hit.more for hit in raw.hits)
     assert found.counts["semantic_dedup"] == 5
@@ -67,9 +72,11 @@ def test_neighbouring_passages_are_one_range(engine: Engine) -> None:
 
 
 def test_what_matches_far_worse_is_not_named(engine: Engine) -> None:
-    found = engine.search("turbine brake steel", changes={"search.mode": "keyword"})
+    found = engine.search(SearchRequest("turbine brake steel", changes={"search.mode": "keyword"}))
     best = next(hit for hit in found.hits if hit.document == "long.md")
-    raw = engine.search("turbine brake steel", changes={"search.mode": "keyword", **_PASSAGES})
+    raw = engine.search(
+        SearchRequest("turbine brake steel", changes={"search.mode": "keyword", **_PASSAGES})
+    )
     scores = [hit.score for hit in raw.hits if hit.document == "long.md"]
     assert min(scores) < 0.5 * max(scores)
     assert all(one.score >= 0.5 * best.score for one in best.more)
@@ -82,19 +89,23 @@ def test_sections_take_the_place_of_passages(engine: Engine) -> None:
 
 def test_a_limit_of_passages_lists_passages(engine: Engine) -> None:
     changes = {"search.mode": "keyword", "diversity.max_chunks_per_doc": 2}
-    found = engine.search("turbine brake", changes=changes)
+    found = engine.search(SearchRequest("turbine brake", changes=changes))
     assert [hit.document for hit in found.hits].count("long.md") == 2
     assert "documents" not in found.seconds
 
 
 def test_different_results_are_different_documents(engine: Engine) -> None:
     changes = {"diversity.mmr": True, "search.top_n": 3}
-    documents = [hit.document for hit in engine.search("turbine brake", changes=changes).hits]
+    documents = [
+        hit.document for hit in engine.search(SearchRequest("turbine brake", changes=changes)).hits
+    ]
     assert sorted(documents) == sorted(_NOTES)
 
 
 def test_an_explanation_says_what_became_of_the_other_passages(engine: Engine) -> None:
-    told = engine.explain("turbine brake", "long.md", changes={"search.mode": "keyword"})
+    told = engine.explain(
+        SearchRequest("turbine brake", changes={"search.mode": "keyword"}), "long.md"
+    )
     assert why(told).startswith("It is result ")
     reasons = [
         step.dropped
@@ -117,20 +128,23 @@ def test_more_candidates_are_taken_until_there_are_enough_documents(tmp_path: Pa
     }
     engine = index_notes(tmp_path, {"log.md": crowd, **others})
     changes: dict[str, Any] = {"search.mode": "keyword", "near_dedup.enabled": False}
-    found = engine.search("turbine", changes=changes)
+    found = engine.search(SearchRequest("turbine", changes=changes))
     assert len({hit.document for hit in found.hits}) == 5
-    assert len(engine.search("turbine", changes=changes | {"search.top_k": 10}).hits) == 1
-    assert engine.explain("turbine", "log.md", changes=changes).top_k > 10
+    assert (
+        len(engine.search(SearchRequest("turbine", changes=changes | {"search.top_k": 10})).hits)
+        == 1
+    )
+    assert engine.explain(SearchRequest("turbine", changes=changes), "log.md").top_k > 10
 
 
 def test_too_few_documents_do_not_repeat_notices(engine: Engine) -> None:
-    found = engine.search("turbine brake zzzz", changes={"search.top_n": 50})
+    found = engine.search(SearchRequest("turbine brake zzzz", changes={"search.top_n": 50}))
     assert len(found.notices) == len(set(found.notices))
 
 
 def test_what_was_nearest_is_listed_by_document(engine: Engine) -> None:
     changes = {"threshold.min_confidence": 0.999, "search.mode": "keyword"}
-    found = engine.search("turbine brake", changes=changes)
+    found = engine.search(SearchRequest("turbine brake", changes=changes))
     assert not found.hits
     documents = [hit.document for hit in found.nearest]
     assert len(documents) == len(set(documents)) > 1

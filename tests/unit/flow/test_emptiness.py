@@ -8,6 +8,7 @@ import pytest
 
 from dowse._project.engine import Engine
 from dowse._search.query.filters import Filters
+from dowse._search.request import SearchRequest
 from dowse.errors import UsageError
 from rows import check_rows
 from vaults import index_notes
@@ -25,7 +26,7 @@ def engine(tmp_path: Path) -> Engine:
 
 
 def found(engine: Engine, query: str, **filters: object) -> list[str]:
-    hits = engine.search(query, filters=Filters(**filters)).hits  # type: ignore[arg-type]
+    hits = engine.search(SearchRequest(query, filters=Filters(**filters))).hits  # type: ignore[arg-type]
     return sorted(hit.document for hit in hits)
 
 
@@ -62,15 +63,15 @@ def test_signs_in_the_query_hold_for_every_strategy(engine: Engine) -> None:
 
 
 def test_when_nothing_is_left_each_condition_says_what_it_kept_out(engine: Engine) -> None:
-    response = engine.search("pump tag:fire", filters=Filters(path=("sub/",)))
+    response = engine.search(SearchRequest("pump tag:fire", filters=Filters(path=("sub/",))))
     assert response.hits == ()
     assert response.removed == {"--path sub/": 2, "tag:fire": 2}
-    assert engine.search("pump").removed == {}
+    assert engine.search(SearchRequest("pump")).removed == {}
 
 
 def test_a_date_that_is_none_is_an_error(engine: Engine) -> None:
     with pytest.raises(UsageError, match="2024-06"):
-        engine.search("pump", filters=Filters(after="someday"))
+        engine.search(SearchRequest("pump", filters=Filters(after="someday")))
 
 
 _ANY_TEXT = [
@@ -102,7 +103,7 @@ _ANY_TEXT = [
 @pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic", "code", "hyde"])
 def test_any_text_is_answered_or_reported_why_not(engine: Engine, mode: str) -> None:
     def check(query: str) -> None:
-        response = engine.search(query, changes={"search.mode": mode})
+        response = engine.search(SearchRequest(query, changes={"search.mode": mode}))
         if not any(map(str.isalnum, query)):
             assert response.hits == ()
             assert response.notices
@@ -111,6 +112,6 @@ def test_any_text_is_answered_or_reported_why_not(engine: Engine, mode: str) -> 
 
 
 def test_a_slip_of_the_keyboard_still_finds_it_by_words(engine: Engine) -> None:
-    response = engine.search("pmup", changes={"search.mode": "keyword"})
+    response = engine.search(SearchRequest("pmup", changes={"search.mode": "keyword"}))
     assert {hit.document for hit in response.hits} == set(_NOTES)
     assert any('"pump"' in notice for notice in response.notices)

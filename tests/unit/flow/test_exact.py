@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from dowse._project.engine import Engine
+from dowse._search.request import SearchRequest
 from vaults import index_notes, open_engine
 
 _FILLER = "The pump hall is described here, pump hall after pump hall, with every pump in it.\n"
@@ -35,8 +36,13 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 
 
 def test_a_heading_inside_a_merged_chunk_is_the_first_result(engine: Engine) -> None:
-    assert engine.search("pump hall", changes={"exact.enabled": False}).hits[0].first_line != 13
-    hit = engine.search("pump hall").hits[0]
+    assert (
+        engine.search(SearchRequest("pump hall", changes={"exact.enabled": False}))
+        .hits[0]
+        .first_line
+        != 13
+    )
+    hit = engine.search(SearchRequest("pump hall")).hits[0]
     assert (hit.document, hit.first_line) == ("pumps.md", 13)
     assert hit.header_path == ("Pumps", "Care", "Pump hall?")
     assert hit.text.startswith("### Pump hall?")
@@ -48,37 +54,42 @@ def test_a_heading_inside_a_merged_chunk_is_the_first_result(engine: Engine) -> 
     ("query", "line"), [("care", 5), ("By hand", 9), ("deep-down", 17), ("Pumps", 1)]
 )
 def test_headings_of_every_level_are_found(engine: Engine, query: str, line: int) -> None:
-    hit = engine.search(query).hits[0]
+    hit = engine.search(SearchRequest(query)).hits[0]
     assert (hit.document, hit.first_line) == ("pumps.md", line)
 
 
 @pytest.mark.parametrize("query", ["hall", "the big room", "“The big room”"])
 def test_a_title_or_an_alias_finds_its_document(engine: Engine, query: str) -> None:
     for mode in ("hybrid", "keyword", "semantic"):
-        assert engine.search(query, changes={"search.mode": mode}).hits[0].document == "hall.md"
+        assert (
+            engine.search(SearchRequest(query, changes={"search.mode": mode})).hits[0].document
+            == "hall.md"
+        )
 
 
 def test_a_title_comes_before_a_heading(engine: Engine) -> None:
-    first, second = engine.search("storage").hits[:2]
+    first, second = engine.search(SearchRequest("storage")).hits[:2]
     assert (first.document, second.document) == ("named.md", "pumps.md")
     assert first.score > second.score
     assert second.first_line == 21
 
 
 def test_conditions_hold_for_what_is_called_like_the_query(engine: Engine) -> None:
-    hits = engine.search("pump hall path:filler").hits
+    hits = engine.search(SearchRequest("pump hall path:filler")).hits
     assert all(hit.document.startswith("filler") for hit in hits)
 
 
 def test_a_heading_of_very_many_passages_names_none(engine: Engine) -> None:
-    hits = engine.search("see also").hits
+    hits = engine.search(SearchRequest("see also")).hits
     assert all(step.stage != "exact" for hit in hits for step in hit.trace.steps)
 
 
 def test_other_queries_are_ranked_as_without_it(engine: Engine) -> None:
     for query in ("pump hall closed", "hall pump", "big room"):
-        off = engine.search(query, changes={"exact.enabled": False}).hits
-        assert [hit.id for hit in engine.search(query).hits] == [hit.id for hit in off]
+        off = engine.search(SearchRequest(query, changes={"exact.enabled": False})).hits
+        assert [hit.id for hit in engine.search(SearchRequest(query)).hits] == [
+            hit.id for hit in off
+        ]
 
 
 def test_reranking_leaves_what_is_called_like_the_query_first(engine: Engine) -> None:
@@ -86,7 +97,7 @@ def test_reranking_leaves_what_is_called_like_the_query_first(engine: Engine) ->
     parts = replace(engine.parts, reranker=lambda _: lambda: reranker)
     reranked = Engine(engine.project, engine.settings, parts)
     changes = {"rerank.enabled": True, "rerank.mix": 0.9}
-    first, second = reranked.search("pump hall", changes=changes).hits[:2]
+    first, second = reranked.search(SearchRequest("pump hall", changes=changes)).hits[:2]
     assert reranker.asked
     assert (first.document, first.first_line) == ("pumps.md", 13)
     assert first.score >= second.score
@@ -114,9 +125,9 @@ def test_no_document_whose_heading_is_the_query_is_dropped_as_a_near_copy(tmp_pa
     }
     engine = index_notes(tmp_path, notes)
     near = {"semantic_dedup.enabled": True, "near_dedup.similarity": 0.8}
-    named = engine.search("restart the pump", changes=near)
+    named = engine.search(SearchRequest("restart the pump", changes=near))
     assert {(hit.document, hit.reason) for hit in named.hits} == {
         ("restart-a.md", "exact heading"),
         ("restart-b.md", "exact heading"),
     }
-    assert len(engine.search("stop service", changes=near).hits) == 1
+    assert len(engine.search(SearchRequest("stop service", changes=near)).hits) == 1

@@ -9,6 +9,7 @@ import pytest
 from dowse._project.engine import Engine
 from dowse._search.explain import ChunkOutcome
 from dowse._search.query.filters import Filters
+from dowse._search.request import SearchRequest
 from dowse.errors import NotFound
 from vaults import index_notes
 
@@ -27,14 +28,16 @@ def engine(tmp_path: Path) -> Engine:
 
 
 def best(engine: Engine, query: str, document: str, **changes: object) -> ChunkOutcome:
-    told = engine.explain(query, document, changes={"search.mode": "keyword"} | changes)
+    told = engine.explain(
+        SearchRequest(query, changes={"search.mode": "keyword"} | changes), document
+    )
     assert told.best is not None
     return told.best
 
 
 def test_a_result_has_its_rank_and_the_trace_of_the_search_itself(engine: Engine) -> None:
-    hits = engine.search("pump of the well").hits
-    told = engine.explain("pump of the well", "best.md")
+    hits = engine.search(SearchRequest("pump of the well")).hits
+    told = engine.explain(SearchRequest("pump of the well"), "best.md")
     assert told.best is not None
     assert (told.best.rank, told.best.score) == (1, hits[0].score)
     assert told.best.trace == hits[0].trace
@@ -63,7 +66,7 @@ def test_the_stage_that_dropped_it_is_named_with_the_reason(engine: Engine) -> N
 
 def test_what_no_strategy_handed_over_still_has_a_standing(engine: Engine) -> None:
     ten = {"search.mode": "keyword", "search.top_k": 10}
-    told = engine.explain("pump", "copy.md", changes=ten)
+    told = engine.explain(SearchRequest("pump", changes=ten), "copy.md")
     assert told.best is not None
     assert told.best.score is None
     assert told.best.standing[0].rank > told.top_k
@@ -72,13 +75,15 @@ def test_what_no_strategy_handed_over_still_has_a_standing(engine: Engine) -> No
 
 
 def test_conditions_that_keep_it_out_are_named(engine: Engine) -> None:
-    told = engine.explain("pump tag:water", "copy.md", filters=Filters(path=("more",)))
+    told = engine.explain(
+        SearchRequest("pump tag:water", filters=Filters(path=("more",))), "copy.md"
+    )
     assert told.failed == ("--path more", "tag:water")
-    assert engine.explain("pump tag:water", "best.md").failed == ()
+    assert engine.explain(SearchRequest("pump tag:water"), "best.md").failed == ()
 
 
 def test_conditions_alone_rank_nothing_by_meaning(engine: Engine) -> None:
-    told = engine.explain("tag:water", "copy.md")
+    told = engine.explain(SearchRequest("tag:water"), "copy.md")
     assert (told.failed, told.strategies) == (("tag:water",), ())
     assert all(outcome.standing == () for outcome in told.chunks)
 
@@ -95,4 +100,4 @@ def test_the_confidence_that_was_too_low_reads_lower_than_the_least(engine: Engi
 
 def test_a_document_that_does_not_exist_is_an_error(engine: Engine) -> None:
     with pytest.raises(NotFound):
-        engine.explain("pump", "nowhere.md")
+        engine.explain(SearchRequest("pump"), "nowhere.md")

@@ -12,6 +12,7 @@ from dowse._model import EmbeddedBatch, Model, Vector
 from dowse._project.engine import Engine
 from dowse._search.confidence.fitting import LEAST, fit_model
 from dowse._search.confidence.model_fit import read_fit
+from dowse._search.request import SearchRequest
 from dowse.testing import HashEmbedder
 from vaults import open_engine
 
@@ -66,7 +67,10 @@ def test_the_first_run_fits_a_model_that_has_no_fit(engine: Engine) -> None:
     fit = read_fit(engine.project.folder)
     assert fit is not None
     assert fit.model == "squashed/65"
-    assert "fitted on the documents of this project" in engine.search("repair bridge").calibration
+    assert (
+        "fitted on the documents of this project"
+        in engine.search(SearchRequest("repair bridge")).calibration
+    )
     assert engine.fit_confidence() == fit  # the same index gives the same fit
 
 
@@ -99,8 +103,8 @@ def test_a_model_to_which_all_texts_are_alike_has_no_fit(tmp_path: Path) -> None
 
 
 def test_with_the_fit_nonsense_is_no_good_match(engine: Engine) -> None:
-    assert engine.search("qwertz asdfgh yxcvbn").no_good_match
-    found = engine.search("how do I repair the bridge")
+    assert engine.search(SearchRequest("qwertz asdfgh yxcvbn")).no_good_match
+    found = engine.search(SearchRequest("how do I repair the bridge"))
     assert not found.no_good_match
     assert found.hits[0].match == "strong"
 
@@ -109,7 +113,7 @@ def test_too_few_documents_give_no_fit(tmp_path: Path) -> None:
     with _engine(tmp_path, Squashed(), _THINGS[: LEAST // len(_DEEDS) - 1]) as engine:
         assert read_fit(engine.project.folder) is None
         assert engine.fit_confidence() is None
-        found = engine.search("qwertz asdfgh yxcvbn")
+        found = engine.search(SearchRequest("qwertz asdfgh yxcvbn"))
         assert "none was fitted for the model squashed/65" in found.calibration
         assert not found.no_good_match
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dowse._project.engine import Engine
+from dowse._search.request import SearchRequest
 from dowse.errors import NotFound
 from vaults import index_notes
 
@@ -58,7 +59,7 @@ def test_the_graph_holds_every_document_and_every_link(engine: Engine) -> None:
 
 
 def test_hits_carry_the_links_of_their_document(engine: Engine) -> None:
-    hit = engine.search("hub masts radio").hits[0]
+    hit = engine.search(SearchRequest("hub masts radio")).hits[0]
     assert (hit.document, hit.links_out, hit.links_in) == (
         "hub.md",
         ("one.md", "two.md"),

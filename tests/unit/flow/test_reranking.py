@@ -11,6 +11,7 @@ from dowse._embed.open import open_model
 from dowse._embed.options import EmbedOptions
 from dowse._model import Hit, header_line, silent
 from dowse._project.wiring import rerankers
+from dowse._search.request import SearchRequest
 from dowse.errors import EmbedError
 from tiny_model import make_model
 from vaults import index_notes
@@ -32,9 +33,9 @@ def test_the_first_results_are_ordered_by_a_share_of_the_cross_encoder(
     model = make_model(tmp_path / "cross", labels=1)
     engine = index_notes(tmp_path, _NOTES)
     plain = {"search.top_n": 12, "near_dedup.enabled": False}
-    before = engine.search("pump hall", changes=plain).hits
+    before = engine.search(SearchRequest("pump hall", changes=plain)).hits
     asked = {"rerank.enabled": True, "rerank.model": str(model), "rerank.top_n": 6, **mix}
-    after = engine.search("pump hall", changes=plain | asked).hits
+    after = engine.search(SearchRequest("pump hall", changes=plain | asked)).hits
     encoder = CrossEncoder(open_model(str(model), tmp_path / "cache"))
     read = encoder.scores("pump hall", [_as_read(hit) for hit in before[:6]])
     scores = {
@@ -50,9 +51,9 @@ def test_the_first_results_are_ordered_by_a_share_of_the_cross_encoder(
 
 def test_a_model_that_is_not_here_leaves_the_order_and_says_so(tmp_path: Path) -> None:
     engine = index_notes(tmp_path, _NOTES)
-    before = engine.search("pump hall")
+    before = engine.search(SearchRequest("pump hall"))
     changes = {"rerank.enabled": True, "rerank.model": "nobody/no-such-model"}
-    after = engine.search("pump hall", changes=changes)
+    after = engine.search(SearchRequest("pump hall", changes=changes))
     assert [hit.id for hit in after.hits] == [hit.id for hit in before.hits]
     assert any(
         "Not reranked" in notice and "dowse models pull" in notice for notice in after.notices
@@ -61,7 +62,7 @@ def test_a_model_that_is_not_here_leaves_the_order_and_says_so(tmp_path: Path) -
 
 def test_without_a_local_model_there_is_nothing_to_read_with(tmp_path: Path) -> None:
     engine = index_notes(tmp_path, _NOTES)
-    after = engine.search("pump hall", changes={"rerank.enabled": True})
+    after = engine.search(SearchRequest("pump hall", changes={"rerank.enabled": True}))
     assert after.hits
     assert any("Not reranked" in notice for notice in after.notices)
 

@@ -12,6 +12,7 @@ from dowse._config.presets import preset_values
 from dowse._config.schema import Layer, combine
 from dowse._model.ports import KeywordField
 from dowse._project.engine import Engine
+from dowse._search.request import SearchRequest
 from dowse._search.search_flow import SEARCH_FLOW
 from dowse._search.state import SearchOptions
 from dowse._store.embedded.keyword.index import KeywordIndex
@@ -44,7 +45,7 @@ def engine(vault: Path, tmp_path: Path) -> Iterator[Engine]:
 
 
 def test_the_best_document_comes_first_with_its_place(engine: Engine) -> None:
-    hit = engine.search("authentication token").hits[0]
+    hit = engine.search(SearchRequest("authentication token")).hits[0]
     assert (hit.document, hit.title, hit.header_path) == (
         "guides/login.md",
         "Sign in",
@@ -63,13 +64,15 @@ def test_the_best_document_comes_first_with_its_place(engine: Engine) -> None:
 
 
 def test_a_missing_word_loses_score_not_the_document(engine: Engine) -> None:
-    response = engine.search("authentication zzzz qqqq", changes={"search.mode": "keyword"})
+    response = engine.search(
+        SearchRequest("authentication zzzz qqqq", changes={"search.mode": "keyword"})
+    )
     assert response.hits[0].document == "guides/login.md"
 
 
 def test_technical_terms_are_found_as_written(engine: Engine) -> None:
     def found(query: str) -> list[str]:
-        response = engine.search(query, changes={"search.mode": "keyword"})
+        response = engine.search(SearchRequest(query, changes={"search.mode": "keyword"}))
         return [hit.document for hit in response.hits]
 
     assert found("C++") == ["journal/day.md"]
@@ -87,7 +90,7 @@ def test_invariants_of_every_response(engine: Engine) -> None:
         "東京",
     ):
         for top_n in (1, 2, 50):
-            response = engine.search(query, changes={"search.top_n": top_n})
+            response = engine.search(SearchRequest(query, changes={"search.top_n": top_n}))
             scores = [hit.score for hit in response.hits]
             assert len(scores) <= top_n
             assert scores == sorted(scores, reverse=True)
@@ -100,14 +103,14 @@ def test_invariants_of_every_response(engine: Engine) -> None:
 
 def test_modes_use_only_their_strategy(engine: Engine) -> None:
     for mode in ("keyword", "semantic"):
-        response = engine.search("backup database", changes={"search.mode": mode})
+        response = engine.search(SearchRequest("backup database", changes={"search.mode": mode}))
         assert {place.strategy for hit in response.hits for place in hit.trace.places} == {mode}
 
 
 def test_a_part_of_a_name_that_keyword_search_finds_is_not_close_in_meaning(
     engine: Engine,
 ) -> None:
-    response = engine.search("getUserByName", changes={"search.mode": "keyword"})
+    response = engine.search(SearchRequest("getUserByName", changes={"search.mode": "keyword"}))
     assert [(hit.document, hit.reason) for hit in response.hits] == [
         ("reference/api.md", "only parts of the word found")
     ]
@@ -118,11 +121,11 @@ def test_without_weights_words_still_rank_and_the_reason_is_reported(
 ) -> None:
     engine.close()
     with open_engine(vault, tmp_path / "index", NoEmbedder()) as without:
-        response = without.search("backup database")
+        response = without.search(SearchRequest("backup database"))
         assert response.hits[0].document == "guides/backup.md"
         assert "dowse models pull" in response.notices[0]
         with pytest.raises(WeightsMissing):
-            without.search("backup", changes={"search.mode": "semantic"})
+            without.search(SearchRequest("backup", changes={"search.mode": "semantic"}))
 
 
 def test_an_index_that_is_not_there_yet_is_named_with_the_command(
@@ -132,7 +135,7 @@ def test_an_index_that_is_not_there_yet_is_named_with_the_command(
         open_engine(vault, tmp_path / "none") as engine,
         pytest.raises(NotFound, match="dowse index"),
     ):
-        engine.search("anything")
+        engine.search(SearchRequest("anything"))
 
 
 @pytest.mark.parametrize(
@@ -145,20 +148,20 @@ def test_an_index_of_other_settings_is_refused_with_the_command(
     settings, _ = combine([Layer("arguments", change)])
     with open_engine(vault, tmp_path / "index", settings=settings) as other:
         with pytest.raises(StampMismatch, match="dowse index --rebuild"):
-            other.search("anything")
+            other.search(SearchRequest("anything"))
         with pytest.raises(StampMismatch, match="dowse index --rebuild"):
             other.index()
         assert other.index(rebuild=True).added == len(_NOTES)
-        assert other.search("authentication").hits
+        assert other.search(SearchRequest("authentication")).hits
 
 
 def test_an_index_of_another_model_is_refused(vault: Path, engine: Engine, tmp_path: Path) -> None:
     engine.close()
     with open_engine(vault, tmp_path / "index", HashEmbedder(dimensions=32)) as other:
         with pytest.raises(StampMismatch, match="hash/64"):
-            other.search("anything")
+            other.search(SearchRequest("anything"))
         other.index(rebuild=True)
-        assert other.search("authentication").hits
+        assert other.search(SearchRequest("authentication")).hits
         assert other.check() == []
 
 
@@ -195,7 +198,7 @@ def test_settings_that_no_search_could_run_with_are_rejected(
     engine: Engine, name: str, value: object
 ) -> None:
     with pytest.raises(BadSettings):
-        engine.search("backup", changes={name: value})
+        engine.search(SearchRequest("backup", changes={name: value}))
 
 
 def test_candidates_do_not_depend_on_the_results_wanted() -> None:
@@ -215,7 +218,7 @@ def test_passages_by_path_line_and_short_id(engine: Engine, vault: Path) -> None
     assert engine.get(str(vault / "guides" / "backup.md")).title == "Backup"
     short = next(entry.short_id for entry in engine.documents() if entry.id == "journal/day.md")
     assert engine.get(short).document == engine.get(f"#{short}").document == "journal/day.md"
-    hit = engine.search("getUserById").hits[0]
+    hit = engine.search(SearchRequest("getUserById")).hits[0]
     assert engine.get(hit.id).first_line == hit.first_line
     for wrong in ("guides/logon.md", "nothing like it", "guides/login.md:99", "ffffffffffff"):
         with pytest.raises((NotFound, UsageError)):
@@ -257,6 +260,6 @@ def test_a_term_is_counted_once_after_the_query_is_understood(
         return count(index, field, terms)
 
     monkeypatch.setattr(KeywordIndex, "frequencies", counting)
-    assert engine.answer("authentication token session").answer is not None
+    assert engine.answer(SearchRequest("authentication token session")).answer is not None
     # Once to see whether a word is misspelled, once for ranking, snippets and the answer.
     assert set(counted.values()) == {2}

@@ -105,6 +105,7 @@ from dowse._interfaces.cli.draw.trace import draw_trace
 from dowse._config.presets import preset_values
 from dowse.testing import HashEmbedder
 from dowse._project.workspace import Chosen
+from dowse._search.request import SearchRequest
 from dowse import Dowse
 from vaults import open_engine
 
@@ -116,10 +117,11 @@ with open_engine(folder / "notes", folder / "index") as engine:
     engine.index()
     on = {"title.enabled": True, "brief.enabled": True, "search.top_n": 10}
     page = SwitchesShape.of(engine, Chosen(engine.settings, {}, ()))
-    alone = engine.search("wind", changes={"search.mode": "title"})
-    hybrid = engine.search("wind", changes=on)
-    short = engine.explain("wind", str(folder / "notes" / "wind.md"), changes=on)
-    long = engine.explain("wind", str(folder / "notes" / "long.md"), changes=on)
+    alone = engine.search(SearchRequest("wind", changes={"search.mode": "title"}))
+    request = SearchRequest("wind", changes=on)
+    hybrid = engine.search(request)
+    short = engine.explain(request, str(folder / "notes" / "wind.md"))
+    long = engine.explain(request, str(folder / "notes" / "long.md"))
     drawn = [str(line) for line in draw_trace(long.chunks[0].trace, 100, 0)]
 with Dowse.open(folder / "notes", home=folder / "own", embedder=HashEmbedder()) as program:
     program.index()

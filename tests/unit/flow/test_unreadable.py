@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from dowse._model import Model
 from dowse._project.engine import Engine
+from dowse._search.request import SearchRequest
 from dowse.testing import HashEmbedder
 from vaults import open_engine
 
@@ -57,8 +58,10 @@ def test_nothing_waits_for_a_vector_afterwards(vault: Path) -> None:
 
 def test_words_find_them_and_meaning_does_not(vault: Path) -> None:
     engine = _indexed(vault, LatinEmbedder())
-    assert engine.search("数据库备份").hits[0].document == "zh.md"
-    near = engine.search("database dumped every night", changes={"search.mode": "semantic"}).hits
+    assert engine.search(SearchRequest("数据库备份")).hits[0].document == "zh.md"
+    near = engine.search(
+        SearchRequest("database dumped every night", changes={"search.mode": "semantic"})
+    ).hits
     assert [hit.document for hit in near] == ["en.md"]
     assert engine.related("zh.md").similar == ()
 

@@ -14,6 +14,7 @@ from dowse._index.report import IndexReport
 from dowse._index.source.watch import MASS
 from dowse._model import Event
 from dowse._project.engine import Engine
+from dowse._search.request import SearchRequest
 from dowse.testing import HashEmbedder
 from vaults import open_engine
 
@@ -97,7 +98,9 @@ def test_what_is_renamed_is_found_under_its_new_name_and_not_embedded_again(
     (vault / "sub").rename(vault / "other")
     watched.until(lambda ids: ids == {"other/b.md"})
     assert watched.embedder.texts == read
-    assert [hit.document for hit in watched.engine.search("barometer").hits] == ["other/b.md"]
+    assert [hit.document for hit in watched.engine.search(SearchRequest("barometer")).hits] == [
+        "other/b.md"
+    ]
 
 
 def test_what_an_editor_writes_next_to_a_file_is_never_a_document(
@@ -112,7 +115,9 @@ def test_what_an_editor_writes_next_to_a_file_is_never_a_document(
         return ids == {"a.md"} and "hygrometer" in watched.engine.get("a.md").text
 
     watched.until(says_so)
-    assert not watched.engine.search("not for you", changes={"search.mode": "keyword"}).hits
+    assert not watched.engine.search(
+        SearchRequest("not for you", changes={"search.mode": "keyword"})
+    ).hits
 
 
 def test_a_root_that_is_deleted_keeps_its_documents_until_it_is_back(
@@ -120,7 +125,7 @@ def test_a_root_that_is_deleted_keeps_its_documents_until_it_is_back(
 ) -> None:
     vault.rename(vault.with_name("away"))
     assert "gone" in watched.notes.get(timeout=PATIENCE)
-    assert watched.engine.search("barometer").hits[0].stale
+    assert watched.engine.search(SearchRequest("barometer")).hits[0].stale
     vault.mkdir()
     (vault / "new.md").write_text("# New\n", "utf-8")
     watched.until(lambda ids: ids == {"new.md"})

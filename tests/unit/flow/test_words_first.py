@@ -11,6 +11,7 @@ import pytest
 from dowse._index.pipeline import most_useful_first
 from dowse._model import Edge, EmbeddedBatch, Event, FileState, Link, Response
 from dowse._project.engine import Engine
+from dowse._search.request import SearchRequest
 from dowse.testing import HashEmbedder
 from index_content import content
 from vaults import open_engine, write_vault
@@ -46,7 +47,7 @@ def _asked_meanwhile(vault: Path, index: Path) -> Response:
 
     def ask(event: Event) -> None:
         if event.stage == "waiting" and event.unit == "chunks" and not found:
-            found.append(open_engine(vault, index).search("gateway sensor"))
+            found.append(open_engine(vault, index).search(SearchRequest("gateway sensor")))
 
     open_engine(vault, index).index(announce=ask)
     return found[0]
@@ -65,7 +66,7 @@ def test_words_find_everything_before_the_first_vector_is_made(vault: Path, tmp_
 def test_words_rank_meanwhile_as_they_do_alone(vault: Path, tmp_path: Path) -> None:
     meanwhile = _asked_meanwhile(vault, tmp_path / "index")
     alone = open_engine(vault, tmp_path / "index").search(
-        "gateway sensor", changes={"search.mode": "keyword"}
+        SearchRequest("gateway sensor", changes={"search.mode": "keyword"})
     )
     assert [hit.id for hit in meanwhile.hits] == [hit.id for hit in alone.hits]
 
@@ -73,7 +74,7 @@ def test_words_rank_meanwhile_as_they_do_alone(vault: Path, tmp_path: Path) -> N
 def test_nothing_is_said_when_the_run_is_complete(vault: Path, tmp_path: Path) -> None:
     engine = open_engine(vault, tmp_path / "index")
     assert engine.index().embedded == engine.status().counts.chunks
-    assert engine.search("gateway").notices == ()
+    assert engine.search(SearchRequest("gateway")).notices == ()
 
 
 @pytest.mark.parametrize("after", [0, 7])
@@ -83,7 +84,7 @@ def test_an_interrupted_run_goes_on_where_it_was(vault: Path, tmp_path: Path, af
     engine = open_engine(vault, tmp_path / "index", _Stops(after))
     with pytest.raises(KeyboardInterrupt):
         engine.index()
-    (notice,) = engine.search("gateway sensor").notices
+    (notice,) = engine.search(SearchRequest("gateway sensor")).notices
     assert "Continue it with: dowse index" in notice
     kept = engine.status().counts.embedded
     assert engine.index().embedded == fresh.status().counts.embedded - kept

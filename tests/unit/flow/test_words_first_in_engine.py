@@ -13,6 +13,7 @@ import engines
 from dowse._model import Event
 from dowse._model.ports import Analyzer
 from dowse._project.engine import Engine
+from dowse._search.request import SearchRequest
 from dowse._store.remote.rows import Rows
 from dowse._store.remote.store import RemoteStore
 from index_content import content
@@ -55,7 +56,9 @@ def test_words_find_everything_on_all_machines_before_the_first_vector_is_made(
     def ask(event: Event) -> None:
         if event.stage == "waiting" and event.unit == "chunks" and not notices:
             for one in ("here", "there"):
-                response = machine(vault, tmp_path / one, name).search("gateway sensor")
+                response = machine(vault, tmp_path / one, name).search(
+                    SearchRequest("gateway sensor")
+                )
                 places = [place for hit in response.hits for place in hit.trace.places]
                 assert {place.strategy for place in places} == {"keyword"}
                 (notices[one],) = response.notices
@@ -67,8 +70,11 @@ def test_words_find_everything_on_all_machines_before_the_first_vector_is_made(
         assert notice.startswith("Words find everything; meaning follows: ")
         assert so_far in notice
     assert "dowse index -p test" in notices["there"]
-    assert engine.search("gateway sensor").notices == ()
-    assert machine(vault, tmp_path / "there", name).search("gateway sensor").notices == ()
+    assert engine.search(SearchRequest("gateway sensor")).notices == ()
+    assert (
+        machine(vault, tmp_path / "there", name).search(SearchRequest("gateway sensor")).notices
+        == ()
+    )
 
 
 @pytest.mark.parametrize("writes", [0, 1])  # before vectors are kept, and before chunks get them
@@ -94,7 +100,7 @@ def test_a_run_that_is_killed_while_it_embeds_goes_on_where_it_was(
     assert "Continue it with: dowse index" in again.status().run
     elsewhere = machine(vault, tmp_path / "elsewhere", name)
     assert f"{counts.embedded} of {counts.chunks} chunks" in elsewhere.status().run
-    assert again.search("gateway sensor").hits
+    assert again.search(SearchRequest("gateway sensor")).hits
     assert bool(again.index().embedded) == (writes == 0)
     assert again.status().run == ""
     assert store.check() == []

@@ -24,6 +24,7 @@ from dowse._index.source.files import Unreadable
 from dowse._index.source.load import load
 from dowse._index.source.options import ReadOptions
 from dowse._index.source.walk import Walk
+from dowse._search.request import SearchRequest
 from dowse._text.file_names import CONVERTED
 from vaults import open_engine
 
@@ -508,7 +509,7 @@ def test_results_name_the_page_slide_or_sheet_and_broken_files_are_reported(tmp_
     assert all(item.whole and item.reason.endswith(".") for item in report.left_out)
     assert (report.added, report.complete) == (6, False)
     found = {
-        word: engine.search(word, changes={"search.mode": "keyword"}).hits[0]
+        word: engine.search(SearchRequest(word, changes={"search.mode": "keyword"})).hits[0]
         for word in ("barometer", "hygrometer", "potatoes", "ceilometer", "pyranometer")
     }
     assert (found["barometer"].document, found["barometer"].header_path) == (
@@ -525,4 +526,4 @@ def test_results_name_the_page_slide_or_sheet_and_broken_files_are_reported(tmp_
         ("Sales",),
     )
     assert found["pyranometer"].document == "list.csv"
-    assert engine.search("disdrometer").hits[0].header_path[0] == "Site"
+    assert engine.search(SearchRequest("disdrometer")).hits[0].header_path[0] == "Site"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dowse._search.request import SearchRequest
 from dowse._search.stages.rankings import ties
 from vaults import open_engine
 
@@ -29,7 +30,7 @@ def test_ties_do_not_depend_on_the_order_of_indexing(tmp_path: Path, mode: str) 
         os.utime(path, (1_600_000_000, 1_600_000_000))
         engine.index()
     kept = {f"{stage}_dedup.enabled": False for stage in ("exact", "near", "semantic")}
-    hits = engine.search("rain gauge", changes={"search.mode": mode, **kept}).hits
+    hits = engine.search(SearchRequest("rain gauge", changes={"search.mode": mode, **kept})).hits
     assert [hit.document for hit in hits] == ["a.md", "b.md", "c.md"]
 
 
@@ -48,5 +49,5 @@ def test_which_equal_passages_are_candidates_does_not_depend_on_the_order_of_ind
         engine.index()
     kept = {f"{stage}_dedup.enabled": False for stage in ("exact", "near", "semantic")}
     few = {"search.top_k": 5, "search.top_n": 5, "search.mode": mode}
-    hits = engine.search("rain gauge", changes={**few, **kept}).hits
+    hits = engine.search(SearchRequest("rain gauge", changes={**few, **kept})).hits
     assert [hit.document for hit in hits] == [f"a{number:02}.md" for number in range(5)]

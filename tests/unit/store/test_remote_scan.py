@@ -17,6 +17,7 @@ import engines
 from documents import STAMP, PlainAnalyzer, batch, make_document
 from dowse._model.ports import Analyzer
 from dowse._project.engine import Engine
+from dowse._search.request import SearchRequest
 from dowse._store.remote import head
 from dowse._store.remote.coding import encode
 from dowse._store.remote.documents import Entry
@@ -90,7 +91,9 @@ def test_a_search_never_reads_all_entries(open_index: Callable[[], Engine], spy:
     open_index().index()
     engine = open_index()
     spy.read.clear()
-    assert engine.search("gateway", changes={"search.top_n": 100}).hits  # more than there are
+    assert engine.search(
+        SearchRequest("gateway", changes={"search.top_n": 100})
+    ).hits  # more than there are
     assert spy.of_all_entries() == []
 
 
@@ -104,12 +107,15 @@ def test_an_index_of_an_earlier_version_is_rebuilt_when_that_is_asked_for(
     entries = [_as_in_format_2(one, view.head.epoch) for one in view.entries().values()]
     view.rows.drop(view.state.name)
     view.rows.put(view.records, [before, *entries])
-    for refused in (lambda: open_index().search("gateway"), lambda: open_index().index()):
+    for refused in (
+        lambda: open_index().search(SearchRequest("gateway")),
+        lambda: open_index().index(),
+    ):
         with pytest.raises(StampMismatch, match="earlier version") as error:
             refused()
         assert "dowse index --rebuild" in error.value.hint
     open_index().index(rebuild=True)
-    assert open_index().search("gateway").hits
+    assert open_index().search(SearchRequest("gateway")).hits
 
 
 def test_the_state_of_format_3_is_used_and_then_moved_to_its_own_collection(
@@ -119,13 +125,13 @@ def test_the_state_of_format_3_is_used_and_then_moved_to_its_own_collection(
     view = cast("RemoteStore", open_index().parts.store).view()
     view.rows.put(view.records, _state_of_format_3(view))
     view.rows.drop(view.state.name)
-    assert open_index().search("gateway").hits
+    assert open_index().search(SearchRequest("gateway")).hits
     assert open_index().index().unchanged == 8
     assert (
         head.read_head(cast("Rows", spy), view.name) == view.head
     )  # also folders, progress and debts
     spy.read.clear()
-    assert open_index().search("gateway").hits
+    assert open_index().search(SearchRequest("gateway")).hits
     assert not any(where == In("kind", ["meta"]) for where in spy.read_of(view.records))
     (former,) = view.rows.get(view.records, [head.EPOCH], ["data"]).values()
     assert json.loads(former["data"])["format"] == head.FORMAT  # earlier versions refuse it

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dowse._config.parameters import Parameter
-from dowse._config.request import Call, SearchRequest, options_of, settable
+from dowse._config.request import Call, options_of, parse_request, settable
 from dowse._interfaces.cli.complete import FILTERS
 
 _SHORT = {"n": "-n"}
@@ -18,7 +18,7 @@ _NAMED_BY_CLICK = frozenset({"choice", "boolean"})
 
 
 def takes_query(call: Call) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Gives a command the query and all options of a call, gathered as `asked`."""
+    """Gives a command the query and all options of a call, gathered as `request`."""
     parameters = list(_parameters(call))
     names = [one.name for one in parameters if one.name]
 
@@ -26,8 +26,8 @@ def takes_query(call: Call) -> Callable[[Callable[..., Any]], Callable[..., Any]
         @functools.wraps(function)
         def gathered(*arguments: Any, **given: Any) -> Any:
             said = {name: given.pop(name) for name in names}
-            asked = SearchRequest.of(call, _as_texts(said), written=True)
-            return function(*arguments, asked=asked, **given)
+            request = parse_request(call, _as_texts(said), written=True)
+            return function(*arguments, request=request, **given)
 
         command: Any = gathered
         command.__click_params__ = [

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dowse import __version__
 from dowse._config.editors import editor_address, obsidian_address
 from dowse._config.parameters import Arguments
-from dowse._config.request import SearchRequest
+from dowse._config.request import build_request
 from dowse._interfaces.http.observing import AliveShape, ReadyShape, readiness
 from dowse._interfaces.http.pictures import picture
 from dowse._interfaces.http.records import (
@@ -31,6 +31,7 @@ from dowse._model import Response, Trace
 from dowse._project.engine import Engine
 from dowse._project.service import Service
 from dowse._search.present.budget import within_texts
+from dowse._search.request import SearchRequest
 from dowse._search.why import why
 from dowse.errors import DowseError
 
@@ -63,28 +64,18 @@ class Shared(Struct, frozen=True):
 
 def handle_search(shared: Shared, asked: Arguments) -> ResponseShape:
     """The results of a search."""
-    return _found(shared, asked, _searched)
+    return _found(shared, asked, lambda engine, request: engine.search(request))
 
 
 def handle_answer(shared: Shared, asked: Arguments) -> ResponseShape:
     """The results, with an answer."""
-    return _found(shared, asked, _answered)
-
-
-def _searched(engine: Searched, request: SearchRequest) -> Response:
-    return engine.search(
-        request.query, filters=request.filters, changes=request.changes, offset=request.offset
-    )
-
-
-def _answered(engine: Searched, request: SearchRequest) -> Response:
-    return engine.answer(request.query, filters=request.filters, changes=request.changes)
+    return _found(shared, asked, lambda engine, request: engine.answer(request))
 
 
 def _found(
     shared: Shared, asked: Arguments, call: Callable[[Searched, SearchRequest], Response]
 ) -> ResponseShape:
-    request = SearchRequest.made_of(asked)
+    request = build_request(asked)
     with shared.searched(asked) as engine:
         found = call(engine, request)
         shared.service.metrics.searched(engine.project.name, found.seconds)
@@ -100,11 +91,9 @@ def _untraced(found: Response) -> Response:
 
 def handle_explain(shared: Shared, asked: Arguments) -> ExplanationShape:
     """Why a document has its rank."""
-    request = SearchRequest.made_of(asked)
+    request = build_request(asked)
     with shared.engine(asked) as engine:
-        explanation = engine.explain(
-            request.query, asked["reference"], filters=request.filters, changes=request.changes
-        )
+        explanation = engine.explain(request, asked["reference"])
         return ExplanationShape.of(explanation, why(explanation), engine)
 
 

@@ -13,8 +13,7 @@ from msgspec.structs import asdict
 
 from dowse._index.report import IndexReport
 from dowse._model import Counts, Finding, LeftOut
-from dowse._project.caretaker import Freshness, Status
-from dowse._project.engine import Engine
+from dowse._project.engine import Engine, Freshness, Status
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
 from dowse._search.listing import ListedDocument

@@ -10,6 +10,7 @@ from msgspec import Struct
 from dowse._project.engine import Engine
 from dowse._project.evaluation.reading import json_lines
 from dowse._project.evaluation.records import JudgedQuery
+from dowse._search.request import SearchRequest
 from dowse.errors import UsageError
 
 FIRST = 3
@@ -47,7 +48,7 @@ def judge_answers(
 
 
 def _judged(engine: Engine, query: str, texts: Sequence[str]) -> Answered:
-    answer = engine.answer(query, changes={"recency.bias": 0.0}).answer
+    answer = engine.answer(SearchRequest(query, changes={"recency.bias": 0.0})).answer
     found = tuple(one.text for one in answer.sentences[:FIRST]) if answer else ()
     right = any(text in _folded(sentence) for sentence in found for text in texts)
     return Answered(query, found, right)

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from dowse._config.request import NO_FILTERS
 from dowse._config.schema import change_recipe
 from dowse._model import Announce, Event, silent
 from dowse._project.engine import Engine
 from dowse._project.evaluation.records import Collection, JudgedQuery, Ranked, Run
 from dowse._search.query.filters import Filters
 from dowse._search.recipe import Recipe
+from dowse._search.request import NO_FILTERS, SearchRequest
 from dowse._search.stages.cuts import ThresholdOptions
 from dowse._search.state import SearchOptions
 from dowse.errors import Locked, NotFound, UsageError
@@ -61,18 +61,20 @@ def search_run(
     confidence: dict[str, float] = {}
     marked: set[str] = set()
     notices: Counter[str] = Counter()
-    engine.search("warm up", changes=usual)  # what is loaded on first use is nobody's latency
+    engine.search(
+        SearchRequest("warm up", changes=usual)
+    )  # what is loaded on first use is nobody's latency
     for done, query in enumerate(queries):
         announce(Event("searching", done, len(queries), "queries"))
         demanded = filters.get(query.id, NO_FILTERS)
         began = time.perf_counter()
-        response = engine.search(query.text, filters=demanded, changes=usual)
+        response = engine.search(SearchRequest(query.text, demanded, usual))
         seconds[query.id] = time.perf_counter() - began
         best = response.hits or response.nearest
         confidence[query.id] = best[0].score if best else 0.0
         marked |= {query.id} if response.no_good_match else set()
         notices.update(set(response.notices))
-        ranking = engine.rank(query.text, filters=demanded, changes=deep)[:depth]
+        ranking = engine.rank(SearchRequest(query.text, demanded, deep))[:depth]
         found[query.id] = tuple(Ranked(names.get(name, name), score) for name, score in ranking)
     if _generation(engine) != generation:
         raise Locked(

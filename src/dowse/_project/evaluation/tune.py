@@ -16,7 +16,6 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from dowse._config.request import NO_FILTERS
 from dowse._config.schema import change_recipe
 from dowse._model import Announce, Event, silent
 from dowse._project.engine import Engine
@@ -30,6 +29,7 @@ from dowse._project.workspace import Workspace
 from dowse._search.query.filters import Filters
 from dowse._search.recipe import Recipe
 from dowse._search.replay import Retrieved
+from dowse._search.request import NO_FILTERS, SearchRequest
 from dowse.errors import UsageError
 
 FOLDS = 5
@@ -229,7 +229,7 @@ def _find(
     for done, question in enumerate(questions):
         announce(Event("searching", done, len(questions), "queries"))
         text, filters = question.judged.text, question.filters
-        found.append(engine.find(text, filters=filters, changes=_SEARCH))
+        found.append(engine.find(SearchRequest(text, filters, _SEARCH)))
     return tuple(found)
 
 

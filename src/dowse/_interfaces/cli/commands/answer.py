@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import click
+from msgspec.structs import replace
 from rich.text import Text
 
-from dowse._config.request import SearchRequest
 from dowse._interfaces.cli.asking import takes_query
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.hits import draw_hits, draw_titles
@@ -18,6 +18,7 @@ from dowse._model import Answer, Response
 from dowse._search.answer.options import OF_THE_WRITER
 from dowse._search.present.budget import within_texts
 from dowse._search.present.formats import with_projects
+from dowse._search.request import SearchRequest
 
 _EXAMPLES = """\
 \b
@@ -31,7 +32,7 @@ Examples:
 @click.command(cls=Command, shape=ResponseShape, epilog=_EXAMPLES)
 @takes_query("answer")
 @pass_call
-def command(call: Call, asked: SearchRequest) -> None:
+def command(call: Call, request: SearchRequest) -> None:
     """Answer a question from the documents, with its sources.
 
     The answer is made of the documents' own sentences, each with the number of its source; with
@@ -40,13 +41,13 @@ def command(call: Call, asked: SearchRequest) -> None:
 
     Outside any project's folder, all projects are asked; -p all does so anywhere.
     """
-    writer = {name: asked.changes[name] for name in OF_THE_WRITER & asked.changes.keys()}
-    others = {name: value for name, value in asked.changes.items() if name not in writer}
+    writer = {name: request.changes[name] for name in OF_THE_WRITER & request.changes.keys()}
+    others = {name: value for name, value in request.changes.items() if name not in writer}
     with call.progress() as announce, call.open_to_search(announce, writer) as engine:
         if engine.writes_answers:
             call.takes_long()
-        found = engine.answer(asked.query, filters=asked.filters, changes=others)
-        response = within_texts(found, asked.max_tokens)
+        found = engine.answer(replace(request, changes=others))
+        response = within_texts(found, request.max_tokens)
         shape = ResponseShape.of(response, engine) if call.json else None
     answer, response = response.answer, with_projects(response)
     call.answer(shape, lambda width: _draw(answer, response, width) if answer else ())

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import click
 from rich.text import Text
 
-from dowse._config.request import SearchRequest
 from dowse._interfaces.cli.asking import takes_query
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.complete import document_ids
@@ -16,6 +15,7 @@ from dowse._interfaces.cli.draw.trace import draw_trace
 from dowse._interfaces.records.search import ExplanationShape
 from dowse._model import header_line
 from dowse._search.explain import ChunkOutcome, Explanation
+from dowse._search.request import SearchRequest
 from dowse._search.why import lines_of, why
 from dowse._text.amounts import counted
 
@@ -44,20 +44,14 @@ Examples:
 )
 @click.option("--all", "everything", is_flag=True, help="Show all of its chunks, not only 5.")
 @pass_call
-def command(call: Call, asked: SearchRequest, reference: str, everything: bool) -> None:
+def command(call: Call, request: SearchRequest, reference: str, everything: bool) -> None:
     """Say why a document is, or is not, among the results.
 
     The same options as in `dowse search` give the same search. The output shows the rank of the
     document in each strategy, and the stage that dropped it.
     """
     with call.progress() as announce, call.open(announce=announce) as engine:
-        explanation = engine.explain(
-            asked.query,
-            reference,
-            filters=asked.filters,
-            changes=asked.changes,
-            here=call.here,
-        )
+        explanation = engine.explain(request, reference, here=call.here)
         shape = ExplanationShape.of(explanation, why(explanation), engine)
     shown = len(explanation.chunks) if everything else _BEST
     call.answer(shape, lambda width: _draw(explanation, shown, width))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from dowse._config.request import SearchRequest
 from dowse._interfaces.cli.asking import takes_query
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.nothing_found import kept_out_by, say_nothing_found
@@ -13,6 +12,7 @@ from dowse._interfaces.cli.last_results import remember
 from dowse._interfaces.records.search import ResponseShape
 from dowse._model.display import NO_GOOD_MATCH
 from dowse._search.present.budget import within_budget
+from dowse._search.request import SearchRequest
 from dowse.errors import UsageError
 
 _NOTHING_FOUND = 1
@@ -58,7 +58,7 @@ Examples:
 @pass_call
 def command(
     call: Call,
-    asked: SearchRequest,
+    request: SearchRequest,
     *,
     form: str | None,
     full: bool,
@@ -84,14 +84,12 @@ def command(
     come first.
     """
     name = call.choose_format(form) or "text"
-    max_tokens = asked.max_tokens
+    max_tokens = request.max_tokens
     if max_tokens and name in {"files", "grep"}:
         raise UsageError(f"--max-tokens cuts texts, and --format {name} has none.", "Use one.")
     printed = Form(name, full or max_tokens is not None, explain)
     with call.progress() as announce, call.open_to_search(announce) as engine:
-        found = engine.search(
-            asked.query, filters=asked.filters, changes=asked.changes, offset=asked.offset
-        )
+        found = engine.search(request)
         shown = within_budget(found, max_tokens, printed.tokens) if max_tokens else found
         printed.show(call, shown, engine)
         if name in LISTS:

@@ -12,7 +12,7 @@ from rich.text import Text
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.text import Part, number, pairs
 from dowse._interfaces.records.project import StatusShape
-from dowse._project.caretaker import Status
+from dowse._project.engine import Status
 from dowse._text.amounts import counted, size
 from dowse._util.locations import short_path
 

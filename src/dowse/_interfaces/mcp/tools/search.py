@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dowse._config.parameters import Arguments
-from dowse._config.request import SearchRequest
+from dowse._config.request import build_request
 from dowse._interfaces.mcp.invisible import visible_line
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.quote import addressed, callable_name, link_to, quoted
@@ -48,15 +48,13 @@ def search_with_hypothesis(projects: VisibleProjects, arguments: Arguments) -> R
 
 
 def _search(projects: VisibleProjects, arguments: Arguments) -> Reply:
-    asked = SearchRequest.made_of(arguments, _as_many_as_fit(arguments))
+    request = build_request(arguments, _as_many_as_fit(arguments))
     with projects.searched(arguments.get("project")) as engine:
-        found = engine.search(
-            asked.query, filters=asked.filters, changes=asked.changes, offset=asked.offset
-        )
+        found = engine.search(request)
         projects.service.metrics.searched(engine.project.name, found.seconds)
         told = projects.progress(engine.project.name) or _freshness(projects, found, engine)
         seen = _visible(replace(found, notices=(*found.notices, *filter(None, [told]))), engine)
-        budget = asked.max_tokens or MAX_TOKENS
+        budget = request.max_tokens or MAX_TOKENS
         if arguments.get("compact"):
             return _within(compacted(seen), budget, engine, _COMPACT)
         return _within(seen, budget, engine, _FULL)
