@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec import Struct
 
 from dowse._interfaces.cli.draw.unseen import escaped
 from dowse._interfaces.cli.screen import Screen
@@ -36,14 +35,15 @@ def _silent(event: Event) -> None:
     """An announcer of its own: the one in `types` would make --help load numpy."""
 
 
-class Call(Struct, dict=True):
+class Call:
     """What holds for a whole call, wherever in the line it was said."""
 
-    project: str | None = None
-    json: bool = False
-    quiet: bool = False
-    verbose: bool = False
-    given: Given | None = None  # parts that every project is opened with
+    def __init__(self, *, json: bool = False, given: Given | None = None) -> None:
+        self.project: str | None = None
+        self.json = json
+        self.quiet = False
+        self.verbose = False
+        self.given = given  # parts that every project is opened with
 
     @cached_property
     def workspace(self) -> Workspace:
