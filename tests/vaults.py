@@ -14,7 +14,7 @@ from dowse._model.ports import Embedder
 from dowse._project.engine import Engine
 from dowse._project.registry import Project
 from dowse._project.wiring import OpenStore, Parts, rerankers
-from dowse._store.embedded.places import EmbeddedPlaces
+from dowse._store.places import EmbeddedPlaces
 from dowse._text.analyzer import TextAnalyzer
 from dowse.testing import HashEmbedder
 

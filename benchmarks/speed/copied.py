@@ -21,9 +21,9 @@ from unittest import mock
 from dowse import Dowse
 from dowse._model import GAP, short_id
 from dowse._model.ports import Analyzer
-from dowse._store.embedded.keyword import replica
-from dowse._store.embedded.sqlite.sums import sum_of
-from dowse._store.embedded.sqlite.truth import KeywordRow, Truth
+from dowse._store import keyword as replica
+from dowse._store.sql.database import Database, KeywordRow
+from dowse._store.sql.sums import sum_of
 
 _REPLACED = 0.2  # share of the words that a copy has others for
 _ADDED = (5, 40)  # terms that a copy of a chunk has in addition: from, to
@@ -73,10 +73,10 @@ class Copies:
             many = _number(connection, "chunks")
             rows = _rows_of_copies(sizes["chunks"], many)
             with (
-                mock.patch.object(Truth, "keyword_rows", rows),
+                mock.patch.object(Database, "keyword_rows", rows),
                 mock.patch.object(replica, "_HEAP", _HEAP),
             ):
-                writing._replicas.rebuild(Truth(connection))  # noqa: SLF001
+                writing._replicas.rebuild(Database(connection))  # noqa: SLF001
             return _number(connection, "documents"), many
 
 
@@ -173,13 +173,15 @@ def _words(connection: sqlite3.Connection) -> dict[int, list[str]]:
 
 
 def _rows_of_copies(chunks: int, many: int) -> Any:
-    """`Truth.keyword_rows`, in which copies have the terms of their original and some more."""
-    original = Truth.keyword_rows
+    """`Database.keyword_rows`, in which copies have the terms of their original and some more."""
+    original = Database.keyword_rows
 
-    def keyword_rows(truth: Truth, analyzer: Analyzer, _: object = None) -> Iterator[KeywordRow]:
+    def keyword_rows(
+        database: Database, analyzer: Analyzer, _: object = None
+    ) -> Iterator[KeywordRow]:
         rng = random.Random(1)  # noqa: S311  (no cryptography)
         seen = list[str]()
-        for key, body, code in original(truth, analyzer, range(1, chunks + 1)):
+        for key, body, code in original(database, analyzer, range(1, chunks + 1)):
             seen += body.split()[::20]
             for copy in range(key, many + 1, chunks):
                 more = _more(rng, seen) if copy != key else []

@@ -20,11 +20,15 @@ from benchmarks.speed.first_answer import real_index
 from benchmarks.speed.material import questions, real_embedder
 
 from dowse._model import Matrix, Vector
-from dowse._store.embedded.vectors.file import HeldFile
-from dowse._store.embedded.vectors.held import HeldSegment
-from dowse._store.embedded.vectors.index import VectorIndex
-from dowse._store.embedded.vectors.segments import ROTATION, blocks, random_rotation, save_array
-from dowse._store.embedded.vectors.segments import save as save_segment
+from dowse._store.vectors.index import OpenSegment, VectorIndex
+from dowse._store.vectors.segments import (
+    ROTATION,
+    OpenFile,
+    blocks,
+    random_rotation,
+    save_array,
+)
+from dowse._store.vectors.segments import save as save_segment
 
 _LIMIT, _ASKED = 30, 200
 _SAMPLES = 3  # smaller numbers of vectors, each half as many
@@ -83,7 +87,7 @@ def scanned(vectors: Matrix, folder: Path) -> VectorIndex:
     save_array(folder / ROTATION, rotation)
     rows = ((key, vector.astype("<f2").tobytes()) for key, vector in enumerate(vectors))
     save_segment(folder, 1, blocks(rows, rotation), len(rotation))
-    return VectorIndex([HeldSegment(folder, 1)], HeldFile(folder / ROTATION), None, exact_rows=0)
+    return VectorIndex([OpenSegment(folder, 1)], OpenFile(folder / ROTATION), None, exact_rows=0)
 
 
 def recall(index: VectorIndex, vectors: Matrix, query: Vector) -> float:

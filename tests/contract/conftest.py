@@ -11,7 +11,7 @@ import pytest
 import engines
 from documents import PlainAnalyzer
 from dowse._model.ports import Analyzer, Store
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.store import EmbeddedStore
 from memory_store import MemoryStore
 from store_steps import MakeStore
 

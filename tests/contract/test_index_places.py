@@ -15,8 +15,7 @@ from dowse._model import Announce, silent
 from dowse._model.ports import Analyzer, IndexPlaces, Store
 from dowse._model.store_options import StoreOptions
 from dowse._project.registry import Project, Projects
-from dowse._store.embedded.places import EmbeddedPlaces
-from dowse._store.places import AllPlaces
+from dowse._store.places import AllPlaces, EmbeddedPlaces
 from dowse._util.locations import Locations
 from dowse.errors import Locked, UsageError
 from memory_store import MemoryStore

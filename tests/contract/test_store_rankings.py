@@ -14,7 +14,7 @@ import pytest
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
 from dowse._model import GAP, Fields, Keys, Scores
 from dowse._model.ports import IndexReader, KeywordField, Store
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.store import EmbeddedStore
 from memory_store import MemoryStore
 from store_steps import MakeStore, fill, found_in, texts, where
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from documents import STAMP, PlainAnalyzer, batch, link, make_document, vector_of
 from dowse._model import Batch
 from dowse._model.ports import IndexReader
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.store import EmbeddedStore
 
 DOCUMENTS = 6
 

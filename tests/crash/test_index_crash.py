@@ -105,7 +105,7 @@ def test_what_a_killed_run_owed_is_done_by_the_next(tmp_path: Path, stage: str) 
         with killed.parts.store.read() as one, fresh.parts.store.read() as other:
             assert content(one) == content(other)
         with killed.parts.store.write() as writing:
-            assert writing.owed() == frozenset()
+            assert writing.pending() == frozenset()
         assert killed.check() == []
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from crash import store_processes
 from crash.store_processes import number_in, numbered
 from documents import STAMP, PlainAnalyzer
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.store import EmbeddedStore
 from index_content import content
 
 _TESTS = str(Path(__file__).parents[1])

@@ -11,8 +11,8 @@ from filelock import FileLock
 
 from command_line import Dowse
 from dowse._model import Finding
-from dowse._store.embedded.lock import writer_lock
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.lock import writer_lock
+from dowse._store.store import EmbeddedStore
 
 
 def _index(home: Path) -> Path:

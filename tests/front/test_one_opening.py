@@ -26,8 +26,8 @@ from dowse._model.ports import Analyzer, Store
 from dowse._project.service import Service
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
-from dowse._store.embedded.store import EmbeddedStore
 from dowse._store.remote.store import RemoteStore
+from dowse._store.store import EmbeddedStore
 from dowse.testing import HashEmbedder
 from mcp_client import with_client
 

@@ -12,15 +12,15 @@ from dowse._model import (
     Chunk,
     ChunkKey,
     CodeBlock,
-    Debt,
     IndexedDocument,
     Keys,
+    Maintenance,
     Stamp,
     Vector,
     text_key,
 )
 from dowse._model.ports import Analyzer, KeywordField
-from dowse._store.vectors import model_of
+from dowse._store.sql.database import model_of
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class State:
     vectors: dict[tuple[str, bytes], Vector] = field(default_factory=dict)
     communities: dict[str, int] = field(default_factory=dict)
     next_key: ChunkKey = 1
-    owed: frozenset[Debt] = frozenset()
+    owed: frozenset[Maintenance] = frozenset()
     roots: tuple[str, ...] = ()
 
 

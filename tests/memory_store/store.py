@@ -9,9 +9,17 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 
-from msgspec import structs
+import msgspec
 
-from dowse._model import Batch, ChunkedDocument, Debt, Finding, IndexedDocument, Stamp, Vector
+from dowse._model import (
+    Batch,
+    ChunkedDocument,
+    Finding,
+    IndexedDocument,
+    Maintenance,
+    Stamp,
+    Vector,
+)
 from dowse._model.ports import (
     Analyzer,
     DocumentTable,
@@ -21,7 +29,7 @@ from dowse._model.ports import (
     TextVectors,
     Vocabulary,
 )
-from dowse._store.vectors import decode_vector, encode_vector, model_of
+from dowse._store.sql.database import decode_vector, encode_vector, model_of
 from dowse.errors import Locked
 from memory_store.generation import Generation, State
 from memory_store.records import (
@@ -74,7 +82,9 @@ class MemoryWriting:
                 _insert(state, put)
             for name, file_state in batch.touched:
                 if name in state.documents:
-                    state.documents[name] = structs.replace(state.documents[name], state=file_state)
+                    state.documents[name] = msgspec.structs.replace(
+                        state.documents[name], state=file_state
+                    )
 
     def remember(self, vectors: Mapping[bytes, Vector]) -> None:
         """Keeps vectors by text key; chunks that were waiting for one of them get it."""
@@ -90,7 +100,7 @@ class MemoryWriting:
             }
             state.owed -= {"communities"}
 
-    def owed(self) -> frozenset[Debt]:
+    def pending(self) -> frozenset[Maintenance]:
         """What has not been done since documents last changed."""
         return self._newest.state.owed
 

@@ -133,7 +133,7 @@ def _hits(engine: Engine) -> list[object]:
 def test_a_large_index_is_tidied_once_enough_of_it_was_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse._store.embedded.keyword.replica._FEW", 0)
+    monkeypatch.setattr("dowse._store.keyword._FEW", 0)
     vault = tmp_path / "vault"
     write_vault(vault, 60)
     with open_engine(vault, tmp_path / "grown") as grown:

@@ -31,7 +31,7 @@ from dowse._model import (
     text_key,
 )
 from dowse._model.ports import IndexReader, KeywordField, Store
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.store import EmbeddedStore
 from effort import examples
 from index_content import content, waiting_texts
 from memory_store import MemoryStore

@@ -27,7 +27,7 @@ from typing import Any
 from forked import load
 
 _LIMIT = 60.0  # seconds; a command that takes longer hangs
-_TRACED = ("/store/embedded/", "/transfer/", "/files.py", "/projects/", "/flow/indexing.py")
+_TRACED = ("/_store/", "/archive/", "/files.py", "/_project/", "/_index/pipeline.py")
 """The parts of dowse in which a process can be killed at a chosen line: those that write."""
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from crash.store_processes import number_in, numbered
 from documents import STAMP, PlainAnalyzer
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.store import EmbeddedStore
 from index_content import content
 from torture import crowd
 from vaults import open_engine

@@ -41,7 +41,7 @@ from dowse._project.engine import Engine
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.store import EmbeddedStore
 from dowse._text.analyzer import TextAnalyzer
 from dowse._util.locations import Locations
 from dowse.errors import (
@@ -853,9 +853,7 @@ def test_a_replacement_that_fails_leaves_the_former(
     with ours.projects.indexes.undisturbed(former), pytest.raises(Locked):
         import_project(ours, exported, replace=True)
     before = snapshot(ours)
-    monkeypatch.setattr(
-        "dowse._store.embedded.sqlite.writing.SqliteWriting.set_communities", _interrupt
-    )
+    monkeypatch.setattr("dowse._store.sql.writer.SqlWriter.set_communities", _interrupt)
     with pytest.raises(KeyboardInterrupt):
         import_project(ours, exported, replace=True)
     assert snapshot(ours) == before
@@ -892,9 +890,7 @@ def test_an_import_that_is_interrupted_leaves_nothing(
     theirs: Workspace, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = snapshot(theirs)
-    monkeypatch.setattr(
-        "dowse._store.embedded.sqlite.writing.SqliteWriting.set_communities", _interrupt
-    )
+    monkeypatch.setattr("dowse._store.sql.writer.SqlWriter.set_communities", _interrupt)
     with pytest.raises(KeyboardInterrupt):
         import_project(theirs, sample)
     assert snapshot(theirs) == before

@@ -106,7 +106,7 @@ def _embed(work: IndexState, count: int, texts: Callable[[slice], list[str]], un
 
 
 def _find_communities(work: IndexState) -> int:
-    if "communities" not in work.writing.owed():
+    if "communities" not in work.writing.pending():
         return 0
     communities = find_communities(work.writing.links.all())
     work.writing.set_communities(communities)
@@ -114,7 +114,7 @@ def _find_communities(work: IndexState) -> int:
 
 
 def _tidy(work: IndexState) -> int:
-    if "tidy" not in work.writing.owed():
+    if "tidy" not in work.writing.pending():
         return 0
     work.writing.tidy(work.vocabulary)
     return 1

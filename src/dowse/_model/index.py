@@ -31,7 +31,7 @@ def context_of(stamp: Stamp | None) -> Context:
     return context
 
 
-Debt = Literal["communities", "tidy"]
+Maintenance = Literal["communities", "tidy"]
 """What has to be done once more after documents have changed."""
 
 ChunkKey = int

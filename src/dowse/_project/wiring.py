@@ -18,9 +18,8 @@ from dowse._model.ports import Analyzer, Embedder, Reranker, Store, Writer
 from dowse._model.store_options import StoreOptions
 from dowse._project.registry import Project
 from dowse._search.answer.options import AnswerOptions
-from dowse._store.embedded.places import EmbeddedPlaces
-from dowse._store.embedded.vectors.replica import VectorReplica
-from dowse._store.places import AllPlaces
+from dowse._store.places import AllPlaces, EmbeddedPlaces
+from dowse._store.vectors.replica import VectorReplica
 from dowse._text.analyzer import TextAnalyzer
 from dowse._util.locations import Locations
 from dowse._util.process import cores

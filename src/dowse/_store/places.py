@@ -2,19 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dowse._model import Announce
+from msgspec import Struct
+
+from dowse._model import Announce, silent
 from dowse._model.ports import Analyzer, IndexPlaces, Store
 from dowse._model.store_options import StoreOptions
+from dowse._store.lock import writer_lock
+from dowse._store.replicas import OpenVectors, Replica
+from dowse._store.sql.sqlite import noted_roots
+from dowse._store.store import DATABASE, EmbeddedStore
+from dowse._store.vectors.replica import VectorReplica
 
 if TYPE_CHECKING:
     from dowse._store.remote.places import RemotePlaces
 
+INDEX = "index"
+"""The folder of the index in that of the project."""
+
 _NOTE = "remote.json"  # as the remote places call it; without one nothing of them is loaded
+
+
+class EmbeddedPlaces(Struct, frozen=True):
+    """The indexes of projects, each in a folder of this machine."""
+
+    vectors: Callable[[Path], Replica[OpenVectors]] = VectorReplica  # what finds vectors
+
+    def store(
+        self, project: Path, analyzer: Analyzer, announce: Announce = silent
+    ) -> EmbeddedStore:
+        """The store of the project in a folder; nothing is opened yet."""
+        return EmbeddedStore(project / INDEX, analyzer, announce, self.vectors)
+
+    def holding(self, projects: Path) -> list[str]:
+        """The names of those folders among the projects that hold an index."""
+        return [path.parent.parent.name for path in projects.glob(f"*/{INDEX}/{DATABASE}")]
+
+    def roots(self, project: Path) -> list[str]:
+        """The folders that an index was made of; nothing when it cannot be read."""
+        return noted_roots(project / INDEX / DATABASE)
+
+    def undisturbed(self, project: Path) -> AbstractContextManager[None]:
+        """Keeps writers away from an index, if there is one; raises `Locked` while one works."""
+        index = project / INDEX
+        lock = writer_lock(index, wait=0) if index.is_dir() else nullcontext()
+        if os.name != "nt":
+            return lock
+        # Windows moves no folder in which a file is open, such as the lock. For the same reason, a
+        # writer that comes after this look keeps the folder in its place.
+        with lock:
+            return nullcontext()
+
+    def carry(self, project: Path, to: Path) -> None:
+        """Does nothing: all of the index is in the folder of its project."""
+
+    def remove(self, project: Path) -> None:
+        """Removes nothing: all of the index is in the folder of its project."""
 
 
 class AllPlaces:

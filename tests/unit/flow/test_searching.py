@@ -15,7 +15,7 @@ from dowse._project.engine import Engine
 from dowse._search.request import SearchRequest
 from dowse._search.search_flow import SEARCH_FLOW
 from dowse._search.state import SearchOptions
-from dowse._store.embedded.keyword.index import KeywordIndex
+from dowse._store.keyword import KeywordIndex
 from dowse.errors import BadSettings, NotFound, StampMismatch, UsageError, WeightsMissing
 from dowse.testing import HashEmbedder, NoEmbedder
 from vaults import index_notes, open_engine

@@ -14,7 +14,7 @@ from dowse._search.conditions import meeting
 from dowse._search.query.meaning import Known
 from dowse._search.query.query import understand
 from dowse._search.query.rewrite import rewrite
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.store import EmbeddedStore
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 from memory_store import MemoryStore

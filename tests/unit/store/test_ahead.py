@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.store import EmbeddedStore
 
 Saved = dict[Path, bytes]
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from documents import STAMP, make_document
 from dowse._model import Batch, Fields, IndexedDocument
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.store import EmbeddedStore
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import BOOSTED, KeywordOptions
 

@@ -11,10 +11,10 @@ import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
 from dowse._model import Announce, Event, silent
-from dowse._store.embedded.keyword.replica import KeywordReplica
-from dowse._store.embedded.manifest import ReplicaManifest, write_manifest
-from dowse._store.embedded.store import EmbeddedStore
-from dowse._store.embedded.vectors.replica import VectorReplica
+from dowse._store.keyword import KeywordReplica
+from dowse._store.replicas import ReplicaManifest, write_manifest
+from dowse._store.store import EmbeddedStore
+from dowse._store.vectors.replica import VectorReplica
 from dowse.errors import Damaged
 
 _REPAIR = "dowse doctor --repair"
@@ -277,7 +277,7 @@ def _cut_before_manifest(monkeypatch: pytest.MonkeyPatch, replica: str) -> None:
             raise PowerCut
         write_manifest(path, manifest)
 
-    monkeypatch.setattr("dowse._store.embedded.replicas.write_manifest", cut)
+    monkeypatch.setattr("dowse._store.replicas.write_manifest", cut)
 
 
 def _cut_before_take(

@@ -12,8 +12,8 @@ import pytest
 
 from documents import PlainAnalyzer
 from dowse._model import Counts
-from dowse._store.embedded.sqlite.database import Connections, create
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.sql.sqlite import Connections, create
+from dowse._store.store import EmbeddedStore
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
-from dowse._store.embedded.failures import Unwritable, database_errors, disk_errors, tantivy_errors
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.failures import Unwritable, database_errors, disk_errors, tantivy_errors
+from dowse._store.store import EmbeddedStore
 from dowse.errors import Damaged, DowseError, Locked, StampMismatch
 
 
@@ -187,9 +187,9 @@ def test_a_full_disk_loses_nothing(store: EmbeddedStore) -> None:
 @pytest.mark.parametrize(
     "function",
     [
-        "dowse._store.embedded.vectors.replica.save",
-        "dowse._store.embedded.replicas.write_manifest",
-        "dowse._store.embedded.keyword.replica.sum_files",
+        "dowse._store.vectors.replica.save",
+        "dowse._store.replicas.write_manifest",
+        "dowse._store.keyword.sum_files",
     ],
 )
 def test_a_disk_that_is_full_for_the_replicas_loses_nothing(

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from documents import STAMP, PlainAnalyzer, batch, make_document
 from dowse._model import DocumentTerms, Fields
 from dowse._model.ports import Analyzer
-from dowse._store.embedded.sqlite.truth import Truth
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.sql.database import Database
+from dowse._store.store import EmbeddedStore
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 
@@ -50,13 +50,13 @@ def test_terms_are_the_same_whether_they_are_handed_over_or_made_of_what_is_stor
             change.put(make_document("a.md", "twice"))
             change.put(make_document("a.md", text, fields=fields))
             change.put(make_document("b.md", "other words"))
-        stored = list(Truth(writing._connection).keyword_rows(analyzer))
+        stored = list(Database(writing._connection).keyword_rows(analyzer))
         assert stored == [(key, *terms) for key, terms in change.fresh.items()]
-        known = Truth(writing._connection, change.fresh)
+        known = Database(writing._connection, change.fresh)
         keys = [key for key, *_ in stored]
         assert list(known.keyword_rows(Refusing(), [1, *keys])) == stored  # 1 is gone
         assert list(known.keyword_rows(analyzer)) == stored
-        some = Truth(writing._connection, {keys[-1]: change.fresh[keys[-1]]})
+        some = Database(writing._connection, {keys[-1]: change.fresh[keys[-1]]})
         assert list(some.keyword_rows(analyzer, keys)) == stored
     store.close()
 

@@ -13,10 +13,10 @@ import pytest
 from documents import STAMP, PlainAnalyzer, batch, link, make_document
 from dowse._model import Batch, Condition
 from dowse._model.ports import within
-from dowse._store.embedded.members import members
-from dowse._store.embedded.sqlite.writing import SqliteWriting
-from dowse._store.embedded.store import EmbeddedStore
-from dowse._store.embedded.vectors.scan import smallest
+from dowse._store.membership import members
+from dowse._store.sql.writer import SqlWriter
+from dowse._store.store import EmbeddedStore
+from dowse._store.vectors.index import smallest
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def edit(store: EmbeddedStore, text: str) -> int:
     with store.write() as writing, steps(writing._connection) as counted:
         writing.apply(batch(make_document("1.md", text, links=[link("0")])))
         assert writing.text_vectors.waiting() == {}
-        assert "tidy" in writing.owed()
+        assert "tidy" in writing.pending()
         writing._forget_vectors(0)
     return counted[0]
 
@@ -65,7 +65,7 @@ def test_an_edit_takes_no_look_at_every_chunk_and_link(tmp_path: Path) -> None:
     assert taken[1] < 1.5 * taken[0]
 
 
-def waiting(writing: SqliteWriting) -> list[str]:
+def waiting(writing: SqlWriter) -> list[str]:
     return sorted(writing.text_vectors.waiting().values())
 
 

@@ -16,10 +16,9 @@ import pytest
 from documents import PlainAnalyzer, stream_of
 from dowse._model import Fields
 from dowse._model.ports import Analyzer
-from dowse._store.embedded.keyword.index import KeywordIndex
-from dowse._store.embedded.keyword.replica import KeywordReplica
-from dowse._store.embedded.manifest import ReplicaManifest, verify
-from dowse._store.embedded.sqlite.truth import KeywordRow, Truth
+from dowse._store.keyword import KeywordIndex, KeywordReplica
+from dowse._store.replicas import ReplicaManifest, verify
+from dowse._store.sql.database import Database, KeywordRow
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 from dowse.errors import Damaged, DowseError
@@ -56,8 +55,8 @@ class Driver:
         self.take(None)
 
     @property
-    def _truth(self) -> Truth:
-        return cast("Truth", self.rows)
+    def _truth(self) -> Database:
+        return cast("Database", self.rows)
 
     def change(self, put: dict[int, str], gone: Iterable[int] = ()) -> None:
         for key in gone:
@@ -173,7 +172,7 @@ def test_a_second_writer_of_the_same_folder_is_reported(driver: Driver) -> None:
             yield from ()
 
     thread = threading.Thread(
-        target=driver.replica.take, args=(driver.manifest, cast("Truth", Slow()), [])
+        target=driver.replica.take, args=(driver.manifest, cast("Database", Slow()), [])
     )
     thread.start()
     assert entered.wait(30)
@@ -199,7 +198,7 @@ def test_a_text_without_terms_is_held_but_never_found(driver: Driver) -> None:
 def test_listing_keys_and_picking_hits_find_the_same(
     driver: Driver, monkeypatch: pytest.MonkeyPatch, listed: int
 ) -> None:
-    monkeypatch.setattr("dowse._store.embedded.keyword.index._LISTED", listed)
+    monkeypatch.setattr("dowse._store.keyword._LISTED", listed)
     rng = random.Random(4)
     words = [f"w{number}" for number in range(12)]
     for first in range(0, 600, 100):  # several segments, with holes in them

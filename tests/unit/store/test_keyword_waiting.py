@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dowse._store.embedded.keyword import replica as keyword_replica
-from dowse._store.embedded.sqlite.truth import Truth
+from dowse._store import keyword as keyword_replica
+from dowse._store.sql.database import Database
 from index_content import content
 from vaults import open_engine, write_vault
 
@@ -44,16 +44,16 @@ def test_a_run_that_stops_between_two_parts_is_made_up_for(
     write_vault(vault, 4)
     content_of(vault, index)
     write_vault(vault, 12, seed=2)
-    rows = Truth.keyword_rows
+    rows = Database.keyword_rows
 
-    def stopped(self: Truth, *arguments: Any) -> Iterator[Any]:
+    def stopped(self: Database, *arguments: Any) -> Iterator[Any]:
         for number, row in enumerate(rows(self, *arguments)):
             if number == 10:
                 raise KeyboardInterrupt
             yield row
 
     with monkeypatch.context() as patch:
-        patch.setattr(Truth, "keyword_rows", stopped)
+        patch.setattr(Database, "keyword_rows", stopped)
         with pytest.raises(KeyboardInterrupt):
             open_engine(vault, index).index()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse._store.embedded.manifest import (
+from dowse._store.replicas import (
     ReplicaManifest,
     read_manifest,
     sum_files,

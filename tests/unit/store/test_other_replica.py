@@ -12,10 +12,9 @@ import pytest
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
 from dowse._model import ChunkKey, Keys, Scores, Vector
 from dowse._model.ports import Store
-from dowse._store.embedded.manifest import FileSum, ReplicaManifest, sum_files
-from dowse._store.embedded.sqlite.truth import Truth, describe
-from dowse._store.embedded.store import EmbeddedStore
-from dowse._store.vectors import decode_vector
+from dowse._store.replicas import FileSum, ReplicaManifest, describe, sum_files
+from dowse._store.sql.database import Database, decode_vector
+from dowse._store.store import EmbeddedStore
 
 
 class OneFile:
@@ -49,24 +48,24 @@ class OneFileReplica:
     def __init__(self, base: Path) -> None:
         self._base = base
 
-    def create(self, truth: Truth) -> ReplicaManifest:
+    def create(self, database: Database) -> ReplicaManifest:
         folder = self._base / f"{self.name}-{uuid.uuid4().hex}"
         folder.mkdir()
-        return ReplicaManifest(truth.identity, -1, folder.name)
+        return ReplicaManifest(database.identity, -1, folder.name)
 
     def take(
-        self, manifest: ReplicaManifest, truth: Truth, changed: list[ChunkKey] | None
+        self, manifest: ReplicaManifest, database: Database, changed: list[ChunkKey] | None
     ) -> ReplicaManifest:
         del changed  # all are taken
-        rows = [(key, decode_vector(kept)) for key, kept in truth.vector_rows()]
-        name = f"{truth.generation}.npz"
+        rows = [(key, decode_vector(kept)) for key, kept in database.vector_rows()]
+        name = f"{database.generation}.npz"
         np.savez(
             self._base / manifest.folder / name,
             keys=np.array([key for key, _ in rows], np.int64),
             vectors=np.array([vector for _, vector in rows], np.float32),
         )
         files = sum_files(self._base / manifest.folder, [name], {})
-        return describe(truth, manifest.folder, files, {})
+        return describe(database, manifest.folder, files, {})
 
     def is_current(self, manifest: ReplicaManifest) -> bool:
         return bool(manifest.files)
@@ -74,8 +73,8 @@ class OneFileReplica:
     def left_of(self, manifest: ReplicaManifest) -> Mapping[str, FileSum]:
         return manifest.files
 
-    def is_worn(self, manifest: ReplicaManifest, truth: Truth, *, thorough: bool) -> bool:
-        return bool(manifest.files) and truth.is_empty() and thorough
+    def is_worn(self, manifest: ReplicaManifest, database: Database, *, thorough: bool) -> bool:
+        return bool(manifest.files) and database.is_empty() and thorough
 
     def open(self, manifest: ReplicaManifest) -> OneFile:
         (name,) = manifest.files
@@ -132,14 +131,14 @@ def test_a_reading_looks_at_the_truth_once(
     stores: list[EmbeddedStore], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del stores
-    made: list[Truth] = []
-    first = Truth.__init__
+    made: list[Database] = []
+    first = Database.__init__
 
-    def counted(truth: Truth, *given: object) -> None:
-        made.append(truth)
-        first(truth, *given)  # type: ignore[arg-type]
+    def counted(database: Database, *given: object) -> None:
+        made.append(database)
+        first(database, *given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Truth, "__init__", counted)
+    monkeypatch.setattr(Database, "__init__", counted)
     store = EmbeddedStore(tmp_path / "usual", PlainAnalyzer())
     with store.read() as reading:
         assert reading.catalogue.counts().documents == 4

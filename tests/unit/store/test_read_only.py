@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
-from dowse._store.embedded.failures import disk_errors
-from dowse._store.embedded.replicas import Replicas
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.failures import disk_errors
+from dowse._store.replicas import Replicas
+from dowse._store.store import EmbeddedStore
 from dowse.errors import DowseError
 
 _TESTS = str(Path(__file__).parents[2])
@@ -25,7 +25,7 @@ _SEARCH = f"""
 import sys; sys.path.insert(0, {_TESTS!r})
 from pathlib import Path
 from documents import PlainAnalyzer, vector_of
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.store import EmbeddedStore
 store = EmbeddedStore(Path(sys.argv[1]), PlainAnalyzer())
 for _ in range(2):
     with store.read() as reading:
@@ -39,7 +39,7 @@ import sys; sys.path.insert(0, {_TESTS!r})
 from pathlib import Path
 from documents import PlainAnalyzer, batch, make_document
 from dowse.errors import DowseError
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.store import EmbeddedStore
 store = EmbeddedStore(Path(sys.argv[1]), PlainAnalyzer())
 try:
     with store.write() as writing:
@@ -52,7 +52,7 @@ _KILLED = f"""
 import os, sys; sys.path.insert(0, {_TESTS!r})
 from pathlib import Path
 from documents import PlainAnalyzer, batch, make_document
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.store import EmbeddedStore
 store = EmbeddedStore(Path(sys.argv[1]), PlainAnalyzer())
 with store.write() as writing:
     writing.apply(batch(make_document("last.md", "text of the last batch")))
@@ -63,8 +63,8 @@ _KILLED_HALF_WAY = f"""
 import os, sys; sys.path.insert(0, {_TESTS!r})
 from pathlib import Path
 from documents import PlainAnalyzer, batch, make_document
-from dowse._store.embedded.replicas import Replicas
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.replicas import Replicas
+from dowse._store.store import EmbeddedStore
 store = EmbeddedStore(Path(sys.argv[1]), PlainAnalyzer())
 with store.write() as writing:
     Replicas.catch_up = lambda *_, **__: os._exit(9)
@@ -183,7 +183,7 @@ def test_a_full_disk_can_be_searched_although_its_replicas_are_behind(
             assert len(reading.keyword.search("body", ["text"], 100)) == _COUNT + 1
             assert len(reading.vectors.nearest(vector_of("x"), 100)) == _COUNT + 1
     store.close()
-    monkeypatch.setattr("dowse._store.embedded.store.mkdtemp", find_no_room)
+    monkeypatch.setattr("dowse._store.store.mkdtemp", find_no_room)
     with pytest.raises(DowseError, match="Free some space"), store.read():
         pass
     store.close()
@@ -227,7 +227,7 @@ def test_a_full_disk_cannot_be_written_and_the_index_stays_whole(folder: Path) -
 
 def test_a_frozen_reading_notices_a_writer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader, writer = (EmbeddedStore(folder, PlainAnalyzer()) for _ in range(2))
-    from dowse._store.embedded.sqlite.database import Connections  # noqa: PLC0415
+    from dowse._store.sql.sqlite import Connections  # noqa: PLC0415
     from dowse.errors import Locked  # noqa: PLC0415
 
     monkeypatch.setattr(reader._connections, "_open", reader._connections._open_frozen)

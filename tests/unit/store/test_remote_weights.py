@@ -64,7 +64,7 @@ def test_a_killed_run_that_weighs_terms_again_is_finished_by_the_next(store: Rem
         except engines.Killed:
             engines.void_claims(rows, store)
         with store.write() as writing:
-            if "tidy" in writing.owed():
+            if "tidy" in writing.pending():
                 writing.tidy(10)
             writing.apply(notes("j", "apple pie"))
         assert scores(store) == pytest.approx([scores(store)[0]] * 3), writes

@@ -11,7 +11,7 @@ import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, link, make_document, vector_of
 from dowse._model import text_key
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.store import EmbeddedStore
 from dowse.errors import Damaged
 from index_content import content
 
@@ -119,7 +119,7 @@ def test_an_index_from_before_checksums_is_read_and_gets_them(
         assert content(reading) == before
     assert store.check() == []
     with store.write() as writing:
-        assert writing.owed() == {"communities", "tidy"}
+        assert writing.pending() == {"communities", "tidy"}
     with store.read() as reading:
         assert content(reading) == before
     assert store.check() == []

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
-from dowse._store.embedded.store import EmbeddedStore
-from dowse._store.embedded.vectors.replica import VectorReplica
+from dowse._store.store import EmbeddedStore
+from dowse._store.vectors.replica import VectorReplica
 from dowse.errors import DowseError
 
 _TESTS = str(Path(__file__).parents[2])

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from dowse._model import Matrix, Scores, Vector
-from dowse._store.embedded.manifest import ReplicaManifest, verify
-from dowse._store.embedded.sqlite.truth import Truth, VectorRow
-from dowse._store.embedded.vectors.index import VectorIndex
-from dowse._store.embedded.vectors.replica import VectorReplica
+from dowse._store.replicas import ReplicaManifest, verify
+from dowse._store.sql.database import Database, VectorRow
+from dowse._store.vectors.index import VectorIndex
+from dowse._store.vectors.replica import VectorReplica
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Driver:
         self.rows = Rows(dimensions)
         self.replica = VectorReplica(folder, exact_rows)
         self.folder = folder
-        self.manifest = self.replica.create(cast("Truth", self.rows))
+        self.manifest = self.replica.create(cast("Database", self.rows))
         self._take(None)
 
     def change(self, put: dict[int, Vector], gone: Iterable[int] = ()) -> None:
@@ -59,7 +59,7 @@ class Driver:
 
     def _take(self, changed: list[int] | None) -> None:
         self.rows.generation += 1
-        self.manifest = self.replica.take(self.manifest, cast("Truth", self.rows), changed)
+        self.manifest = self.replica.take(self.manifest, cast("Database", self.rows), changed)
         verify(self.folder / self.manifest.folder, self.manifest.files)
 
     def open(self) -> VectorIndex:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal, Protocol
 
-from dowse._model import Announce, Batch, ChunkedDocument, Debt, Finding, Stamp, Vector
+from dowse._model import Announce, Batch, ChunkedDocument, Finding, Maintenance, Stamp, Vector
 from dowse._model.ports.parts import Analyzer
 from dowse._model.ports.reading import DocumentTable, IndexReader, Links, TextVectors, Vocabulary
 
@@ -55,7 +55,7 @@ class IndexWriter(Protocol):
         """Keeps vectors by text key; chunks that were waiting for one of them get it."""
         ...
 
-    def owed(self) -> frozenset[Debt]:
+    def pending(self) -> frozenset[Maintenance]:
         """What has not been done since documents last changed, also when that run was killed.
 
         A batch that changes documents owes it, in its own transaction; `set_communities` and

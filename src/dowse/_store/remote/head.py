@@ -20,7 +20,7 @@ from dowse._store.remote.documents import record
 from dowse._store.remote.rows import In, Row, RowCollection, Rows
 from dowse._store.remote.schema import chunks, records, state
 from dowse._store.remote.weights import Averages
-from dowse._store.vectors import model_of
+from dowse._store.sql.database import model_of
 
 FORMAT = 4
 """The version of the rows; an index of a later one is refused."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dowse._model import Vector
 from dowse._store.remote.documents import record
 from dowse._store.remote.rows import Row, RowCollection, Rows
-from dowse._store.vectors import decode_vector, encode_vector
+from dowse._store.sql.database import decode_vector, encode_vector
 
 KIND = "vector"
 _AT_ONCE = 500  # vectors that are asked for in one call

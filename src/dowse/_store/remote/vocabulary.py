@@ -12,7 +12,7 @@ from dowse._store.remote.documents import FoundChunk
 from dowse._store.remote.rows import In
 from dowse._store.remote.schema import CHUNK_SCALARS
 from dowse._store.remote.texts import read_vectors, vector_keys
-from dowse._store.spelling import nearly, slips_in
+from dowse._store.sql.reader import nearly, slips_in
 from dowse._text.fold import fold_word
 
 if TYPE_CHECKING:

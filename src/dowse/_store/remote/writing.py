@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
-from dowse._model import Batch, ChunkedDocument, Debt, IndexedDocument, Stamp, Vector
+from dowse._model import Batch, ChunkedDocument, IndexedDocument, Maintenance, Stamp, Vector
 from dowse._model.ports import DocumentTable, Links, TextVectors, Vocabulary
 from dowse._store.remote.catalogue import RemoteCatalogue, Viewing
 from dowse._store.remote.change import (
@@ -41,7 +41,7 @@ from dowse._store.remote.tokens import document_key
 from dowse._store.remote.view import View
 from dowse._store.remote.vocabulary import RemoteTextVectors, RemoteVocabulary
 from dowse._store.remote.weights import Averages, averages_of
-from dowse._store.vectors import decode_vector, encode_vector, model_of
+from dowse._store.sql.database import decode_vector, encode_vector, model_of
 
 if TYPE_CHECKING:
     from dowse._store.remote.store import RemoteStore
@@ -106,7 +106,7 @@ class RemoteWriting:
             for key, vector in batch.vectors.items()
         }
         put, gone = self._steps(batch)
-        debts: set[Debt] = {"communities", "tidy"} if put or gone else set()
+        debts: set[Maintenance] = {"communities", "tidy"} if put or gone else set()
         with self._change(frozenset(debts)):
             self._remember(vector_rows(model, dimensions, vectors))
             missing = [k for one in put for k in one.text_keys() if k not in vectors]
@@ -166,11 +166,11 @@ class RemoteWriting:
         for start in range(0, len(rows), _AT_ONCE):
             self._rows.put(self._records, rows[start : start + _AT_ONCE])
 
-    def owed(self) -> frozenset[Debt]:
+    def pending(self) -> frozenset[Maintenance]:
         """What has not been done since documents last changed, also when that run was killed."""
         self._look_again()
         self._seen = self._head  # what is done now is done for what was seen now
-        return frozenset(debt for debt in get_args(Debt) if self._seen.owes(debt))
+        return frozenset(debt for debt in get_args(Maintenance) if self._seen.owes(debt))
 
     def set_communities(self, communities: Mapping[str, int]) -> None:
         """Replaces the communities."""
@@ -192,7 +192,7 @@ class RemoteWriting:
             reweigh(self._view, self._state.put, thorough=thorough)
             self._pay("tidy")
 
-    def _pay(self, debt: Debt) -> None:
+    def _pay(self, debt: Maintenance) -> None:
         paid = {part: one.get("generation", 0) for part, one in self._seen.progress.items()}
         self._state.put(paid_row(debt, paid))
 
@@ -215,7 +215,7 @@ class RemoteWriting:
                 drop_epoch(self._rows, self._store.name, epoch)
 
     @contextmanager
-    def _change(self, debts: frozenset[Debt] = frozenset()) -> Iterator[None]:
+    def _change(self, debts: frozenset[Maintenance] = frozenset()) -> Iterator[None]:
         """A change that counts as one batch of this writer once it is done."""
         yield
         mine = dict(self._head.progress.get(self._part, {}))

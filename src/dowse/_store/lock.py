@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Struct
 
-from dowse._store.embedded.failures import check_kind, disk_errors
+from dowse._store.failures import check_kind, disk_errors
 from dowse._util.files import PRIVATE_FILE, close_tree, create_private_file, make_private_folder
 from dowse._util.process import UNNAMED, command_name
 from dowse.errors import Locked

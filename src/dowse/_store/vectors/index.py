@@ -9,20 +9,166 @@ the rows that it leaves, only these are scanned.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakValueDictionary
 
 from dowse._model import ChunkKey, Keys, Matrix, Scores, Vector
-from dowse._store.embedded.vectors.file import HeldFile
-from dowse._store.embedded.vectors.held import HeldSegment
-from dowse._store.embedded.vectors.scan import Codes, Rows, distances, estimates, smallest
-from dowse._store.embedded.vectors.segments import codes_of, no_keys
+from dowse._store.membership import members
+from dowse._store.replicas import FileSum
+from dowse._store.vectors.segments import (
+    OpenFile,
+    VectorFile,
+    codes_of,
+    file_names,
+    no_keys,
+)
 from dowse._util.arrays import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+# ── Scanning vectors by one bit per dimension, and picking the smallest of many numbers ───
+
+
+Codes: TypeAlias = "NDArray[np.uint64]"
+"""Sign codes word by word, a column for each vector: counting bits is fast that way."""
+
+Rows: TypeAlias = "NDArray[np.intp]"
+"""Places of vectors."""
+
+_SAMPLED = 16  # one of so many numbers is looked at to guess how small the smallest are
+_MANY = 4  # samples that must be among the smallest for the guess to be any good
+
+
+def distances(codes: Codes, asked: NDArray[np.uint64]) -> NDArray[np.uint16]:
+    """In how many bits each code differs from the one asked for."""
+    distance = np.zeros(codes.shape[1], np.uint16)
+    for words, word in zip(codes, asked, strict=True):
+        distance += np.bitwise_count(words ^ word)
+    return distance
+
+
+def estimates(codes: Codes, rotated: Vector) -> NDArray[np.float32]:
+    """About how near some vectors are to one: it itself against the signs of their dimensions."""
+    padded = np.zeros(64 * len(codes), np.float32)
+    padded[: len(rotated)] = rotated
+    by_byte = (padded.reshape(-1, 8) @ _signs().T).astype(np.float32)  # what each byte adds
+    signs = np.ascontiguousarray(codes.T).view(np.uint8)
+    places = signs + np.arange(0, by_byte.size, 256)
+    estimated: NDArray[np.float32] = by_byte.ravel().take(places).sum(axis=1)
+    return estimated
+
+
+def smallest(values: NDArray[Any], count: int, slack: float = 0) -> Rows:
+    """The places of the smallest numbers, and of all that equal the largest of them.
+
+    Ties can then be broken by key. `slack` is what equal numbers may differ by.
+    """
+    if count >= len(values):
+        return np.arange(len(values))
+    likely = None if slack else _likely(values, count)
+    if likely is None:
+        return np.flatnonzero(values <= np.partition(values, count - 1)[count - 1] + slack)
+    few = values[likely]
+    found: Rows = likely[few <= np.partition(few, count - 1)[count - 1]]
+    return found
+
+
+def _likely(values: NDArray[Any], count: int) -> Rows | None:
+    """Places that include those of the smallest; None where a sample does not tell.
+
+    To partition a million numbers takes longer than the scan that they come from.
+    """
+    rank = count // _SAMPLED
+    if rank < _MANY or _SAMPLED * count > len(values):
+        return None
+    sample = values[::_SAMPLED]
+    generous = min(len(sample) - 1, 2 * rank)
+    found = np.flatnonzero(values <= np.partition(sample, generous)[generous])
+    return found if len(found) >= count else None
+
+
+@cache
+def _signs() -> NDArray[Any]:
+    """The signs that the bits of every byte mean, a row each."""
+    return 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1
+
+
+# ── Segments that are open for searching, and shared by all generations that have them ───
+
+
+_Id = tuple[Path, tuple[FileSum, ...]]
+"""What distinguishes a segment from all others, also from one of the same number."""
+
+
+class OpenSegment:
+    """The files of a segment, open; they are read when they are first searched."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        keys, vectors, codes = (folder / name for name in file_names(number))
+        self._keys, self._codes = OpenFile(keys), OpenFile(codes)
+        self.vectors = VectorFile(vectors)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the vectors that are still on disk can be read."""
+        return self.vectors.is_whole
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The key of each row."""
+        keys: Keys = self._keys.array()
+        return keys
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The sign codes."""
+        return np.ascontiguousarray(self._codes.array().T)  # a copy of those of older indexes
+
+    def rows_of(self, keys: Keys) -> Rows:
+        """The rows of a few keys, ascending."""
+        if not len(self.keys):
+            return np.zeros(0, np.intp)
+        places = np.searchsorted(self.keys, keys, sorter=self._order)
+        places = np.minimum(places, len(self.keys) - 1)
+        rows = places if self._order is None else self._order[places]
+        found = rows[self.keys[rows] == keys].tolist()
+        return np.array(sorted(set(found)), np.intp)  # np.unique would load numpy.ma
+
+    def allowed(self, keys: Keys) -> NDArray[np.bool_]:
+        """Whether the key of each row is among some keys, which ascend."""
+        return members(self.keys, keys, self._last)
+
+    @cached_property
+    def _order(self) -> Rows | None:
+        """The rows by key; None where they already are: vectors may come in any order."""
+        keys = self.keys
+        return None if bool((keys[1:] > keys[:-1]).all()) else np.argsort(keys, kind="stable")
+
+    @cached_property
+    def _last(self) -> int:
+        return int(self.keys.max(initial=0))
+
+
+class OpenSegments:
+    """Opens segments; one that a generation in use has is not read again for the next."""
+
+    def __init__(self) -> None:
+        self._open: WeakValueDictionary[_Id, OpenSegment] = WeakValueDictionary()
+
+    def get(self, folder: Path, number: int, files: Mapping[str, FileSum]) -> OpenSegment:
+        """The segment of a number, whose files have these sums."""
+        id_ = folder, tuple(files[name] for name in file_names(number))
+        held = self._open.get(id_)
+        if held is None or not held.is_whole:
+            held = self._open[id_] = OpenSegment(folder, number)
+        return held
+
 
 EXACT_ROWS = 20_000
 """Up to so many vectors every one is scored exactly."""
@@ -47,9 +193,9 @@ class VectorIndex:
 
     def __init__(
         self,
-        segments: Sequence[HeldSegment],
-        rotation: HeldFile,
-        dead: HeldFile | None,
+        segments: Sequence[OpenSegment],
+        rotation: OpenFile,
+        dead: OpenFile | None,
         exact_rows: int,
     ) -> None:
         self._segments = list(segments)
@@ -145,7 +291,7 @@ class VectorIndex:
         mask[self._dead] = False
         return np.flatnonzero(mask)
 
-    def _places(self, rows: Rows) -> Iterator[tuple[HeldSegment, Rows]]:
+    def _places(self, rows: Rows) -> Iterator[tuple[OpenSegment, Rows]]:
         """The segments, each with the places in it of some rows, which must ascend."""
         cuts = np.searchsorted(rows, self._starts).tolist()
         for segment, start, (begin, end) in zip(

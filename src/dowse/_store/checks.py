@@ -8,17 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dowse._model import Finding
-from dowse._store.embedded.failures import database_errors
-from dowse._store.embedded.lock import writer_lock
-from dowse._store.embedded.replicas import Replicas
-from dowse._store.embedded.sqlite.catalogue import SqliteCatalogue
-from dowse._store.embedded.sqlite.database import FORMAT, Connections, format_of
-from dowse._store.embedded.sqlite.links import SqliteLinks
-from dowse._store.embedded.sqlite.records import NamedRow, named
-from dowse._store.embedded.sqlite.statements import Statements
-from dowse._store.embedded.sqlite.structure import complaints
-from dowse._store.embedded.sqlite.sums import communities_sum, document_sum, is_sound, sum_of
-from dowse._store.embedded.sqlite.truth import Truth
+from dowse._store.failures import database_errors
+from dowse._store.lock import writer_lock
+from dowse._store.replicas import Replicas
+from dowse._store.sql.database import Database, Statements
+from dowse._store.sql.reader import NamedRow, SqlDocumentTable, SqlLinks, name_of
+from dowse._store.sql.sqlite import FORMAT, Connections, complaints, format_of
+from dowse._store.sql.sums import communities_sum, document_sum, is_sound, sum_of
 from dowse.errors import DowseError, IndexUnusable
 
 REBUILD = "dowse index --rebuild"
@@ -102,7 +98,7 @@ def _check_database(connection: sqlite3.Connection) -> Iterator[Finding]:
 
 def _read_everything(sql: Statements) -> None:
     """Reads every row as a search would; raises `Damaged` when a value is of another kind."""
-    catalogue, links = SqliteCatalogue(sql), SqliteLinks(sql)
+    catalogue, links = SqlDocumentTable(sql), SqlLinks(sql)
     catalogue.counts()
     catalogue.files()
     for entry in catalogue.documents():
@@ -114,7 +110,7 @@ def _read_everything(sql: Statements) -> None:
     sql.rows(tuple[int, str], "SELECT chunk, language FROM code_blocks")
     sql.rows(tuple[int, bytes], "SELECT document, text_key FROM chunks")
     sql.rows(tuple[str, bytes], "SELECT model, text_key FROM embeddings")
-    sql.made(named, NamedRow, "SELECT chunk, kind, path, start, line FROM chunk_names")
+    sql.made(name_of, NamedRow, "SELECT chunk, kind, path, start, line FROM chunk_names")
 
 
 def _wrong_sums(connection: sqlite3.Connection) -> Iterator[str]:
@@ -166,12 +162,12 @@ def _compare(connection: sqlite3.Connection, replicas: Replicas) -> Iterator[Fin
 
 
 def _differences(connection: sqlite3.Connection, replicas: Replicas) -> Iterator[Finding]:
-    truth = Truth(connection)
-    opened = replicas.open(truth)
+    database = Database(connection)
+    opened = replicas.open(database)
     if opened is None:
         yield Finding("The keyword or vector index is behind the database.", _REPAIR)
         return
-    if opened.keyword.keys() != truth.chunk_keys():
+    if opened.keyword.keys() != database.chunk_keys():
         yield Finding("The keyword index does not hold the chunks of the database.", _REPAIR)
-    if opened.vectors.keys() != {key for key, _ in truth.vector_rows()}:
+    if opened.vectors.keys() != {key for key, _ in database.vector_rows()}:
         yield Finding("The vector index does not hold the vectors of the database.", _REPAIR)

@@ -20,28 +20,28 @@ from tempfile import mkdtemp
 
 from dowse._model import Announce, Event, Finding, silent
 from dowse._model.ports import Analyzer, IndexReader, Isolation
-from dowse._store.embedded import checks
-from dowse._store.embedded.failures import (
+from dowse._store import checks
+from dowse._store.failures import (
     Unwritable,
     check_kind,
     database_errors,
     disk_errors,
     replica_damaged,
 )
-from dowse._store.embedded.keyword.replica import KeywordReplica
-from dowse._store.embedded.lock import writer_lock
-from dowse._store.embedded.replica import OpenVectors, Replica
-from dowse._store.embedded.replicas import Indexes, Replicas
-from dowse._store.embedded.sqlite.catalogue import SqliteCatalogue
-from dowse._store.embedded.sqlite.conditions import matching
-from dowse._store.embedded.sqlite.database import Connections
-from dowse._store.embedded.sqlite.links import SqliteLinks
-from dowse._store.embedded.sqlite.statements import Statements
-from dowse._store.embedded.sqlite.text_vectors import SqliteTextVectors
-from dowse._store.embedded.sqlite.truth import Truth
-from dowse._store.embedded.sqlite.vocabulary import SqliteVocabulary
-from dowse._store.embedded.sqlite.writing import SqliteWriting
-from dowse._store.embedded.vectors.replica import VectorReplica
+from dowse._store.keyword import KeywordReplica
+from dowse._store.lock import writer_lock
+from dowse._store.replicas import Indexes, OpenVectors, Replica, Replicas
+from dowse._store.sql.conditions import matching
+from dowse._store.sql.database import Database, Statements
+from dowse._store.sql.reader import (
+    SqlDocumentTable,
+    SqlLinks,
+    SqlTextVectors,
+    SqlVocabulary,
+)
+from dowse._store.sql.sqlite import Connections
+from dowse._store.sql.writer import SqlWriter
+from dowse._store.vectors.replica import VectorReplica
 from dowse._util.files import folder_size, sync_folder
 from dowse.errors import Damaged, Locked
 
@@ -91,26 +91,26 @@ class EmbeddedStore:
             indexes = self._settle(connection)
             sql = Statements(connection, self._database)
             yield IndexReader(
-                SqliteCatalogue(sql),
-                SqliteLinks(sql),
-                SqliteVocabulary(sql),
-                SqliteTextVectors(sql),
+                SqlDocumentTable(sql),
+                SqlLinks(sql),
+                SqlVocabulary(sql),
+                SqlTextVectors(sql),
                 indexes.keyword,
                 indexes.vectors,
                 partial(matching, sql, indexes.keyword.phrase, indexes.owners),
             )
 
     @contextmanager
-    def write(self, wait: float = 0.0, part: str = "") -> Iterator[SqliteWriting]:  # noqa: ARG002
+    def write(self, wait: float = 0.0, part: str = "") -> Iterator[SqlWriter]:  # noqa: ARG002
         """Becomes the writer; raises `Locked` when another still is after `wait` seconds."""
         with (
             writer_lock(self._folder, wait),
             database_errors(self._database),
             self._connections.borrow(writable=True) as connection,
         ):
-            yield SqliteWriting(connection, self._database, self._analyzer, self._replicas)
+            yield SqlWriter(connection, self._database, self._analyzer, self._replicas)
 
-    def replace(self, wait: float = 0.0) -> AbstractContextManager[SqliteWriting]:
+    def replace(self, wait: float = 0.0) -> AbstractContextManager[SqlWriter]:
         """Becomes the writer; what it writes is there at once."""
         return self.write(wait)
 
@@ -132,7 +132,7 @@ class EmbeddedStore:
             self._connections.borrow(writable=True) as connection,
         ):
             self._opened = None
-            self._replicas.rebuild(Truth(connection))
+            self._replicas.rebuild(Database(connection))
 
     def discard(self, wait: float = 0.0) -> None:
         """Removes the index, known vectors included: the way out when the truth is damaged."""
@@ -189,7 +189,7 @@ class EmbeddedStore:
     def _recover(self, connection: sqlite3.Connection) -> Indexes:
         """Does what a writer that died has left undone; raises `Locked` when it is alive."""
         with writer_lock(self._folder, wait=0):
-            self._replicas.catch_up(Truth(connection), repair=False)
+            self._replicas.catch_up(Database(connection), repair=False)
             connection.execute("BEGIN")
             indexes = self._open(connection)
             if indexes is None:
@@ -204,17 +204,17 @@ class EmbeddedStore:
         note = f"{reason.message} The keyword and vector indexes are built in a temporary folder."
         self._announce(Event("repair", 0, None, note=note))
         connection.execute("BEGIN")
-        truth = Truth(connection)
+        database = Database(connection)
         with self._opening:
             try:
                 replicas = self._new_replicas(silent, self._new_elsewhere())
-                replicas.rebuild(truth)
+                replicas.rebuild(database)
             except (OSError, Unwritable):
                 raise reason from None
-            indexes = replicas.open(truth)
+            indexes = replicas.open(database)
             if indexes is None:
                 raise reason
-            self._opened = (_generation_of(truth), indexes)
+            self._opened = (_generation_of(database), indexes)
             return indexes
 
     def _new_elsewhere(self) -> Path:
@@ -225,22 +225,22 @@ class EmbeddedStore:
         return Path(folder)
 
     def _open(self, connection: sqlite3.Connection) -> Indexes | None:
-        truth = Truth(connection)
-        wanted = _generation_of(truth)
+        database = Database(connection)
+        wanted = _generation_of(database)
         with self._opening:
             if self._opened is not None and not self._opened[1].are_whole:
                 self._opened = None
                 self._replicas.distrust()
             if self._opened is None or self._opened[0] != wanted:
-                indexes = self._replicas.open(truth)
+                indexes = self._replicas.open(database)
                 if indexes is None:
                     return None
                 self._opened = (wanted, indexes)
             return self._opened[1]
 
 
-def _generation_of(truth: Truth) -> tuple[str, object]:
-    return truth.identity, truth.generation_id or truth.generation
+def _generation_of(database: Database) -> tuple[str, object]:
+    return database.identity, database.generation_id or database.generation
 
 
 def _remove(path: Path) -> None:

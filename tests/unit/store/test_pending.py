@@ -9,7 +9,7 @@ import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, link, make_document
 from dowse._model import Batch
-from dowse._store.embedded.store import EmbeddedStore
+from dowse._store.store import EmbeddedStore
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
                 make_document("c.md", "third text", links=[link("later")]),
             )
         )
-        assert "communities" in writing.owed()
+        assert "communities" in writing.pending()
         writing.set_communities({"a.md": 0, "b.md": 0})
     yield store
     store.close()
@@ -49,4 +49,4 @@ def test_communities_are_owed_when_a_link_leads_elsewhere(
 ) -> None:
     with store.write() as writing:
         writing.apply(change)
-        assert ("communities" in writing.owed()) is owes
+        assert ("communities" in writing.pending()) is owes

@@ -39,7 +39,7 @@ def content_errors() -> Iterator[None]:
         yield
     except _UNDECODABLE as error:
         reason = why_unreadable(error)
-        raise truth_damaged(f"The database holds what cannot be read: {reason}.") from error
+        raise database_damaged(f"The database holds what cannot be read: {reason}.") from error
 
 
 @contextmanager
@@ -73,10 +73,10 @@ def check_kind(path: Path, *, folder: bool) -> None:
     """Raises `Damaged` when something else is where a folder, or a file, of an index should be."""
     is_there = path.is_symlink() or path.exists()
     if is_there and not (path.is_dir() if folder else path.is_file()):
-        raise truth_damaged(f"{path} is not a {'folder' if folder else 'file'}.")
+        raise database_damaged(f"{path} is not a {'folder' if folder else 'file'}.")
 
 
-def truth_damaged(message: str) -> Damaged:
+def database_damaged(message: str) -> Damaged:
     """The error for a database that cannot be relied on."""
     return Damaged(message, "Look at it with: dowse doctor")
 
@@ -99,7 +99,7 @@ def _of_sqlite(path: Path, error: sqlite3.Error) -> DowseError:
             f"{path} could not be read or written: {error}.",
             "Look at the disk: is it there, is it healthy, is there space?",
         )
-    return truth_damaged(f"{path} cannot be used: {error}.")
+    return database_damaged(f"{path} cannot be used: {error}.")
 
 
 def _tells_of_no_space(message: str) -> bool:

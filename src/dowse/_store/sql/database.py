@@ -1,20 +1,162 @@
-"""What the replicas need to know of the truth: its generation, its changes, its rows."""
+"""Ask the database: its statements, and its generation, changes and rows for the replicas."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from dowse._model import ChunkKey, Fields, Stream
+from dowse._model import ChunkKey, Fields, Keys, Stamp, Stream, Vector
 from dowse._model.ports import Analyzer
-from dowse._store.embedded.failures import content_errors, truth_damaged
-from dowse._store.embedded.manifest import FileSum, ReplicaManifest
-from dowse._store.embedded.sqlite.records import headings
-from dowse._store.embedded.sqlite.statements import checked
-from dowse._store.vectors import model_of
+from dowse._store.failures import content_errors, database_damaged, database_errors
+from dowse._util.arrays import np
+from dowse.errors import EmbedError, StampMismatch
+
+if TYPE_CHECKING:
+    from dowse._store.replicas import ReplicaManifest
+
+# ── How vectors are kept: as half floats, and only if they fit ────────────
+
+
+def model_of(stamp: Stamp | None) -> tuple[str, int]:
+    """The key and the dimensions of the model whose vectors an index takes."""
+    stamp = stamp or {}
+    return str(stamp.get("model", "")), int(stamp.get("dimensions", 0))
+
+
+def encode_vector(vector: Vector, dimensions: int) -> bytes:
+    """A vector as it is kept: half floats, little endian."""
+    if vector.shape != (dimensions,):
+        raise StampMismatch(
+            f"The index takes vectors of {dimensions} dimensions, not of shape {vector.shape}.",
+            "Rebuild it with: dowse index --rebuild",
+        )
+    if not np.isfinite(vector).all():
+        raise EmbedError(
+            "The embedding model gave a vector that is not made of numbers.",
+            "Look at the model with: dowse doctor",
+        )
+    return vector.astype("<f2").tobytes()
+
+
+def decode_vector(kept: bytes) -> Vector:
+    """A kept vector, to calculate with."""
+    return np.frombuffer(kept, dtype="<f2").astype(np.float32)
+
+
+# ── Statements on one connection that several threads may share ───────────
+
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+ROOTS = "roots"
+"""The row of the table `meta` that lists them, as JSON."""
+
+
+def checked(shape: type[_T], rows: Sequence[Any]) -> list[_T]:
+    """Rows whose values are of the kinds that a shape names; raises `Damaged` for others.
+
+    SQLite keeps any value in any column, so a damaged file can hold text where a number is meant.
+    """
+    with content_errors():
+        return msgspec.convert(rows, list[shape], builtin_types=(bytes,))  # type: ignore[valid-type]
+
+
+class Statements:
+    """Asks the truth, one statement at a time."""
+
+    def __init__(self, connection: sqlite3.Connection, database: Path) -> None:
+        self._connection = connection
+        self._one_at_a_time = threading.Lock()  # threads may share a reading, not a statement
+        self._database = database
+
+    def meta(self, name: str) -> str | None:
+        """What the index says about itself under a name."""
+        row = self.row(tuple[str], "SELECT value FROM meta WHERE name = ?", name)
+        return None if row is None else row[0]
+
+    def generation(self) -> int:
+        """How many batches the index has taken."""
+        with content_errors():
+            return int(self.meta("generation") or 0)
+
+    def stamp(self) -> Stamp | None:
+        """What the index was built with; None while it is new."""
+        stamp = self.meta("stamp")
+        with content_errors():
+            return None if stamp is None else msgspec.json.decode(stamp, type=dict[str, Any])
+
+    def model(self) -> tuple[str, int]:
+        """The key and the dimensions of the model whose vectors the index takes."""
+        with content_errors():
+            return model_of(self.stamp())
+
+    def row(self, shape: type[_T], query: str, *values: object) -> _T | None:
+        """The first row, or None."""
+        return next(iter(self.rows(shape, query, *values)), None)
+
+    def rows(self, shape: type[_T], query: str, *values: object) -> list[_T]:
+        """All rows; raises `Damaged` when one has a value of another kind than its shape."""
+        with database_errors(self._database), self._one_at_a_time:
+            found = self._connection.execute(query, values).fetchall()
+        return checked(shape, found)
+
+    def keys(self, query: str, *values: object) -> Keys:
+        """The keys that the first column lists, ascending."""
+        rows = self.rows(tuple[int], query, *values)
+        return np.sort(np.fromiter((row[0] for row in rows), np.int64, len(rows)))
+
+    def columns(self, names: Sequence[str], query: str, *values: object) -> list[Keys]:
+        """Columns of whole numbers, in the order of the rows.
+
+        As one string each: to hand over a million rows takes twice as long.
+        """
+        joined = ", ".join(f"group_concat({name})" for name in names)
+        ((*texts,),) = self.rows(tuple[str | None, ...], f"SELECT {joined} FROM ({query})", *values)
+        with content_errors():
+            return [_numbers(text or "") for text in texts]
+
+    def made(
+        self, make: Callable[[_T], _R], shape: Any, query: str, *values: object, hold: int = 50
+    ) -> list[_R]:
+        """What is made of each row, which has the shape that `make` takes; few are held at once."""
+        made: list[_R] = []
+        with database_errors(self._database), self._one_at_a_time, content_errors():
+            cursor = self._connection.execute(query, values)
+            while rows := cursor.fetchmany(hold):
+                made += map(make, checked(shape, rows))
+        return made
+
+
+def _numbers(text: str) -> Keys:
+    """The whole numbers that a text lists; raises `ValueError` when it lists anything else."""
+    if text.strip("0123456789,"):
+        raise ValueError(f"{text[:20]!r} is not a list of whole numbers")
+    numbers: Keys = np.fromstring(text, np.int64, sep=",")
+    return numbers
+
+
+def headings(path: str) -> tuple[str, ...]:
+    """The headings in a column."""
+    return msgspec.json.decode(path, type=tuple[str, ...])
+
+
+def decoded(value: str | None) -> list[str]:
+    """The roots in a row; nothing when it holds anything else."""
+    try:
+        found = json.loads(value or "[]")
+    except ValueError:
+        return []
+    fits = isinstance(found, list) and all(isinstance(root, str) for root in found)
+    return found if fits else []
+
 
 KeywordRow = tuple[ChunkKey, Stream, Stream]
 """A chunk, the terms of its text, the terms of its code."""
@@ -31,7 +173,7 @@ VectorRow = tuple[ChunkKey, bytes]
 """A chunk and its vector as it is kept."""
 
 
-class Truth:
+class Database:
     """The database as the replicas see it.
 
     Of `fresh` chunks, which the last change has added, the terms are known and need not be made.
@@ -55,7 +197,7 @@ class Truth:
                 (int(meta.get("journal_from", 0)), meta.get("journal_from_id", "")),
             }
         except (KeyError, ValueError, TypeError, AttributeError) as error:
-            raise truth_damaged(f"The database does not say what it is: {error}.") from error
+            raise database_damaged(f"The database does not say what it is: {error}.") from error
 
     def reached_by(self, manifest: ReplicaManifest | None) -> bool:
         """Whether a replica is at this very generation."""
@@ -131,7 +273,7 @@ class Truth:
         join = "CROSS JOIN embeddings e ON e.model = ? AND e.text_key = c.text_key"
         for key, vector in self._select("c.key, e.vector", join, among, self.model):
             if not isinstance(vector, bytes) or len(vector) != 2 * self.dimensions:
-                raise truth_damaged(f"The vector of chunk {key} is not as it was written.")
+                raise database_damaged(f"The vector of chunk {key} is not as it was written.")
             yield key, vector
 
     def _select(
@@ -154,11 +296,3 @@ class Truth:
 def _checked_rows(rows: sqlite3.Cursor) -> Iterator[_TextRow]:
     while some := rows.fetchmany(_AT_ONCE):
         yield from checked(tuple[int, int, str, int, int, str | None], some)
-
-
-def describe(
-    truth: Truth, folder: str, files: Mapping[str, FileSum], detail: Mapping[str, int]
-) -> ReplicaManifest:
-    """The manifest of a replica that has reached the truth's generation."""
-    identity, generation = truth.identity, truth.generation
-    return ReplicaManifest(identity, generation, folder, files, detail, truth.generation_id)

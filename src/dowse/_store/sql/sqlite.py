@@ -1,4 +1,4 @@
-"""Opening the SQLite file that holds the truth."""
+"""Open the SQLite file that holds the truth: connections, format, upgrade, soundness."""
 
 from __future__ import annotations
 
@@ -12,11 +12,66 @@ from queue import Empty, LifoQueue
 from typing import NamedTuple
 from urllib.parse import quote
 
-from dowse._store.embedded.failures import check_kind, content_errors, disk_errors, error_code
-from dowse._store.embedded.sqlite.frozen import State, check_unchanged, may_be_read, state_of
-from dowse._store.embedded.sqlite.sums import keep_document_sums, sum_of
+from dowse._store.failures import (
+    check_kind,
+    content_errors,
+    database_damaged,
+    disk_errors,
+    error_code,
+)
+from dowse._store.sql.database import ROOTS, decoded
+from dowse._store.sql.sums import keep_document_sums, sum_of
 from dowse._util.files import create_private_file, make_private_folder, sync_folder
-from dowse.errors import DowseError, IndexUnusable, StampMismatch
+from dowse.errors import DowseError, IndexUnusable, Locked, StampMismatch
+
+# ── Reading a database where nothing can be written: a read-only folder, or a full disk ───
+
+
+State = tuple[int, ...]
+"""What is different once somebody has written to a database."""
+
+_CANNOT_WRITE = (
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+)
+
+
+def may_be_read(database: Path, error: Exception) -> bool:
+    """Whether an error only says that nothing can be written; raises when reading is unsafe."""
+    if isinstance(error, sqlite3.Error) and error_code(error) not in _CANNOT_WRITE:
+        return False
+    if not database.is_file():
+        return False
+    if _log_size(database):
+        raise DowseError(
+            f"The last changes are still in {database}-wal, which cannot be read here,"
+            " since nothing can be written.",
+            "Free some space, or copy the folder to where it can be written.",
+        ) from error
+    return True
+
+
+def state_of(database: Path) -> State:
+    """The state of a database and its log."""
+    found = database.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, _log_size(database)
+
+
+def check_unchanged(database: Path, before: State) -> None:
+    """Raises `Locked` when somebody has written to a database since it was in a state."""
+    if state_of(database) != before:
+        raise Locked(f"{database} was changed while it was read.", "Run the command again.")
+
+
+def _log_size(database: Path) -> int:
+    try:
+        return database.with_name(f"{database.name}-wal").stat().st_size
+    except FileNotFoundError:
+        return 0
+
 
 FORMAT = 3
 """The version of the schema."""
@@ -175,9 +230,7 @@ def _fill(connection: sqlite3.Connection) -> None:
 def _run(connection: sqlite3.Connection, name: str) -> None:
     from importlib.resources import files  # noqa: PLC0415  only a new database needs it
 
-    for statement in (
-        files("dowse._store.embedded.sqlite").joinpath(name).read_text("utf-8").split(";")
-    ):
+    for statement in files("dowse._store.sql").joinpath(name).read_text("utf-8").split(";"):
         connection.execute(statement)
 
 
@@ -239,3 +292,43 @@ def _file_id(path: Path) -> _FileId | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+# ── Whether a database is sound as SQLite sees it: its pages, its indexes, its tables ───
+
+
+def check_structure(connection: sqlite3.Connection) -> None:
+    """Raises `Damaged` when a database must not be written to any more."""
+    for complaint in complaints(connection):
+        raise database_damaged(complaint)
+
+
+def complaints(connection: sqlite3.Connection) -> Iterator[str]:
+    """What is wrong with the structure of a database, in sentences."""
+    for (complaint,) in connection.execute("PRAGMA integrity_check(3)"):
+        if complaint != "ok":
+            yield f"The database is damaged: {complaint}."
+    for table, *_ in connection.execute("PRAGMA foreign_key_check"):
+        yield f"The table {table} refers to rows that are gone."
+    # One of an older format has other tables, which nobody has written down.
+    if format_of(connection) == str(FORMAT):
+        for name, _ in sorted(expected_schema() ^ schema_of(connection))[:1]:
+            yield f"The definition of {name} is not as it was written."
+
+
+# ── Which folders an index was made of, for a project whose own file is lost ───
+
+
+def noted_roots(database: Path) -> list[str]:
+    """What a database knows of the roots of its index; nothing when it cannot be read.
+
+    The replicas are left alone: opening them needs settings, which are lost with the file.
+    """
+    try:
+        if not database.is_file():
+            return []
+        with closing(sqlite3.connect(database, timeout=5)) as connection:
+            row = connection.execute("SELECT value FROM meta WHERE name = ?", (ROOTS,)).fetchone()
+            return decoded(row[0] if row else None)
+    except (sqlite3.Error, OSError):  # or the folder cannot be entered
+        return []

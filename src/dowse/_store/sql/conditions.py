@@ -3,23 +3,62 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import posixpath
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
-from dowse._model import Condition, Keys
+from dowse._model import Condition, Document, Keys
 from dowse._model.ports import KeywordField
-from dowse._store.embedded.members import members
-from dowse._store.embedded.sqlite.facets import field_facet
-from dowse._store.embedded.sqlite.statements import Statements
+from dowse._store.membership import members
+from dowse._store.sql.database import Statements
 from dowse._text.fold import fold
 from dowse._text.values import matcher
 from dowse._util.arrays import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+# ── What conditions compare of a document, laid down when it is put ───────
+
+
+Facet = tuple[str, str]
+"""A kind of condition and a folded value that it can be compared with."""
+
+
+SECRETS = "secrets"
+"""The kind of the facet that keeps how many secrets were left out; no condition asks for it."""
+
+
+def facets_of(document: Document) -> list[Facet]:
+    """The facets of a document, each once."""
+    return sorted({(kind, fold(value)) for kind, value in _facets(document)})
+
+
+def _facets(document: Document) -> Iterator[Facet]:
+    fields = document.fields
+    yield "title", fields.title
+    yield "category", fields.category
+    yield "path", document.id
+    yield "file", posixpath.basename(document.id)
+    yield "source", posixpath.splitext(document.id)[1].removeprefix(".")
+    yield from (("author", author) for author in fields.author)
+    for tag in fields.tags:
+        yield "tag", tag
+        yield from (("tag", tag[:place]) for place, sign in enumerate(tag) if sign == "/")
+    if document.secrets:
+        yield SECRETS, str(document.secrets)
+    for name, values in fields.properties:
+        yield from ((field_facet(name), value) for value in values or ("",))
+
+
+def field_facet(name: str) -> str:
+    """The kind of the facets that keep a field of the frontmatter."""
+    return f"field:{fold(name)}"
+
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")

@@ -8,13 +8,12 @@ from itertools import chain
 from pathlib import Path
 
 from dowse._model import ChunkKey, Keys
-from dowse._store.embedded.manifest import FileSum, ReplicaManifest, sum_files
-from dowse._store.embedded.sqlite.truth import Truth, describe
-from dowse._store.embedded.vectors.file import HeldFile
-from dowse._store.embedded.vectors.held import HeldSegments
-from dowse._store.embedded.vectors.index import EXACT_ROWS, VectorIndex
-from dowse._store.embedded.vectors.segments import (
+from dowse._store.replicas import FileSum, ReplicaManifest, describe, sum_files
+from dowse._store.sql.database import Database
+from dowse._store.vectors.index import EXACT_ROWS, OpenSegments, VectorIndex
+from dowse._store.vectors.segments import (
     ROTATION,
+    OpenFile,
     Segment,
     blocks,
     dead_keys,
@@ -42,25 +41,25 @@ class VectorReplica:
     def __init__(self, base: Path, exact_rows: int = EXACT_ROWS) -> None:
         self._base = base
         self._exact_rows = exact_rows
-        self._held = HeldSegments()
+        self._held = OpenSegments()
 
-    def create(self, truth: Truth) -> ReplicaManifest:
+    def create(self, database: Database) -> ReplicaManifest:
         """An empty index, in a folder of its own."""
         folder = self._base / f"{self.name}-{uuid.uuid4().hex[:12]}"
         make_private_folder(folder)
-        save_array(folder / ROTATION, random_rotation(truth.dimensions))
-        return ReplicaManifest(truth.identity, -1, folder.name)
+        save_array(folder / ROTATION, random_rotation(database.dimensions))
+        return ReplicaManifest(database.identity, -1, folder.name)
 
     def take(
-        self, manifest: ReplicaManifest, truth: Truth, changed: list[ChunkKey] | None
+        self, manifest: ReplicaManifest, database: Database, changed: list[ChunkKey] | None
     ) -> ReplicaManifest:
         """The index with the changed chunks, or all; doing it twice is doing it once."""
         folder, segments = self._base / manifest.folder, _segments(manifest)
         rotation, number = load_array(folder / ROTATION), max(segments, default=0) + 1
-        parts: Iterable[Segment] = blocks(truth.vector_rows(), rotation)
+        parts: Iterable[Segment] = blocks(database.vector_rows(), rotation)
         dead = no_keys()
         if changed is not None:
-            new = stack(truth.vector_rows(changed), rotation)
+            new = stack(database.vector_rows(changed), rotation)
             joined, gone = _joined(folder, manifest, changed, new)
             old = [survivors(folder, segment, gone) for segment in segments if segment in joined]
             parts = chain(*old, [new])
@@ -71,7 +70,7 @@ class VectorReplica:
         detail = {str(one): manifest.detail[str(one)] for one in segments} | {str(number): count}
         names = [name for segment in detail for name in file_names(int(segment))]
         files = sum_files(folder, [*names, ROTATION, dead_name(number)], manifest.files)
-        return describe(truth, manifest.folder, files, detail)
+        return describe(database, manifest.folder, files, detail)
 
     def is_current(self, manifest: ReplicaManifest) -> bool:  # noqa: ARG002  (segments are never rewritten)
         """Whether the files are those that the manifest lists."""
@@ -81,7 +80,7 @@ class VectorReplica:
         """The files of a manifest that are still in use: all, since it is always current."""
         return manifest.files
 
-    def is_worn(self, manifest: ReplicaManifest, truth: Truth, *, thorough: bool) -> bool:  # noqa: ARG002  (of the port)
+    def is_worn(self, manifest: ReplicaManifest, database: Database, *, thorough: bool) -> bool:  # noqa: ARG002  (of the port)
         """Never: what is deleted is left out when segments are joined."""
         return False
 
@@ -89,8 +88,8 @@ class VectorReplica:
         """The index that a manifest describes."""
         folder, numbers = self._base / manifest.folder, _segments(manifest)
         segments = [self._held.get(folder, number, manifest.files) for number in numbers]
-        dead = HeldFile(folder / dead_name(max(numbers))) if numbers else None
-        return VectorIndex(segments, HeldFile(folder / ROTATION), dead, self._exact_rows)
+        dead = OpenFile(folder / dead_name(max(numbers))) if numbers else None
+        return VectorIndex(segments, OpenFile(folder / ROTATION), dead, self._exact_rows)
 
 
 def _segments(manifest: ReplicaManifest) -> list[int]:

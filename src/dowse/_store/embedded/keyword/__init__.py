@@ -1,1 +1,0 @@
-"""The replica that finds words: tantivy."""

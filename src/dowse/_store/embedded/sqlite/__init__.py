@@ -1,1 +1,0 @@
-"""The truth: tables of documents, chunks, links, words and vectors in SQLite."""

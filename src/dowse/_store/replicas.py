@@ -1,0 +1,338 @@
+"""The replicas of the truth: what they promise, their manifests, and how they keep up with it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple, Protocol, TypeVar
+
+import msgspec
+import xxhash
+from msgspec import Struct, field
+
+from dowse._model import Announce, ChunkKey, Event, Keys
+from dowse._model.ports import KeywordField, KeywordSearch, VectorSearch
+from dowse._store.failures import disk_errors, replica_damaged
+from dowse._store.sql.conditions import Owners
+from dowse._store.sql.database import Database
+from dowse._util.files import close_tree, replace_file, sync_folder
+from dowse.errors import Damaged
+
+# ── What a replica says about itself: how far it has come, and what its files must look like ───
+
+
+_BLOCK = 1 << 20  # bytes that are summed at once
+
+
+class FileSum(Struct, frozen=True):
+    """How long a file is and what its bytes add up to."""
+
+    size: int  # bytes
+    checksum: str  # xxh3 over all of it, hex
+
+
+class ReplicaManifest(Struct, frozen=True):
+    """A replica's account of itself."""
+
+    index: str  # the identity of the index that it replicates
+    generation: int  # the last batch it has taken
+    folder: str  # where its files are, next to the manifest
+    files: Mapping[str, FileSum] = field(default_factory=dict)
+    detail: Mapping[str, int] = field(default_factory=dict)  # what the replica itself needs
+    generation_id: str = ""  # distinguishes that batch from another one of the same number
+
+
+def read_manifest(path: Path) -> ReplicaManifest | None:
+    """The manifest at a path, or None when there is none yet; raises `Damaged`."""
+    with disk_errors(path):
+        try:
+            checksum, _, body = path.read_bytes().partition(b"\n")
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            if path.is_dir() or path.is_symlink():
+                raise replica_damaged(f"{path} is not a file.") from error
+            raise
+    if xxhash.xxh3_64_hexdigest(body).encode() != checksum:
+        raise replica_damaged(f"{path} is not as it was written.")
+    return msgspec.json.decode(body, type=ReplicaManifest)
+
+
+def write_manifest(path: Path, manifest: ReplicaManifest) -> None:
+    """Replaces the manifest at a path, once the files that it names are on the disk."""
+    sync_folder(path.parent / manifest.folder)
+    body = msgspec.json.encode(manifest)
+    if path.is_dir():
+        shutil.rmtree(path)
+    replace_file(path, xxhash.xxh3_64_hexdigest(body).encode() + b"\n" + body)
+
+
+def sum_files(
+    folder: Path, names: Iterable[str], known: Mapping[str, FileSum]
+) -> dict[str, FileSum]:
+    """Sums the files of a folder; files that never change once written are summed only once."""
+    return {name: known.get(name) or _sum(folder / name) for name in sorted(names)}
+
+
+def verify(folder: Path, files: Mapping[str, FileSum]) -> None:
+    """Raises `Damaged` unless every file is there as it was written."""
+    for name, expected in files.items():
+        if not _is_as_written(folder / name, expected):
+            raise replica_damaged(f"{folder / name} is not as it was written.")
+
+
+def _is_as_written(path: Path, expected: FileSum) -> bool:
+    try:
+        return path.stat().st_size == expected.size and _sum(path) == expected
+    except OSError:
+        return False
+
+
+def _sum(path: Path) -> FileSum:
+    # Read, not mapped: a mapped file that somebody truncates kills the process.
+    size, total = 0, xxhash.xxh3_64()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            size += len(block)
+            total.update(block)
+    return FileSum(size, total.hexdigest())
+
+
+def describe(
+    database: Database, folder: str, files: Mapping[str, FileSum], detail: Mapping[str, int]
+) -> ReplicaManifest:
+    """The manifest of a replica that has reached the truth's generation."""
+    identity, generation = database.identity, database.generation
+    return ReplicaManifest(identity, generation, folder, files, detail, database.generation_id)
+
+
+# ── What a replica of the truth promises: another index for words or vectors joins here ───
+
+
+_Opened_co = TypeVar("_Opened_co", covariant=True)
+
+
+class OpenReplica(Protocol):
+    """A replica at one generation, open for reading."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no file that is still being read was truncated since it was opened."""
+        ...
+
+    def keys(self) -> set[ChunkKey]:
+        """All the chunks it holds."""
+        ...
+
+
+class OpenKeywords(OpenReplica, KeywordSearch, Protocol):
+    """An open replica that finds words."""
+
+    def phrase(self, field: KeywordField, terms: Sequence[str]) -> Keys:
+        """Chunks in which the terms follow each other, by key; all chunks when there are none."""
+        ...
+
+
+class OpenVectors(OpenReplica, VectorSearch, Protocol):
+    """An open replica that finds vectors."""
+
+
+class Replica(Protocol[_Opened_co]):
+    """Makes and extends an index of what the truth holds, in a folder of its own.
+
+    Promises: after `take` every file that the manifest names is on the disk, and taking the same
+    changes twice is taking them once, so that a writer that died can be made up for.
+    """
+
+    @property
+    def name(self) -> str:
+        """What its manifest and its folders are called."""
+        ...
+
+    @property
+    def terms_only(self) -> bool:
+        """Whether a new vector does not concern it."""
+        ...
+
+    def create(self, database: Database) -> ReplicaManifest:
+        """An empty index, in a new folder."""
+        ...
+
+    def take(
+        self, manifest: ReplicaManifest, database: Database, changed: list[ChunkKey] | None
+    ) -> ReplicaManifest:
+        """The index with the changed chunks, or with all."""
+        ...
+
+    def is_current(self, manifest: ReplicaManifest) -> bool:
+        """Whether its files are those of the manifest; raises `Damaged` when they cannot be."""
+        ...
+
+    def left_of(self, manifest: ReplicaManifest) -> Mapping[str, FileSum]:
+        """The files of a manifest that are still in use when it is not current."""
+        ...
+
+    def is_worn(self, manifest: ReplicaManifest, database: Database, *, thorough: bool) -> bool:
+        """Whether deleted chunks have left so much behind that it should be built again."""
+        ...
+
+    def open(self, manifest: ReplicaManifest) -> _Opened_co | None:
+        """The index that a manifest describes, or None when a writer has moved on from it."""
+        ...
+
+
+_AnyReplica = Replica[OpenKeywords] | Replica[OpenVectors]
+
+
+class Indexes(NamedTuple):
+    """Both replicas at one generation, open for reading, and what else lasts as long."""
+
+    keyword: OpenKeywords
+    vectors: OpenVectors
+    owners: Owners
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether no file that is still being read was truncated since it was opened."""
+        return self.keyword.is_whole and self.vectors.is_whole
+
+
+class Replicas:
+    """The keyword and the vector index next to a database."""
+
+    def __init__(
+        self,
+        folder: Path,
+        keyword: Replica[OpenKeywords],
+        vectors: Replica[OpenVectors],
+        announce: Announce,
+    ) -> None:
+        self._folder = folder
+        self._announce = announce
+        self._keyword = keyword
+        self._vectors = vectors
+        self._both: tuple[_AnyReplica, ...] = (keyword, vectors)
+        self._trusted: dict[
+            str, ReplicaManifest
+        ] = {}  # by replica: what this process wrote or verified
+
+    def open(self, database: Database) -> Indexes | None:
+        """Both replicas, if they are at the truth's generation; None while they are not.
+
+        Raises `Damaged` when a file is not as it was written.
+        """
+        manifests = [self._manifest(replica) for replica in self._both]
+        keyword, vectors = manifests
+        if keyword is None or vectors is None or not all(map(database.reached_by, manifests)):
+            return None
+        if not (
+            self._is_current(self._keyword, keyword) and self._is_current(self._vectors, vectors)
+        ):
+            return None
+        words, nearby = self._keyword.open(keyword), self._vectors.open(vectors)
+        return Indexes(words, nearby, Owners()) if words and nearby else None
+
+    def distrust(self) -> None:
+        """Forgets which files were verified, so that all are verified again."""
+        self._trusted.clear()
+
+    def catch_up(self, database: Database, *, repair: bool) -> None:
+        """Brings both replicas to the truth's generation; only the writer may.
+
+        A replica that an interrupted writer left damaged is built again. One that is damaged
+        although no writer was interrupted is built again with `repair`, and raises `Damaged`
+        without: the disk may be failing.
+        """
+        with disk_errors(self._folder):
+            for replica in self._both:
+                self._level(replica, database, repair=repair)
+
+    def rebuild(self, database: Database) -> None:
+        """Builds both replicas again."""
+        with disk_errors(self._folder):
+            for replica in self._both:
+                self._build(replica, database)
+
+    def renew(self, database: Database, *, thorough: bool) -> None:
+        """Builds those replicas again that deleted chunks have worn."""
+        for replica in self._both:
+            manifest = self._manifest(replica)
+            if manifest and replica.is_worn(manifest, database, thorough=thorough):
+                self._announce(Event("tidy", 0, None))
+                with disk_errors(self._folder):
+                    self._build(replica, database)
+
+    def _level(self, replica: _AnyReplica, database: Database, *, repair: bool) -> None:
+        try:
+            self._extend(replica, database)
+        except Damaged as damage:
+            if not repair and database.reached_by(self._manifest(replica)):
+                raise
+            self._announce(Event("repair", 0, None, note=f"{damage.message} It is built again."))
+            self._build(replica, database)
+
+    def _extend(self, replica: _AnyReplica, database: Database) -> None:
+        manifest = self._manifest(replica)
+        # To start empty is cheaper than to delete all, and leaves no statistics behind.
+        if manifest is None or not database.can_extend(manifest) or database.is_empty():
+            self._build(replica, database)
+            return
+        changed = database.changed_since(manifest.generation, terms_only=replica.terms_only)
+        if not changed and not replica.is_current(manifest):
+            self._build(replica, database)  # it holds a batch that the truth knows nothing of
+            return
+        self._is_current(replica, manifest)  # or raises
+        if changed:
+            self._publish(replica, replica.take(manifest, database, changed))
+        elif not database.reached_by(manifest):
+            taken = describe(database, manifest.folder, manifest.files, manifest.detail)
+            self._publish(replica, taken)
+
+    def _build(self, replica: _AnyReplica, database: Database) -> None:
+        self._publish(replica, replica.take(replica.create(database), database, None))
+
+    def _is_current(self, replica: _AnyReplica, manifest: ReplicaManifest) -> bool:
+        """Whether the files are those of the manifest; raises `Damaged` when one is not sound.
+
+        They are not when a writer died between changing them and writing its manifest; to take
+        the same changes once more makes up for that.
+        """
+        trusted = self._trusted.get(replica.name)
+        if trusted == manifest:
+            return True
+        current = replica.is_current(manifest)
+        files = manifest.files if current else replica.left_of(manifest)
+        known = trusted.files if trusted and trusted.folder == manifest.folder else {}
+        new = {name: total for name, total in files.items() if known.get(name) != total}
+        verify(self._folder / manifest.folder, new)
+        if current:
+            self._trusted[replica.name] = manifest
+        return current
+
+    def _publish(self, replica: _AnyReplica, manifest: ReplicaManifest) -> None:
+        write_manifest(self._path(replica), manifest)
+        close_tree(self._folder)  # tantivy creates files with the rights of the umask
+        self._trusted[replica.name] = manifest
+        self._sweep(replica, manifest)
+
+    def _sweep(self, replica: _AnyReplica, manifest: ReplicaManifest) -> None:
+        """Removes what the manifest no longer mentions, as far as nobody holds it."""
+        for left in self._folder.glob(f".{self._path(replica).name}-*"):  # by a killed writer
+            left.unlink(missing_ok=True)
+        for folder in self._folder.glob(f"{replica.name}-*"):
+            if folder.name != manifest.folder:
+                shutil.rmtree(folder, ignore_errors=True)
+                with suppress(OSError):  # it may be a file, which rmtree leaves
+                    folder.unlink(missing_ok=True)
+        for path in (self._folder / manifest.folder).iterdir():
+            if path.name not in manifest.files and not path.name.startswith("."):
+                with suppress(OSError):
+                    path.unlink()
+
+    def _manifest(self, replica: _AnyReplica) -> ReplicaManifest | None:
+        return read_manifest(self._path(replica))
+
+    def _path(self, replica: _AnyReplica) -> Path:
+        return self._folder / f"{replica.name}.json"

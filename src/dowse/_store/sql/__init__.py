@@ -1,0 +1,1 @@
+"""The truth: tables of documents, chunks, links, words and vectors."""

@@ -1,0 +1,437 @@
+"""Read one generation of the database: documents and chunks, links, words, vectors of texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from typing import Annotated, Any
+
+import msgspec
+
+from dowse._model import (
+    Chunk,
+    ChunkKey,
+    Counts,
+    DocumentEntry,
+    Edge,
+    Fields,
+    FileState,
+    Keys,
+    Link,
+    LinkKind,
+    Name,
+    NameKind,
+    Section,
+    Sizes,
+    Stamp,
+    StoredChunk,
+    StoredDocument,
+    Vector,
+)
+from dowse._store.failures import database_damaged
+from dowse._store.sql.conditions import SECRETS
+from dowse._store.sql.database import (
+    ROOTS,
+    Statements,
+    decode_vector,
+    decoded,
+    headings,
+)
+from dowse._store.sql.sums import is_sound
+from dowse._text.fold import fold_name, fold_word
+
+# ── The records that rows of the database stand for ───────────────────────
+
+
+Moment = Annotated[float, msgspec.Meta(ge=-1e19, le=1e19)]
+"""Seconds since 1970, as far from it as a file system can say."""
+
+ENTRY = """d.id, d.short, d.fields, d.modified, d.size, d.mtime_ns,
+  (SELECT count(*) FROM chunks c WHERE c.document = d.key)"""
+"""The columns of a `DocumentEntry`."""
+
+EntryRow = tuple[str, str, str, Moment, int, int, int]
+"""The values in `ENTRY`."""
+
+FileRow = tuple[str, int, int, str, int]
+"""The id of a document, and the values of its `FileState`."""
+
+SECTION = """id, header_path, start, "end", first_line, last_line"""
+"""The columns of a `Section`."""
+
+SectionRow = tuple[str, str, int, int, int, int]
+"""The values in `SECTION`."""
+
+CHUNK = """c.id, c.section, c.header_path, c.start, c."end", c.overlap, c.first_line, c.last_line"""
+"""The columns of a `Chunk`."""
+
+ChunkRow = tuple[str, str, str, int, int, int, int, int]
+"""The values in `CHUNK`."""
+
+KeyedChunkRow = tuple[int, int, str, str, str, int, int, int, int, int]
+"""A key, the key of a document, and the values in `CHUNK`."""
+
+EDGES = """SELECT s.id, l.kind, l.target, l.anchor, l.label, l.line, t.id FROM edges l
+  JOIN documents s ON s.key = l.source LEFT JOIN documents t ON t.key = l.leads"""
+"""The rows of `Edge`."""
+
+EdgeRow = tuple[str, LinkKind, str, str, str, int, str | None]
+"""The values in a row of `EDGES`."""
+
+EDGE_ORDER = "ORDER BY s.id, l.line, l.key"
+"""By source and line."""
+
+NamedRow = tuple[int, NameKind, str, int, int]
+"""The values in a row of chunk_names: chunk, kind, path, start, line."""
+
+
+def entry_of(row: EntryRow) -> DocumentEntry:
+    """A document as the index lists it."""
+    document_id, short, fields, modified, size, mtime_ns, chunks = row
+    decoded = msgspec.json.decode(fields, type=Fields)
+    return DocumentEntry(document_id, short, decoded, modified, size, mtime_ns, chunks)
+
+
+def file_of(row: FileRow) -> tuple[str, FileState]:
+    """The id of a document, and what is known of its file."""
+    document_id, size, mtime_ns, digest, settled = row
+    return document_id, FileState(size, mtime_ns, digest, bool(settled))
+
+
+def section_of(row: SectionRow) -> Section:
+    """A section."""
+    return Section(row[0], headings(row[1]), *row[2:])
+
+
+def chunk_of(row: ChunkRow) -> Chunk:
+    """A chunk."""
+    return Chunk(row[0], row[1], headings(row[2]), *row[3:])
+
+
+def edge_of(row: EdgeRow) -> Edge:
+    """A link and where it leads."""
+    return Edge(row[0], Link(*row[1:6]), row[6])
+
+
+def keyed_chunk_of(row: KeyedChunkRow) -> tuple[ChunkKey, int, Chunk]:
+    """A chunk with its key and that of its document."""
+    return row[0], row[1], chunk_of(row[2:])
+
+
+def name_of(row: NamedRow) -> tuple[ChunkKey, Name]:
+    """A chunk and what it is called."""
+    key, kind, path, start, line = row
+    return key, Name(kind, headings(path), start, line)
+
+
+_LAST = "CAST(x'ff' AS TEXT)"  # comes after every character
+_TextRow = tuple[int, str, str, str, str, Moment, int, int, int]
+"""The key of a document, its text, and what the index lists of it."""
+
+
+class SqlDocumentTable:
+    """The documents and their chunks."""
+
+    def __init__(self, sql: Statements) -> None:
+        self._sql = sql
+
+    @property
+    def generation(self) -> int:
+        """How many batches the index has taken."""
+        return self._sql.generation()
+
+    def stamp(self) -> Stamp | None:
+        """What the index was built with; None while it is new."""
+        return self._sql.stamp()
+
+    def roots(self) -> list[str]:
+        """The folders that the index was made of, as far as it knows."""
+        return decoded(self._sql.meta(ROOTS))
+
+    def counts(self) -> Counts:
+        """How much the index holds."""
+        counts = self._sql.rows(
+            tuple[int, int, int, int, int, int, int, int, int, int],
+            "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM sections),"
+            " (SELECT count(*) FROM chunks), (SELECT count(*) FROM code_blocks),"
+            " (SELECT count(*) FROM edges), (SELECT count(*) FROM edges WHERE leads IS NULL),"
+            " (SELECT count(*) FROM chunks c JOIN embeddings e USING (text_key) WHERE e.model = ?),"
+            " (SELECT count(*) FROM terms), (SELECT count(DISTINCT community) FROM communities),"
+            " (SELECT coalesce(sum(CAST(value AS INTEGER)), 0) FROM facets WHERE kind = ?)",
+            self._sql.model()[0],
+            SECRETS,
+        )
+        return Counts(*counts[0])
+
+    def sizes(self) -> Sizes:
+        """How much the index holds, in a few numbers."""
+        counts = self._sql.rows(
+            tuple[int, int, int],
+            "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM chunks),"
+            " (SELECT count(*) FROM chunks c JOIN embeddings e USING (text_key) WHERE e.model = ?)",
+            self._sql.model()[0],
+        )
+        return Sizes(*counts[0])
+
+    def has_more_than(self, documents: int) -> bool:
+        """Whether there are more documents than so many."""
+        query = "SELECT 1 FROM documents LIMIT 1 OFFSET ?"
+        return self._sql.row(tuple[int], query, documents) is not None
+
+    def files(self, beginnings: Sequence[str] = ("",)) -> dict[str, FileState]:
+        """What is known of the files whose document ids begin in one of these ways, by id."""
+        every = "SELECT d.id, size, mtime_ns, digest, settled FROM documents d"
+        some = f"{every} JOIN json_each(?) ON d.id >= value AND d.id < value || {_LAST}"
+        query, values = (every, ()) if "" in beginnings else (some, (json.dumps([*beginnings]),))
+        return dict(self._sql.made(file_of, FileRow, query, *values, hold=1000))
+
+    def documents(self) -> list[DocumentEntry]:
+        """All documents, by id."""
+        query = f"SELECT {ENTRY} FROM documents d ORDER BY id"
+        return self._sql.made(entry_of, EntryRow, query)
+
+    def document(self, document_id: str) -> StoredDocument | None:
+        """One document, whole."""
+        row = self._sql.row(
+            tuple[int, int, str], "SELECT key, body, text FROM documents WHERE id = ?", document_id
+        )
+        if row is None:
+            return None
+        key, body, text = row
+        columns = f"SELECT {ENTRY} FROM documents d WHERE key = ?"
+        sections = f"SELECT {SECTION} FROM sections WHERE document = ? ORDER BY key"
+        chunks = f"SELECT {CHUNK} FROM chunks c WHERE document = ? ORDER BY key"
+        found = StoredDocument(
+            self._sql.made(entry_of, EntryRow, columns, key)[0],
+            text,
+            body,
+            tuple(self._sql.made(section_of, SectionRow, sections, key)),
+            tuple(self._sql.made(chunk_of, ChunkRow, chunks, key)),
+        )
+        if {chunk.section for chunk in found.chunks} - {one.id for one in found.sections}:
+            raise database_damaged(f"{document_id} has chunks outside any section.")
+        return found
+
+    def find(self, short: str) -> list[tuple[str, int, int]]:
+        """What an abbreviated id can mean: document id, first and last line."""
+        ends = (short, short + "g")  # after every hex digit
+        whole = self._sql.rows(
+            tuple[str, str],
+            "SELECT id, text FROM documents WHERE short >= ? AND short < ?",
+            *ends,
+        )
+        parts = self._sql.rows(
+            tuple[str, int, int],
+            "SELECT d.id, p.first_line, p.last_line FROM"
+            " (SELECT document, first_line, last_line FROM sections WHERE id >= ? AND id < ?"
+            " UNION SELECT document, first_line, last_line FROM chunks WHERE id >= ? AND id < ?) p"
+            " JOIN documents d ON d.key = p.document",
+            *ends,
+            *ends,
+        )
+        return sorted({*((id_, 1, text.count("\n") + 1) for id_, text in whole), *parts})
+
+    def chunks(self, keys: Sequence[ChunkKey]) -> list[StoredChunk]:
+        """Chunks by key, in the order asked for; unknown keys are passed over."""
+        wanted: dict[int, list[tuple[ChunkKey, Chunk]]] = {}
+        for key, document, chunk in self._sql.made(
+            keyed_chunk_of,
+            KeyedChunkRow,
+            f"SELECT c.key, c.document, {CHUNK} FROM chunks c"
+            " WHERE c.key IN (SELECT value FROM json_each(?))",
+            json.dumps([int(key) for key in keys]),
+        ):
+            wanted.setdefault(document, []).append((key, chunk))
+
+        def cut(row: _TextRow) -> list[StoredChunk]:
+            document, text, entry = row[0], row[1], entry_of(row[2:])
+            return [
+                StoredChunk(key, chunk, text[chunk.start : chunk.end], entry)
+                for key, chunk in wanted[document]
+            ]
+
+        documents = (
+            f"SELECT d.key, d.text, {ENTRY} FROM documents d"
+            " WHERE d.key IN (SELECT value FROM json_each(?))"
+        )
+        stored = self._sql.made(cut, _TextRow, documents, json.dumps(list(wanted)), hold=1)
+        found = {one.key: one for some in stored for one in some}
+        return [found[key] for key in keys if key in found]
+
+    def named(self, name: str, limit: int) -> list[tuple[ChunkKey, Name]]:
+        """The chunks that are called so, titles first, then aliases, then headings; by key."""
+        return self._sql.made(
+            name_of,
+            NamedRow,
+            "SELECT chunk, kind, path, start, line FROM chunk_names WHERE folded = ?"
+            " ORDER BY kind = 'heading', kind = 'alias', chunk, start LIMIT ?",
+            fold_name(name),
+            limit,
+        )
+
+    def keys_of(self, document_ids: Collection[str]) -> Keys:
+        """The chunks of these documents."""
+        return self._sql.keys(
+            "SELECT key FROM chunks WHERE document IN (SELECT key FROM documents WHERE id IN"
+            " (SELECT value FROM json_each(?)))",
+            json.dumps(list(document_ids)),
+        )
+
+
+# ── Links: what they are, and where those lead that a change concerns ─────
+
+
+class SqlLinks:
+    """How the documents hang together."""
+
+    def __init__(self, sql: Statements) -> None:
+        self._sql = sql
+
+    def all(self) -> list[Edge]:
+        """All links, by source and line."""
+        return self._sql.made(edge_of, EdgeRow, f"{EDGES} {EDGE_ORDER}")
+
+    def of(self, document_ids: Collection[str]) -> list[Edge]:
+        """The links that begin or end at any of these documents, by source and line."""
+        return self._sql.made(
+            edge_of,
+            EdgeRow,
+            "WITH wanted AS (SELECT key FROM documents WHERE id IN"
+            f" (SELECT value FROM json_each(?))) {EDGES} WHERE l.key IN"
+            " (SELECT key FROM links WHERE source IN wanted"
+            f" UNION SELECT key FROM links WHERE leads IN wanted) {EDGE_ORDER}",
+            json.dumps(list(document_ids)),
+        )
+
+    def communities(self) -> dict[str, int]:
+        """The community of each document that has one, by id."""
+        query = "SELECT d.id, c.community FROM communities c JOIN documents d ON d.key = c.document"
+        return dict(self._sql.rows(tuple[str, int], query))
+
+
+# ── Words that are spelled nearly like another ────────────────────────────
+
+
+def slips_in(word: str) -> int:
+    """How many slips are forgiven in a word."""
+    return (len(word) >= 4) + (len(word) >= 8)
+
+
+def nearly(word: str, known: Sequence[str]) -> dict[str, int]:
+    """The known words that are spelled nearly as a word is, with their distance to it."""
+    # Loaded when a word is misspelled, which most commands never meet.
+    from rapidfuzz import process  # noqa: PLC0415
+    from rapidfuzz.distance import OSA  # noqa: PLC0415
+
+    found = process.extract(
+        word, known, scorer=OSA.distance, score_cutoff=slips_in(word), limit=None
+    )
+    return {other: int(distance) for other, distance, _ in found if other != word}
+
+
+# ── The words of all documents, and those that are spelled nearly like another ───
+
+
+_AFTER_ALL = "\U0010ffff"  # sorts behind every letter
+_SEPARATOR = "\x1f"  # between words that are handed over as one string; no word holds it
+
+
+class SqlVocabulary:
+    """The words of all documents."""
+
+    def __init__(self, sql: Statements) -> None:
+        self._sql = sql
+
+    def most_frequent(self, size: int) -> list[str]:
+        """The most frequent words, most frequent first."""
+        query = "SELECT term FROM terms ORDER BY count DESC, term LIMIT ?"
+        return [row[0] for row in self._sql.rows(tuple[str], query, max(0, size))]
+
+    def beginning(self, prefix: str, limit: int) -> list[str]:
+        """Words of the documents that begin so, most frequent first."""
+        begin = fold_word(prefix)
+        rows = self._sql.rows(
+            tuple[str],
+            "SELECT term FROM terms WHERE term >= ? AND term < ? ORDER BY count DESC, term LIMIT ?",
+            begin,
+            begin + _AFTER_ALL,
+            max(0, limit),
+        )
+        return [row[0] for row in rows]
+
+    def spelled_like(self, word: str, limit: int) -> list[str]:
+        """Words of the documents that are spelled nearly so, nearest first, then most frequent."""
+        folded = fold_word(word)
+        slips = slips_in(folded)
+        if not slips:
+            return []
+        # As one string: to hand over a hundred thousand rows takes longer than to compare them.
+        ((together,),) = self._sql.rows(
+            tuple[str | None],
+            f"SELECT group_concat(term, '{_SEPARATOR}') FROM terms"
+            " WHERE length(term) BETWEEN ? AND ?",
+            len(folded) - slips,
+            len(folded) + slips,
+        )
+        distances = nearly(folded, (together or "").split(_SEPARATOR))
+        counted = self._sql.rows(
+            tuple[str, int],
+            "SELECT term, count FROM terms WHERE term IN (SELECT value FROM json_each(?))",
+            json.dumps(list(distances)),
+        )
+        counted.sort(key=lambda row: (distances[row[0]], -row[1], row[0]))
+        return [term for term, _ in counted[: max(0, limit)]]
+
+
+# ── The vectors that were made of texts, by text key ──────────────────────
+
+
+_AT_ONCE = 500  # values bound to one statement: old builds of SQLite take 999
+
+
+class SqlTextVectors:
+    """The vectors of the model that the index was built with."""
+
+    def __init__(self, sql: Statements) -> None:
+        self._sql = sql
+
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
+        """The vectors of these text keys, as far as there are any."""
+        query = "SELECT vector FROM embeddings WHERE model = ? AND text_key = ?"
+        model, dimensions = self._sql.model()
+        found = {}
+        for key in keys:
+            row = self._sql.row(tuple[bytes], query, model, key)
+            if row is not None and len(row[0]) != 2 * dimensions:
+                raise database_damaged("A vector is not as it was written.")
+            if row is not None:
+                found[key] = decode_vector(row[0])
+        return found
+
+    def missing(self, keys: Sequence[bytes]) -> list[bytes]:
+        """Those of these text keys that have no vector, or a damaged one, in their order."""
+        model, sound = self._sql.model()[0], set[bytes]()
+        for start in range(0, len(keys), _AT_ONCE):
+            some = keys[start : start + _AT_ONCE]
+            rows = self._sql.rows(
+                tuple[bytes, Any, Any],  # a damaged vector is made again
+                "SELECT text_key, vector, checksum FROM embeddings"
+                f" WHERE model = ? AND text_key IN ({', '.join('?' * len(some))})",
+                model,
+                *some,
+            )
+            sound.update(key for key, *kept in rows if is_sound(*kept))
+        return [key for key in keys if key not in sound]
+
+    def waiting(self) -> dict[ChunkKey, str]:
+        """The chunks without a vector, in the order of the text, each with its document's id."""
+        return dict(
+            self._sql.rows(
+                tuple[int, str],
+                "SELECT c.key, d.id FROM chunks c JOIN documents d ON d.key = c.document"
+                " WHERE NOT EXISTS"
+                " (SELECT 1 FROM embeddings e WHERE e.model = ? AND e.text_key = c.text_key)"
+                " ORDER BY c.key",
+                self._sql.model()[0],
+            )
+        )

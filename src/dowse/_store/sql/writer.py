@@ -1,0 +1,582 @@
+"""The one writer: each change is a transaction, after which the replicas follow."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import uuid
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+
+from dowse._model import (
+    Batch,
+    ChunkedDocument,
+    ChunkKey,
+    Document,
+    Fields,
+    FileState,
+    IndexedDocument,
+    Link,
+    Maintenance,
+    Stamp,
+    Stream,
+    Vector,
+    modified,
+    short_id,
+    text_key,
+)
+from dowse._model.ports import Analyzer, DocumentTable, Links, TextVectors, Vocabulary
+from dowse._store.failures import database_errors
+from dowse._store.replicas import Replicas
+from dowse._store.sql.conditions import facets_of
+from dowse._store.sql.database import ROOTS, Database, Statements, encode_vector
+from dowse._store.sql.reader import (
+    SqlDocumentTable,
+    SqlLinks,
+    SqlTextVectors,
+    SqlVocabulary,
+)
+from dowse._store.sql.sqlite import check_structure, upgrade
+from dowse._store.sql.sums import communities_sum, keep_document_sums, sum_of
+from dowse._text.analyzer import terms_of
+from dowse._text.fold import fold, fold_name
+from dowse._text.links import LinkName, choose, names_of, names_of_target
+
+# ── What one batch does to the tables, inside the transaction of its writer ───
+
+
+_PARTS = ("code_blocks", "chunk_names", "chunks", "sections", "links", "names", "facets")
+_LATEST = 2**63 - 1  # nanoseconds: the year 2262, the last that SQLite's integers reach
+
+_Spelling = tuple[str, str, str]
+"""A name, its kind, and how it is spelled out."""
+
+_as_json = lru_cache(1000)(json.dumps)  # neighbouring chunks are under the same headings
+
+
+class TableWriter:
+    """Changes the tables document by document; `finish` does what is cheaper done at once."""
+
+    def __init__(self, connection: sqlite3.Connection, analyzer: Analyzer, generation: int) -> None:
+        self._connection = connection
+        self._analyzer = analyzer
+        self._generation = generation
+        self._names: set[str] = set()  # whose meaning may have changed
+        self._put: list[str] = []  # ids
+        self._words: Counter[str] = Counter()
+        self._deleted = False
+        self._led: dict[int, set[int]] = {}  # by changed document: where its links led before
+        self._links_changed = False
+        self.fresh: dict[ChunkKey, tuple[Stream, Stream]] = {}  # the terms of what was put
+        # A key is never given out twice, also when its chunk is gone.
+        given = self._column("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'")
+        self._chunk_keys = count(max(given, default=0) + 1)
+
+    @property
+    def pending(self) -> frozenset[Maintenance]:
+        """What has to be done once more after this change."""
+        pending: set[Maintenance] = set()
+        if self._links_changed:
+            pending.add("communities")
+        if self._deleted:
+            pending.add("tidy")
+        return frozenset(pending)
+
+    def clear(self) -> None:
+        """Deletes all documents, and what hangs on them."""
+        self._deleted = self._links_changed = True
+        self._journal(self._column("SELECT key FROM chunks"))
+        self.fresh.clear()
+        self._connection.execute("DELETE FROM documents")
+        self._connection.execute("DELETE FROM terms")
+
+    def remove(self, document_id: str) -> None:
+        """Deletes a document."""
+        row = self._row("SELECT key, body, text FROM documents WHERE id = ?", document_id)
+        if row is not None:
+            self._names |= {name for name, *_ in self._clear_parts(*row)}
+            self._connection.execute("DELETE FROM documents WHERE key = ?", (row[0],))
+
+    def put(self, indexed: IndexedDocument) -> None:
+        """Inserts or replaces a document."""
+        document = indexed.chunked.document
+        old = self._row("SELECT key, body, text FROM documents WHERE id = ?", document.id)
+        if old:
+            self._led.setdefault(old[0], self._leads(old[0]))
+        before = self._clear_parts(*old) if old else set()
+        key = self._put_document(indexed)
+        keys = self._put_parts(key, indexed.chunked)
+        terms = indexed.terms or terms_of(indexed.chunked, self._analyzer)
+        self.fresh.update(zip(keys, terms.chunks, strict=True))
+        self._words.update(terms.words)
+        after = {
+            (name.name, name.kind, name.spelled)
+            for name in names_of(document.id, document.fields.aliases)
+        }
+        self._connection.executemany(
+            "INSERT INTO names VALUES (?, ?, ?, ?)",
+            [(key, *spelling) for spelling in sorted(after)],
+        )
+        keep_document_sums(self._connection, [key])
+        self._names |= {name for name, *_ in before ^ after}
+        self._put.append(document.id)
+
+    def touch(self, document_id: str, state: FileState) -> None:
+        """Notes a file's new time."""
+        self._connection.execute(
+            "UPDATE documents SET size = ?, mtime_ns = ?, digest = ?, settled = ?, modified ="
+            " CASE WHEN json_extract(fields, '$.modified') IS NULL THEN ? ELSE modified END"
+            " WHERE id = ?",
+            (*_state_columns(state), _modified(Fields(), state), document_id),
+        )
+
+    def keep(self, model: str, dimensions: int, vectors: Mapping[bytes, Vector]) -> None:
+        """Keeps vectors by text key, and gives them to the chunks that have such a text."""
+        for key, vector in vectors.items():
+            kept = encode_vector(vector, dimensions)
+            changed = self._connection.execute(
+                "INSERT INTO embeddings (model, text_key, vector, checksum) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (model, text_key) DO UPDATE SET vector = excluded.vector,"
+                " checksum = excluded.checksum WHERE vector != excluded.vector",
+                (model, key, kept, sum_of(kept)),
+            ).rowcount
+            if changed:
+                chunks = self._column("SELECT key FROM chunks WHERE text_key = ?", key)
+                self._journal(chunks, terms=False)
+
+    def finish(self) -> None:
+        """Resolves the links that the change concerns, and counts words up and down."""
+        resolve_links(self._connection, self._names, self._put)
+        # Names that came or went may lead links of any document elsewhere. Otherwise only the
+        # links of the documents that changed can lead elsewhere, and most edits change none.
+        self._links_changed = (
+            self._links_changed
+            or bool(self._names)
+            or any(self._leads(key) != led for key, led in self._led.items())
+        )
+        self._connection.executemany(
+            "INSERT INTO terms VALUES (?, ?)"
+            " ON CONFLICT (term) DO UPDATE SET count = count + excluded.count",
+            ((term, count) for term, count in self._words.items() if count),
+        )
+        self._connection.execute("DELETE FROM terms WHERE count <= 0")
+
+    def leaves_waiting(self, model: str) -> bool:
+        """Whether a chunk that it stored has no vector of a model."""
+        row = self._row(
+            "SELECT 1 FROM journal j JOIN chunks c ON c.key = j.chunk WHERE j.generation = ?"
+            " AND NOT EXISTS"
+            " (SELECT 1 FROM embeddings e WHERE e.model = ? AND e.text_key = c.text_key)",
+            self._generation,
+            model,
+        )
+        return row is not None
+
+    def _leads(self, document: int) -> set[int]:
+        """The documents that the links of a document lead to."""
+        query = "SELECT DISTINCT leads FROM links WHERE source = ? AND leads IS NOT NULL"
+        return set(self._column(query, document))
+
+    def _clear_parts(self, key: int, body: int, text: str) -> set[_Spelling]:
+        """Deletes what hangs on a document; returns the names it had."""
+        self._deleted = True
+        names = self._connection.execute(
+            "SELECT name, kind, spelled FROM names WHERE document = ?", (key,)
+        ).fetchall()
+        keys = self._column("SELECT key FROM chunks WHERE document = ?", key)
+        self._journal(keys)
+        for chunk in keys:
+            self.fresh.pop(chunk, None)
+        self._words.subtract(self._analyzer.vocabulary(text[body:]))
+        for part in _PARTS:
+            column = "source" if part == "links" else "document"
+            self._connection.execute(f"DELETE FROM {part} WHERE {column} = ?", (key,))
+        return set(names)
+
+    def _put_document(self, indexed: IndexedDocument) -> int:
+        document = indexed.chunked.document
+        row = self._row(
+            "INSERT INTO documents"
+            " (id, short, size, mtime_ns, digest, settled, modified, fields, body, text) VALUES"
+            " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+            " size = excluded.size, mtime_ns = excluded.mtime_ns, digest = excluded.digest,"
+            " settled = excluded.settled, modified = excluded.modified, fields = excluded.fields,"
+            " body = excluded.body, text = excluded.text RETURNING key",
+            document.id,
+            short_id(document.id),
+            *_state_columns(indexed.state),
+            _modified(document.fields, indexed.state),
+            msgspec.json.encode(document.fields).decode(),
+            document.body,
+            document.text,
+        )
+        return int(row[0])
+
+    def _put_parts(self, key: int, chunked: ChunkedDocument) -> list[ChunkKey]:
+        document = chunked.document
+        self._connection.executemany(
+            'INSERT INTO sections (document, id, header_path, start, "end", first_line, last_line)'
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                (key, s.id, _as_json(s.header_path), s.start, s.end, s.first_line, s.last_line)
+                for s in chunked.sections
+            ],
+        )
+        keys = self._put_chunks(key, chunked)
+        self._journal(keys)
+        self._connection.executemany(
+            "INSERT INTO code_blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (key, chunk, fold(b.language), b.text, b.start, b.end, b.first_line, b.last_line)
+                for chunk, blocks in zip(keys, chunked.code_by_chunk(), strict=True)
+                for b in blocks
+            ],
+        )
+        self._put_names(key, chunked, keys)
+        self._connection.executemany(
+            "INSERT INTO facets VALUES (?, ?, ?)", [(key, *facet) for facet in facets_of(document)]
+        )
+        self._put_links(key, document)
+        return keys
+
+    def _put_names(self, document: int, chunked: ChunkedDocument, keys: Sequence[ChunkKey]) -> None:
+        key_of = dict(zip((chunk.id for chunk in chunked.chunks), keys, strict=True))
+        self._connection.executemany(
+            "INSERT INTO chunk_names VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    document,
+                    key_of[chunk.id],
+                    name.kind,
+                    fold_name(name.path[-1]),
+                    _as_json(name.path),
+                    name.start,
+                    name.line,
+                )
+                for chunk, name in chunked.names()
+            ],
+        )
+
+    def _put_links(self, source: int, document: Document) -> None:
+        first = self._column("SELECT coalesce(max(key), 0) + 1 FROM links")[0]
+        links = list(enumerate(document.links, first))
+        self._connection.executemany(
+            "INSERT INTO links (key, source, kind, target, anchor, label, line)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                (key, source, link.kind, link.target, link.anchor, link.label, link.line)
+                for key, link in links
+            ],
+        )
+        self._connection.executemany(
+            "INSERT INTO link_names VALUES (?, ?)",
+            [(key, name) for key, link in links for name in names_of_target(document.id, link)],
+        )
+
+    def _put_chunks(self, document: int, chunked: ChunkedDocument) -> list[ChunkKey]:
+        keys = [next(self._chunk_keys) for _ in chunked.chunks]
+        self._connection.executemany(
+            'INSERT INTO chunks (key, document, id, section, header_path, start, "end", overlap,'
+            " first_line, last_line, text_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    key,
+                    document,
+                    chunk.id,
+                    chunk.section,
+                    _as_json(chunk.header_path),
+                    chunk.start,
+                    chunk.end,
+                    chunk.overlap,
+                    chunk.first_line,
+                    chunk.last_line,
+                    text_key(chunked.embedding_text(chunk)),
+                )
+                for key, chunk in zip(keys, chunked.chunks, strict=True)
+            ],
+        )
+        return keys
+
+    def _journal(self, keys: Iterable[ChunkKey], *, terms: bool = True) -> None:
+        self._connection.executemany(
+            "INSERT INTO journal VALUES (?, ?, ?)",
+            [(self._generation, key, terms) for key in keys],
+        )
+
+    def _row(self, query: str, *values: object) -> Any:
+        return self._connection.execute(query, values).fetchone()
+
+    def _column(self, query: str, *values: object) -> list[int]:
+        return [row[0] for row in self._connection.execute(query, values)]
+
+
+def _state_columns(state: FileState) -> tuple[int, int, str, bool]:
+    return state.size, _mtime_ns(state), state.digest, state.settled
+
+
+def _modified(fields: Fields, state: FileState) -> float:
+    return modified(fields, _mtime_ns(state))
+
+
+def _mtime_ns(state: FileState) -> int:
+    return max(-_LATEST, min(_LATEST, state.mtime_ns))
+
+
+def resolve_links(
+    connection: sqlite3.Connection, names: Collection[str], documents: Collection[str]
+) -> None:
+    """Finds out where links lead: those of some documents, and those that look up some names."""
+    links = connection.execute(
+        "SELECT l.key, s.id, l.kind, l.target, l.anchor, l.label, l.line FROM links l"
+        " JOIN documents s ON s.key = l.source WHERE l.key IN"
+        # With OR instead of UNION, SQLite looks at all links.
+        " (SELECT link FROM link_names WHERE name IN (SELECT value FROM json_each(?))"
+        " UNION SELECT key FROM links WHERE source IN"
+        " (SELECT key FROM documents WHERE id IN (SELECT value FROM json_each(?))))",
+        (json.dumps(sorted(names)), json.dumps(sorted(documents))),
+    ).fetchall()
+    wanted = {key: names_of_target(source, Link(*link)) for key, source, *link in links}
+    named = _bearers(connection, {name for some in wanted.values() for name in some})
+    leads = []
+    for key, source, *link in links:
+        bearers = [bearer for name in wanted[key] for bearer in named.get(name, ())]
+        leads.append((choose(source, Link(*link), bearers), key))
+    connection.executemany(
+        "UPDATE links SET leads = (SELECT key FROM documents WHERE id = ?) WHERE key = ?", leads
+    )
+
+
+def _bearers(connection: sqlite3.Connection, names: set[str]) -> dict[str, list[LinkName]]:
+    """The documents that bear some names, by name."""
+    found: dict[str, list[LinkName]] = {}
+    for name, *rest in connection.execute(
+        "SELECT n.name, d.id, n.kind, n.spelled FROM names n JOIN documents d"
+        " ON d.key = n.document WHERE n.name IN (SELECT value FROM json_each(?))",
+        (json.dumps(sorted(names)),),
+    ):
+        document, kind, spelled = rest
+        found.setdefault(name, []).append(LinkName(document, name, kind, spelled))
+    return found
+
+
+_EMBEDDED = "embedded"
+"""Under this name `meta` has the last generation in which every chunk had a vector."""
+
+_IDLE = "idle"
+"""Under this name `meta` has how many vectors were unused and used, and how many chunks had been
+deleted, when they were last counted."""
+
+
+class _WriterVectors(SqlTextVectors):
+    """Remembers that no chunk waits for a vector: to find that out takes a look at all chunks."""
+
+    def __init__(self, sql: Statements, note: Callable[[str, str], None]) -> None:
+        super().__init__(sql)
+        self._note = note
+
+    def waiting(self) -> dict[ChunkKey, str]:
+        """The chunks without a vector, in the order of the text, each with its document's id."""
+        known = _all_embedded(self._sql.generation(), self._sql.model()[0])
+        if self._sql.meta(_EMBEDDED) == known:
+            return {}
+        found = super().waiting()
+        if not found:
+            self._note(_EMBEDDED, known)
+        return found
+
+
+def _all_embedded(generation: int, model: str) -> str:
+    """Says that in a generation every chunk has a vector of a model.
+
+    The generation is part of it: an older version of dowse may have stored chunks since.
+    """
+    return f"{generation} {model}"
+
+
+class SqlWriter:
+    """The writing side of the embedded store; only the holder of the lock has one."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        database: Path,
+        analyzer: Analyzer,
+        replicas: Replicas,
+    ) -> None:
+        self._connection = connection
+        self._database = database
+        self._analyzer = analyzer
+        self._replicas = replicas
+        self._sql = Statements(connection, database)
+        self.catalogue: DocumentTable = SqlDocumentTable(self._sql)
+        self.links: Links = SqlLinks(self._sql)
+        self.vocabulary: Vocabulary = SqlVocabulary(self._sql)
+        self.text_vectors: TextVectors = _WriterVectors(self._sql, self._set_meta)
+        with database_errors(database):
+            upgrade(connection)
+        replicas.catch_up(Database(connection), repair=True)
+
+    def start(self, stamp: Stamp) -> None:
+        """Empties the index and stamps it; known vectors are kept.
+
+        Raises `Damaged` when the database cannot be relied on, even emptied.
+        """
+        with database_errors(self._database):
+            check_structure(self._connection)
+        with self._change() as change:
+            change.clear()
+            text = json.dumps(stamp, sort_keys=True)
+            self._set_meta("stamp", text)
+            self._set_meta("stamp_sum", str(sum_of(text.encode())))
+
+    def note_roots(self, roots: Sequence[str]) -> None:
+        """Notes which folders the index is made of."""
+        if self.catalogue.roots() != list(roots):
+            with database_errors(self._database):
+                self._set_meta(ROOTS, json.dumps(list(roots)))
+
+    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
+        """Needs nothing: terms are weighed when they are searched for."""
+
+    def apply(self, batch: Batch) -> None:
+        """Takes a batch in one transaction: after a crash all of it is there, or nothing."""
+        with self._change() as change:
+            change.keep(*self._sql.model(), batch.vectors)
+            for document_id in batch.gone:
+                change.remove(document_id)
+            for document in batch.put:
+                change.put(document)
+            for document_id, state in batch.touched:
+                change.touch(document_id, state)
+
+    def remember(self, vectors: Mapping[bytes, Vector]) -> None:
+        """Keeps vectors by text key; chunks that were waiting for one of them get it."""
+        with self._change() as change:
+            change.keep(*self._sql.model(), vectors)
+
+    def pending(self) -> frozenset[Maintenance]:
+        """What has not been done since documents last changed, also when that run was killed."""
+        found = self._sql.meta("owed")
+        if found is None:  # of a version that did not write it down
+            return frozenset(get_args(Maintenance))
+        return frozenset(one for one in get_args(Maintenance) if one in found.split())
+
+    def set_communities(self, communities: Mapping[str, int]) -> None:
+        """Replaces the communities."""
+        if dict(communities) == self.links.communities():
+            self._done("communities")
+            return
+        with self._change():
+            self._set_pending(self.pending() - {"communities"})
+            self._set_meta("communities", communities_sum(communities))
+            self._connection.execute("DELETE FROM communities")
+            self._connection.executemany(
+                "INSERT INTO communities SELECT key, ? FROM documents WHERE id = ?",
+                [(community, document_id) for document_id, community in communities.items()],
+            )
+
+    def tidy(self, vocabulary: int, *, thorough: bool = False) -> None:
+        """Forgets unused vectors once they outnumber the used; rebuilds a worn keyword index."""
+        self._forget_vectors(vocabulary)
+        self._replicas.renew(Database(self._connection), thorough=thorough)
+        self._done("tidy")
+
+    def _forget_vectors(self, vocabulary: int) -> None:
+        with database_errors(self._database):
+            if not vocabulary and self._has_few_idle():
+                return
+            self._list_used_texts(vocabulary)
+            ((idle, busy),) = self._sql.rows(
+                tuple[int, int],
+                "SELECT count(*) FILTER (WHERE u.text_key IS NULL), count(u.text_key)"
+                " FROM embeddings e LEFT JOIN used u ON u.text_key = e.text_key",
+            )
+            if idle > busy:
+                with self._change():
+                    self._connection.execute(
+                        "DELETE FROM embeddings WHERE text_key NOT IN (SELECT text_key FROM used)"
+                    )
+                idle = 0
+            self._set_meta(_IDLE, f"{idle} {busy} {self._deleted_chunks()}")
+            self._connection.execute("DROP TABLE temp.used")
+            self._connection.execute("PRAGMA optimize")
+
+    def _has_few_idle(self) -> bool:
+        """Whether unused vectors cannot outnumber the used, by how many chunks were deleted since.
+
+        To count them takes a look at all vectors. A deleted chunk leaves one unused at most.
+        """
+        noted = (self._sql.meta(_IDLE) or "").split()
+        if len(noted) != 3 or not all(map(str.isdecimal, noted)):
+            return False
+        idle, busy, deleted = map(int, noted)
+        since = self._deleted_chunks() - deleted
+        return since >= 0 and idle + since <= busy - since
+
+    def _deleted_chunks(self) -> int:
+        """How many chunks were ever deleted; keys are never given out twice."""
+        ((given, kept),) = self._sql.rows(
+            tuple[int, int],
+            "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0),"
+            " (SELECT count(*) FROM chunks)",
+        )
+        return given - kept
+
+    def _list_used_texts(self, vocabulary: int) -> None:
+        words = [(text_key(word),) for word in self.vocabulary.most_frequent(vocabulary)]
+        self._connection.execute("DROP TABLE IF EXISTS temp.used")
+        self._connection.execute("CREATE TEMP TABLE used (text_key BLOB PRIMARY KEY)")
+        self._connection.execute("INSERT OR IGNORE INTO used SELECT text_key FROM chunks")
+        self._connection.executemany("INSERT OR IGNORE INTO used VALUES (?)", words)
+
+    def _done(self, kind: Maintenance) -> None:
+        """Notes that nothing of a kind is owed any more; for readers nothing changes."""
+        with database_errors(self._database):
+            self._set_pending(self.pending() - {kind})
+
+    def _set_pending(self, pending: frozenset[Maintenance]) -> None:
+        if self._sql.meta("owed") != (text := " ".join(sorted(pending))):
+            self._set_meta("owed", text)
+
+    @contextmanager
+    def _change(self) -> Iterator[TableWriter]:
+        """A transaction that makes the next generation; the replicas follow once it is kept."""
+        with database_errors(self._database):
+            try:
+                change = self._begin()
+                yield change
+                change.finish()
+                self._keep_embedded(change)
+                self._set_pending(self.pending() | change.pending)
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._connection.rollback()
+                raise
+            self._replicas.catch_up(Database(self._connection, change.fresh), repair=True)
+
+    def _keep_embedded(self, change: TableWriter) -> None:
+        """Where every chunk had a vector before a change, notes whether that is still so."""
+        generation, model = self.catalogue.generation, self._sql.model()[0]
+        before = _all_embedded(generation - 1, model)
+        if self._sql.meta(_EMBEDDED) == before and not change.leaves_waiting(model):
+            self._set_meta(_EMBEDDED, _all_embedded(generation, model))
+
+    def _begin(self) -> TableWriter:
+        self._connection.execute("BEGIN IMMEDIATE")
+        before = self.catalogue.generation
+        self._connection.execute("DELETE FROM journal WHERE generation <= ?", (before,))
+        self._set_meta("journal_from", str(before))
+        self._set_meta("journal_from_id", self._sql.meta("generation_id") or "")
+        self._set_meta("generation", str(before + 1))
+        self._set_meta("generation_id", uuid.uuid4().hex)
+        return TableWriter(self._connection, self._analyzer, before + 1)
+
+    def _set_meta(self, name: str, value: str) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
