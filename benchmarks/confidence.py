@@ -28,7 +28,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from dowse._config.schema import change_recipe
+from dowse._config.schema import change_search
 from dowse._model import Condition, Hit, Matrix, Response
 from dowse._model.ports import IndexReader
 from dowse._project.engine import Engine
@@ -39,7 +39,8 @@ from dowse._project.evaluation.records import Collection, JudgedQuery
 from dowse._project.workspace import Workspace
 from dowse._search.confidence.calibrate import ALONE
 from dowse._search.confidence.match import word_for
-from dowse._search.pipeline import run_search, start_search
+from dowse._search.pipeline import run_search
+from dowse._search.request import SearchRequest
 from dowse._search.state import SearchParts, SearchState
 
 SETS = "dendron-vault,k8s-en,github-docs,tldr,ms-faq"
@@ -207,11 +208,11 @@ def _searched(
 ) -> tuple[SearchState, Response]:
     """A search with all that it knew."""
     demanded = (Condition("under", gone, negated=True),) if gone else ()
-    recipe = change_recipe(engine.settings, RAW | {"search.mode": mode})
+    settings = change_search(engine.settings, RAW | {"search.mode": mode})
     with engine.read() as reading:
         analyzer, embedder = engine.parts.analyzer, engine.parts.embedder
         parts = SearchParts(reading, analyzer, embedder, None, _no_words, (), time.time())
-        search = start_search(query, recipe, parts, demanded)
+        search = SearchState(SearchRequest(query), settings, parts, conditions=demanded)
         return search, run_search(search)
 
 

@@ -30,12 +30,12 @@ from dowse._project.evaluation.measures import measure_queries
 from dowse._project.evaluation.records import Collection, Ranked, Run
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
-from dowse._search.stages.strategies import STRATEGIES
+from dowse._search.stages.strategies import StrategyWeights
 from dowse._text.options import BOOSTED, KeywordOptions
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"
 USUAL = "as set"
-SEMANTIC = next(one.weight for one in STRATEGIES if one.name == "semantic")
+SEMANTIC = StrategyWeights().semantic
 AGED = "recency ages at random, off"  # what recency is compared with
 DEEP = {
     "search.top_n": 100,  # chunks, so that ten documents and more come of them

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dowse._config.schema import change_recipe
+from dowse._config.schema import change_search
 from dowse._project.evaluation.bench import open_bench
 from dowse._project.evaluation.collections import read_collection, sample
 from dowse._project.evaluation.compare import compare
@@ -74,10 +74,11 @@ def _measure(folder: Path, queries: int) -> Figures:
         }
         figures = {}
         for name, changes in WAYS.items():
-            recipe = change_recipe(bench.engine.settings, {**FOUND, **changes})
+            settings = change_search(bench.engine.settings, {**FOUND, **changes})
             figures[name] = {
                 query.id: measure(
-                    [document for document, _ in found[query.id].documents(recipe)], query.relevant
+                    [document for document, _ in found[query.id].documents(settings)],
+                    query.relevant,
                 ).ndcg_10
                 for query in judged
             }

@@ -36,7 +36,7 @@ from dowse._model import Response
 from dowse._project.service import Service
 from dowse._project.workspace import Workspace
 from dowse._search.query.filters import Filters
-from dowse._search.state import SearchOptions
+from dowse._search.stages.strategies import SearchOptions
 from dowse._util.bounds import limits
 from dowse.api import Asking
 from dowse.testing import HashEmbedder

@@ -9,7 +9,7 @@ from dowse._config.schema import (
     SECTIONS,
     Layer,
     Settings,
-    change_recipe,
+    change_search,
     check_value,
     combine,
     find_setting,
@@ -162,9 +162,9 @@ def test_every_section_is_a_record_of_its_own() -> None:
 
 def test_what_a_search_cannot_change_is_reported_with_the_place_where_it_belongs() -> None:
     with pytest.raises(BadSettings, match="a setting of answers"):
-        change_recipe(Settings(), {"answer.sentences": 1})
+        change_search(Settings(), {"answer.sentences": 1})
     with pytest.raises(BadSettings, match="a setting of the index"):
-        change_recipe(Settings(), {"chunk.overlap": 1})
+        change_search(Settings(), {"chunk.overlap": 1})
 
 
 @pytest.mark.parametrize(

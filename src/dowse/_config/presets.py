@@ -118,12 +118,13 @@ def _everything_off() -> Mapping[str, Value]:
 
 def _switched_off() -> Iterator[tuple[str, Value]]:
     # Names of presets are listed by doors that must not wait for the stages to load.
-    from dowse._search.search_flow import SEARCH_FLOW  # noqa: PLC0415
-    from dowse._search.stages.strategies import STRATEGIES  # noqa: PLC0415
+    from dowse._search.pipeline import SEARCH_FLOW  # noqa: PLC0415
+    from dowse._search.stages.strategies import STRATEGIES, StrategyWeights  # noqa: PLC0415
 
+    weights = StrategyWeights().weights
     for strategy in STRATEGIES:
-        yield f"fuse.{strategy.name}", strategy.weight
-        if strategy.options is not None:
+        yield f"fuse.{strategy.name}", weights[strategy.name]
+        if strategy.optional:
             yield f"{strategy.name}.enabled", False
     for stage in SEARCH_FLOW:
         for option, value in stage.off.items():

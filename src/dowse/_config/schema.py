@@ -26,8 +26,7 @@ from dowse._index.chunk.options import ChunkOptions
 from dowse._index.source.options import ReadOptions
 from dowse._model.store_options import StoreOptions
 from dowse._search.answer.options import OF_THE_WRITER, AnswerOptions
-from dowse._search.recipe import Recipe
-from dowse._search.stages.strategies import Mode, modes_explained
+from dowse._search.pipeline import SearchSettings
 from dowse._text.options import KeywordOptions, VocabularyOptions
 from dowse._util.bounds import complaint, declared, meaning
 from dowse._util.decoding import UNREADABLE, read_small, shown, why_unreadable
@@ -36,10 +35,10 @@ from dowse.errors import BadSettings, UsageError
 MANY_WORDS = 10_000
 """How many words are embedded, where words are, unless `vocabulary.size` says otherwise."""
 
-_MODE, _PRESET = "search.mode", "search.preset"
+_PRESET = "search.preset"
 
 
-class Settings(Recipe, frozen=True):
+class Settings(SearchSettings, frozen=True):
     """Each room's own options: those of a search, and those of an index."""
 
     read: ReadOptions = field(default_factory=ReadOptions)
@@ -82,7 +81,7 @@ SECTIONS: dict[str, type] = {
 """The options class of each section."""
 
 
-_CHOICES: Mapping[str, Any] = {_MODE: Mode, _PRESET: Literal[("", *PRESETS)]}
+_CHOICES: Mapping[str, Any] = {_PRESET: Literal[("", *PRESETS)]}
 
 
 @cache
@@ -103,8 +102,7 @@ def _settings_of(section: str) -> dict[str, Setting]:
             continue
         hint, name = hints[one.name], f"{section}.{one.name}"
         kind = _CHOICES.get(name, plain[one.name])
-        said = f"{meaning(hint)} {modes_explained()}" if name == _MODE else meaning(hint)
-        found[name] = Setting(name, kind, one.default, said, hint)
+        found[name] = Setting(name, kind, one.default, meaning(hint), hint)
     return found
 
 
@@ -120,7 +118,7 @@ def find_setting(name: str, where: str = "") -> Setting:
 
 def is_of_a_search(name: str) -> bool:
     """Whether a setting can be changed from search to search; the others need another index."""
-    return name.partition(".")[0] in Recipe.__struct_fields__
+    return name.partition(".")[0] in SearchSettings.__struct_fields__
 
 
 def combine(layers: Iterable[Layer]) -> tuple[Settings, dict[str, str]]:
@@ -143,20 +141,21 @@ def _defaults() -> Settings:
     return Settings()
 
 
-def change_recipe(settings: Recipe, changes: Mapping[str, Any]) -> Recipe:
-    """The recipe with what one search wants different; an index cannot be changed so.
+def change_search(settings: SearchSettings, changes: Mapping[str, Any]) -> SearchSettings:
+    """Return the settings with what one search wants different; an index cannot be changed so.
 
     Of a preset only what concerns searching is taken.
     """
-    sections = {name: getattr(settings, name) for name in Recipe.__struct_fields__}
+    sections: dict[str, Any] = {}
     for name, (value, origin) in _with_preset(Layer("arguments", changes)).items():
         checked = check_value(name, value, "arguments")
         section, _, option = name.partition(".")
-        if section in sections:
-            sections[section] = _changed(sections[section], option, checked)
+        if is_of_a_search(name):
+            options = sections.get(section, getattr(settings, section))
+            sections[section] = msgspec.structs.replace(options, **{option: checked})
         elif origin == "arguments":
             raise _not_of_a_search(name, section)
-    return Recipe(**sections)
+    return msgspec.structs.replace(settings, **sections)
 
 
 def change_answer(
@@ -194,10 +193,6 @@ def built_otherwise(settings: Settings, changes: Mapping[str, Any]) -> list[str]
     """The settings of the index in which the preset of a search differs from these."""
     wanted = of_an_index(changes)
     return sorted(name for name, value in wanted.items() if settings.value(name) != value)
-
-
-def _changed(options: Any, option: str, value: object) -> Any:
-    return msgspec.structs.replace(options, **{option: value})
 
 
 def _with_preset(layer: Layer) -> dict[str, tuple[Any, str]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dowse._config.schema import MANY_WORDS, Settings, built_otherwise, change_answer, change_recipe
+from dowse._config.schema import MANY_WORDS, Settings, built_otherwise, change_answer, change_search
 from dowse._index.report import IndexReport
 from dowse._index.source.roots import path_of
 from dowse._model import (
@@ -40,13 +40,11 @@ from dowse._search.confidence.calibrate import model_name
 from dowse._search.confidence.model_fit import read_fit, write_fit
 from dowse._search.confidence.nearness import DEFAULT
 from dowse._search.listing import list_documents, list_fields, list_values
-from dowse._search.pipeline import rank_documents, run_search, start_search
+from dowse._search.pipeline import rank_documents, run_search
 from dowse._search.query.filters import moment_said
 from dowse._search.related import find_related, whole_graph
 from dowse._search.replay import retrieve_only
 from dowse._search.request import SearchRequest
-from dowse._search.stages.readable import trust_as_far_as_embedded
-from dowse._search.stages.rerank import RerankOptions
 from dowse._search.state import SearchParts, SearchState
 from dowse._search.words import KnownWords
 from dowse.errors import (
@@ -237,24 +235,23 @@ class Engine:
     @contextmanager
     def _searching(self, request: SearchRequest) -> Iterator[SearchState]:
         """Open the index, and make the state with which the stages of a search begin."""
-        recipe, parts = change_recipe(self.settings, request.changes), self.parts
+        settings, parts = change_search(self.settings, request.changes), self.parts
         with self._read_fitting() as (reader, has_vectors):
-            state_parts = SearchParts(
+            unfinished = self._unfinished(reader)
+            sizes = reader.catalogue.sizes() if unfinished else None
+            search_parts = SearchParts(
                 reader,
                 parts.analyzer,
                 parts.embedder if has_vectors else None,
-                parts.reranker(recipe.of(RerankOptions).model),
+                parts.reranker(settings.rerank.model),
                 self._words.of,
                 self._roots,
                 time.time(),
                 read_fit(self.project.folder) if has_vectors else None,
+                min(1.0, sizes.embedded / sizes.chunks) if sizes and sizes.chunks else 1.0,
             )
-            demanded = request.filters.conditions(state_parts.now)
-            search = start_search(request.query, recipe, state_parts, demanded)
-            search.offset = request.offset
-            if unfinished := self._unfinished(reader):
-                search.notices.append(unfinished)
-                trust_as_far_as_embedded(search)
+            search = SearchState(request, settings, search_parts)
+            search.notices += [unfinished] if unfinished else []
             search.notices += self._notices_of_preset(request.changes) + self._closed_roots()
             if parts.embedder and not has_vectors:
                 search.notices.append(

@@ -63,9 +63,9 @@ def explain(search: SearchState, document_id: str) -> Explanation:
         _outcome(stored[key], known.get(key), shown.get(key), standing[key]) for key in keys
     ]
     entry = search.reading.catalogue.document(document_id)
-    options = search.asked
+    options = search.settings.search
     return Explanation(
-        query=search.written,
+        query=search.request.query,
         document=document_id,
         title=entry.entry.fields.title if entry else document_id,
         top_k=search.limit,

@@ -1,48 +1,336 @@
-"""From a query to a response."""
+"""From a query to a response: the settings of every stage, the table of stages, and their loop.
+
+A new stage is a file with its options, its rule and the function that runs it; and here a section
+of `SearchSettings` and a row of the table. Presets, ablation, tuning, traces and the docs follow
+from these.
+"""
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from dowse._model import Condition, Response
+from msgspec import Struct, field
+from msgspec.structs import force_setattr, replace
+
+from dowse._model import Response
+from dowse._search.confidence.calibrate import CalibrateOptions, give_confidence
 from dowse._search.confidence.verdict import has_no_good_match
+from dowse._search.freshness import drop_deleted
 from dowse._search.present.hits import make_hits
-from dowse._search.recipe import Recipe
-from dowse._search.search_flow import CUT_STAGES, RANK_STAGES, SEARCH_FLOW, run_stages
-from dowse._search.stages.documents import best_of_each, is_whole, lists_documents
-from dowse._search.stages.fusion import FuseOptions
-from dowse._search.stages.rankings import retrieve
-from dowse._search.state import SearchParts, SearchState
-from dowse._util.clock import Clock
+from dowse._search.query.understand import understand_query
+from dowse._search.stages.classify import ClassifyOptions, weigh_by_type
+from dowse._search.stages.community import CommunityOptions, favour_communities
+from dowse._search.stages.cuts import ThresholdOptions, drop_unsure, has_threshold, keep_first
+from dowse._search.stages.diversity import DiversityOptions, diversify
+from dowse._search.stages.documents import (
+    DocumentsOptions,
+    add_deeper,
+    best_of_each,
+    has_too_few,
+    is_whole,
+    keep_best_passages,
+    lists_documents,
+)
+from dowse._search.stages.duplicates import (
+    ExactDedupOptions,
+    NearDedupOptions,
+    SemanticDedupOptions,
+    drop_exact,
+    drop_near,
+    drop_same_meaning,
+)
+from dowse._search.stages.dynamic_weights import DynamicWeightsOptions, adjust_weights
+from dowse._search.stages.exact import ExactOptions, find_named, is_exact_on, put_named_first
+from dowse._search.stages.expand import ExpandOptions, embeds_the_query, expand_query
+from dowse._search.stages.fusion import FuseOptions, fuse
+from dowse._search.stages.gather import GatherOptions, gather
+from dowse._search.stages.parents import ParentsOptions, show_sections
+from dowse._search.stages.rankings import complete_scores, follow, followers, retrieve
+from dowse._search.stages.readable import ReadableOptions, reads_latin, trust_the_readable
+from dowse._search.stages.recency import RecencyOptions, prefer_recent
+from dowse._search.stages.rerank import RerankOptions, read_closely
+from dowse._search.stages.strategies import RetrievalSettings
+from dowse._search.state import SearchState
+from dowse._util.cancellation import raise_if_cancelled
 
 
-def start_search(
-    query: str, recipe: Recipe, parts: SearchParts, demanded: tuple[Condition, ...] = ()
-) -> SearchState:
-    """A search before its first stage."""
-    return SearchState(query, recipe, parts, demanded, weights=recipe.of(FuseOptions).weights)
+class SearchSettings(RetrievalSettings, frozen=True):
+    """The settings of a search: a section for each stage that has options."""
+
+    classify: ClassifyOptions = ClassifyOptions()
+    expand: ExpandOptions = ExpandOptions()
+    readable: ReadableOptions = ReadableOptions()
+    community: CommunityOptions = CommunityOptions()
+    dynamic_weights: DynamicWeightsOptions = DynamicWeightsOptions()
+    fuse: FuseOptions = FuseOptions()
+    gather: GatherOptions = GatherOptions()
+    recency: RecencyOptions = RecencyOptions()
+    calibrate: CalibrateOptions = CalibrateOptions()
+    exact: ExactOptions = ExactOptions()
+    threshold: ThresholdOptions = ThresholdOptions()
+    exact_dedup: ExactDedupOptions = ExactDedupOptions()
+    near_dedup: NearDedupOptions = NearDedupOptions()
+    semantic_dedup: SemanticDedupOptions = SemanticDedupOptions()
+    documents: DocumentsOptions = DocumentsOptions()
+    diversity: DiversityOptions = DiversityOptions()
+    rerank: RerankOptions = RerankOptions()
+    parents: ParentsOptions = ParentsOptions()
+
+    def value(self, setting: str) -> Any:
+        """Return the value of a setting by its full name: `gather.share`."""
+        section, _, option = setting.partition(".")
+        return getattr(getattr(self, section), option)
+
+
+class SearchStage(Struct, frozen=True):
+    """A stage of a search, with all that other parts of dowse know about it.
+
+    Its section of the settings, if it has options, has its name.
+    """
+
+    name: str
+    words: str  # what it does, for people who do not know its name
+    run: Callable[[SearchState], None]
+    off: Mapping[str, Any] = field(default_factory=dict)  # the options that turn it off
+    on: Mapping[str, Any] = field(default_factory=dict)  # and on, for an ablation
+    when: Callable[[SearchState], bool] | None = None  # what else must hold for it to run
+    always: bool = False  # it also runs when it is off, and then does less
+    ablated: bool = True  # an ablation measures what it is worth
+    replayed: bool = False  # it orders what was retrieved: tuning runs it again with other options
+    needs_vectors: bool = False
+    multiplies: bool = False  # what it does to a score is best shown as a factor
+
+    def __post_init__(self) -> None:
+        """Take `enabled` as the switch of a stage that has it, unless the row names another one."""
+        options = None if self.name in _OF_STRATEGIES else getattr(_DEFAULTS, self.name, None)
+        if not self.off and hasattr(options, "enabled"):
+            force_setattr(self, "off", {"enabled": False})
+            force_setattr(self, "on", {"enabled": True})
+
+    def is_on(self, settings: SearchSettings) -> bool:
+        """Tell whether the settings turn it on; a stage without a switch always is."""
+        options = getattr(settings, self.name, None)
+        return not self.off or any(getattr(options, name) != off for name, off in self.off.items())
+
+
+_DEFAULTS = SearchSettings()
+_OF_STRATEGIES = RetrievalSettings.__struct_fields__  # they decide which strategies rank
+
+_NO_DIVERSITY = {"mmr": False, "max_chunks_per_doc": 0}
+
+QUERY_STAGES = (
+    SearchStage("understand", "Reads the query", understand_query),
+    SearchStage("classify", "Weighs by the kind of query", weigh_by_type),
+    SearchStage(
+        "expand",
+        "Adds similar words",
+        expand_query,
+        when=embeds_the_query,
+        needs_vectors=True,
+    ),
+)
+
+RANK_STAGES = (
+    SearchStage("retrieve", "Finds passages", retrieve),
+    SearchStage(
+        "graph", "Adds what is linked with them", follow, when=lambda s: bool(followers(s))
+    ),
+    SearchStage(
+        "complete",
+        "Scores what only some found",
+        complete_scores,
+        when=lambda s: s.settings.fuse.method == "convex",
+    ),
+    SearchStage(
+        "readable",
+        "Trusts vectors as far as they read",
+        trust_the_readable,
+        when=reads_latin,
+    ),
+    SearchStage(
+        "community",
+        "Favours what belongs together",
+        favour_communities,
+        multiplies=True,
+    ),
+    SearchStage(
+        "dynamic_weights",
+        "Weighs by how sure each ranking is",
+        adjust_weights,
+        replayed=True,
+    ),
+    SearchStage("fuse", "Makes one ranking of all", fuse, replayed=True),
+    SearchStage("names", "Looks for titles like the query", find_named, when=is_exact_on),
+    SearchStage(
+        "fresh", "Leaves out deleted files", drop_deleted, when=lambda s: s.settings.search.fresh
+    ),
+    SearchStage(
+        "gather",
+        "Adds other passages of the document",
+        gather,
+        off={"share": 0.0},
+        on={"share": 0.75},
+        replayed=True,
+    ),
+    SearchStage(
+        "recency",
+        "Prefers newer documents",
+        prefer_recent,
+        off={"bias": 0.0},
+        ablated=False,  # the files of a test collection are all equally new
+        replayed=True,
+        multiplies=True,
+    ),
+    # It changes no order.
+    SearchStage(
+        "calibrate",
+        "Turns the score into a confidence",
+        give_confidence,
+        always=True,
+        ablated=False,
+    ),
+    SearchStage(
+        "exact",
+        "Puts a title like the query first",
+        put_named_first,
+        when=lambda s: bool(s.named),
+    ),
+)
+
+CUT_STAGES = (
+    SearchStage(
+        "threshold",
+        "Drops uncertain results",
+        drop_unsure,
+        off={"min_confidence": 0.0},
+        when=has_threshold,
+    ),
+    # A list of all documents that meet some conditions has copies, too.
+    SearchStage(
+        "exact_dedup",
+        "Drops exact copies",
+        drop_exact,
+        when=lambda s: s.has_words,
+    ),
+    SearchStage(
+        "near_dedup",
+        "Drops near copies",
+        drop_near,
+        when=lambda s: s.has_words,
+    ),
+    SearchStage(
+        "semantic_dedup",
+        "Drops what means the same",
+        drop_same_meaning,
+        when=lambda s: s.has_words,
+        needs_vectors=True,
+    ),
+    # An ablation compares the ways of these two on short lists instead.
+    SearchStage(
+        "documents",
+        "Keeps one result per document",
+        keep_best_passages,
+        off={"passages": True},
+        when=lists_documents,
+        ablated=False,
+    ),
+)
+
+LIST_STAGES = (
+    SearchStage("diversity", "Mixes the list", diversify, off=_NO_DIVERSITY, ablated=False),
+    SearchStage(
+        "rerank",
+        "Reads the first results again",
+        read_closely,
+        when=lambda s: not s.settled,
+        needs_vectors=True,
+    ),
+    SearchStage(
+        "parents", "Shows whole sections", show_sections, ablated=False
+    ),  # it changes texts only
+)
+
+
+# ── The loop ─────────────────────────────────────────────────────────────────
+
+_DEPTHS = (4, 16, 64, 256, 1024)  # times the usual number of candidates
+
+
+def run_stages(
+    search: SearchState, stages: Iterable[SearchStage], seconds: dict[str, float]
+) -> None:
+    """Run the stages that are on; time each, and count the candidates that it leaves."""
+    for stage in stages:
+        raise_if_cancelled()
+        wanted = stage.when is None or stage.when(search)
+        if wanted and (stage.always or stage.is_on(search.settings)):
+            began = time.perf_counter()
+            stage.run(search)
+            seconds[stage.name] = time.perf_counter() - began
+        search.counts[stage.name] = search.count
+
+
+def look_deeper(search: SearchState) -> None:
+    """Rank again with more candidates, while the list ends before the page that is asked for.
+
+    Passages of one long document may fill all places that the strategies hand over.
+    """
+    for factor in _DEPTHS:
+        deeper = replace(
+            search,
+            notices=list(search.notices),
+            deeper=factor,
+            weights=dict(search.weights),
+            rankings=[],
+            multipliers={},
+            fused=False,
+            candidates=[],
+            settled=0,
+            dropped=[],
+            counts={},
+        )
+        run_stages(deeper, RANK_STAGES, {})
+        known = add_deeper(search, deeper)
+        for name, count in deeper.counts.items():
+            search.counts[name] += count - known
+        run_stages(search, (*CUT_STAGES, *LIST_STAGES), {})
+        if not has_too_few(search):
+            break
+
+
+SEARCH_FLOW: tuple[SearchStage, ...] = (
+    *QUERY_STAGES,
+    *RANK_STAGES,
+    *CUT_STAGES,
+    *LIST_STAGES,
+    SearchStage("deeper", "Looks further when the list is short", look_deeper, when=has_too_few),
+    SearchStage("top_n", "Keeps the first results", keep_first),
+)
+"""What happens to a query, in this order."""
 
 
 def run_search(search: SearchState) -> Response:
-    """Runs the stages, and makes hits of the page that is asked for."""
-    clock = Clock()
-    run_stages(search, clock, SEARCH_FLOW)
-    with clock.timing("present"):
-        search.no_good_match = has_no_good_match(search)
-        hits = make_hits(search, search.candidates[search.offset :])
-    total = search.counts[SEARCH_FLOW[-2].name]  # before the last stage cuts the list
+    """Run the stages, and make hits of the page that is asked for."""
+    seconds: dict[str, float] = {}
+    run_stages(search, SEARCH_FLOW, seconds)
+    began, offset = time.perf_counter(), search.request.offset
+    search.no_good_match = has_no_good_match(search)
+    hits = make_hits(search, search.candidates[offset:])
+    seconds["present"] = time.perf_counter() - began
     response = Response(
-        search.written,
+        search.request.query,
         hits,
         search.counts,
         search.merged,
-        clock.seconds,
+        seconds,
         tuple(search.notices),
         search.calibration,
         no_good_match=search.no_good_match,
-        total=total,
-        total_is_exact=is_whole(search, total),
-        offset=search.offset,
+        total=search.total,
+        total_is_exact=is_whole(search, search.total),
+        offset=offset,
     )
     if not search.candidates:
         return _explain_emptiness(search, response)
@@ -53,7 +341,7 @@ def run_search(search: SearchState) -> Response:
 
 def rank_documents(search: SearchState) -> tuple[tuple[str, float], ...]:
     """Runs all stages; returns the documents of what is left, each by its best chunk's score."""
-    run_stages(search, Clock(), SEARCH_FLOW)
+    run_stages(search, SEARCH_FLOW, {})
     return documents_of(search)
 
 
@@ -65,10 +353,10 @@ def documents_of(search: SearchState) -> tuple[tuple[str, float], ...]:
 
 def _explain_emptiness(search: SearchState, response: Response) -> Response:
     """Adds what was nearly found, and how much each condition excludes."""
-    unsure = [one for one in search.dropped if one.steps[-1].stage == "threshold"]
+    unsure = search.unsure
     if lists_documents(search):
         unsure = list(best_of_each(unsure).values())
-    nearest = make_hits(search, unsure[: search.asked.top_n])
+    nearest = make_hits(search, unsure[: search.settings.search.top_n])
     return replace(response, nearest=nearest, removed=_kept_out(search))
 
 
@@ -77,7 +365,7 @@ def _is_better_without_conditions(search: SearchState) -> bool:
     if not search.conditions:
         return False
     free = search.without_conditions()
-    run_stages(free, Clock(), (*RANK_STAGES, *CUT_STAGES))
+    run_stages(free, (*RANK_STAGES, *CUT_STAGES), {})
     return not has_no_good_match(free)
 
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dowse._search.pipeline import documents_of
-from dowse._search.recipe import Recipe
-from dowse._search.search_flow import SEARCH_FLOW, run_stages
-from dowse._search.stages.fusion import FuseOptions
+from dowse._search.pipeline import SEARCH_FLOW, SearchSettings, documents_of, run_stages
+from dowse._search.stages.strategies import StrategyWeights
 from dowse._search.state import SearchState
-from dowse._util.clock import Clock
 
 _BEFORE = tuple(takewhile(lambda stage: not stage.replayed, SEARCH_FLOW))
 _REPLAYED = tuple(stage for stage in SEARCH_FLOW if stage.replayed)
@@ -29,27 +25,27 @@ class Retrieved(Struct, frozen=True):
         """What could not be done, and how to change that."""
         return tuple(self._search.notices)
 
-    def documents(self, recipe: Recipe) -> tuple[tuple[str, float], ...]:
-        """The documents as a recipe orders them, each by its best chunk and with its score.
+    def documents(self, settings: SearchSettings) -> tuple[tuple[str, float], ...]:
+        """The documents as settings order them, each by its best chunk and with its score.
 
-        Of the recipe only the options of replayed stages count; nothing is cut or dropped.
+        Of the settings only the options of replayed stages count; nothing is cut or dropped.
         """
-        factors, weights = self._search.weights, recipe.of(FuseOptions).weights
+        factors, weights = self._search.weights, settings.fuse.weights
         restarted = replace(
             self._search,
-            recipe=recipe,
+            settings=settings,
             weights={name: weight * factors[name] for name, weight in weights.items()},
             candidates=[],
         )
-        run_stages(restarted, Clock(), _REPLAYED)
+        run_stages(restarted, _REPLAYED, {})
         return documents_of(restarted)
 
 
 def retrieve_only(search: SearchState) -> Retrieved:
     """Runs the stages before fusion, with all that any way of fusing needs."""
-    recipe = cast("Recipe", search.recipe)  # the stages need only its protocol
-    search.recipe = replace(recipe, fuse=replace(recipe.fuse, method="convex"))
-    search.weights = dict.fromkeys(search.weights, 1.0)
-    run_stages(search, Clock(), _BEFORE)
+    equal = dict.fromkeys(StrategyWeights.__struct_fields__, 1.0)
+    fuse = replace(search.settings.fuse, method="convex", **equal)
+    search.settings = replace(search.settings, fuse=fuse)
+    run_stages(search, _BEFORE, {})
     search.stored(search.found_keys())
     return Retrieved(search)

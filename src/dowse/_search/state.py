@@ -1,15 +1,15 @@
-"""What the stages of a search hand along: the query, what was found, and each candidate's history.
+"""The state of a search, which its stages change in turn.
 
-A stage is a function that changes a `SearchState`. It reads its own options with `search.of(…)`.
+A stage is a function that changes a `SearchState`. It reads its options from `search.settings`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
-from msgspec import Meta, Struct, field
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dowse._model import (
@@ -33,53 +33,16 @@ from dowse._model import (
 from dowse._model.ports import Analyzer, Embedder, IndexReader, KeywordField, Reranker
 from dowse._search.conditions import meeting
 from dowse._text.matching import rarity
-from dowse._util.bounds import check_bounds
+from dowse._text.scripts import latin_share
 from dowse.errors import Damaged
 
 if TYPE_CHECKING:
     from dowse._index.source.roots import Root
-
-Options = TypeVar("Options")
-
+    from dowse._search.pipeline import SearchSettings
+    from dowse._search.request import SearchRequest
 
 MOST_RESULTS = 10_000
 """The most results of one search."""
-
-_CANDIDATES = 50  # what fusion and confidence were fitted with; ten cost up to .013 of nDCG@10
-
-
-class StageOptions(Protocol):
-    """The options of every stage."""
-
-    def of(self, kind: type[Options]) -> Options:
-        """The options of one class."""
-        ...
-
-
-class SearchOptions(Struct, frozen=True):
-    """What a search returns, and where it looks."""
-
-    # What the modes and presets are, `settings` adds from their tables.
-    mode: Annotated[str, "Which strategies rank."] = "hybrid"
-    preset: Annotated[str, "A named set of settings; empty: none."] = ""
-    top_n: Annotated[int, Meta(ge=1, le=MOST_RESULTS), "How many results at most, from 1."] = 5
-    top_k: Annotated[
-        int,
-        Meta(ge=-1, le=100_000),
-        "Candidates per strategy, at least 10. 0: 50, and more where the list ends before the page"
-        " that is asked for. -1: max(10, 2 × top_n).",
-    ] = 0
-    fresh: Annotated[bool, "Leave out results whose file has been deleted since."] = True
-
-    def __post_init__(self) -> None:
-        """Rejects what no search could be run with."""
-        check_bounds(self, "search")
-
-    @property
-    def candidates(self) -> int:
-        """How many candidates each strategy hands over."""
-        usual = _CANDIDATES if self.top_k == 0 else 2 * self.top_n
-        return max(10, self.top_k if self.top_k > 0 else usual)
 
 
 class Candidate(Struct):
@@ -92,7 +55,8 @@ class Candidate(Struct):
     section: Section | None = None  # what is shown instead of the chunk
     section_text: str = ""
     heading: Name | None = None  # inside the chunk, where the query is this heading
-    others: list[Candidate] = field(default_factory=list)  # of its document, for which it stands
+    others: list[Candidate] = field(default_factory=list)  # of its document that match too
+    weaker: list[Candidate] = field(default_factory=list)  # and those that hardly match next to it
 
     @property
     def document(self) -> str:
@@ -136,60 +100,59 @@ class SearchParts(Struct, frozen=True):
     roots: Sequence[Root]
     now: float  # seconds since 1970
     fit: ModelFit | None = None  # of the embedder, when it was fitted on the user's own documents
+    embedded: float = 1.0  # share of the chunks that have their vector; the rest wait for a run
 
 
 class SearchState(Struct):
     """A search between two stages."""
 
-    written: str  # the query as it was asked
-    recipe: StageOptions
+    request: SearchRequest
+    settings: SearchSettings
     parts: SearchParts
-    demanded: tuple[Condition, ...] = ()  # in addition to those in the query
-    offset: int = 0  # results before the page that is asked for
+    notices: list[str] = field(default_factory=list)
+
+    # What the query means.
+    conditions: tuple[Condition, ...] = ()  # all that must hold of a result
     query: Query = field(default_factory=lambda: Query("", "", (), ()))
     strategies: tuple[str, ...] = ()  # names of those that are to rank
-    deeper: int = 1  # how many times the usual candidates each strategy hands over
     hypothesis: bool = False  # the query is a possible answer, and is embedded as a passage
     embedded_text: str = ""  # what the query's vector is made of
-    latin: float = 1.0  # share of the query's letters that are Latin
     vector: Vector | None = None  # once a stage has needed it
+
+    # What was found.
+    deeper: int = 1  # how many times the usual candidates each strategy hands over
     weights: dict[str, float] = field(default_factory=dict)  # by strategy
     rankings: list[Ranking] = field(default_factory=list)
     multipliers: dict[str, float] = field(default_factory=dict)  # by document, before fusion
-    candidates: list[Candidate] = field(default_factory=list)
-    dropped: list[Candidate] = field(default_factory=list)
-    named: dict[ChunkKey, Name] = field(default_factory=dict)  # chunks called like the query
-    counts: dict[str, int] = field(default_factory=dict)  # candidates that each stage has left
-    settled: int = 0  # candidates at the front that stay as they are: only what follows is dropped
     fused: bool = False
-    merged: int = 0
+    candidates: list[Candidate] = field(default_factory=list)
+    settled: int = 0  # candidates at the front that stay as they are: only what follows is dropped
+    dropped: list[Candidate] = field(default_factory=list)
+    unsure: list[Candidate] = field(default_factory=list)  # those dropped for their confidence
+    named: dict[ChunkKey, Name] = field(default_factory=dict)  # chunks called like the query
+    total: int = 0  # results in the whole list, of which a page is kept
+    merged: int = 0  # clusters of candidates that mean the same
+    counts: dict[str, int] = field(default_factory=dict)  # candidates that each stage has left
+
+    # How sure it is.
     calibration: str = ""  # what the scores are, in a few words
     fitted: bool = False  # whether the scores are fitted confidences
     near: Nearness | None = None  # how near the query is to what was found, where that is known
     no_good_match: bool = False  # it is far, and no result has all words of the query
-    notices: list[str] = field(default_factory=list)
+
     _among: Keys | None = None
     _stored: dict[ChunkKey, StoredChunk] = field(default_factory=dict)
     _frequencies: dict[tuple[KeywordField, str], int] = field(default_factory=dict)
 
-    def of(self, kind: type[Options]) -> Options:
-        """The options of a stage or strategy, by their class."""
-        return self.recipe.of(kind)
-
-    @property
-    def asked(self) -> SearchOptions:
-        """What the search is to return, and where it looks."""
-        return self.recipe.of(SearchOptions)
-
     @property
     def limit(self) -> int:
         """How many candidates each strategy hands over."""
-        return self.asked.candidates * self.deeper
+        return self.settings.search.candidates * self.deeper
 
     @property
     def wanted(self) -> int:
         """How many results the list needs, so that the page that is asked for is full."""
-        return min(self.offset + self.asked.top_n, MOST_RESULTS)
+        return min(self.request.offset + self.settings.search.top_n, MOST_RESULTS)
 
     @property
     def reading(self) -> IndexReader:
@@ -200,11 +163,6 @@ class SearchState(Struct):
     def count(self) -> int:
         """How many chunks are in the running, before and after the rankings are fused."""
         return len(self.candidates) if self.fused else len(self.found_keys())
-
-    @property
-    def conditions(self) -> tuple[Condition, ...]:
-        """All that must hold of a result."""
-        return (*self.demanded, *self.query.conditions)
 
     @property
     def among(self) -> Keys | None:
@@ -223,39 +181,22 @@ class SearchState(Struct):
         return any(map(str.isalnum, self.query.text))
 
     @property
-    def reads_latin(self) -> bool:
-        """Whether the model behind the vectors can read Latin letters alone."""
-        embedder = self.parts.embedder
-        return self.vector is not None and embedder is not None and embedder.model.latin_only
+    def latin(self) -> float:
+        """The share of the query's letters that are Latin."""
+        return latin_share(self.query.text)
 
     def without_conditions(self) -> SearchState:
-        """The same search before anything was found, with no condition."""
+        """Return the same search before anything was found, with no condition."""
         return SearchState(
-            self.written,
-            self.recipe,
+            self.request,
+            self.settings,
             self.parts,
             query=replace(self.query, conditions=()),
-            weights=dict(self.weights),
             strategies=self.strategies,
             hypothesis=self.hypothesis,
             embedded_text=self.embedded_text,
             vector=self.vector,
-        )
-
-    def again(self, deeper: int) -> SearchState:
-        """Start the same search once more, with so many times the usual candidates."""
-        return replace(
-            self,
-            deeper=deeper,
             weights=dict(self.weights),
-            rankings=[],
-            multipliers={},
-            candidates=[],
-            dropped=[],
-            counts={},
-            settled=0,
-            fused=False,
-            notices=list(self.notices),
         )
 
     def found_keys(self) -> set[ChunkKey]:
@@ -289,10 +230,6 @@ class SearchState(Struct):
             self._frequencies |= {(kind, term): held[term] for term in missing}
         return {term: self._frequencies[kind, term] for term in terms}
 
-    def found_documents(self) -> set[str]:
-        """The documents of what the rankings hold."""
-        return {one.document.id for one in self.stored(self.found_keys()).values()}
-
     def rank(self, keys: Keys) -> Scores:
         """These chunks by meaning, or by words when there is no vector; best first."""
         if self.vector is not None:
@@ -300,7 +237,7 @@ class SearchState(Struct):
         return self.reading.keyword.search("body", self.query.terms, len(keys), keys)
 
     def drop(self, stage: str, reasons: dict[int, str]) -> None:
-        """Takes the candidates at these places out, each with the reason why."""
+        """Take the candidates at these places out, each with the reason why."""
         kept = []
         for place, candidate in enumerate(self.candidates):
             if place in reasons and place >= self.settled:

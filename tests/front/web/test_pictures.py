@@ -8,7 +8,7 @@ from pathlib import Path
 from starlette.testclient import TestClient
 
 from dowse._project.service import Service
-from dowse._search.search_flow import SEARCH_FLOW
+from dowse._search.pipeline import SEARCH_FLOW
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 

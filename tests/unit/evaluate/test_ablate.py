@@ -5,36 +5,36 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import fields, replace
 
-from dowse._config.schema import Settings, change_recipe
+from dowse._config.schema import Settings, change_search
 from dowse._project.evaluation.ablate import BASELINE, Variant, ablate, ablations
 from dowse._project.evaluation.records import Collection, JudgedQuery, Ranked, Run
-from dowse._search.recipe import Recipe
+from dowse._search.pipeline import SearchSettings
 from dowse._search.stages.cuts import ThresholdOptions
 from dowse._search.stages.gather import GatherOptions
 from dowse._search.stages.graph import GraphOptions
 
 
-def _changes(recipe: Recipe, *, by_meaning: bool = True) -> dict[str, object]:
-    return {one.name: one.changes for one in ablations(recipe, by_meaning=by_meaning)}
+def _changes(settings: SearchSettings, *, by_meaning: bool = True) -> dict[str, object]:
+    return {one.name: one.changes for one in ablations(settings, by_meaning=by_meaning)}
 
 
 def test_every_stage_with_a_switch_is_switched() -> None:
-    recipe = Recipe()
-    switched = {next(iter(one.changes)) for one in ablations(recipe) if one.changes}
+    settings = SearchSettings()
+    switched = {next(iter(one.changes)) for one in ablations(settings) if one.changes}
     # These change what a result looks like, or are not judged here.
     apart = {"parents.enabled", "calibrate.enabled"}
     switches = {
         f"{section}.enabled"
-        for section in (one.name for one in fields(recipe))
-        if hasattr(getattr(recipe, section), "enabled")
+        for section in (one.name for one in fields(settings))
+        if hasattr(getattr(settings, section), "enabled")
     }
     assert switches - apart <= switched
     assert {"gather.share", "search.mode", "fuse.method"} <= switched
 
 
 def test_a_switch_goes_the_other_way_than_it_is() -> None:
-    off = replace(Recipe(), graph=GraphOptions(enabled=False), gather=GatherOptions(0.0))
-    on = replace(Recipe(), graph=GraphOptions(enabled=True), gather=GatherOptions(0.3))
+    off = replace(SearchSettings(), graph=GraphOptions(enabled=False), gather=GatherOptions(0.0))
+    on = replace(SearchSettings(), graph=GraphOptions(enabled=True), gather=GatherOptions(0.3))
     assert _changes(off)["with graph"] == {"graph.enabled": True}
     assert _changes(on)["without graph"] == {"graph.enabled": False}
     assert _changes(off)["with gather"] == {"gather.share": 0.75}
@@ -42,31 +42,33 @@ def test_a_switch_goes_the_other_way_than_it_is() -> None:
 
 
 def test_what_holds_already_is_no_variant() -> None:
-    recipe = change_recipe(Settings(), {"fuse.method": "rrf", "search.mode": "keyword"})
-    assert "fuse: RRF k = 60" not in _changes(recipe)
-    assert "keyword alone" not in _changes(recipe)
-    assert "fuse: min-max" in _changes(recipe)
+    settings = change_search(Settings(), {"fuse.method": "rrf", "search.mode": "keyword"})
+    assert "fuse: RRF k = 60" not in _changes(settings)
+    assert "keyword alone" not in _changes(settings)
+    assert "fuse: min-max" in _changes(settings)
 
 
 def test_a_threshold_is_taken_away_where_there_is_one() -> None:
     without = {"threshold.min_confidence": 0.0}
-    with_one = replace(Recipe(), threshold=ThresholdOptions(0.3))
+    with_one = replace(SearchSettings(), threshold=ThresholdOptions(0.3))
     assert _changes(with_one)["without threshold"] == without
-    assert "without threshold" not in _changes(replace(Recipe(), threshold=ThresholdOptions(0.0)))
+    assert "without threshold" not in _changes(
+        replace(SearchSettings(), threshold=ThresholdOptions(0.0))
+    )
 
 
 def test_without_vectors_nothing_is_tried_that_needs_them() -> None:
-    names = set(_changes(Recipe(), by_meaning=False))
+    names = set(_changes(SearchSettings(), by_meaning=False))
     assert {"keyword alone", "with graph", "10 passages"} <= names
     assert not names & {"semantic alone", "with rerank", "with expand", "10 passages, MMR"}
 
 
 def test_every_variant_is_a_recipe_of_its_own() -> None:
-    variants = ablations(Recipe())
+    variants = ablations(SearchSettings())
     assert variants[0] == Variant(BASELINE, {})
     assert len({one.name for one in variants}) == len(variants)
-    recipes = [change_recipe(Settings(), one.changes) for one in variants]
-    assert all(recipe not in recipes[:place] for place, recipe in enumerate(recipes))
+    recipes = [change_search(Settings(), one.changes) for one in variants]
+    assert all(settings not in recipes[:place] for place, settings in enumerate(recipes))
 
 
 def test_rows_are_compared_with_the_first() -> None:
@@ -90,4 +92,4 @@ def test_rows_are_compared_with_the_first() -> None:
 
 def test_without_judgments_there_is_nothing_to_compare() -> None:
     collection = Collection("set", None, (JudgedQuery("u", "x", "unanswerable", {}),))
-    assert ablate(collection, ablations(Recipe()), lambda _: Run("r", {})) == ()
+    assert ablate(collection, ablations(SearchSettings()), lambda _: Run("r", {})) == ()

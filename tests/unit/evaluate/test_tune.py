@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dowse._config.schema import Settings, change_recipe
+from dowse._config.schema import Settings, change_search
 from dowse._project.evaluation import tune as tune_module
 from dowse._project.evaluation.records import JudgedQuery
 from dowse._project.evaluation.self_queries import own_queries
@@ -25,7 +25,7 @@ from dowse._project.evaluation.tune import (
 )
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
-from dowse._search.recipe import Recipe
+from dowse._search.pipeline import SearchSettings
 from dowse._search.replay import Retrieved
 from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations
@@ -75,11 +75,11 @@ def test_fusing_afterwards_orders_documents_as_a_search_does(
             )
             for text in _QUERIES
         }
-        recipe = change_recipe(engine.settings, changes)
+        settings = change_search(engine.settings, changes)
     # The engine is closed: what was found needs no index any more.
     for text in _QUERIES:
         assert searched[text]
-        assert [document for document, _ in found[text].documents(recipe)] == searched[text], text
+        assert [document for document, _ in found[text].documents(settings)] == searched[text], text
 
 
 def test_what_was_found_can_be_fused_in_any_way(tmp_path: Path) -> None:
@@ -91,37 +91,39 @@ def test_what_was_found_can_be_fused_in_any_way(tmp_path: Path) -> None:
             changes = {**_PLAIN, **way}
             hits = engine.search(SearchRequest(_QUERIES[0], changes=changes)).hits
             wanted = list(dict.fromkeys(hit.document for hit in hits))
-            recipe = change_recipe(engine.settings, changes)
-            assert [document for document, _ in found.documents(recipe)] == wanted
+            settings = change_search(engine.settings, changes)
+            assert [document for document, _ in found.documents(settings)] == wanted
 
 
 class _Rule:
-    """Stands for what was found: a rule says at which rank a recipe puts the right document."""
+    """Stands for what was found: a rule says at which rank a settings puts the right document."""
 
-    def __init__(self, right: str, rank: Callable[[Recipe], int]) -> None:
+    def __init__(self, right: str, rank: Callable[[SearchSettings], int]) -> None:
         self._right = right
         self._rank = rank
 
-    def documents(self, recipe: Recipe) -> tuple[tuple[str, float], ...]:
+    def documents(self, settings: SearchSettings) -> tuple[tuple[str, float], ...]:
         """The right document at its rank among wrong ones."""
         names = [f"wrong-{number}" for number in range(20)]
-        names.insert(self._rank(recipe) - 1, self._right)
+        names.insert(self._rank(settings) - 1, self._right)
         return tuple((name, 0.0) for name in names)
 
 
-def _tuned(rank: Callable[[int, Recipe], int], count: int = 60, documents: int = 60) -> Tuning:
+def _tuned(
+    rank: Callable[[int, SearchSettings], int], count: int = 60, documents: int = 60
+) -> Tuning:
     right = [f"right-{n % documents}" for n in range(count)]
     questions = [
         Question(JudgedQuery(f"q{n:03d}", "words", "ab"[n % 2], {right[n]: 1}))
         for n in range(count)
     ]
-    rules = [_Rule(right[n], lambda recipe, n=n: rank(n, recipe)) for n in range(count)]  # type: ignore[misc]
+    rules = [_Rule(right[n], lambda settings, n=n: rank(n, settings)) for n in range(count)]  # type: ignore[misc]
     evidence = BoostTrial({}, tuple(cast("Retrieved", rule) for rule in rules))
     return tune([evidence], questions, Settings())
 
 
 def test_a_gain_that_every_part_agrees_on_is_real() -> None:
-    tuning = _tuned(lambda n, recipe: 1 if recipe.fuse.keyword > 1.5 else 3 + n % 3)
+    tuning = _tuned(lambda n, settings: 1 if settings.fuse.keyword > 1.5 else 3 + n % 3)
     assert tuning.is_real
     assert tuning.best == {"fuse.semantic": 0.4, "fuse.keyword": 1.6}
     assert tuning.agreeing == 5
@@ -132,8 +134,8 @@ def test_a_gain_that_every_part_agrees_on_is_real() -> None:
 
 
 def test_luck_is_not_taken_for_a_gain() -> None:
-    def by_luck(n: int, recipe: Recipe) -> int:
-        return random.Random(f"{n} {recipe.fuse} {recipe.gather}").randint(1, 12)
+    def by_luck(n: int, settings: SearchSettings) -> int:
+        return random.Random(f"{n} {settings.fuse} {settings.gather}").randint(1, 12)
 
     tuning = _tuned(by_luck)
     assert tuning.best  # something always fits best what it was chosen on
@@ -149,7 +151,7 @@ def test_where_nothing_differs_nothing_is_changed() -> None:
 
 
 def test_few_queries_show_nothing() -> None:
-    tuning = _tuned(lambda _, recipe: 1 if recipe.fuse.keyword > 1.5 else 9, count=20)
+    tuning = _tuned(lambda _, settings: 1 if settings.fuse.keyword > 1.5 else 9, count=20)
     assert tuning.gain.low > 0
     assert not tuning.is_real
     with pytest.raises(UsageError, match="only 9 queries"):
@@ -158,7 +160,7 @@ def test_few_queries_show_nothing() -> None:
 
 def test_a_handful_of_queries_that_gain_may_be_luck() -> None:
     """The interval of 60 queries of which four gain and none loses lies above 0; p is 1 in 8."""
-    tuning = _tuned(lambda n, recipe: 1 if n >= 4 or recipe.fuse.keyword > 1.5 else 9)
+    tuning = _tuned(lambda n, settings: 1 if n >= 4 or settings.fuse.keyword > 1.5 else 9)
     assert tuning.best
     assert tuning.gain.low > 0
     assert tuning.gain.p == pytest.approx(2 / 2**4)
@@ -168,13 +170,13 @@ def test_a_handful_of_queries_that_gain_may_be_luck() -> None:
 def test_queries_of_one_document_stay_together() -> None:
     """A setting that only ever helps one document of six gains nothing on queries about others."""
 
-    def rank(n: int, recipe: Recipe) -> int:
-        place = ("ceiling", "minmax", "zscore").index(recipe.fuse.normalise)
+    def rank(n: int, settings: SearchSettings) -> int:
+        place = ("ceiling", "minmax", "zscore").index(settings.fuse.normalise)
         return 1 if (n % 6) // 2 == place else 4
 
     tuning = _tuned(rank, documents=6)
     assert tuning.gain.difference <= 0
-    sure = _tuned(lambda _, recipe: 1 if recipe.fuse.keyword > 1.5 else 3, documents=6)
+    sure = _tuned(lambda _, settings: 1 if settings.fuse.keyword > 1.5 else 3, documents=6)
     assert sure.gain.wins == 60
     assert sure.gain.p == pytest.approx(2 / 2**6)  # six documents, however many queries
     with pytest.raises(UsageError, match="Only 4 documents answer the queries"):
@@ -199,8 +201,8 @@ def test_the_parts_share_documents_and_types_out() -> None:
 
 
 def test_the_same_evidence_gives_the_same_result() -> None:
-    def by_luck(n: int, recipe: Recipe) -> int:
-        return random.Random(f"{n} {recipe.fuse}").randint(1, 12)
+    def by_luck(n: int, settings: SearchSettings) -> int:
+        return random.Random(f"{n} {settings.fuse}").randint(1, 12)
 
     assert _tuned(by_luck) == _tuned(by_luck)
 

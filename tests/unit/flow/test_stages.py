@@ -14,8 +14,8 @@ from dowse._config.presets import PRESETS
 from dowse._config.schema import Settings
 from dowse._model import Hit, Response
 from dowse._project.engine import Engine
+from dowse._search.pipeline import SEARCH_FLOW
 from dowse._search.request import SearchRequest
-from dowse._search.search_flow import SEARCH_FLOW
 from dowse._search.stages.expand import ExpandOptions
 from dowse._search.stages.graph import linked_documents
 from dowse._text.options import VocabularyOptions

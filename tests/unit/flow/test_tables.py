@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
 import dowse
 from dowse._config.presets import PRESETS, preset_values
 from dowse._config.schema import known_settings
-from dowse._search.recipe import Recipe
-from dowse._search.search_flow import SEARCH_FLOW
+from dowse._search.pipeline import SEARCH_FLOW, SearchSettings
 from dowse._search.stages import strategies
-from dowse._search.stages.strategies import MODES, STRATEGIES, Mode
+from dowse._search.stages.fusion import FuseOptions
+from dowse._search.stages.strategies import MODES, STRATEGIES, Mode, StrategyWeights
 
 _SOURCE = Path(dowse.__file__).parent
 _ROOT = Path(__file__).parents[3]
@@ -56,10 +56,19 @@ def rank_by_title(search: SearchState, limit: int, among: Keys | None = None) ->
 '''
 _STRATEGY_ROW = '''
     Strategy(
-        "title", rank_by_title, "words", "by titles", 0.7, TitleOptions, "Titles only", "factual"
+        "title", rank_by_title, "words", "by titles", True, "Titles only", "factual"
     ),
 )
 """The strategies, in'''
+
+_STRATEGY_WEIGHT = (
+    "    @property\n    def weights",
+    '    title: Annotated[float, _WEIGHT, "Titles."] = 0.7\n\n    @property\n    def weights',
+)
+_STRATEGY_SECTION = (
+    "    graph: GraphOptions = GraphOptions()\n",
+    "    graph: GraphOptions = GraphOptions()\n    title: TitleOptions = TitleOptions()\n",
+)
 
 _STAGE = '''
 """Drops long results."""
@@ -79,12 +88,17 @@ class BriefOptions(Struct, frozen=True):
 
 
 def keep_brief(search: SearchState) -> None:
-    most = search.of(BriefOptions).most
+    most = search.settings.brief.most
     long = [place for place, one in enumerate(search.candidates) if len(one.stored.text) > most]
     search.drop("brief", {place: "it is long" for place in long})
 '''
-_STAGE_ROW = '''    SearchStage("brief", "Drops long results", keep_brief, BriefOptions),
+_STAGE_ROW = '''    SearchStage("brief", "Drops long results", keep_brief),
     SearchStage("top_n"'''
+
+_STAGE_SECTION = (
+    "    parents: ParentsOptions = ParentsOptions()\n",
+    "    parents: ParentsOptions = ParentsOptions()\n    brief: BriefOptions = BriefOptions()\n",
+)
 
 _OPTION_ROW = """    Parameter("titles", "Rank by titles too.", "boolean", setting="title.enabled"),
     Parameter(
@@ -95,7 +109,7 @@ import json, sys
 from pathlib import Path
 import click
 from dowse._project.evaluation.ablate import ablations
-from dowse._search.recipe import Recipe
+from dowse._search.pipeline import SearchSettings
 from dowse._interfaces.cli.app import cli
 from reference import commands_page, root_context, settings_page
 from dowse._interfaces.mcp.tools.table import tools
@@ -133,7 +147,7 @@ print(json.dumps({
     "parameters": [one["name"] for one in answering["parameters"]],
     "help": " ".join(help.split()),
     "docs": commands_page() + settings_page(),
-    "ablations": {one.name: one.changes for one in ablations(Recipe())},
+    "ablations": {one.name: one.changes for one in ablations(SearchSettings())},
     "mcp": query.input["properties"]["mode"]["enum"],
     "openapi": json.dumps(description()["paths"]),
     "preset": preset_values("seed-b"),
@@ -164,12 +178,15 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
         package / "_search" / "stages" / "strategies.py",
         "from dowse._search.stages.title import TitleOptions, rank_by_title",
         (')\n"""The strategies, in', _STRATEGY_ROW),
+        _STRATEGY_WEIGHT,
+        _STRATEGY_SECTION,
     )
     (package / "_search" / "stages" / "brief.py").write_text(_STAGE, "utf-8")
     _add_row(
-        package / "_search" / "search_flow.py",
+        package / "_search" / "pipeline.py",
         "from dowse._search.stages.brief import BriefOptions, keep_brief",
         ('    SearchStage("top_n"', _STAGE_ROW),
+        _STAGE_SECTION,
     )
     table = package / "_config" / "request.py"
     text = table.read_text("utf-8")
@@ -179,10 +196,12 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return package
 
 
-def _add_row(table: Path, imports: str, row: tuple[str, str]) -> None:
+def _add_row(table: Path, imports: str, *rows: tuple[str, str]) -> None:
     text = table.read_text("utf-8").replace("\nfrom dowse.", f"\n{imports}\nfrom dowse.", 1)
-    assert row[0] in text
-    table.write_text(text.replace(*row, 1), "utf-8")
+    for old, new in rows:
+        assert old in text
+        text = text.replace(old, new, 1)
+    table.write_text(text, "utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -218,7 +237,7 @@ def test_a_strategy_and_a_stage_take_two_files_each(library: Path) -> None:
         "_search/stages/title.py",
         "_search/stages/strategies.py",
         "_search/stages/brief.py",
-        "_search/search_flow.py",
+        "_search/pipeline.py",
         "_config/request.py",
     }
 
@@ -289,21 +308,29 @@ def test_type_checkers_and_programs_see_the_same_modes() -> None:
 
 
 def test_every_row_names_options_that_exist() -> None:
+    settings = SearchSettings()
+    weights = {one.name for one in fields(StrategyWeights)}
+    assert weights == {one.name for one in STRATEGIES} <= {one.name for one in fields(FuseOptions)}
     for strategy in STRATEGIES:
-        if strategy.options is not None:
-            assert "enabled" in {one.name for one in fields(strategy.options)}
+        if strategy.optional:
+            assert hasattr(getattr(settings, strategy.name), "enabled")
+    sections = {one.name for one in fields(settings)} - {"search"}
+    stages = {one.name for one in SEARCH_FLOW}
+    assert sections <= stages | {one.name for one in STRATEGIES}
     for stage in SEARCH_FLOW:
-        names = {one.name for one in fields(stage.options)} if stage.options else set()
+        names = {one.name for one in fields(getattr(settings, stage.name))} if stage.off else set()
         assert {*stage.on, *stage.off} <= names, stage.name
 
 
 def test_off_in_a_row_is_off() -> None:
-    recipe = Recipe()
+    settings = SearchSettings()
     for stage in SEARCH_FLOW:
-        if stage.options is not None and stage.off:
-            assert not stage.is_on(stage.options(**stage.off)), stage.name
-            assert not stage.on or stage.is_on(stage.options(**stage.on)), stage.name
-            assert recipe.of(stage.options) == stage.options(), stage.name
+        if stage.off:
+            section = getattr(settings, stage.name)
+            off = replace(settings, **{stage.name: replace(section, **stage.off)})
+            on = replace(settings, **{stage.name: replace(section, **stage.on)})
+            assert not stage.is_on(off), stage.name
+            assert not stage.on or stage.is_on(on), stage.name
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -17,7 +17,7 @@ from dowse._project.engine import Engine
 from dowse._project.registry import Project
 from dowse._project.service import Job
 from dowse._project.workspace import Chosen
-from dowse._search.search_flow import SEARCH_FLOW
+from dowse._search.pipeline import SEARCH_FLOW
 from dowse._search.stages.strategies import MODES, STRATEGIES
 
 SwitchType = Literal["boolean", "integer", "number", "string", "choice"]

@@ -11,8 +11,7 @@ from dowse._project.evaluation.compare import compare
 from dowse._project.evaluation.measures import Measures, mean, measure_queries
 from dowse._project.evaluation.records import Collection, Run
 from dowse._project.evaluation.report import latency
-from dowse._search.recipe import Recipe
-from dowse._search.search_flow import SEARCH_FLOW
+from dowse._search.pipeline import SEARCH_FLOW, SearchSettings
 from dowse._search.stages.strategies import STRATEGIES
 
 BASELINE = "as set"
@@ -55,15 +54,15 @@ class AblationRow(Struct, frozen=True):
     notices: Annotated[tuple[str, ...], "What the variant could not do."]
 
 
-def ablations(recipe: Recipe, *, by_meaning: bool = True) -> tuple[Variant, ...]:
+def ablations(settings: SearchSettings, *, by_meaning: bool = True) -> tuple[Variant, ...]:
     """The settings as they hold, then every stage and strategy switched the other way alone.
 
     The last variants return a few results only, chosen in several ways: only there choosing makes
     a difference. Without vectors, what needs them is left out.
     """
     fusion = [Variant(name, changes) for name, changes in _FUSION.items()]
-    variants = [*_switched(recipe), *fusion, *_alone()]
-    differing = [one for one in variants if not _holds(recipe, one.changes)]
+    variants = [*_switched(settings), *fusion, *_alone()]
+    differing = [one for one in variants if not _holds(settings, one.changes)]
     few = [
         Variant(
             name,
@@ -116,17 +115,17 @@ def _row(
     )
 
 
-def _switched(recipe: Recipe) -> Iterator[Variant]:
+def _switched(settings: SearchSettings) -> Iterator[Variant]:
     """Every strategy and stage that has a switch, switched the other way."""
     for strategy in STRATEGIES:
-        if strategy.options is not None:
-            is_on = recipe.of(strategy.options).enabled
+        if strategy.optional:
+            is_on = getattr(settings, strategy.name).enabled
             changes = {f"{strategy.name}.enabled": not is_on}
             needs = strategy.uses == "vectors" and not is_on
             yield Variant(f"{_other_way(is_on)} {strategy.name}", changes, needs)
     for stage in SEARCH_FLOW:
-        if stage.options is not None and stage.off and stage.ablated:
-            is_on = stage.is_on(recipe.of(stage.options))
+        if stage.off and stage.ablated:
+            is_on = stage.is_on(settings)
             options = stage.off if is_on else stage.on
             changes = {f"{stage.name}.{name}": value for name, value in options.items()}
             name = f"{_other_way(is_on)} {stage.name.replace('_', ' ')}"
@@ -144,6 +143,6 @@ def _alone() -> Iterator[Variant]:
             yield Variant(f"{one.name} alone", {"search.mode": one.name}, one.uses == "vectors")
 
 
-def _holds(recipe: Recipe, changes: Mapping[str, Any]) -> bool:
+def _holds(settings: SearchSettings, changes: Mapping[str, Any]) -> bool:
     """Whether nothing would change; so it is for a stage that is off and has no usual setting."""
-    return all(recipe.value(setting) == value for setting, value in changes.items())
+    return all(settings.value(setting) == value for setting, value in changes.items())

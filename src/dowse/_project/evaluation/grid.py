@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dowse._config.schema import Settings
-from dowse._search.recipe import Recipe
+from dowse._search.pipeline import SearchSettings
 from dowse._search.stages.strategies import STRATEGIES
 
 SettingValues = Mapping[str, Any]
@@ -35,7 +35,7 @@ _BOOSTS = (
 )
 
 
-def ways_to_fuse(settings: Recipe) -> Iterator[SettingValues]:
+def ways_to_fuse(settings: SearchSettings) -> Iterator[SettingValues]:
     """What to change for every way of fusing, first nothing."""
     yield {}
     for meaning, normalise, share in product(_MEANING, _NORMALISE, _GATHER):
@@ -51,7 +51,7 @@ def ways_to_fuse(settings: Recipe) -> Iterator[SettingValues]:
 
 def _weights(meaning: float) -> dict[str, float]:
     """Weights of the strategies that every hybrid search has; others keep theirs."""
-    always = [one for one in STRATEGIES if one.options is None]
+    always = [one for one in STRATEGIES if not one.optional]
     return {
         f"fuse.{one.name}": round(2 * meaning if one.uses == "vectors" else 2 - 2 * meaning, 1)
         for one in always
@@ -72,6 +72,6 @@ def with_boosts(settings: Settings, changes: SettingValues) -> Settings:
     return replace(settings, keyword=replace(settings.keyword, **boosts))
 
 
-def _changed(settings: Recipe, wanted: SettingValues) -> SettingValues:
+def _changed(settings: SearchSettings, wanted: SettingValues) -> SettingValues:
     """What of the wanted settings is not so yet."""
     return {name: value for name, value in wanted.items() if settings.value(name) != value}

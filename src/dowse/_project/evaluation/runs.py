@@ -14,15 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from dowse._config.schema import change_recipe
+from dowse._config.schema import change_search
 from dowse._model import Announce, Event, silent
 from dowse._project.engine import Engine
 from dowse._project.evaluation.records import Collection, JudgedQuery, Ranked, Run
+from dowse._search.pipeline import SearchSettings
 from dowse._search.query.filters import Filters
-from dowse._search.recipe import Recipe
 from dowse._search.request import NO_FILTERS, SearchRequest
-from dowse._search.stages.cuts import ThresholdOptions
-from dowse._search.state import SearchOptions
 from dowse.errors import Locked, NotFound, UsageError
 
 _CHUNKS_PER_DOCUMENT = 3  # results to ask for, so that their documents fill a ranking
@@ -80,7 +78,7 @@ def search_run(
         raise Locked(
             "Another process has changed the index while it was measured.", "Measure once more."
         )
-    least = change_recipe(engine.settings, usual).of(ThresholdOptions).min_confidence
+    least = change_search(engine.settings, usual).threshold.min_confidence
     general = _general(notices, len(queries))
     return Run(name, found, seconds, confidence, general, frozenset(marked), least)
 
@@ -154,7 +152,7 @@ def _deep(changes: Mapping[str, Any], depth: int) -> dict[str, Any]:
     if "search.top_n" in changes:
         return dict(changes)
     chunks = _CHUNKS_PER_DOCUMENT * depth
-    candidates = change_recipe(Recipe(), changes).of(SearchOptions).top_k  # maybe of a preset
+    candidates = change_search(SearchSettings(), changes).search.top_k  # maybe of a preset
     return {**changes, "search.top_n": chunks, "search.top_k": candidates or chunks}
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dowse._config.presets import PRESETS
-from dowse._config.schema import MANY_WORDS, assigned, change_recipe, is_of_a_search
+from dowse._config.schema import MANY_WORDS, assigned, change_search, is_of_a_search
 from dowse._model import Announce, Event
 from dowse._project.evaluation.ablate import AblationRow, Variant, ablate, ablations
 from dowse._project.evaluation.bench import Bench
@@ -21,7 +21,7 @@ from dowse._project.evaluation.runs import as_trec, check_ids, check_run, read_t
 from dowse._project.evaluation.shapes import ComparisonShape, EvalShape, MeasureShape
 from dowse._project.outputs import check_output, write_output
 from dowse._project.workspace import Workspace
-from dowse._search.recipe import Recipe
+from dowse._search.pipeline import SearchSettings
 from dowse._text.amounts import counted
 from dowse._util.files import real_path
 from dowse.errors import NotFound, UsageError
@@ -93,8 +93,8 @@ def evaluate(
     with open_bench({**of_words, **changes}, announce) as bench:
         shape = _seen(shape, bench)
         if wanted.ablate:
-            recipe = change_recipe(bench.engine.settings, of_searches)
-            return replace(shape, ablation=_ablated(bench, recipe, of_searches, announce))
+            settings = change_search(bench.engine.settings, of_searches)
+            return replace(shape, ablation=_ablated(bench, settings, of_searches, announce))
         run = bench.run(wanted.preset or _DEFAULT, of_searches, announce)
         if wanted.save:
             data = as_trec(run).encode("utf-8", "surrogateescape")
@@ -131,9 +131,9 @@ def _of_searches(changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ablated(
-    bench: Bench, recipe: Recipe, changes: Mapping[str, Any], announce: Announce
+    bench: Bench, settings: SearchSettings, changes: Mapping[str, Any], announce: Announce
 ) -> tuple[AblationRow, ...]:
-    variants = ablations(recipe, by_meaning=bench.has_vectors)
+    variants = ablations(settings, by_meaning=bench.has_vectors)
 
     def run(variant: Variant) -> Run:
         announce_part = _part(announce, variants.index(variant), len(variants))

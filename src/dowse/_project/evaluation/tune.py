@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from dowse._config.schema import change_recipe
+from dowse._config.schema import change_search
 from dowse._model import Announce, Event, silent
 from dowse._project.engine import Engine
 from dowse._project.evaluation.compare import SEED, Difference, compare
@@ -26,8 +26,8 @@ from dowse._project.evaluation.measures import measure
 from dowse._project.evaluation.records import JudgedQuery, OwnQuery
 from dowse._project.evaluation.self_queries import FEW
 from dowse._project.workspace import Workspace
+from dowse._search.pipeline import SearchSettings
 from dowse._search.query.filters import Filters
-from dowse._search.recipe import Recipe
 from dowse._search.replay import Retrieved
 from dowse._search.request import NO_FILTERS, SearchRequest
 from dowse.errors import UsageError
@@ -140,7 +140,7 @@ def gather_evidence(
 def tune(
     evidence: Sequence[BoostTrial],
     questions: Sequence[Question],
-    settings: Recipe,
+    settings: SearchSettings,
     announce: Announce = silent,
 ) -> Tuning:
     """Tries every setting on what was found, and says what choosing the best would bring.
@@ -154,7 +154,7 @@ def tune(
         for number, way in enumerate(ways):
             announce(Event("tuning", place * len(ways) + number, len(evidence) * len(ways), "ways"))
             tried.append({**way, **one.boosts})
-            rows.append(_scores(one, questions, change_recipe(settings, {**_SEARCH, **way})))
+            rows.append(_scores(one, questions, change_search(settings, {**_SEARCH, **way})))
     # The fewest changes first: they win where others are hardly better.
     order = sorted(range(len(tried)), key=lambda place: len(tried[place]))
     return _chosen([tried[place] for place in order], np.array(rows)[order], questions)
@@ -233,10 +233,12 @@ def _find(
     return tuple(found)
 
 
-def _scores(evidence: BoostTrial, questions: Sequence[Question], recipe: Recipe) -> list[float]:
+def _scores(
+    evidence: BoostTrial, questions: Sequence[Question], settings: SearchSettings
+) -> list[float]:
     """nDCG@10 of every question."""
     scores = []
     for question, found in zip(questions, evidence.found, strict=True):
-        documents = [document for document, _ in found.documents(recipe)[:_DEPTH]]
+        documents = [document for document, _ in found.documents(settings)[:_DEPTH]]
         scores.append(measure(documents, question.judged.relevant).ndcg_10)
     return scores

@@ -21,7 +21,6 @@ from msgspec import Meta, Struct
 
 from dowse._model import ModelFit
 from dowse._search.confidence import nearness
-from dowse._search.stages.fusion import FuseOptions
 from dowse._search.state import SearchState
 from dowse._util.bounds import check_bounds
 
@@ -112,7 +111,7 @@ def calibrate(score: float, threshold: float, steepness: float) -> float:
 
 def give_confidence(search: SearchState) -> None:
     """Turns fused scores into confidences, or only keeps them between 0 and 1."""
-    options = search.of(CalibrateOptions)
+    options = search.settings.calibrate
     model = _model_fit(search) if options.enabled and options.method == "fitted" else None
     fit = _fit(search, model)
     search.fitted = fit is not None
@@ -120,7 +119,7 @@ def give_confidence(search: SearchState) -> None:
         search.near = nearness.nearness(search, None if _words_decide(search) else model)
     near = search.near.odds if search.near is not None else 0.0
     shift = _shift(search, model)
-    midpoint, steepness = search.of(FuseOptions).sigmoid
+    midpoint, steepness = search.settings.fuse.sigmoid
     for candidate, evidence in zip(search.candidates, _evidence(search, near), strict=True):
         if not options.enabled:
             score = min(1.0, max(0.0, candidate.score))
@@ -135,7 +134,7 @@ def give_confidence(search: SearchState) -> None:
 
 def _fit(search: SearchState, model: ModelFit | None) -> Fit | None:
     """The fit for this way of ranking; notes what the scores are."""
-    options, fusion = search.of(CalibrateOptions), search.of(FuseOptions)
+    options, fusion = search.settings.calibrate, search.settings.fuse
     if not options.enabled:
         search.calibration = "fused scores as they are"
         return None

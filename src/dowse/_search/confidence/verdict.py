@@ -5,7 +5,6 @@ from __future__ import annotations
 from dowse._model import Match
 from dowse._search.confidence.match import match_of
 from dowse._search.confidence.reason import QueryWords, WordsFound
-from dowse._search.stages.cuts import ThresholdOptions
 from dowse._search.state import Candidate, SearchState
 
 _FIRST = 5  # results that are looked at: whether there is a match must not depend on their number
@@ -22,11 +21,11 @@ def has_no_good_match(search: SearchState) -> bool:
     A confidence that the user demands takes the place of this.
     """
     far = search.near is not None and search.near.odds < 0
-    if not far or search.of(ThresholdOptions).min_confidence >= 0:
+    if not far or search.settings.threshold.min_confidence >= 0:
         return False
     words, first = query_words(search), search.candidates[:_FIRST]
     return bool(first) and not any(
-        one.stored.key in search.named or _words_in(search, one, words).complete for one in first
+        one.stored.key in search.named or _words_in(one, words).complete for one in first
     )
 
 
@@ -34,7 +33,7 @@ def verdict(search: SearchState, candidate: Candidate, words: QueryWords) -> tup
     """The word for a candidate, and the reason."""
     if not search.has_words or _is_listed(candidate):
         return "strong", "meets the filters"
-    found = _words_in(search, candidate, words)
+    found = _words_in(candidate, words)
     match = match_of(search, candidate, complete=found.complete)
     name = search.named.get(candidate.stored.key)
     if name is not None:
@@ -49,15 +48,9 @@ def _is_listed(candidate: Candidate) -> bool:
     return bool(candidate.places) and all(one.strategy == "listing" for one in candidate.places)
 
 
-def _is_under(one: Candidate, best: Candidate) -> bool:
-    """Whether it was dropped because its document has a better passage."""
-    return one.document == best.document and one.steps[-1].stage == "documents"
-
-
-def _words_in(search: SearchState, candidate: Candidate, words: QueryWords) -> WordsFound:
+def _words_in(candidate: Candidate, words: QueryWords) -> WordsFound:
     """The words in what the result is made of: its document's fields, headings and passages."""
-    others = [one for one in search.dropped if _is_under(one, candidate)]
-    passages = [one.stored for one in (candidate, *others)]
+    passages = [one.stored for one in (candidate, *candidate.others, *candidate.weaker)]
     texts = [
         *candidate.stored.document.fields.texts().values(),
         *dict.fromkeys(heading for one in passages for heading in one.chunk.header_path),

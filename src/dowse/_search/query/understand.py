@@ -9,26 +9,41 @@ from dowse._model import Condition, Query
 from dowse._search.query.meaning import COMPLETIONS, Known
 from dowse._search.query.query import understand
 from dowse._search.query.rewrite import rewrite
-from dowse._search.stages.strategies import mode_of, strategies_wanted
+from dowse._search.stages.strategies import STRATEGIES, mode_of, strategies_wanted
 from dowse._search.state import SearchState
 from dowse._text.fold import fold_word
-from dowse._text.scripts import latin_share
 
 
 def understand_query(search: SearchState) -> None:
-    """Tells words, phrases and conditions apart, and corrects what nothing would match."""
+    """Tell words, phrases and conditions apart, and correct what nothing would match."""
     search.hypothesis = mode_of(search).hypothesis
     search.strategies = strategies_wanted(search)
+    search.weights = _weights(search)
     search.query = _as_answer(search) if search.hypothesis else _as_query(search)
-    if search.written.strip() or not search.demanded:  # otherwise a filter takes its place
+    filters = (*search.conditions, *search.request.filters.conditions(search.parts.now))
+    if search.request.query.strip() or not filters:  # otherwise a filter takes its place
         search.notices += search.query.notices
+    search.conditions = (*filters, *search.query.conditions)
     search.embedded_text = search.query.text
-    search.latin = latin_share(search.query.text)
+
+
+def _weights(search: SearchState) -> dict[str, float]:
+    """Return the weights of the settings, those of vectors lowered while some chunks have none.
+
+    What has a vector already is not better than the rest.
+    """
+    weights = search.settings.fuse.weights
+    for strategy in STRATEGIES:
+        if strategy.uses == "vectors":
+            weights[strategy.name] *= search.parts.embedded
+    return weights
 
 
 def _as_query(search: SearchState) -> Query:
     analyzer = search.parts.analyzer
-    return rewrite(understand(search.written, analyzer, _known(search)), search.reading, analyzer)
+    return rewrite(
+        understand(search.request.query, analyzer, _known(search)), search.reading, analyzer
+    )
 
 
 def _known(search: SearchState) -> Known:
@@ -46,7 +61,7 @@ def _known(search: SearchState) -> Known:
 
 def _as_answer(search: SearchState) -> Query:
     """All words as they are: in an answer nothing is a sign."""
-    terms = tuple(search.parts.analyzer.query_terms(search.written))
-    asked = any(map(str.isalnum, search.written))
+    terms = tuple(search.parts.analyzer.query_terms(search.request.query))
+    asked = any(map(str.isalnum, search.request.query))
     notices = () if asked else ("The hypothesis holds no word to search for.",)
-    return Query(search.written, search.written, terms, (), notices=notices)
+    return Query(search.request.query, search.request.query, terms, (), notices=notices)

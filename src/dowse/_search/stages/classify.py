@@ -82,7 +82,7 @@ class ClassifyOptions(Struct, frozen=True):
 
 def weigh_by_type(search: SearchState) -> None:
     """Lets the kind of query change the weights."""
-    factors = search.of(ClassifyOptions).multipliers(classify(search.written))
+    factors = search.settings.classify.multipliers(classify(search.request.query))
     for strategy, factor in factors.items():
         search.weights[strategy] *= factor
 

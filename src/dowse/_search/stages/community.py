@@ -29,7 +29,7 @@ def favour_communities(search: SearchState) -> None:
     stored = search.stored(search.found_keys())
     seeds = {stored[ranking.scores[0][0]].document.id for ranking in search.rankings}
     documents = [one.document.id for one in stored.values()]
-    communities, boost = search.reading.links.communities(), search.of(CommunityOptions).boost
+    communities, boost = search.reading.links.communities(), search.settings.community.boost
     search.multipliers = community_multipliers(documents, communities, seeds, boost)
 
 

@@ -33,22 +33,26 @@ class ThresholdOptions(Struct, frozen=True):
 
 def drop_unsure(search: SearchState) -> None:
     """Leaves out what dowse is not sure enough of."""
-    least = search.of(ThresholdOptions).min_confidence
+    least = search.settings.threshold.min_confidence
     reasons = {
         place: f"confidence {one.score:.4f} is below {least:g}"
         for place, one in enumerate(search.candidates)
         if one.score < least
     }
+    before = len(search.dropped)
     search.drop("threshold", reasons)
+    search.unsure += search.dropped[before:]
 
 
 def has_threshold(search: SearchState) -> bool:
     """Whether there is a confidence below which results are dropped."""
-    return search.of(ThresholdOptions).min_confidence > 0
+    return search.settings.threshold.min_confidence > 0
 
 
 def keep_first(search: SearchState) -> None:
     """Keeps the results up to the end of the page that is asked for."""
-    wanted, count = search.wanted, len(search.candidates)
+    wanted = search.wanted
+    search.total = len(search.candidates)
     search.settled = 0
-    search.drop("top_n", {place: f"place {place + 1} of {count}" for place in range(wanted, count)})
+    beyond = range(wanted, search.total)
+    search.drop("top_n", {place: f"place {place + 1} of {search.total}" for place in beyond})

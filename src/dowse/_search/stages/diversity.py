@@ -36,7 +36,7 @@ class DiversityOptions(Struct, frozen=True):
 
 def diversify(search: SearchState) -> None:
     """Chooses results that differ, or limits how many a document may have."""
-    options, kept = search.of(DiversityOptions), search.candidates
+    options, kept = search.settings.diversity, search.candidates
     if not options.mmr:
         limit = options.max_chunks_per_doc
         beyond = over_limit([one.document for one in kept], limit)

@@ -7,7 +7,6 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dowse._search.stages.diversity import DiversityOptions
 from dowse._search.state import Candidate, SearchState, cap_scores
 
 _WORTH = 0.5  # share of the best passage's score; one with less is hardly a match next to it
@@ -25,9 +24,9 @@ class DocumentsOptions(Struct, frozen=True):
 
 def lists_documents(search: SearchState) -> bool:
     """Whether a document is one result; a limit of passages per document asks for passages."""
-    diversity = search.of(DiversityOptions)
+    diversity = search.settings.diversity
     limited = diversity.max_chunks_per_doc > 0 and not diversity.mmr
-    return not search.of(DocumentsOptions).passages and not limited
+    return not search.settings.documents.passages and not limited
 
 
 def keep_best_passages(search: SearchState) -> None:
@@ -37,7 +36,7 @@ def keep_best_passages(search: SearchState) -> None:
         better = best[one.document]
         if one is not better:
             reasons[place] = _reason(better, one)
-            better.others += [one] if _matches_too(better, one) else []
+            (better.others if _matches_too(better, one) else better.weaker).append(one)
     search.drop("documents", reasons)
 
 
@@ -51,12 +50,10 @@ def best_of_each(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
 
 def has_too_few(search: SearchState) -> bool:
     """Whether the list ends before the page that is asked for, and more candidates may help."""
-    if search.asked.top_k or search.count >= search.wanted:
+    if search.settings.search.top_k or search.count >= search.wanted:
         return False
     # What comes after a result that is too uncertain is not more certain.
-    if any(one.steps[-1].stage == "threshold" for one in search.dropped):
-        return False
-    return not is_whole(search, search.count)
+    return not search.unsure and not is_whole(search, search.count)
 
 
 def is_whole(search: SearchState, count: int) -> bool:

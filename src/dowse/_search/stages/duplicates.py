@@ -63,13 +63,13 @@ def drop_exact(search: SearchState) -> None:
 def drop_near(search: SearchState) -> None:
     """Leaves out texts that a better result nearly has."""
     texts = [candidate.stored.text for candidate in search.candidates]
-    found = near_duplicates(texts, search.of(NearDedupOptions).similarity, _named(search))
+    found = near_duplicates(texts, search.settings.near_dedup.similarity, _named(search))
     drop_repeats(search, "near_dedup", "nearly the same text as", found)
 
 
 def drop_same_meaning(search: SearchState) -> None:
     """Leaves out what means the same as a better result."""
-    similarity = search.of(SemanticDedupOptions).similarity
+    similarity = search.settings.semantic_dedup.similarity
     found = semantic_duplicates(search.vectors(), similarity, _named(search))
     search.merged = len(set(found.values()))
     drop_repeats(search, "semantic_dedup", "means the same as", found)

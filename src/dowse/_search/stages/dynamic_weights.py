@@ -31,7 +31,7 @@ class DynamicWeightsOptions(Struct, frozen=True):
 
 def adjust_weights(search: SearchState) -> None:
     """Takes weight from strategies whose scores hardly differ."""
-    options = search.of(DynamicWeightsOptions)
+    options = search.settings.dynamic_weights
     search.weights |= dynamic_weights(
         search.rankings,
         search.weights,

@@ -26,7 +26,7 @@ class ExactOptions(Struct, frozen=True):
 
 def is_exact_on(search: SearchState) -> bool:
     """Whether names are looked up."""
-    return search.of(ExactOptions).enabled and search.has_words
+    return search.settings.exact.enabled and search.has_words
 
 
 def find_named(search: SearchState) -> None:

@@ -44,7 +44,7 @@ def expand_query(search: SearchState) -> None:
         search.notices.append(f"No word was added to the query: no word has a vector. {_LEARN}")
         return
     known = set(search.parts.analyzer.vocabulary(search.query.text))
-    added = nearest_words(vector, words, vectors, known, search.of(ExpandOptions))
+    added = nearest_words(vector, words, vectors, known, search.settings.expand)
     if added:
         search.embedded_text = " ".join([search.query.text, *added])
         search.notices.append(f"The search by meaning added {listed(added)} to the query.")

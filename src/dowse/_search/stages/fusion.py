@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from dowse._search.stages.convex import Normalisation, fuse_by_score
 from dowse._search.stages.rrf import fuse_by_rank
+from dowse._search.stages.strategies import StrategyWeights
 from dowse._search.state import Candidate, SearchState
 from dowse._util.bounds import check_bounds
 
 _CONVEX_SIGMOID = (0.5, 8.0)  # spreads scores over the scale, and claims no more
 
 
-class FuseOptions(Struct, frozen=True):
-    """How several rankings become one. The recipe adds one weight for each strategy."""
+class FuseOptions(StrategyWeights, frozen=True):
+    """How several rankings become one, and the weight of each strategy."""
 
     method: Annotated[
         Literal["convex", "rrf"],
@@ -43,16 +44,10 @@ class FuseOptions(Struct, frozen=True):
         scale = 61 / (self.rrf_k + 1)
         return 0.035 * scale, 150 / scale
 
-    @property
-    def weights(self) -> dict[str, float]:
-        """The weight of each strategy."""
-        own = FuseOptions.__struct_fields__
-        return {name: getattr(self, name) for name in self.__struct_fields__ if name not in own}
-
 
 def fuse(search: SearchState) -> None:
     """Makes one list of all rankings."""
-    options, weights = search.of(FuseOptions), search.weights
+    options, weights = search.settings.fuse, search.weights
     if options.method == "rrf":
         fused = fuse_by_rank(search.rankings, weights, options.rrf_k)
     else:

@@ -30,7 +30,7 @@ class GatherOptions(Struct, frozen=True):
 
 def gather(search: SearchState) -> None:
     """Lets the best chunks of a document raise the others."""
-    share, candidates = search.of(GatherOptions).share, search.candidates
+    share, candidates = search.settings.gather.share, search.candidates
     whole = gathered([one.document for one in candidates], [one.places for one in candidates])
     for one in candidates:
         together = whole[one.document] * search.multipliers.get(one.document, 1.0)

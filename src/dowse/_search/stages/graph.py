@@ -33,8 +33,9 @@ def rank_by_links(search: SearchState, limit: int, among: Keys | None = None) ->
 
     The scores are those of the ranking by meaning, or by words where there is no vector.
     """
-    found, reading = search.found_documents(), search.reading
-    keys = _chunks(reading, linked_documents(reading, found, search.of(GraphOptions).depth), among)
+    reading = search.reading
+    found = {one.document.id for one in search.stored(search.found_keys()).values()}
+    keys = _chunks(reading, linked_documents(reading, found, search.settings.graph.depth), among)
     best = one_per_document(reading, search.rank(keys) if len(keys) else [], limit)
     ceilings = {one.strategy: one.ceiling for one in search.rankings}
     ceiling = 1.0 if search.vector is not None else ceilings.get("keyword", 0.0)

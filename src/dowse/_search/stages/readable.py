@@ -42,16 +42,10 @@ def trust_the_readable(search: SearchState) -> None:
         ]
 
 
-def trust_as_far_as_embedded(search: SearchState) -> None:
-    """Lowers the weight of vectors in an unfinished index to the share of chunks that have one.
-
-    What has a vector already is not better than the rest.
-    """
-    sizes = search.reading.catalogue.sizes()
-    share = min(1.0, sizes.embedded / sizes.chunks) if sizes.chunks else 1.0
-    for strategy in STRATEGIES:
-        if strategy.uses == "vectors":
-            search.weights[strategy.name] *= share
+def reads_latin(search: SearchState) -> bool:
+    """Tell whether the model behind the vectors can read Latin letters alone."""
+    embedder = search.parts.embedder
+    return search.vector is not None and embedder is not None and embedder.model.latin_only
 
 
 def trusted(ranking: Ranking, trust: Mapping[ChunkKey, float]) -> Ranking:

@@ -34,7 +34,7 @@ class RecencyOptions(Struct, frozen=True):
 
 def prefer_recent(search: SearchState) -> None:
     """Raises what was changed lately."""
-    bias = search.of(RecencyOptions).bias
+    bias = search.settings.recency.bias
     for candidate in search.candidates:
         age = (search.parts.now - candidate.stored.document.modified) / _DAY
         factor = recency_multiplier(age, bias)

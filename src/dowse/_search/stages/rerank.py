@@ -42,7 +42,7 @@ class RerankOptions(Struct, frozen=True):
 
 def read_closely(search: SearchState) -> None:
     """Reads the first results together with the query, and orders them again."""
-    options, open_reranker = search.of(RerankOptions), search.parts.reranker
+    options, open_reranker = search.settings.rerank, search.parts.reranker
     if open_reranker is None:
         search.notices.append("Not reranked: without a local model there is nothing to read with.")
         return

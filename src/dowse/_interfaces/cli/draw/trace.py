@@ -9,7 +9,7 @@ from rich.text import Text
 from dowse._interfaces.cli.draw.text import Part, folded, line, number, table
 from dowse._model import Place, Response, Step, Trace
 from dowse._search.explain import StrategyRank
-from dowse._search.search_flow import SEARCH_FLOW
+from dowse._search.pipeline import SEARCH_FLOW
 from dowse._text.amounts import counted
 
 _MULTIPLIERS = {stage.name for stage in SEARCH_FLOW if stage.multiplies}
