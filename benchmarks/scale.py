@@ -42,7 +42,7 @@ from dowse._model import (
 )
 from dowse._model.ports import Store
 from dowse._model.store_options import StoreOptions
-from dowse._project.archive.moving import move_project
+from dowse._project.archive.move import move_project
 from dowse._project.engine import Engine
 from dowse._project.evaluation.collections import read_collection, sample
 from dowse._project.evaluation.measures import mean, measure_queries

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dowse._index import batches
-from dowse._project.archive.importing import import_project
+from dowse._project.archive.import_ import import_project
 from dowse._project.engine import Engine
 from dowse._project.workspace import Workspace
 from dowse._util.locations import Locations

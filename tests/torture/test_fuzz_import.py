@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 
 from dowse._embed.options import EmbedOptions
-from dowse._project.archive.carrying import MAY_SET
-from dowse._project.archive.exporting import export_project
-from dowse._project.archive.importing import import_project
+from dowse._project.archive.export import export_project
+from dowse._project.archive.import_ import MAY_SET, import_project
 from dowse._project.registry import Project
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace

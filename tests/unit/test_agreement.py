@@ -9,7 +9,7 @@ import pytest
 
 from documents import STAMP, PlainAnalyzer, make_document, vectors_of
 from dowse._model import Batch, Fields, IndexedDocument
-from dowse._project.archive.agreement import agreement_of
+from dowse._project.archive.move import agreement_of
 from memory_store import MemoryStore
 
 MANY = 60  # more than the check fetches

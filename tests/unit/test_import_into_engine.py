@@ -10,9 +10,8 @@ import pytest
 
 import engines
 from dowse._model.ports import Analyzer
-from dowse._project.archive.exporting import export_project
-from dowse._project.archive.importing import import_project
-from dowse._project.archive.unpack import fill
+from dowse._project.archive.export import export_project
+from dowse._project.archive.import_ import fill, import_project
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
@@ -85,7 +84,7 @@ def test_an_import_that_fails_leaves_the_former_index(
         fill(*arguments, **named)  # type: ignore[arg-type]
         raise Damaged("The export ends too early.", "Export it once more.")
 
-    monkeypatch.setattr("dowse._project.archive.importing.fill", fails_at_the_end)
+    monkeypatch.setattr("dowse._project.archive.import_.fill", fails_at_the_end)
     with pytest.raises(Damaged, match="ends too early"):
         import_project(workspace, exported, replace=True)
     assert found(workspace) == (6, True)
@@ -108,7 +107,7 @@ def test_an_import_scores_words_by_the_lengths_of_all_documents(
     file = tmp_path / "notes.zip"
     export_project(embedded, embedded.projects.get("notes"), file)
     monkeypatch.setattr(
-        "dowse._project.archive.unpack._DOCUMENTS", 1
+        "dowse._project.archive.import_._DOCUMENTS", 1
     )  # a batch each; the first is short
     imported = user(tmp_path / "other", name)
     import_project(imported, file)
@@ -144,7 +143,7 @@ def test_an_import_that_fails_leaves_no_index_where_there_was_none(
     def fails(*_: object, **__: object) -> None:
         raise Damaged("The export ends too early.", "Export it once more.")
 
-    monkeypatch.setattr("dowse._project.archive.importing.fill", fails)
+    monkeypatch.setattr("dowse._project.archive.import_.fill", fails)
     with pytest.raises(Damaged):
         import_project(user(tmp_path / "other", f"{name}_new"), exported)
     assert engines.qdrant_rows().names(f"{name}_new") == []

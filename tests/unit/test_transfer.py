@@ -30,13 +30,10 @@ from dowse._config.schema import Settings, known_settings
 from dowse._embed.options import EmbedOptions
 from dowse._model import Event, Response, silent
 from dowse._model.ports import Embedder
-from dowse._project.archive.archive import open_archive
-from dowse._project.archive.carrying import MAY_SET
-from dowse._project.archive.exporting import export_project
-from dowse._project.archive.importing import Imported, import_project
-from dowse._project.archive.pack import About, pack
+from dowse._project.archive.archive import About, open_archive, pack
+from dowse._project.archive.export import export_project
+from dowse._project.archive.import_ import MAY_SET, Imported, fill, import_project
 from dowse._project.archive.staging import abandoned, clear_abandoned
-from dowse._project.archive.unpack import fill
 from dowse._project.engine import Engine
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
@@ -862,7 +859,7 @@ def test_a_replacement_that_fails_leaves_the_former(
 def test_where_folders_cannot_be_exchanged_at_once_it_is_done_in_steps(
     ours: Workspace, exported: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse._project.archive.exchange._exchange", lambda *_: False)
+    monkeypatch.setattr("dowse._project.archive.staging._exchange", lambda *_: False)
     import_project(ours, exported, replace=True)
     assert [path.name for path in ours.locations.data.iterdir()] == ["projects"]
     with opened(ours) as engine:

@@ -6,21 +6,79 @@ system drops when the process dies. A folder whose lock is free belongs to nobod
 
 from __future__ import annotations
 
+import ctypes
+import os
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from dowse._project.archive.exchange import put_back
 from dowse._project.registry import TRASH
-from dowse._util.files import PRIVATE_FILE, make_private_folder, remove_folder
+from dowse._util.files import (
+    PRIVATE_FILE,
+    make_private_folder,
+    move_folder,
+    remove_folder,
+    sync_folder,
+)
 from dowse._util.locations import Locations
 from dowse._util.privacy import secure
 from dowse.errors import Locked
+
+# ── One folder in the place of another, so that there is always one of them there ───
+
+
+_HERE = -100  # AT_FDCWD: paths are as they are
+_EXCHANGE = 2  # RENAME_EXCHANGE
+_FORMER = "former-"  # before the name of a project that was moved aside
+
+
+def put_in_place(folder: Path, former: Path, guard: AbstractContextManager[object]) -> None:
+    """Exchanges a folder with that of a project, while `guard` keeps writers away.
+
+    A reader of the former index goes on with it, and finds the new one next time.
+    """
+    with guard:
+        if not _exchange(folder, former):
+            _exchange_in_steps(folder, former)
+        sync_folder(former.parent)
+        sync_folder(folder.parent)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchanges two folders at once; False where the system cannot."""
+    if os.name != "posix":
+        return False
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    if rename is None:
+        return False
+    paths = os.fsencode(one), os.fsencode(other)
+    return bool(rename(_HERE, paths[0], _HERE, paths[1], _EXCHANGE) == 0)
+
+
+def put_back(folder: Path, projects: Path) -> None:
+    """Moves projects back that a killed import had moved aside into its folder."""
+    for aside in folder.glob(f"{_FORMER}*"):
+        home = projects / aside.name.removeprefix(_FORMER)
+        if not home.exists():
+            move_folder(aside, home)
+
+
+def _exchange_in_steps(one: Path, other: Path) -> None:
+    """Exchanges two folders with a moment in which the former is moved aside."""
+    aside = one.with_name(f"{_FORMER}{other.name}")
+    move_folder(other, aside)
+    try:
+        move_folder(one, other)
+    except (OSError, Locked):
+        move_folder(aside, other)
+        raise
+    move_folder(aside, one)
+
 
 _PREFIX = "import-"
 _LOCK = "lock"

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.text import folded, line
-from dowse._project.archive.exporting import Exported, export_project
+from dowse._project.archive.export import Exported, export_project
 from dowse._text.amounts import counted, size
 from dowse._util.files import real_path
 from dowse._util.locations import short_path

@@ -13,7 +13,7 @@ from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.text import folded, line
 from dowse._interfaces.records.project import ProjectShape
 from dowse._model import Counts
-from dowse._project.archive.importing import Imported, import_project
+from dowse._project.archive.import_ import Imported, import_project
 from dowse._project.workspace import Workspace
 from dowse._text.amounts import counted
 from dowse._util.files import real_path

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.text import folded, line
-from dowse._project.archive.moving import Moved, move_project
+from dowse._project.archive.move import Moved, move_project
 from dowse._text.amounts import counted
 from dowse._util.masking import hide_secrets
 

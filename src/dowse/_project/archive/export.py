@@ -10,7 +10,7 @@ from dowse._embed.models.known import full_name
 from dowse._embed.open import known_models
 from dowse._embed.options import EmbedOptions
 from dowse._model import Announce, Stamp, silent
-from dowse._project.archive.pack import About, pack
+from dowse._project.archive.archive import About, pack
 from dowse._project.outputs import check_output, output_file
 from dowse._project.registry import Project
 from dowse._project.stamp import takes_vectors
