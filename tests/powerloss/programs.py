@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dowse._index import batches
+from dowse._index import pipeline
 from dowse._project.archive.import_ import import_project
 from dowse._project.engine import Engine
 from dowse._project.workspace import Workspace
@@ -116,7 +116,7 @@ def transfer(home: Path, folders: Path) -> None:
 
 
 if __name__ == "__main__":
-    batches._FILES = 3  # so that a small folder makes several batches
+    pipeline._FILES = 3  # so that a small folder makes several batches
     os.environ["DOWSE_CONFIG_DIR"] = sys.argv[2]
     program = {"index": index, "settings": settings, "transfer": transfer}[sys.argv[1]]
     program(Path(sys.argv[2]), Path(sys.argv[3]))

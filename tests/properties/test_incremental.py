@@ -163,7 +163,7 @@ def test_unchanged_files_are_not_read_and_nothing_is_embedded(
     engine = open_engine(vault, tmp_path / "index", embedder)
     assert engine.index().added == 20
     embedder.texts.clear()
-    monkeypatch.setattr("dowse._index.batches.load", _must_not_be_called)
+    monkeypatch.setattr("dowse._index.prepare.load", _must_not_be_called)
     report = engine.index()
     assert (report.unchanged, report.added, report.changed, report.removed) == (20, 0, 0, 0)
     assert embedder.texts == []

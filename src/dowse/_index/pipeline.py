@@ -1,52 +1,131 @@
-"""From a folder to an index: the stages in their order, and the loop that runs them."""
+"""From a folder to an index: the state of a run, its stages in their order, and the loop."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from dowse._index.ahead import prepared
-from dowse._index.batches import PREPARING, embed_chunks, store_batch
 from dowse._index.chunk.options import ChunkOptions
-from dowse._index.file_batch import FileBatch
-from dowse._index.index_state import IndexState
+from dowse._index.prepare import FILE_STAGES, FileBatch, FileStage
 from dowse._index.report import IndexReport
-from dowse._index.scan import beginnings, scan
+from dowse._index.scan import Changes, beginnings, scan
 from dowse._index.source.options import ReadOptions
 from dowse._index.source.roots import Root
 from dowse._index.vectors import VectorMaker
-from dowse._model import Announce, ChunkKey, Edge, Event, FileState, Shard, context_of
+from dowse._index.workers import WorkerPool, workers_for
+from dowse._model import (
+    Announce,
+    Batch,
+    ChunkKey,
+    Edge,
+    Event,
+    FileState,
+    LeftOut,
+    Shard,
+    SourceFile,
+    context_of,
+)
 from dowse._model.ports import Analyzer, Embedder, IndexWriter
 from dowse._text.links import find_communities
 from dowse._util.clock import Clock
 
-_AT_ONCE = 1000  # texts whose vectors are kept together
+_MANY = 20  # changed files: to embed fewer takes about a second
+_FILES = 64  # of the first batch at most
+_BYTES = 400_000  # about 500 chunks: some seconds of embedding
+_LARGEST = 8  # times as much, where nothing is embedded: every transaction is synced to the disk
+
+
+class IndexState(Struct):
+    """What the stages of an indexing run work on."""
+
+    roots: Sequence[Root]
+    within: Sequence[Path]  # only these files and folders; empty: everything
+    read: ReadOptions
+    chunk: ChunkOptions
+    vocabulary: int  # how many words are embedded
+    analyzer: Analyzer
+    writing: IndexWriter
+    vectors: VectorMaker
+    announce: Announce
+    shard: Shard | None = None  # only its documents; None: all
+    changes: Changes = field(default_factory=Changes)
+    # All files are stored before any is embedded, so that words find them at once.
+    words_first: bool = False
+    batch: FileBatch = field(default_factory=lambda: FileBatch(ReadOptions(), ChunkOptions()))
+    files_done: int = 0
+    left_out: list[LeftOut] = field(default_factory=list)
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    secrets: int = 0
+    counts: Counter[str] = field(default_factory=Counter)  # what each stage has worked on
+    clock: Clock = field(default_factory=Clock)
+
+    def progress(self, stage: str, of_batch: int = 0) -> None:
+        """Announce how many files are done, with those of the batch."""
+        self.announce(Event(stage, self.files_done + of_batch, len(self.changes.pending)))
 
 
 class IndexStage(Struct, frozen=True):
-    """One named step of indexing: it changes the work, and says how much it worked on."""
+    """One named step of indexing: it changes the work, and returns how much it worked on."""
 
     name: str
     run: Callable[[IndexState], int]
     each_batch: bool = False  # it runs once for every few changed files
     of_all: bool = False  # it needs all documents, so that no shard runs it
-    ahead: bool = False  # it needs nothing but files: other processes can run it ahead
+
+
+# ── The stages ───────────────────────────────────────────────────────────────
 
 
 def _scan(work: IndexState) -> int:
+    """Find what is new, changed or gone."""
     known = work.writing.catalogue.files(beginnings(work.roots, work.within))
     work.changes = scan(work.roots, work.within, work.read, known, work.shard)
     work.left_out += work.changes.left_out
+    # A few changed files come whole. Shards cannot wait: none of them knows what others did.
+    work.words_first = work.shard is None and len(work.changes.pending) >= _MANY
     return work.changes.unchanged + len(work.changes.pending)
 
 
+def _embed(work: IndexState) -> int:
+    """Make the vectors that the index does not have yet, unless words come first."""
+    if work.words_first:
+        return 0
+    batch = work.batch
+    documents = [put.chunked for put in batch.put]
+    texts = [one.embedding_text(part) for one in documents for part in one.chunks]
+
+    def progress(part: float) -> None:
+        work.progress("embed", int(part * len(batch.sources)))
+
+    batch.vectors = work.vectors.make(work.vectors.unknown(texts), progress)
+    return len(batch.vectors)
+
+
+def _store(work: IndexState) -> int:
+    """Store the batch in one transaction."""
+    batch = work.batch
+    work.writing.apply(
+        Batch(tuple(batch.put), tuple(batch.gone), tuple(batch.touched), batch.vectors)
+    )
+    new = sum(put.chunked.document.id not in work.changes.known for put in batch.put)
+    work.added += new
+    work.changed += len(batch.put) - new
+    work.removed += len(batch.gone)
+    work.left_out += batch.left_out
+    work.secrets += batch.secrets
+    work.files_done += len(batch.sources)
+    work.progress("store")
+    return len(batch.put)
+
+
 def _embed_waiting(work: IndexState) -> int:
-    """Embeds chunks that were stored without a vector: words first, or there was no model."""
+    """Embed chunks that were stored without a vector: words came first, or there was no model."""
     if not work.vectors.can_embed:
         return 0
     writing, context = work.writing, context_of(work.writing.catalogue.stamp())
@@ -58,13 +137,16 @@ def _embed_waiting(work: IndexState) -> int:
     def texts(part: slice) -> list[str]:
         return [stored.embedding_text(context) for stored in writing.catalogue.chunks(keys[part])]
 
-    return _embed(work, len(keys), texts, "chunks")
+    def progress(done: int) -> None:
+        work.announce(Event("waiting", done, len(keys), "chunks"))
+
+    return work.vectors.make_and_keep(len(keys), texts, progress)
 
 
 def most_useful_first(
     waiting: Mapping[ChunkKey, str], links: Iterable[Edge], files: Mapping[str, FileState]
 ) -> list[ChunkKey]:
-    """Chunks in the order in which vectors help: of documents that many link to, then of new ones.
+    """Order chunks as vectors help: those of documents that many link to, then of new ones.
 
     `waiting` has the document of each chunk.
     """
@@ -78,34 +160,19 @@ def most_useful_first(
 
 
 def _embed_vocabulary(work: IndexState) -> int:
+    """Embed frequent words, with which queries can be expanded."""
     if not work.vectors.can_embed or not work.vocabulary:
         return 0
     words = work.vectors.unknown(work.writing.vocabulary.most_frequent(work.vocabulary))
-    return _embed(work, len(words), words.__getitem__, "words")
 
+    def progress(done: int) -> None:
+        work.announce(Event("vocabulary", done, len(words), "words"))
 
-def _embed(work: IndexState, count: int, texts: Callable[[slice], list[str]], unit: str) -> int:
-    """Embeds so many texts, a few at a time, each few kept before the next are begun."""
-    before = work.vectors.made
-    for start in range(0, count, _AT_ONCE):
-        end = min(count, start + _AT_ONCE)
-
-        def progress(part: float, start: int = start, end: int = end) -> None:
-            work.announce(Event(work.stage, start + int(part * (end - start)), count, unit))
-
-        progress(0.0)
-        # A text that several chunks share is embedded once.
-        some = texts(slice(start, end))
-        unknown = work.vectors.unknown(some)
-        # A run that was killed may have kept a vector that not all its chunks have got.
-        kept = work.vectors.known(some) if len(unknown) < len(set(some)) else {}
-        work.writing.remember(kept | work.vectors.make(unknown, progress))
-        if not work.vectors.can_embed:  # the embedder gave up
-            break
-    return work.vectors.made - before
+    return work.vectors.make_and_keep(len(words), words.__getitem__, progress)
 
 
 def _find_communities(work: IndexState) -> int:
+    """Find which documents belong together, when links have changed."""
     if "communities" not in work.writing.pending():
         return 0
     communities = find_communities(work.writing.links.all())
@@ -114,23 +181,27 @@ def _find_communities(work: IndexState) -> int:
 
 
 def _tidy(work: IndexState) -> int:
+    """Remove what deletions have left behind."""
     if "tidy" not in work.writing.pending():
         return 0
     work.writing.tidy(work.vocabulary)
     return 1
 
 
-INDEX_FLOW: tuple[IndexStage, ...] = (
+INDEX_FLOW: tuple[IndexStage | FileStage, ...] = (
     IndexStage("scan", _scan),
-    *(IndexStage(name, run, each_batch=True, ahead=True) for name, run in PREPARING.items()),
-    IndexStage("embed", embed_chunks, each_batch=True),
-    IndexStage("store", store_batch, each_batch=True),
+    *FILE_STAGES,  # read, parse, chunk
+    IndexStage("embed", _embed, each_batch=True),
+    IndexStage("store", _store, each_batch=True),
     IndexStage("waiting", _embed_waiting, of_all=True),
     IndexStage("vocabulary", _embed_vocabulary, of_all=True),
     IndexStage("communities", _find_communities, of_all=True),
     IndexStage("tidy", _tidy, of_all=True),
 )
 """What happens to a folder, in this order; rows for each batch run in turn, batch after batch."""
+
+
+# ── The loop ─────────────────────────────────────────────────────────────────
 
 
 def run_indexing(
@@ -146,19 +217,22 @@ def run_indexing(
     announce: Announce,
     shard: Shard | None = None,
 ) -> IndexReport:
-    """Updates the index from the folder; each stage is counted, timed and announced."""
-    clock = Clock()
+    """Update the index from the folder; each stage is counted, timed and announced."""
     vectors = VectorMaker(embedder, writing)
     work = IndexState(
         roots, within, read, chunk, vocabulary, analyzer, writing, vectors, announce, shard
     )
     flow = [stage for stage in INDEX_FLOW if not (shard and stage.of_all)]
-    for each_batch, rows in groupby(flow, key=lambda row: row.each_batch):
-        stages = tuple(rows)
-        with prepared(work, clock) if each_batch else nullcontext([FileBatch()]) as some:
-            for batch in some:
-                work.batch = batch
-                _run(stages, work, clock)
+    for each_batch, group in groupby(flow, key=lambda stage: stage.each_batch):
+        rows = list(group)
+        of_files = [row for row in rows if isinstance(row, FileStage)]
+        stages = [row for row in rows if isinstance(row, IndexStage)]
+        if each_batch:
+            _run_batches(of_files, stages, work)
+        else:
+            for stage in stages:
+                announce(Event(stage.name, 0, None))
+                _run(stage, work)
     return IndexReport(
         added=work.added,
         changed=work.changed,
@@ -170,19 +244,57 @@ def run_indexing(
         notices=tuple(vectors.notices),
         secrets=work.secrets,
         unreadable=vectors.unreadable,
-        seconds=clock.seconds,
+        seconds=work.clock.seconds,
         counts=dict(work.counts),
     )
 
 
-def _run(stages: Sequence[IndexStage], work: IndexState, clock: Clock) -> None:
-    for stage in stages:
-        if stage.ahead and work.batch.prepared:
-            continue
-        work.stage = stage.name
-        if stage.each_batch:
-            work.progress()
-        else:
-            work.announce(Event(stage.name, 0, None))
-        with clock.timing(stage.name):
-            work.counts[stage.name] += stage.run(work)
+def _run_batches(
+    of_files: Sequence[FileStage], stages: Sequence[IndexStage], work: IndexState
+) -> None:
+    """Prepare every batch, where there are many files in workers; then run the other stages."""
+    # Where each batch is embedded, preparing it takes no time in comparison.
+    count = workers_for(len(work.changes.pending)) if work.words_first else 0
+    with WorkerPool(count, work.analyzer) as pool:
+        for batch in pool.prepared(_batches(work), of_files, work.progress):
+            work.batch = batch
+            work.counts.update(batch.counts)
+            work.clock.add(batch.clock.seconds)
+            for stage in stages:
+                work.progress(stage.name)
+                _run(stage, work)
+
+
+def _run(stage: IndexStage, work: IndexState) -> None:
+    with work.clock.timing(stage.name):
+        work.counts[stage.name] += stage.run(work)
+
+
+def _batches(work: IndexState) -> Iterator[FileBatch]:
+    """Yield the changes of a scan, a few files at a time; the first batch is what is gone."""
+    changes = work.changes
+    # A file that moved keeps its size and time: its old id goes when its new one comes.
+    arriving = {(source.size, source.mtime_ns) for source in changes.pending}
+    left = {(known.size, known.mtime_ns): id_ for id_, known in changes.gone.items()}
+    moved = {state: left[state] for state in arriving & left.keys()}
+    stay_gone = [id_ for id_ in changes.gone if id_ not in set(moved.values())]
+    if stay_gone:
+        yield FileBatch(work.read, work.chunk, gone=stay_gone)
+    for group in _groups(changes.pending, _LARGEST if work.words_first else 1):
+        former = (moved.pop((source.size, source.mtime_ns), None) for source in group)
+        gone = [id_ for id_ in former if id_ is not None]
+        yield FileBatch(work.read, work.chunk, group, changes.known, gone)
+
+
+def _groups(sources: Iterable[SourceFile], largest: int) -> Iterator[list[SourceFile]]:
+    """Yield the files in groups, each up to twice as large as the one before: one is soon there."""
+    group: list[SourceFile] = []
+    size, times = 0, 1
+    for source in sources:
+        if group and (len(group) >= times * _FILES or size + source.size > times * _BYTES):
+            yield group
+            group, size, times = [], 0, min(largest, 2 * times)
+        group.append(source)
+        size += source.size
+    if group:
+        yield group

@@ -14,6 +14,7 @@ from dowse.errors import EmbedError
 # Vectors of such texts would count for less than a thousandth in a search (see retrieve/readable),
 # and Chinese takes as long to embed as English.
 _UNREADABLE = 0.1  # share of Latin letters, for a model that reads no others
+_AT_ONCE = 1000  # texts whose vectors are kept together
 
 
 class VectorMaker:
@@ -66,6 +67,28 @@ class VectorMaker:
         self.made += len(made)
         self.unreadable += len(blank)
         return made | {text_key(text): vector for text, vector in blank.items()}
+
+    def make_and_keep(
+        self, count: int, texts: Callable[[slice], list[str]], progress: Callable[[int], None]
+    ) -> int:
+        """Embed so many texts, a few at a time; each few are kept before the next are begun."""
+        before = self.made
+        for start in range(0, count, _AT_ONCE):
+            end = min(count, start + _AT_ONCE)
+
+            def progress_from(part: float, start: int = start, end: int = end) -> None:
+                progress(start + int(part * (end - start)))
+
+            progress_from(0.0)
+            # A text that several chunks share is embedded once.
+            some = texts(slice(start, end))
+            unknown = self.unknown(some)
+            # A run that was killed may have kept a vector that not all its chunks have got.
+            kept = self.known(some) if len(unknown) < len(set(some)) else {}
+            self._writing.remember(kept | self.make(unknown, progress_from))
+            if not self.can_embed:  # the embedder gave up
+                break
+        return self.made - before
 
     def _unreadable(self, texts: Sequence[str]) -> dict[str, Vector]:
         """The texts that the model cannot read, each with a vector that is near nothing."""

@@ -91,7 +91,7 @@ def test_a_file_that_takes_too_long_is_left_out_and_named(
             raise TookTooLong(60)
         return parse(id, text, deadline)
 
-    monkeypatch.setattr("dowse._index.batches.parse", slow_parse)
+    monkeypatch.setattr("dowse._index.prepare.parse", slow_parse)
     engine = open_engine(vault, tmp_path / "index")
     report = engine.index()
 
@@ -118,7 +118,7 @@ def test_a_file_that_became_too_slow_is_no_longer_found(
     def slow_parse(*_: object) -> None:
         raise TookTooLong(60)
 
-    monkeypatch.setattr("dowse._index.batches.parse", slow_parse)
+    monkeypatch.setattr("dowse._index.prepare.parse", slow_parse)
     report = engine.index()
 
     assert [item.id for item in report.left_out] == ["a.md"]

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from dowse._index import batches
-from dowse._index import pipeline as indexing
-from dowse._index.index_state import IndexState
+from dowse._index import pipeline
 from dowse._index.pipeline import INDEX_FLOW, IndexStage
+from dowse._index.prepare import FileBatch, FileStage
 from dowse._model import Event
 from vaults import open_engine
 
@@ -19,7 +18,7 @@ _EACH_BATCH = ["read", "parse", "chunk", "embed", "store"]
 
 @pytest.fixture
 def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(batches, "_FILES", 2)
+    monkeypatch.setattr(pipeline, "_FILES", 2)
     folder = tmp_path / "vault"
     folder.mkdir()
     for number in range(5):
@@ -51,14 +50,16 @@ def test_a_batch_passes_all_rows_before_the_next_begins(
 ) -> None:
     seen: list[tuple[str, int]] = []
 
-    def watched(row: IndexStage) -> IndexStage:
-        def run(state: IndexState) -> int:
-            seen.append((row.name, len(state.batch.sources)))
-            return row.run(state)
+    def watched(row: IndexStage | FileStage) -> IndexStage | FileStage:
+        if isinstance(row, FileStage):
+            return FileStage(row.name, lambda batch: noted(row.name, batch) + row.run(batch))
+        return replace(row, run=lambda work: noted(row.name, work.batch) + row.run(work))
 
-        return IndexStage(row.name, run, row.each_batch)
+    def noted(name: str, batch: FileBatch) -> int:
+        seen.append((name, len(batch.sources)))
+        return 0
 
-    monkeypatch.setattr(indexing, "INDEX_FLOW", tuple(map(watched, INDEX_FLOW)))
+    monkeypatch.setattr(pipeline, "INDEX_FLOW", tuple(map(watched, INDEX_FLOW)))
     open_engine(vault, tmp_path / "index").index()
     expected = [(name, size) for size in (2, 2, 1) for name in _EACH_BATCH]
     assert seen[1 : 1 + len(expected)] == expected
@@ -67,16 +68,16 @@ def test_a_batch_passes_all_rows_before_the_next_begins(
 def test_a_row_is_the_only_place_to_change(
     vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def shout(state: IndexState) -> int:
-        state.batch.texts = [
+    def shout(batch: FileBatch) -> int:
+        batch.texts = [
             file._replace(text=replace(file.text, text=file.text.text.upper()))
-            for file in state.batch.texts
+            for file in batch.texts
         ]
-        return len(state.batch.texts)
+        return len(batch.texts)
 
     at = [row.name for row in INDEX_FLOW].index("parse")
-    rows = (*INDEX_FLOW[:at], IndexStage("shout", shout, each_batch=True), *INDEX_FLOW[at:])
-    monkeypatch.setattr(indexing, "INDEX_FLOW", rows)
+    rows = (*INDEX_FLOW[:at], FileStage("shout", shout), *INDEX_FLOW[at:])
+    monkeypatch.setattr(pipeline, "INDEX_FLOW", rows)
     engine = open_engine(vault, tmp_path / "index")
     assert engine.index().counts["shout"] == 5
     assert engine.get("3.md").text == "# NOTE 3\n\nTEXT 3."

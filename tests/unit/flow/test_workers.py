@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from msgspec.structs import astuple
 
-from dowse._index import ahead, batches, helper
+from dowse._index import pipeline, workers
 from dowse._index.chunk.options import ChunkOptions
-from dowse._index.file_batch import Prepared
-from dowse._index.helper import Helper, Share
+from dowse._index.prepare import FileBatch
 from dowse._index.report import IndexReport
 from dowse._index.source.options import ReadOptions
+from dowse._index.workers import Worker
 from dowse._model import Event, SourceFile
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
@@ -28,35 +28,35 @@ from vaults import open_engine, write_vault
 
 _FILES = 50
 _BROKEN = [sys.executable, "-c", "import sys; sys.exit(3)"]
-_CUT_OFF = "import sys; from dowse._index import helper as h; sys.stdout.buffer.write(h._GREETING)"
+_CUT_OFF = "import sys; from dowse._index import workers as h; sys.stdout.buffer.write(h._GREETING)"
 
 
-class Watched(Helper):
-    """A helper that counts what it could do."""
+class Watched(Worker):
+    """A worker that counts what it could do."""
 
     answers = 0
 
-    def prepare(self, share: Share) -> Prepared | None:
-        made = super().prepare(share)
+    def prepare(self, files: FileBatch) -> FileBatch | None:
+        made = super().prepare(files)
         self.answers += made is not None
         return made
 
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[Watched]:
-    """Helpers as for many files on three cores; the list has those that were started."""
-    helpers: list[Watched] = []
+    """Workers as for many files on three cores; the list has those that were started."""
+    started: list[Watched] = []
 
-    def start(*options: Any) -> Helper:
-        helpers.append(Watched(*options))
-        return helpers[-1]
+    def start(*options: Any) -> Worker:
+        started.append(Watched(*options))
+        return started[-1]
 
-    monkeypatch.setattr(ahead, "Helper", start)
-    monkeypatch.setattr(ahead, "_MANY", 20)
-    monkeypatch.setattr(ahead, "_FILES", 3)
-    monkeypatch.setattr(ahead, "cores", lambda: 3)
-    monkeypatch.setattr(batches, "_FILES", 8)
-    return helpers
+    monkeypatch.setattr(workers, "Worker", start)
+    monkeypatch.setattr(workers, "_MANY", 20)
+    monkeypatch.setattr(workers, "_FILES", 3)
+    monkeypatch.setattr(workers, "cores", lambda: 3)
+    monkeypatch.setattr(pipeline, "_FILES", 8)
+    return started
 
 
 @pytest.fixture
@@ -85,32 +85,32 @@ def without_times(report: IndexReport) -> tuple[Any, ...]:
     return report.added, report.changed, report.chunks, report.secrets, report.counts, left_out
 
 
-def ended(one: Helper) -> bool:
+def ended(one: Worker) -> bool:
     return one._process is not None and one._process.returncode is not None
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_an_index_is_the_same_with_helpers_and_without(
+def test_an_index_is_the_same_with_workers_and_without(
     vault: Path,
     tmp_path: Path,
     started: list[Watched],
     monkeypatch: pytest.MonkeyPatch,
     shared: bool,
 ) -> None:
-    if not shared:  # then the helpers prepare all but the first batch
-        monkeypatch.setattr(ahead, "_take_back", lambda _: None)
+    if not shared:  # then the workers prepare all but the first batch
+        monkeypatch.setattr(workers, "_take_back", lambda _: None)
     report, helped = indexed(vault, tmp_path / "helped")
     assert len(started) == 2
     assert all(map(ended, started))
     assert shared or sum(one.answers for one in started) == 16  # of up to three files each
-    monkeypatch.setattr(ahead, "cores", lambda: 1)
+    monkeypatch.setattr(workers, "cores", lambda: 1)
     alone, expected = indexed(vault, tmp_path / "alone")
     assert len(started) == 2
     assert helped == expected
     assert without_times(report) == without_times(alone)
 
 
-def test_what_has_changed_is_the_same_with_helpers(
+def test_what_has_changed_is_the_same_with_workers(
     vault: Path, tmp_path: Path, started: list[Watched]
 ) -> None:
     indexed(vault, tmp_path / "helped")
@@ -126,20 +126,20 @@ def test_what_has_changed_is_the_same_with_helpers(
 
 
 @pytest.mark.parametrize("command", [_BROKEN, [sys.executable, "-c", _CUT_OFF], ["no such file"]])
-def test_what_a_helper_cannot_do_is_done_without_it(
+def test_what_a_worker_cannot_do_is_done_without_it(
     vault: Path,
     tmp_path: Path,
     started: list[Watched],
     monkeypatch: pytest.MonkeyPatch,
     command: list[str],
 ) -> None:
-    monkeypatch.setattr(helper, "_command", lambda: command)
+    monkeypatch.setattr(workers, "_command", lambda: command)
     report, _ = indexed(vault, tmp_path / "index")
     assert len(started) == 2
     assert report.added == _FILES + 2 + ("table.csv" not in {one.id for one in report.left_out})
 
 
-def test_helpers_that_are_killed_lose_no_file(
+def test_workers_that_are_killed_lose_no_file(
     vault: Path, tmp_path: Path, started: list[Watched]
 ) -> None:
     engine = open_engine(vault, tmp_path / "index")
@@ -154,11 +154,11 @@ def test_helpers_that_are_killed_lose_no_file(
     assert engine.check() == []
 
 
-def test_helpers_that_are_stopped_do_not_stall_the_run(
+def test_workers_that_are_stopped_do_not_stall_the_run(
     vault: Path, tmp_path: Path, started: list[Watched], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(helper, "_PATIENCE", -59.0)  # one second with the time for a slow file
-    monkeypatch.setattr(ahead, "_take_back", lambda _: None)  # the helpers get all files
+    monkeypatch.setattr(workers, "_PATIENCE", -59.0)  # one second with the time for a slow file
+    monkeypatch.setattr(workers, "_take_back", lambda _: None)  # the workers get all files
     assert ReadOptions().file_seconds == 60
 
     def stop(event: Event) -> None:
@@ -168,7 +168,7 @@ def test_helpers_that_are_stopped_do_not_stall_the_run(
                     one._process.send_signal(signal.SIGSTOP)
 
     engine = open_engine(vault, tmp_path / "index")
-    rescue = threading.Timer(30, lambda: list(map(Helper.kill, started)))
+    rescue = threading.Timer(30, lambda: list(map(Worker.kill, started)))
     rescue.start()
     begun = time.monotonic()
     report = engine.index(announce=stop)
@@ -178,7 +178,7 @@ def test_helpers_that_are_stopped_do_not_stall_the_run(
     assert engine.check() == []
 
 
-def test_an_interrupted_run_ends_its_helpers(
+def test_an_interrupted_run_ends_its_workers(
     vault: Path, tmp_path: Path, started: list[Watched]
 ) -> None:
     def interrupt(event: Event) -> None:
@@ -191,20 +191,20 @@ def test_an_interrupted_run_ends_its_helpers(
     assert all(map(ended, started))
 
 
-def test_few_files_need_no_helper(
+def test_few_files_need_no_worker(
     vault: Path, tmp_path: Path, started: list[Watched], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ahead, "_MANY", 200)
+    monkeypatch.setattr(workers, "_MANY", 200)
     indexed(vault, tmp_path / "index")
     assert started == []
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="it looks at the system's processes")
-def test_a_helper_ends_when_its_parent_is_killed() -> None:
+def test_a_worker_ends_when_its_parent_is_killed() -> None:
     parent = (
-        "import subprocess, time; from dowse._index import helper;"
+        "import subprocess, time; from dowse._index import workers;"
         "pipe = subprocess.PIPE;"
-        "process = subprocess.Popen(helper._command(), stdin=pipe, stdout=pipe);"
+        "process = subprocess.Popen(workers._command(), stdin=pipe, stdout=pipe);"
         "process.stdout.readline(); print(process.pid, flush=True); time.sleep(100)"
     )
     with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE) as process:
@@ -217,7 +217,7 @@ def test_a_helper_ends_when_its_parent_is_killed() -> None:
         time.sleep(0.1)
     else:
         os.kill(child, signal.SIGKILL)
-        pytest.fail("the helper outlived its parent")
+        pytest.fail("the worker outlived its parent")
 
 
 def _is_ended(process: int) -> bool:
@@ -227,15 +227,16 @@ def _is_ended(process: int) -> bool:
         return True
 
 
-def test_an_analyzer_that_cannot_be_sent_needs_no_helper(tmp_path: Path) -> None:
+def test_an_analyzer_that_cannot_be_sent_needs_no_worker(tmp_path: Path) -> None:
     class Own(TextAnalyzer):
         """Not known to another process."""
 
         def __reduce__(self) -> Any:
             return Own, (KeywordOptions(),)
 
-    one = Helper(ReadOptions(), ChunkOptions(), Own(KeywordOptions()))
+    one = Worker(Own(KeywordOptions()))
     source = SourceFile("a.md", str(tmp_path / "a.md"), 1, 1)
-    assert one.prepare(([source], {})) is None
-    assert one.prepare(([source], {})) is None
+    files = FileBatch(ReadOptions(), ChunkOptions(), [source])
+    assert one.prepare(files) is None
+    assert one.prepare(files) is None
     one.close()
