@@ -1,4 +1,11 @@
-"""An export, opened: looked through from end to end before anything of it is believed."""
+"""The file of an export: a ZIP file with a manifest and three files of JSON Lines.
+
+The manifest names every other file with its size and its SHA-256. Bytes, which is to say vectors,
+are base64 in JSON: half floats, little end first. docs/export.md explains it.
+
+`pack` writes it: the same index always gives the same bytes. `open_archive` looks through all of it
+before anything of it is believed.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import IO, Annotated, TypeVar, cast
 
@@ -30,9 +38,6 @@ from dowse._model import (
 )
 from dowse._model.ports import IndexReader
 from dowse.errors import Damaged, NotFound, Refused, StampMismatch, UsageError
-
-# ── What is in an export: a ZIP file with a manifest and three files of JSON Lines ───
-
 
 FORMAT = "dowse-export"
 """What the manifest of every export says it is."""
@@ -103,15 +108,6 @@ class ImportedDocument(Struct, frozen=True):
     community: int | None = None
 
 
-class ImportedChunk(Struct, frozen=True):
-    """As much of a chunk's line as an import reads."""
-
-    document: str
-    header_path: tuple[str, ...]
-    text: str
-    vector: bytes | None = None
-
-
 class ChunkLine(Struct, frozen=True):
     """A chunk with its vector; those of a document follow each other, in its order."""
 
@@ -128,14 +124,169 @@ class ChunkLine(Struct, frozen=True):
     vector: bytes | None = None
 
 
+class ImportedChunk(Struct, frozen=True):
+    """As much of a chunk's line as an import reads."""
+
+    document: str
+    header_path: tuple[str, ...]
+    text: str
+    vector: bytes | None = None
+
+
 class WordLine(Struct, frozen=True):
     """A word of the vocabulary with its vector."""
 
     word: str
-    vector: bytes = field(default=b"")
+    vector: bytes = b""
 
 
-_PARTS = {DOCUMENTS, CHUNKS, WORDS}
+# ── Writing ───────────────────────────────────────────────────────────────
+
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the first date that a ZIP file can hold
+_READABLE = 0o644 << 16
+_WORDS_AT_ONCE = 1000
+
+
+class About(Struct, frozen=True):
+    """What an index does not know of its project."""
+
+    project: str
+    roots: tuple[str, ...]  # names, as in `Manifest`
+    embed: Mapping[str, str]  # as in `Manifest`
+    vocabulary: int  # how many words have a vector at most
+
+
+def pack(
+    reader: IndexReader, stamp: Stamp, about: About, target: IO[bytes], announce: Announce
+) -> Manifest:
+    """Write everything that an index holds into a file."""
+    with zipfile.ZipFile(target, "w") as file:
+        packing = _Packing(reader, file, announce)
+        ids = packing.ids()
+        manifest = Manifest(
+            format=FORMAT,
+            version=VERSION,
+            dowse=__version__,
+            project=about.project,
+            roots=about.roots,
+            stamp=stamp,
+            embed=dict(about.embed),
+            documents=packing.write(DOCUMENTS, packing.documents(ids)),
+            chunks=packing.write(CHUNKS, packing.chunks(ids)),
+            words=packing.write(WORDS, packing.words(about.vocabulary)),
+            vectors=packing.vectors,
+            parts=packing.parts,
+        )
+        file.writestr(_member(MANIFEST), msgspec.json.format(msgspec.json.encode(manifest)))
+    return manifest
+
+
+class _Packing(Struct):
+    """An export that is being written."""
+
+    reader: IndexReader
+    file: zipfile.ZipFile
+    announce: Announce
+    parts: dict[str, Part] = field(default_factory=dict)
+    vectors: int = 0  # of chunks, so far
+
+    def write(self, name: str, lines: Iterable[object]) -> int:
+        """Write one file of JSON Lines; return how many there were."""
+        encode, digest = msgspec.json.Encoder().encode, hashlib.sha256()
+        size = count = 0
+        with self.file.open(_member(name), "w", force_zip64=True) as part:
+            for line in lines:
+                data = encode(line) + b"\n"
+                digest.update(data)
+                part.write(data)
+                size, count = size + len(data), count + 1
+        self.parts[name] = Part(size, digest.hexdigest())
+        return count
+
+    def ids(self) -> list[str]:
+        """List the documents as their chunks are numbered, which decides between equal scores."""
+
+        def place(document_id: str) -> tuple[int, str]:
+            keys = self.reader.catalogue.keys_of([document_id])
+            return int(keys[0]) if len(keys) else -1, document_id
+
+        return sorted((entry.id for entry in self.reader.catalogue.documents()), key=place)
+
+    def documents(self, ids: Sequence[str]) -> Iterator[DocumentLine]:
+        """Make the lines of the documents."""
+        files, communities = self.reader.catalogue.files(), self.reader.links.communities()
+        for document in self._stored(ids, 0):
+            entry = document.entry
+            yield DocumentLine(
+                id=entry.id,
+                fields=entry.fields,
+                modified=entry.modified,
+                file=files[entry.id],
+                text=document.text,
+                community=communities.get(entry.id),
+            )
+
+    def chunks(self, ids: Sequence[str]) -> Iterator[ChunkLine]:
+        """Make the lines of the chunks, and count their vectors."""
+        context = context_of(self.reader.catalogue.stamp())
+        for document in self._stored(ids, 1):
+            title = document.entry.fields.title
+            texts = [document.text[chunk.start : chunk.end] for chunk in document.chunks]
+            keys = [
+                text_key(embedding_text(title, chunk.header_path, text, context))
+                for chunk, text in zip(document.chunks, texts, strict=True)
+            ]
+            known = self.reader.text_vectors.known(keys)
+            for chunk, text, key in zip(document.chunks, texts, keys, strict=True):
+                self.vectors += key in known
+                yield ChunkLine(
+                    id=chunk.id,
+                    document=document.entry.id,
+                    section=chunk.section,
+                    header_path=chunk.header_path,
+                    start=chunk.start,
+                    end=chunk.end,
+                    overlap=chunk.overlap,
+                    first_line=chunk.first_line,
+                    last_line=chunk.last_line,
+                    text=text,
+                    vector=_half_floats(known[key]) if key in known else None,
+                )
+
+    def words(self, size: int) -> Iterator[WordLine]:
+        """Make the lines of the most frequent words that have a vector."""
+        words = self.reader.vocabulary.most_frequent(size)
+        for start in range(0, len(words), _WORDS_AT_ONCE):
+            keys = {text_key(word): word for word in words[start : start + _WORDS_AT_ONCE]}
+            known = self.reader.text_vectors.known(list(keys))
+            yield from (
+                WordLine(keys[key], _half_floats(known[key])) for key in keys if key in known
+            )
+
+    def _stored(self, ids: Sequence[str], step: int) -> Iterator[StoredDocument]:
+        """Read the documents, whole; they are gone through twice, so each pass is half the work."""
+        for place, document_id in enumerate(ids):
+            document = self.reader.catalogue.document(document_id)
+            if document is not None:
+                yield document
+            self.announce(Event("export", (step * len(ids) + place + 1) // 2, len(ids)))
+
+
+def _half_floats(vector: Vector) -> bytes:
+    return vector.astype("<f2").tobytes()
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    """Describe a file of the archive whose bytes depend on nothing but its content."""
+    member = zipfile.ZipInfo(name, _LONG_AGO)
+    member.compress_type = zipfile.ZIP_DEFLATED
+    member.create_system = 3  # otherwise it would tell the systems apart
+    member.external_attr = _READABLE
+    return member
+
+
+# ── Reading ───────────────────────────────────────────────────────────────
+
 _MOST_OF_MANIFEST = 1_000_000  # bytes
 _MOST_OF_LIST = 1_000_000  # bytes of the list of files: an export has four
 _PIECE = 1 << 18  # bytes that are read at once, fewer than that
@@ -168,6 +319,36 @@ _AGAIN = "Export it once more, and copy it whole."
 _Line = TypeVar("_Line", ImportedDocument, ImportedChunk, WordLine)
 
 
+@contextmanager
+def open_archive(path: Path) -> Iterator[Archive]:
+    """Open an export; raise an error that says why when it is not whole, or none at all."""
+    try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise UsageError(f"{path} cannot be read: it is no file.", "Name a file.")
+        source = _InPieces(path)
+    except FileNotFoundError:
+        raise NotFound(f"{path} does not exist.", "Name a file that `dowse export` made.") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", "Name a file.") from error
+    with source, ExitStack() as opened:
+        try:
+            file = opened.enter_context(zipfile.ZipFile(source))
+        except (*_BROKEN, ValueError) as error:
+            why = f"it is no ZIP file, or its end is missing ({_short(error)})"
+            raise _foreign(path, why) from error
+        yield Archive(path, file, opened)
+
+
+class _InPieces(io.FileIO):
+    """A file that is never read in one large piece, as the list of files of a bomb would be."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read so many bytes; all that are left are at most as many as the list may have."""
+        if size is not None and size > _MOST_OF_LIST:
+            raise zipfile.BadZipFile("its list of files is too long")
+        return super().read(_MOST_OF_LIST if size is None or size < 0 else size) or b""
+
+
 class Archive:
     """An export that is whole, and is what it says it is."""
 
@@ -175,25 +356,30 @@ class Archive:
         self._path = path
         self._file = file
         self._opened = opened
-        _check_members(path, file)
-        self.manifest = _read_manifest(path, file)
+        self._check_members()
+        self.manifest = self._read_manifest()
         self._check_parts()
 
     def documents(self) -> Iterator[tuple[ImportedDocument, Iterator[ImportedChunk]]]:
-        """All documents, each with its chunks, which must be read before the next document."""
-        chunks = _Peeking(self._lines(CHUNKS, ImportedChunk))
+        """Read all documents, each with its chunks, which must be read before the next document."""
+        groups = groupby(self._lines(CHUNKS, ImportedChunk), key=lambda chunk: chunk.document)
+        owner, chunks = next(groups, (None, iter(())))
         for document in self._lines(DOCUMENTS, ImportedDocument):
-            yield document, chunks.of(document.id)
-        if chunks.next is not None:
+            if owner != document.id:
+                yield document, iter(())
+                continue
+            yield document, chunks
+            owner, chunks = next(groups, (None, iter(())))
+        if owner is not None:
             raise self._damaged(f"{CHUNKS} has chunks where none belong")
 
     def words(self) -> Iterator[WordLine]:
-        """The words of the vocabulary."""
+        """Read the words of the vocabulary."""
         return self._lines(WORDS, WordLine)
 
     def _lines(self, name: str, kind: type[_Line]) -> Iterator[_Line]:
         decode = msgspec.json.Decoder(kind).decode
-        with _damage(self._path):
+        with self._damage():
             # Closed with the archive, also when nobody reads on.
             member = self._opened.enter_context(self._file.open(name))
             # By itself a member reads lines of a given length byte by byte.
@@ -206,122 +392,74 @@ class Archive:
                 except _UNREADABLE as error:
                     raise self._damaged(f"line {number} of {name}: {_short(error)}") from error
 
+    def _check_members(self) -> None:
+        """Refuse what no export holds, before a byte is unpacked."""
+        members = self._file.infolist()
+        names = [member.filename for member in members]
+        if MANIFEST not in names:
+            raise _foreign(self._path, f"it holds no {MANIFEST}")
+        if len(set(names)) < len(names):
+            raise Refused(f"{self._path} holds two files of the same name.", _AGAIN)
+        for member in members:
+            if member.flag_bits & _ENCRYPTED or member.compress_type not in _METHODS:
+                raise Refused(
+                    f"{self._path} is packed or encrypted in a way that dowse does not use.", _AGAIN
+                )
+        unpacked = sum(member.file_size for member in members)
+        if unpacked > max(_HARMLESS, _DENSEST * self._path.stat().st_size):
+            raise Refused(
+                f"{self._path} would unpack to {unpacked // 1_000_000:,} MB,"
+                " more than an export does.",
+                "Import only files from people whom you trust.",
+            )
+
+    def _read_manifest(self) -> Manifest:
+        if self._file.getinfo(MANIFEST).file_size > _MOST_OF_MANIFEST:
+            raise _foreign(self._path, f"its {MANIFEST} is too long")
+        with self._damage():
+            data = self._file.read(MANIFEST)
+        try:
+            claim = msgspec.json.decode(data, type=FormatClaim)
+        except _UNREADABLE as error:
+            raise _foreign(self._path, f"its {MANIFEST} cannot be read") from error
+        if claim.format != FORMAT:
+            raise _foreign(self._path, f"its {MANIFEST} is of something else")
+        if claim.version != VERSION:
+            raise StampMismatch(
+                f"{self._path} has version {claim.version} of the format,"
+                f" this dowse reads {VERSION}.",
+                "Update dowse." if claim.version > VERSION else "Export it once more.",
+            )
+        try:
+            manifest = msgspec.json.decode(data, type=Manifest)
+        except _UNREADABLE as error:
+            raise self._damaged(f"{MANIFEST}: {_short(error)}") from error
+        parts = {DOCUMENTS, CHUNKS, WORDS}
+        if manifest.parts.keys() != parts or {*self._file.namelist()} != {MANIFEST, *parts}:
+            raise Refused(f"{self._path} does not hold the files that an export holds.", _AGAIN)
+        return manifest
+
     def _check_parts(self) -> None:
         for name, part in self.manifest.parts.items():
             if self._file.getinfo(name).file_size != part.bytes:
                 raise self._damaged(f"{name} has not the size that it should have")
             digest = hashlib.sha256()
-            with _damage(self._path), self._file.open(name) as file:
+            with self._damage(), self._file.open(name) as file:
                 while piece := file.read(_PIECE):
                     digest.update(piece)
             if digest.hexdigest() != part.sha256:
                 raise self._damaged(f"{name} is not what was written")
 
+    @contextmanager
+    def _damage(self) -> Iterator[None]:
+        """Say what the ZIP library says of broken files as dowse says it."""
+        try:
+            yield
+        except _BROKEN as error:
+            raise self._damaged(_short(error)) from error
+
     def _damaged(self, what: str) -> Damaged:
         return Damaged(f"{self._path} is damaged: {what}.", _AGAIN)
-
-
-class _Peeking:
-    """Chunks in their order, with a look at the next one."""
-
-    def __init__(self, chunks: Iterator[ImportedChunk]) -> None:
-        self._chunks = chunks
-        self.next = next(chunks, None)
-
-    def of(self, document: str) -> Iterator[ImportedChunk]:
-        """The chunks from here on that are of this document."""
-        while self.next is not None and self.next.document == document:
-            yield self.next
-            self.next = next(self._chunks, None)
-
-
-class _InPieces(io.FileIO):
-    """A file that is never read in one large piece, as the list of files of a bomb would be."""
-
-    def read(self, size: int | None = -1) -> bytes:
-        """So many bytes; all that are left are at most as many as the list may have."""
-        if size is not None and size > _MOST_OF_LIST:
-            raise zipfile.BadZipFile("its list of files is too long")
-        return super().read(_MOST_OF_LIST if size is None or size < 0 else size) or b""
-
-
-@contextmanager
-def open_archive(path: Path) -> Iterator[Archive]:
-    """Opens an export; raises an error that says why when it is not whole, or none at all."""
-    try:
-        if path.exists() and not path.is_file():  # a pipe would be waited for
-            raise UsageError(f"{path} cannot be read: it is no file.", "Name a file.")
-        source = _InPieces(path)
-    except FileNotFoundError:
-        raise NotFound(f"{path} does not exist.", "Name a file that `dowse export` made.") from None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.", "Name a file.") from error
-    with source, ExitStack() as opened:
-        yield Archive(path, opened.enter_context(_unzipped(path, source)), opened)
-
-
-def _unzipped(path: Path, source: io.FileIO) -> zipfile.ZipFile:
-    try:
-        return zipfile.ZipFile(source)
-    except (*_BROKEN, UnicodeError, ValueError) as error:
-        raise _foreign(
-            path, f"it is no ZIP file, or its end is missing ({_short(error)})"
-        ) from error
-
-
-@contextmanager
-def _damage(path: Path) -> Iterator[None]:
-    """What the ZIP library says of broken files, as dowse says it."""
-    try:
-        yield
-    except _BROKEN as error:
-        raise Damaged(f"{path} is damaged: {_short(error)}.", _AGAIN) from error
-
-
-def _check_members(path: Path, file: zipfile.ZipFile) -> None:
-    """Refuses what no export holds, before a byte is unpacked."""
-    members = file.infolist()
-    names = [member.filename for member in members]
-    if MANIFEST not in names:
-        raise _foreign(path, f"it holds no {MANIFEST}")
-    if len(set(names)) < len(names):
-        raise Refused(f"{path} holds two files of the same name.", _AGAIN)
-    for member in members:
-        if member.flag_bits & _ENCRYPTED or member.compress_type not in _METHODS:
-            raise Refused(
-                f"{path} is packed or encrypted in a way that dowse does not use.", _AGAIN
-            )
-    unpacked = sum(member.file_size for member in members)
-    if unpacked > max(_HARMLESS, _DENSEST * path.stat().st_size):
-        raise Refused(
-            f"{path} would unpack to {unpacked // 1_000_000:,} MB, more than an export does.",
-            "Import only files from people whom you trust.",
-        )
-
-
-def _read_manifest(path: Path, file: zipfile.ZipFile) -> Manifest:
-    if file.getinfo(MANIFEST).file_size > _MOST_OF_MANIFEST:
-        raise _foreign(path, f"its {MANIFEST} is too long")
-    with _damage(path):
-        data = file.read(MANIFEST)
-    try:
-        claim = msgspec.json.decode(data, type=FormatClaim)
-    except _UNREADABLE as error:
-        raise _foreign(path, f"its {MANIFEST} cannot be read") from error
-    if claim.format != FORMAT:
-        raise _foreign(path, f"its {MANIFEST} is of something else")
-    if claim.version != VERSION:
-        raise StampMismatch(
-            f"{path} has version {claim.version} of the format, this dowse reads {VERSION}.",
-            "Update dowse." if claim.version > VERSION else "Export it once more.",
-        )
-    try:
-        manifest = msgspec.json.decode(data, type=Manifest)
-    except _UNREADABLE as error:
-        raise Damaged(f"{path} is damaged: {MANIFEST}: {_short(error)}.", _AGAIN) from error
-    if {*file.namelist()} != {MANIFEST, *manifest.parts} or manifest.parts.keys() != _PARTS:
-        raise Refused(f"{path} does not hold the files that an export holds.", _AGAIN)
-    return manifest
 
 
 def _foreign(path: Path, why: str) -> UsageError:
@@ -332,158 +470,5 @@ def _foreign(path: Path, why: str) -> UsageError:
 
 
 def _short(error: Exception) -> str:
-    """What an error says, without the whole of a long name or value that it repeats."""
+    """Quote an error without the whole of a long name or value that it repeats."""
     return str(error)[:_SHOWN]
-
-
-# ── An index → an export: the same index always gives the same bytes ──────
-
-
-_LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the first date that a ZIP file can hold
-_READABLE = 0o644 << 16
-_WORDS_AT_ONCE = 1000
-
-
-class About(Struct, frozen=True):
-    """What an index does not know of its project."""
-
-    project: str
-    roots: tuple[str, ...]  # names, as in `Manifest`
-    embed: Mapping[str, str]  # as in `Manifest`
-    vocabulary: int  # how many words have a vector at most
-
-
-class _Packing(Struct):
-    """The work that the parts of an export have in common."""
-
-    reading: IndexReader
-    stamp: Stamp
-    about: About
-    archive: zipfile.ZipFile
-    announce: Announce
-    parts: dict[str, Part] = field(default_factory=dict)
-    vectors: int = 0
-
-    def write(self, name: str, lines: Iterable[object]) -> int:
-        """Writes one file of JSON Lines; gives how many there were."""
-        encode, digest = msgspec.json.Encoder().encode, hashlib.sha256()
-        size = count = 0
-        with self.archive.open(_member(name), "w", force_zip64=True) as file:
-            for line in lines:
-                data = encode(line) + b"\n"
-                digest.update(data)
-                file.write(data)
-                size, count = size + len(data), count + 1
-        self.parts[name] = Part(size, digest.hexdigest())
-        return count
-
-
-def pack(
-    reading: IndexReader, stamp: Stamp, about: About, target: IO[bytes], announce: Announce
-) -> Manifest:
-    """Writes everything that an index holds into a file."""
-    with zipfile.ZipFile(target, "w") as archive:
-        work = _Packing(reading, stamp, about, archive, announce)
-        ids = _in_order(reading)
-        documents = work.write(DOCUMENTS, _documents(work, ids))
-        chunks = work.write(CHUNKS, _chunks(work, ids))
-        words = work.write(WORDS, _words(work))
-        manifest = Manifest(
-            format=FORMAT,
-            version=VERSION,
-            dowse=__version__,
-            project=about.project,
-            roots=about.roots,
-            stamp=stamp,
-            embed=dict(about.embed),
-            documents=documents,
-            chunks=chunks,
-            vectors=work.vectors,
-            words=words,
-            parts=work.parts,
-        )
-        archive.writestr(_member(MANIFEST), msgspec.json.format(msgspec.json.encode(manifest)))
-    return manifest
-
-
-def _in_order(reading: IndexReader) -> list[str]:
-    """Documents as their chunks are numbered, which decides between equal scores."""
-
-    def place(document_id: str) -> tuple[int, str]:
-        keys = reading.catalogue.keys_of([document_id])
-        return int(keys[0]) if len(keys) else -1, document_id
-
-    return sorted((entry.id for entry in reading.catalogue.documents()), key=place)
-
-
-def _stored(work: _Packing, ids: Sequence[str], step: int) -> Iterator[StoredDocument]:
-    """The documents, whole; they are gone through twice, so each pass is half of the work."""
-    for place, document_id in enumerate(ids):
-        document = work.reading.catalogue.document(document_id)
-        if document is not None:
-            yield document
-        work.announce(Event("export", (step * len(ids) + place + 1) // 2, len(ids)))
-
-
-def _documents(work: _Packing, ids: Sequence[str]) -> Iterator[DocumentLine]:
-    files, communities = work.reading.catalogue.files(), work.reading.links.communities()
-    for document in _stored(work, ids, 0):
-        entry = document.entry
-        yield DocumentLine(
-            id=entry.id,
-            fields=entry.fields,
-            modified=entry.modified,
-            file=files[entry.id],
-            text=document.text,
-            community=communities.get(entry.id),
-        )
-
-
-def _chunks(work: _Packing, ids: Sequence[str]) -> Iterator[ChunkLine]:
-    context = context_of(work.reading.catalogue.stamp())
-    for document in _stored(work, ids, 1):
-        texts = [document.text[chunk.start : chunk.end] for chunk in document.chunks]
-        pairs = list(zip(document.chunks, texts, strict=True))
-        title = document.entry.fields.title
-        keys = [
-            text_key(embedding_text(title, chunk.header_path, text, context))
-            for chunk, text in pairs
-        ]
-        known = work.reading.text_vectors.known(keys)
-        for (chunk, text), key in zip(pairs, keys, strict=True):
-            vector = known.get(key)
-            work.vectors += vector is not None
-            yield ChunkLine(
-                id=chunk.id,
-                document=document.entry.id,
-                section=chunk.section,
-                header_path=chunk.header_path,
-                start=chunk.start,
-                end=chunk.end,
-                overlap=chunk.overlap,
-                first_line=chunk.first_line,
-                last_line=chunk.last_line,
-                text=text,
-                vector=None if vector is None else _kept(vector),
-            )
-
-
-def _words(work: _Packing) -> Iterator[WordLine]:
-    words = work.reading.vocabulary.most_frequent(work.about.vocabulary)
-    for start in range(0, len(words), _WORDS_AT_ONCE):
-        keys = {text_key(word): word for word in words[start : start + _WORDS_AT_ONCE]}
-        known = work.reading.text_vectors.known(list(keys))
-        yield from (WordLine(keys[key], _kept(known[key])) for key in keys if key in known)
-
-
-def _kept(vector: Vector) -> bytes:
-    return vector.astype("<f2").tobytes()
-
-
-def _member(name: str) -> zipfile.ZipInfo:
-    """A file of the archive whose bytes depend on nothing but its content."""
-    member = zipfile.ZipInfo(name, _LONG_AGO)
-    member.compress_type = zipfile.ZIP_DEFLATED
-    member.create_system = 3  # otherwise it would tell the systems apart
-    member.external_attr = _READABLE
-    return member

@@ -1,22 +1,29 @@
-"""A file → a project, made in a folder of its own and moved to the others once it is whole."""
+"""Import: make a project of an export, in a folder that is moved to the others once it is whole.
+
+Documents are read and cut again, and vectors are found by their text. So nothing that a file claims
+about its chunks has to be believed, and an export of a version of dowse that cut differently still
+brings the vectors of all that stayed the same.
+
+An export comes from somebody else. Nothing in it may choose what is read, which program is asked or
+which secret is sent along, so every setting that is taken is listed in `MAY_SET` with its reason.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct, structs
 
 from dowse._config.schema import Settings, known_settings
 from dowse._embed.open import known_models
 from dowse._index.chunk.chunker import chunk
 from dowse._index.markdown.document import parse
 from dowse._index.source.load import Unreadable
-from dowse._index.source.options import ReadOptions
 from dowse._index.source.secrets import redact
 from dowse._model import (
     Announce,
@@ -50,186 +57,103 @@ from dowse._project.workspace import Workspace
 from dowse._util.files import replace_file
 from dowse.errors import BadSettings, Damaged, DowseError, Refused, UsageError
 
-# ── An export → an index: documents are read and cut again, vectors are found by their text ───
+_MOST_ROOTS = 1000
+_LONGEST_NAME = 200  # bytes; file systems take 255, and an ending is added
 
 
-_DOCUMENTS = 256
-_CHARACTERS = 2_000_000
-_NUMBERS = 1 << 22  # in the vectors of a batch: four bytes each
-_NUMBERS_OF_DOCUMENT = 1 << 25
-_LONGEST_ID = 4096  # bytes, as for any path
-_LONGEST_FILE_NAME = 255  # bytes of a file's name
-_LONGEST_DIGEST = 200
-_ROUNDING = 0.05  # how far half floats may take a vector from unit length
-_SHOWN = 100  # characters of a wrong name
-_LARGEST = 2**63 - 1  # what a store must be able to hold: sizes and times
+class Imported(Struct, frozen=True):
+    """What an import brought."""
+
+    project: Project
+    counts: Counts
+    notices: tuple[str, ...]  # what could not be brought, and how to change that
 
 
-class _Batch(Struct):
-    """Documents on their way into the index, together."""
-
-    put: list[IndexedDocument] = field(default_factory=list)
-    vectors: dict[bytes, Vector] = field(default_factory=dict)
-    characters: int = 0
-    numbers: int = 0  # of all vectors
-
-    @property
-    def is_full(self) -> bool:
-        """Whether it is time to store it."""
-        return (
-            len(self.put) >= _DOCUMENTS
-            or self.characters >= _CHARACTERS
-            or self.numbers >= _NUMBERS
-        )
-
-    def take(self, vectors: Mapping[bytes, Vector], dimensions: int) -> None:
-        """Adds vectors, by the text that they are of."""
-        self.vectors.update(vectors)
-        self.numbers = len(self.vectors) * dimensions
-
-
-def fill(
-    writing: IndexWriter,
-    archive: Archive,
-    stamp: Stamp,
-    settings: Settings,
-    announce: Announce,
+def import_project(
+    workspace: Workspace,
+    file: Path,
     *,
-    keep_vectors: bool,
-) -> None:
-    """Starts an index and fills it, with the vectors of the export or without them."""
-    writing.start(stamp)
-    dimensions = int(archive.manifest.stamp["dimensions"])
-    writing.expect(chunked for _, _, chunked in _documents(archive, settings))
-    communities: dict[str, int] = {}
-    done = 0
-    for batch in _batches(archive, settings, communities, dimensions):
-        vectors = batch.vectors if keep_vectors else {}
-        writing.apply(Batch(put=tuple(batch.put), vectors=vectors))
-        done += len(batch.put)
-        announce(Event("import", done, archive.manifest.documents))
-    for words in _words(archive, dimensions):
-        if keep_vectors:
-            writing.remember(words)
-    writing.set_communities(communities)
+    name: str | None = None,
+    roots: Sequence[Path] = (),
+    replace: bool = False,
+    announce: Announce = silent,
+) -> Imported:
+    """Make a project of an export; no model and no documents are needed.
+
+    `roots` are the folders where its documents lie here, if they do. With `replace` it takes the
+    place of a project of the same name, whose settings stay, and whose folders, as far as they are
+    called the same. Whatever is wrong with the file, nothing is changed.
+    """
+    indexes = workspace.projects.indexes
+    with open_archive(file) as archive, staging(workspace.locations) as folder:
+        name = name or archive.manifest.project
+        former = _former(workspace, name, replace=replace)
+        own_name = former.name if former else workspace.projects.check_new(name)
+        home = workspace.locations.projects / own_name
+        if former:
+            replace_file(folder / former.settings_file.name, former.settings_file.read_bytes())
+            indexes.carry(former.folder, folder)
+            roots = roots or _same_roots(former, archive.manifest)
+        project = Project(home.name, folder, _roots(archive.manifest, home, roots))
+        update_toml(project.settings_file, "project.roots", [str(root) for root in project.roots])
+        _carry_settings(workspace, project, archive.manifest)
+        counts, notices = _make_index(workspace, project, archive, announce, replace=replace)
+        if former is None:
+            return Imported(workspace.projects.adopt(folder, name), counts, notices)
+        # An index in an engine was replaced there already, and must get its settings now.
+        is_elsewhere = bool(workspace.settings(project).settings.store.url)
+        guard = nullcontext() if is_elsewhere else indexes.undisturbed(former.folder)
+        put_in_place(folder, former.folder, guard)
+        return Imported(workspace.projects.get(former.name), counts, notices)
 
 
-def _batches(
-    archive: Archive, settings: Settings, communities: dict[str, int], dimensions: int
-) -> Iterator[_Batch]:
-    batch = _Batch()
-    for line, chunks, chunked in _documents(archive, settings):
-        batch.put.append(IndexedDocument(chunked, line.file))
-        batch.characters += len(line.text)
-        batch.take(_vectors(chunks, chunked, dimensions), dimensions)
-        if line.community is not None:
-            communities[line.id] = line.community
-        if batch.is_full:
-            yield batch
-            batch = _Batch()
-    if batch.put:
-        yield batch
-
-
-def _documents(
-    archive: Archive, settings: Settings
-) -> Iterator[tuple[ImportedDocument, Iterator[ImportedChunk], ChunkedDocument]]:
-    """All documents as lines, each with the lines of its chunks, and cut by the rules of here."""
-    seen = set[str]()
-    for line, chunks in archive.documents():
-        _check(line, seen, settings.read.max_bytes)
-        document = parse(line.id, _without_secrets(line, settings.read))
-        yield line, chunks, chunk(document, settings.chunk)
-        for _ in chunks:  # those that nobody has read: the next document has others
-            pass
-
-
-def _without_secrets(line: ImportedDocument, read: ReadOptions) -> str:
-    """The text of a document as it would be read here from its file."""
-    try:
-        return redact(line.text, read.redact)[0]
-    except Unreadable as error:
-        raise _wrong(f"{line.id!r} cannot be used: {error.reason}") from error
-
-
-def _words(archive: Archive, dimensions: int) -> Iterator[Mapping[bytes, Vector]]:
-    vectors: dict[bytes, Vector] = {}
-    for line in archive.words():
-        vectors[text_key(line.word)] = _vector(line.vector, dimensions)
-        if len(vectors) * dimensions >= _NUMBERS:
-            yield vectors
-            vectors = {}
-    if vectors:
-        yield vectors
-
-
-def _vectors(
-    chunks: Iterator[ImportedChunk], chunked: ChunkedDocument, dimensions: int
-) -> dict[bytes, Vector]:
-    """The vectors of the chunks that the document has here; there may be more in the file."""
-    title, context = chunked.document.fields.title, chunked.context
-    wanted = {text_key(chunked.embedding_text(one)) for one in chunked.chunks}
-    found: dict[bytes, Vector] = {}
-    for one in chunks:
-        if one.vector is None:
-            continue
-        key, vector = (
-            text_key(embedding_text(title, one.header_path, one.text, context)),
-            _vector(one.vector, dimensions),
+def _former(workspace: Workspace, name: str, *, replace: bool) -> Project | None:
+    """Find the project that is to be replaced; refuse a name that is taken by another."""
+    if len(name.encode("utf-8", "replace")) > _LONGEST_NAME:
+        raise UsageError("The name of the project is too long.", "Give it another one with -p.")
+    if not workspace.projects.knows(name):
+        return None
+    if not replace:
+        raise UsageError(
+            f"There is a project {name!r} already.",
+            "Replace it with --replace, or give this one another name with -p.",
         )
-        # Those of a document that are too many for memory can be made again.
-        if key in wanted and len(found) * dimensions < _NUMBERS_OF_DOCUMENT:
-            found[key] = vector
-    return found
+    return workspace.projects.get(name)
 
 
-def _vector(kept: bytes, dimensions: int) -> Vector:
-    if len(kept) != 2 * dimensions:
-        raise _wrong(f"a vector has {len(kept) // 2} dimensions instead of {dimensions}")
-    vector: Vector = np.frombuffer(kept, dtype="<f2").astype(np.float32)
-    if not abs(float(np.linalg.norm(vector)) - 1) < _ROUNDING:  # not so for what is no number, too
-        raise _wrong("a vector is not of unit length")
-    return vector
+def _same_roots(former: Project, manifest: Manifest) -> tuple[Path, ...]:
+    """Find the folders of a project that stand for those of an export, from the first one on."""
+    pairs = zip(former.named_roots, manifest.roots, strict=False)
+    return tuple(root.path for root, _ in takewhile(lambda pair: pair[0].name == pair[1], pairs))
 
 
-def _check(line: ImportedDocument, seen: set[str], longest: int) -> None:
-    """Refuses a document that could not come from a folder."""
-    if not _can_be_id(line.id):
-        raise _wrong(f"{line.id[:_SHOWN]!r} is not the path of a document")
-    if line.id in seen:
-        raise _wrong(f"it has {line.id!r} twice")
-    seen.add(line.id)
-    if "\0" in line.text or "\r" in line.text:
-        raise _wrong(f"{line.id!r} holds characters that no text has")
-    if len(line.text) > longest:
-        raise Refused(
-            f"{line.id!r} has {len(line.text):,} characters, the limit is {longest:,}.",
-            "Raise the limit with: dowse config set read.max_bytes NUMBER",
+def _roots(manifest: Manifest, home: Path, given: Sequence[Path]) -> tuple[Path, ...]:
+    """List the folders: those that are here, and names for those that are elsewhere."""
+    if not 0 < len(manifest.roots) <= _MOST_ROOTS or not all(map(_can_be_name, manifest.roots)):
+        raise Damaged("The export does not name its folders.", "Export it once more.")
+    if len(given) > len(manifest.roots):
+        raise UsageError(
+            f"The export has {len(manifest.roots)} folders, not {len(given)}.",
+            "Name one folder for each, in the order of docs/export.md.",
         )
-    state = line.file
-    numbers = (state.size, state.mtime_ns, line.community or 0)
-    if state.size < 0 or any(abs(one) > _LARGEST for one in numbers):
-        raise _wrong(f"{line.id!r} has a size or a time that no file has")
-    if len(state.digest) > _LONGEST_DIGEST:
-        raise _wrong(f"{line.id!r} has a checksum that no file has")
+    # The ending is there to be taken off: names of roots are what comes before it.
+    names = manifest.roots[len(given) :]
+    elsewhere = [home / ELSEWHERE / f"{name or home.name}.root" for name in names]
+    project = Project(home.name, home, (*given, *elsewhere))
+    for root, name in zip(project.named_roots, manifest.roots, strict=True):
+        if root.name != name:
+            raise UsageError(
+                f"{root.path} stands for the folder {name!r} of the export.",
+                "Name a folder that is called the same.",
+            )
+    return project.roots
 
 
-def _can_be_id(name: str) -> bool:
-    parts = name.split("/")
-    return (
-        "\0" not in name
-        and len(name.encode()) <= _LONGEST_ID
-        and all(part not in {"", ".", ".."} for part in parts)
-        and all(len(part.encode()) <= _LONGEST_FILE_NAME for part in parts)
-    )
+def _can_be_name(root: str) -> bool:
+    return root.isprintable() and "/" not in root and len(root.encode()) <= _LONGEST_NAME
 
 
-def _wrong(what: str) -> Damaged:
-    return Damaged(f"The export is inconsistent: {what}.", "Ask its author for another one.")
-
-
-# ── What an export may set for the project that is made from it: this table, and nothing else ───
-
+# ── What it may set ───────────────────────────────────────────────────────
 
 _CHUNKS = "A vector is found by the text of its chunk: cut in another way, none would fit."
 _TERMS = "The index was checked with these terms: other rules would rank otherwise."
@@ -268,33 +192,40 @@ _MOST_DIMENSIONS = 65_536
 _LONGEST_TEXT = 200  # characters of a value, and of the name of a model
 
 
-def carried(manifest: Manifest) -> dict[str, Any]:
-    """The settings that an export brings."""
+def _carry_settings(workspace: Workspace, project: Project, manifest: Manifest) -> None:
+    """Set for the project what its index was built with, where the user's settings differ."""
+    wishes = _carried(manifest)
+    try:
+        workspace.settings(project, wishes)
+    except BadSettings as error:
+        raise Damaged(
+            f"The export was made with settings that do not fit: {error.message}",
+            "Export it once more with this version of dowse.",
+        ) from error
+    current = workspace.settings(project).settings
+    for name, wish in wishes.items():
+        # Who wants no vectors, or has them made elsewhere, is not talked into a local model.
+        if name.startswith("embed.") and current.embed.provider != "local":
+            continue
+        if wish != current.value(name):
+            update_toml(project.settings_file, name, wish)
+
+
+def _carried(manifest: Manifest) -> dict[str, Any]:
+    """Read the settings that an export brings: numbers, switches and short words."""
     _check_stamp(manifest.stamp)
-    asked = dict(_asked(manifest))
-    if asked.get("embed.model") not in known_models():
-        asked = {name: value for name, value in asked.items() if not name.startswith("embed.")}
-    return {name: _plain(name, value) for name, value in asked.items() if name in MAY_SET}
-
-
-def left_aside(manifest: Manifest) -> list[str]:
-    """The settings that an export asks for and does not get, by name."""
-    asked = {f"embed.{option}" for option in manifest.embed}
-    return sorted(name for name in asked - MAY_SET.keys() if name in known_settings())
-
-
-def _asked(manifest: Manifest) -> Iterator[tuple[str, Any]]:
-    tables = {name: manifest.stamp.get(name, {}) for name in _TABLES} | {"embed": manifest.embed}
+    tables = {name: manifest.stamp.get(name, {}) for name in _TABLES}
+    if manifest.embed.get("model") in known_models():
+        tables["embed"] = manifest.embed
+    wishes = {}
     for section, table in tables.items():
         for option, value in table.items():
-            yield f"{section}.{option}", value
-
-
-def _plain(name: str, value: Any) -> Any:
-    """A value that is a number, a switch or a short word, as all settings in the table are."""
-    if isinstance(value, str | int | float) and len(str(value)) <= _LONGEST_TEXT:
-        return value
-    raise _unfit(f"{name} is no number and no word")
+            if (name := f"{section}.{option}") not in MAY_SET:
+                continue
+            if not isinstance(value, str | int | float) or len(str(value)) > _LONGEST_TEXT:
+                raise _unfit(f"{name} is no number and no word")
+            wishes[name] = value
+    return wishes
 
 
 def _check_stamp(stamp: Stamp) -> None:
@@ -313,132 +244,44 @@ def _unfit(what: str) -> Damaged:
     return Damaged(f"The export does not say what it was made with: {what}.", "Export it again.")
 
 
-_MOST_ROOTS = 1000
-_LONGEST_NAME = 200  # bytes; file systems take 255, and an ending is added
+# ── Filling the index ─────────────────────────────────────────────────────
+
+_DOCUMENTS = 256
+_CHARACTERS = 2_000_000
+_NUMBERS = 1 << 22  # in the vectors of a batch: four bytes each
+_NUMBERS_OF_DOCUMENT = 1 << 25
+_LONGEST_ID = 4096  # bytes, as for any path
+_LONGEST_FILE_NAME = 255  # bytes of a file's name
+_LONGEST_DIGEST = 200
+_ROUNDING = 0.05  # how far half floats may take a vector from unit length
+_SHOWN = 100  # characters of a wrong name
+_LARGEST = 2**63 - 1  # what a store must be able to hold: sizes and times
 
 
-class Imported(Struct, frozen=True):
-    """What an import brought."""
-
-    project: Project
-    counts: Counts
-    notices: tuple[str, ...]  # what could not be brought, and how to change that
-
-
-def import_project(
-    workspace: Workspace,
-    file: Path,
-    *,
-    name: str | None = None,
-    roots: Sequence[Path] = (),
-    replace: bool = False,
-    announce: Announce = silent,
-) -> Imported:
-    """Makes a project of an export; no model and no documents are needed.
-
-    `roots` are the folders where its documents lie here, if they do. With `replace` it takes the
-    place of a project of the same name, whose settings stay, and whose folders, as far as they are
-    called the same. Whatever is wrong with the file, nothing is changed.
-    """
-    with open_archive(file) as archive, staging(workspace.locations) as folder:
-        name = _short_name(name or archive.manifest.project)
-        former = _former(workspace, name) if replace else None
-        home = workspace.locations.projects / (former.name if former else _new(workspace, name))
-        if former:
-            replace_file(folder / former.settings_file.name, former.settings_file.read_bytes())
-            workspace.projects.indexes.carry(former.folder, folder)
-            roots = roots or _same_roots(former, archive.manifest)
-        project = Project(home.name, folder, _roots(archive.manifest, home, roots))
-        update_toml(project.settings_file, "project.roots", [str(root) for root in project.roots])
-        _carry_settings(workspace, project, archive.manifest)
-        counts, notices = _fill(workspace, project, archive, announce, replace=replace)
-        if former is None:
-            return Imported(workspace.projects.adopt(folder, name), counts, notices)
-        put_in_place(folder, former.folder, _guard(workspace, project, former))
-        return Imported(workspace.projects.get(former.name), counts, notices)
-
-
-def _guard(
-    workspace: Workspace, project: Project, former: Project
-) -> AbstractContextManager[object]:
-    """Keeps writers away from an index that is in the folder of the project."""
-    # An index in an engine was replaced there already, and must get its settings now.
-    if workspace.settings(project).settings.store.url:
-        return nullcontext()
-    return workspace.projects.indexes.undisturbed(former.folder)
-
-
-def _short_name(name: str) -> str:
-    if len(name.encode("utf-8", "replace")) > _LONGEST_NAME:
-        raise UsageError("The name of the project is too long.", "Give it another one with -p.")
-    return name
-
-
-def _new(workspace: Workspace, name: str) -> str:
-    if workspace.projects.knows(name):
-        raise UsageError(
-            f"There is a project {name!r} already.",
-            "Replace it with --replace, or give this one another name with -p.",
-        )
-    return workspace.projects.check_new(name)
-
-
-def _former(workspace: Workspace, name: str) -> Project | None:
-    return workspace.projects.get(name) if workspace.projects.knows(name) else None
-
-
-def _same_roots(former: Project, manifest: Manifest) -> tuple[Path, ...]:
-    """The folders of a project that stand for those of an export, from the first one on."""
-    pairs = zip(former.named_roots, manifest.roots, strict=False)
-    return tuple(root.path for root, _ in takewhile(lambda pair: pair[0].name == pair[1], pairs))
-
-
-def _fill(
+def _make_index(
     workspace: Workspace, project: Project, archive: Archive, announce: Announce, *, replace: bool
 ) -> tuple[Counts, tuple[str, ...]]:
     settings = workspace.settings(project).settings
     parts = workspace.parts(project, settings, announce, offline=True)
     stamp, notice = _stamp(archive.manifest.stamp, settings, parts)
     their_vectors = stamp["model"] == archive.manifest.stamp["model"] and not notice
-    with _replacing(parts.store, allowed=replace) as writing:
-        fill(writing, archive, stamp, settings, announce, keep_vectors=their_vectors)
-        writing.note_roots([str(root) for root in project.roots])
-        counts = writing.catalogue.counts()
+    with _replacing(parts.store, allowed=replace) as writer:
+        fill(writer, archive, stamp, settings, announce, keep_vectors=their_vectors)
+        writer.note_roots([str(root) for root in project.roots])
+        counts = writer.catalogue.counts()
     missing = counts.chunks - counts.embedded
     if not notice and missing and takes_vectors(stamp):
         notice = f"{missing:,} of {counts.chunks:,} chunks have no vectors yet."
     make = f"Make them with: dowse index -p {project.typed}"
     notices = [f"{notice} {make}"] if notice else []
-    if names := left_aside(archive.manifest):
+    asked = {f"embed.{option}" for option in archive.manifest.embed} - MAY_SET.keys()
+    if names := sorted(name for name in asked if name in known_settings()):
         notices.append(f"The export asks to set {', '.join(names)}: an import never does that.")
     return counts, tuple(notices)
 
 
-@contextmanager
-def _replacing(store: Store, *, allowed: bool) -> Iterator[IndexWriter]:
-    """Writes an index from nothing; when that fails, the former one is there, or none."""
-    is_new = False
-    try:
-        with store.replace() as writing:
-            is_new = writing.catalogue.stamp() is None
-            if not is_new and not allowed:
-                raise UsageError(
-                    f"There is an index already: {store.place}.",
-                    "Replace it with --replace, or choose another one with: dowse config set"
-                    " store.name NAME",
-                )
-            yield writing
-    except BaseException:
-        if is_new:
-            with suppress(DowseError):  # an engine that is down removes nothing
-                store.discard()
-        raise
-    finally:
-        store.close()
-
-
 def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]:
-    """What the index is stamped with, and why their vectors cannot be used, if they cannot.
+    """Decide what the index is stamped with, and say why their vectors cannot be used, if so.
 
     Terms and chunks are made here, so only the model is taken from the export; vectors of another
     model than the user's could never be compared with a query.
@@ -473,49 +316,158 @@ def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]
     return wanted.whole | model, ""
 
 
-def _carry_settings(workspace: Workspace, project: Project, manifest: Manifest) -> None:
-    """Sets for the project what its index was built with, where the user's settings differ."""
-    wishes = carried(manifest)
+@contextmanager
+def _replacing(store: Store, *, allowed: bool) -> Iterator[IndexWriter]:
+    """Write an index from nothing; when that fails, the former one is there, or none."""
+    is_new = False
     try:
-        workspace.settings(project, wishes)
-    except BadSettings as error:
-        raise Damaged(
-            f"The export was made with settings that do not fit: {error.message}",
-            "Export it once more with this version of dowse.",
-        ) from error
-    current = workspace.settings(project).settings
-    for name, value in _differing(wishes, current).items():
-        update_toml(project.settings_file, name, value)
+        with store.replace() as writer:
+            is_new = writer.catalogue.stamp() is None
+            if not is_new and not allowed:
+                raise UsageError(
+                    f"There is an index already: {store.place}.",
+                    "Replace it with --replace, or choose another one with: dowse config set"
+                    " store.name NAME",
+                )
+            yield writer
+    except BaseException:
+        if is_new:
+            with suppress(DowseError):  # an engine that is down removes nothing
+                store.discard()
+        raise
+    finally:
+        store.close()
 
 
-def _differing(wishes: Mapping[str, Any], current: Settings) -> dict[str, Any]:
-    # Who wants no vectors, or has them made elsewhere, is not talked into a local model.
-    if current.embed.provider != "local":
-        wishes = {name: wish for name, wish in wishes.items() if not name.startswith("embed.")}
-    return {name: wish for name, wish in wishes.items() if wish != current.value(name)}
+def fill(
+    writer: IndexWriter,
+    archive: Archive,
+    stamp: Stamp,
+    settings: Settings,
+    announce: Announce,
+    *,
+    keep_vectors: bool,
+) -> None:
+    """Start an index and fill it, with the vectors of the export or without them."""
+    writer.start(stamp)
+    dimensions = int(archive.manifest.stamp["dimensions"])
+    writer.expect(chunked for _, _, chunked in _documents(archive, settings))
+    communities: dict[str, int] = {}
+    done = 0
+    for batch in _batches(archive, settings, communities, dimensions):
+        writer.apply(batch if keep_vectors else structs.replace(batch, vectors={}))
+        done += len(batch.put)
+        announce(Event("import", done, archive.manifest.documents))
+    for words in _words(archive, dimensions):
+        if keep_vectors:
+            writer.remember(words)
+    writer.set_communities(communities)
 
 
-def _roots(manifest: Manifest, home: Path, given: Sequence[Path]) -> tuple[Path, ...]:
-    """The folders of a project: those that are here, and names for those that are elsewhere."""
-    if not 0 < len(manifest.roots) <= _MOST_ROOTS or not all(map(_can_be_name, manifest.roots)):
-        raise Damaged("The export does not name its folders.", "Export it once more.")
-    if len(given) > len(manifest.roots):
-        raise UsageError(
-            f"The export has {len(manifest.roots)} folders, not {len(given)}.",
-            "Name one folder for each, in the order of docs/export.md.",
+def _batches(
+    archive: Archive, settings: Settings, communities: dict[str, int], dimensions: int
+) -> Iterator[Batch]:
+    """Gather documents that are stored together, and note their communities."""
+    put: list[IndexedDocument] = []
+    vectors: dict[bytes, Vector] = {}
+    characters = 0
+    for line, chunks, chunked in _documents(archive, settings):
+        put.append(IndexedDocument(chunked, line.file))
+        vectors |= _vectors(chunks, chunked, dimensions)
+        characters += len(line.text)
+        if line.community is not None:
+            communities[line.id] = line.community
+        numbers = len(vectors) * dimensions
+        if len(put) >= _DOCUMENTS or characters >= _CHARACTERS or numbers >= _NUMBERS:
+            yield Batch(put=tuple(put), vectors=vectors)
+            put, vectors, characters = [], {}, 0
+    if put:
+        yield Batch(put=tuple(put), vectors=vectors)
+
+
+def _documents(
+    archive: Archive, settings: Settings
+) -> Iterator[tuple[ImportedDocument, Iterator[ImportedChunk], ChunkedDocument]]:
+    """Read all documents as lines, each with the lines of its chunks, and cut as here."""
+    seen = set[str]()
+    for line, chunks in archive.documents():
+        _check(line, seen, settings.read.max_bytes)
+        try:
+            text = redact(line.text, settings.read.redact)[0]  # as it would be read from its file
+        except Unreadable as error:
+            raise _wrong(f"{line.id!r} cannot be used: {error.reason}") from error
+        yield line, chunks, chunk(parse(line.id, text), settings.chunk)
+
+
+def _check(line: ImportedDocument, seen: set[str], longest: int) -> None:
+    """Refuse a document that could not come from a folder."""
+    if not _can_be_id(line.id):
+        raise _wrong(f"{line.id[:_SHOWN]!r} is not the path of a document")
+    if line.id in seen:
+        raise _wrong(f"it has {line.id!r} twice")
+    seen.add(line.id)
+    if "\0" in line.text or "\r" in line.text:
+        raise _wrong(f"{line.id!r} holds characters that no text has")
+    if len(line.text) > longest:
+        raise Refused(
+            f"{line.id!r} has {len(line.text):,} characters, the limit is {longest:,}.",
+            "Raise the limit with: dowse config set read.max_bytes NUMBER",
         )
-    # The ending is there to be taken off: names of roots are what comes before it.
-    names = manifest.roots[len(given) :]
-    elsewhere = [home / ELSEWHERE / f"{name or home.name}.root" for name in names]
-    project = Project(home.name, home, (*given, *elsewhere))
-    for root, name in zip(project.named_roots, manifest.roots, strict=True):
-        if root.name != name:
-            raise UsageError(
-                f"{root.path} stands for the folder {name!r} of the export.",
-                "Name a folder that is called the same.",
-            )
-    return project.roots
+    state = line.file
+    numbers = (state.size, state.mtime_ns, line.community or 0)
+    if state.size < 0 or any(abs(one) > _LARGEST for one in numbers):
+        raise _wrong(f"{line.id!r} has a size or a time that no file has")
+    if len(state.digest) > _LONGEST_DIGEST:
+        raise _wrong(f"{line.id!r} has a checksum that no file has")
 
 
-def _can_be_name(root: str) -> bool:
-    return root.isprintable() and "/" not in root and len(root.encode()) <= _LONGEST_NAME
+def _can_be_id(name: str) -> bool:
+    parts = name.split("/")
+    return (
+        "\0" not in name
+        and len(name.encode()) <= _LONGEST_ID
+        and all(part not in {"", ".", ".."} for part in parts)
+        and all(len(part.encode()) <= _LONGEST_FILE_NAME for part in parts)
+    )
+
+
+def _vectors(
+    chunks: Iterator[ImportedChunk], chunked: ChunkedDocument, dimensions: int
+) -> dict[bytes, Vector]:
+    """Read the vectors of the chunks that the document has here; there may be more in the file."""
+    title, context = chunked.document.fields.title, chunked.context
+    wanted = {text_key(chunked.embedding_text(one)) for one in chunked.chunks}
+    found: dict[bytes, Vector] = {}
+    for one in chunks:
+        if one.vector is None:
+            continue
+        key = text_key(embedding_text(title, one.header_path, one.text, context))
+        vector = _vector(one.vector, dimensions)
+        # Those of a document that are too many for memory can be made again.
+        if key in wanted and len(found) * dimensions < _NUMBERS_OF_DOCUMENT:
+            found[key] = vector
+    return found
+
+
+def _words(archive: Archive, dimensions: int) -> Iterator[Mapping[bytes, Vector]]:
+    vectors: dict[bytes, Vector] = {}
+    for line in archive.words():
+        vectors[text_key(line.word)] = _vector(line.vector, dimensions)
+        if len(vectors) * dimensions >= _NUMBERS:
+            yield vectors
+            vectors = {}
+    if vectors:
+        yield vectors
+
+
+def _vector(kept: bytes, dimensions: int) -> Vector:
+    if len(kept) != 2 * dimensions:
+        raise _wrong(f"a vector has {len(kept) // 2} dimensions instead of {dimensions}")
+    vector: Vector = np.frombuffer(kept, dtype="<f2").astype(np.float32)
+    if not abs(float(np.linalg.norm(vector)) - 1) < _ROUNDING:  # not so for what is no number, too
+        raise _wrong("a vector is not of unit length")
+    return vector
+
+
+def _wrong(what: str) -> Damaged:
+    return Damaged(f"The export is inconsistent: {what}.", "Ask its author for another one.")
