@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Edge,
         Event,
         Fields,
+        Freshness,
         Hit,
         LeftOut,
         Link,
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
         Response,
         Sentence,
         Step,
+        StrategyRank,
         Trace,
     )
     from dowse._model.ports import Analyzer, Embedder, Reranker, Store
-    from dowse._project.engine import Freshness, Status
+    from dowse._project.engine import Status
     from dowse._project.registry import Project
-    from dowse._search.explain import ChunkOutcome, Explanation, StrategyRank
+    from dowse._search.explain import ChunkOutcome, Explanation
     from dowse._search.listing import Counted, FieldValues, ListedDocument
     from dowse._search.references import Passage
     from dowse._search.related import LinkGraph, Neighbour, Related

@@ -17,7 +17,7 @@ from dowse._project.evaluation.ablate import AblationRow
 from dowse._project.evaluation.compare import Difference
 from dowse._project.evaluation.measures import Measures
 from dowse._project.evaluation.report import Latency, RunReport, TypeReport, UnanswerableReport
-from dowse._project.evaluation.shapes import ComparisonShape, EvalShape, MeasureShape
+from dowse._project.evaluation.shapes import ComparisonRecord, EvalRecord, MeasureRecord
 from dowse._project.wiring import Given
 
 _DOCS = {
@@ -335,11 +335,11 @@ def test_nothing_is_wider_than_80_columns() -> None:
         for n in range(2)
     )
     difference = Difference(0.5, 0.4, -0.1, -1.234, -0.123, -0.1, 0.00001, 1_234, 1_234, 1_234)
-    compared = tuple(MeasureShape(one, difference) for one in ("ndcg_10", "recall_100"))
+    compared = tuple(MeasureRecord(one, difference) for one in ("ndcg_10", "recall_100"))
     row = AblationRow("10 passages, 2 per doc and more", {}, 0.5, 0.5, 0.5, 12.34, -0.1, 0.04, ())
-    shape = EvalShape(
+    shape = EvalRecord(
         "set " * 30, 123_456, 12_345, 100, 5, runs,
-        ComparisonShape("first " * 20, "second " * 20, compared), (row, row), (),
+        ComparisonRecord("first " * 20, "second " * 20, compared), (row, row), (),
     )  # fmt: skip
     drawn = [one.plain for one in draw_eval(shape, 80)]
     assert max(map(cell_len, drawn)) <= 80

@@ -6,8 +6,8 @@ import pytest
 from rich.cells import cell_len
 
 from command_line import Dowse, Result
-from dowse._model import Step, Trace
-from dowse._search.explain import ChunkOutcome, Explanation, StrategyRank
+from dowse._model import Step, StrategyRank, Trace
+from dowse._search.explain import ChunkOutcome, Explanation
 from dowse._search.why import why
 
 _KEPT = Trace((), ())

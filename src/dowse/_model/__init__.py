@@ -39,6 +39,7 @@ from dowse._model.index import (
     Edge,
     FileState,
     Finding,
+    Freshness,
     IndexedDocument,
     Maintenance,
     Scores,
@@ -65,6 +66,7 @@ from dowse._model.search import (
     Response,
     Sentence,
     Step,
+    StrategyRank,
     Trace,
 )
 from dowse._model.vectors import EmbeddedBatch, Matrix, Model, Vector, short_id, text_key
@@ -93,6 +95,7 @@ __all__ = [
     "Fields",
     "FileState",
     "Finding",
+    "Freshness",
     "Heading",
     "Hit",
     "IndexedDocument",
@@ -124,6 +127,7 @@ __all__ = [
     "Step",
     "StoredChunk",
     "StoredDocument",
+    "StrategyRank",
     "Stream",
     "Trace",
     "Vector",

@@ -166,6 +166,14 @@ class Counts(Struct, frozen=True):
     secrets: int = 0  # matches of read.redact that were replaced; an engine does not count them
 
 
+class Freshness(Struct, frozen=True):
+    """How many files of the folder the index does not have as they are."""
+
+    new: int
+    changed: int
+    deleted: int
+
+
 class Sizes(Struct, frozen=True):
     """What a search needs to know of how much an index holds."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Struct, field
 
@@ -119,6 +119,14 @@ class Trace(Struct, frozen=True):
     steps: tuple[Step, ...]
 
 
+class StrategyRank(Struct, frozen=True):
+    """Where a strategy ranks a chunk among all that it finds."""
+
+    strategy: str
+    rank: int  # from 1
+    score: float  # raw: a cosine, a BM25 score
+
+
 class OtherPassage(Struct, frozen=True):
     """Another place of a document that matches the query: a passage, or several in a row."""
 
@@ -185,10 +193,10 @@ class Sentence(Struct, frozen=True):
 class Answer(Struct, frozen=True):
     """What the results say to a question, each sentence with its source."""
 
-    text: str  # with [1], [2] after what comes from which result
-    sentences: tuple[Sentence, ...]  # of an extractive answer; empty when a model wrote it
-    sources: tuple[int, ...]  # the results that it cites, from 1, in the order of first mention
-    written_by: str  # name of the model that wrote it; "" when the sentences are the documents' own
+    text: Annotated[str, "With [1], [2] after what comes from which result."]
+    sentences: Annotated[tuple[Sentence, ...], "Of the documents; empty when a model wrote it."]
+    sources: Annotated[tuple[int, ...], "Ranks of the results that it cites, as first mentioned."]
+    written_by: Annotated[str, "The model that wrote it; empty: the documents' own sentences."]
 
 
 class Response(Struct, frozen=True):

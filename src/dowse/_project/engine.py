@@ -23,6 +23,7 @@ from dowse._model import (
     Edge,
     Event,
     Finding,
+    Freshness,
     ModelFit,
     Response,
     Shard,
@@ -63,14 +64,6 @@ if TYPE_CHECKING:
     from dowse._search.references import Passage
     from dowse._search.related import LinkGraph, Related
     from dowse._search.replay import Retrieved
-
-
-class Freshness(Struct, frozen=True):
-    """How many files of the folder the index does not have as they are."""
-
-    new: int
-    changed: int
-    deleted: int
 
 
 class Status(Struct, frozen=True):

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from dowse._model import StoredChunk, Trace
+from dowse._model import StoredChunk, StrategyRank, Trace
 from dowse._search.stages.rankings import own_rankers
 from dowse._search.stages.strategies import Strategy
 from dowse._search.state import Candidate, SearchState
-
-
-class StrategyRank(Struct, frozen=True):
-    """Where a strategy ranks a chunk among all that it finds."""
-
-    strategy: str
-    rank: int  # from 1
-    score: float  # raw: a cosine, a BM25 score
 
 
 class ChunkOutcome(Struct, frozen=True):

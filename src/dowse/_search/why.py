@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dowse._search.explain import ChunkOutcome, Explanation, StrategyRank
+from dowse._model import StrategyRank
+from dowse._search.explain import ChunkOutcome, Explanation
 
 
 def why(explanation: Explanation) -> str:

@@ -16,9 +16,13 @@ from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
 from dowse._interfaces.mcp.tools import outputs
 from dowse._interfaces.mcp.tools.table import ALIASES
-from dowse._interfaces.records.links import NeighbourShape
-from dowse._interfaces.records.project import DocumentShape, PassageShape, ProjectShape
-from dowse._interfaces.records.search import HitShape
+from dowse._interfaces.records import (
+    DocumentRecord,
+    HitRecord,
+    NeighbourRecord,
+    PassageRecord,
+    ProjectRecord,
+)
 from dowse._project.service import Service
 from dowse._search.present.budget import count_tokens
 from mcp_client import Ask, text_of, with_client
@@ -383,11 +387,11 @@ def test_nothing_found_is_no_error(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("fields", "record"),
     [
-        (outputs.HIT, HitShape),
-        (outputs.PASSAGE, PassageShape),
-        (outputs.NEIGHBOUR, NeighbourShape),
-        (outputs.PROJECT, ProjectShape),
-        (outputs.LISTED, DocumentShape),
+        (outputs.HIT, HitRecord),
+        (outputs.PASSAGE, PassageRecord),
+        (outputs.NEIGHBOUR, NeighbourRecord),
+        (outputs.PROJECT, ProjectRecord),
+        (outputs.LISTED, DocumentRecord),
     ],
 )
 def test_what_is_promised_is_what_the_records_hold(fields: dict[str, Any], record: type) -> None:

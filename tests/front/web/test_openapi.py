@@ -47,7 +47,7 @@ def test_every_parameter_and_field_explains_itself() -> None:
             assert operation["summary"].endswith(".")
             assert all(one["description"] for one in operation.get("parameters", ()))
     for name, schema in told["components"]["schemas"].items():
-        if name.endswith("Shape"):
+        if name.endswith("Record"):
             missing = [n for n, one in schema["properties"].items() if not one.get("description")]
             assert not missing, (name, missing)
 

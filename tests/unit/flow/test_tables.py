@@ -114,7 +114,7 @@ from dowse._interfaces.cli.app import cli
 from reference import commands_page, root_context, settings_page
 from dowse._interfaces.mcp.tools.table import tools
 from dowse._interfaces.http.openapi import description
-from dowse._interfaces.http.records import SwitchesShape
+from dowse._interfaces.http.records import SwitchesRecord
 from dowse._interfaces.cli.draw.trace import draw_trace
 from dowse._config.presets import preset_values
 from dowse.testing import HashEmbedder
@@ -130,7 +130,7 @@ folder = Path(sys.argv[1])
 with open_engine(folder / "notes", folder / "index") as engine:
     engine.index()
     on = {"title.enabled": True, "brief.enabled": True, "search.top_n": 10}
-    page = SwitchesShape.of(engine, Chosen(engine.settings, {}, ()))
+    page = SwitchesRecord.of(engine, Chosen(engine.settings, {}, ()))
     alone = engine.search(SearchRequest("wind", changes={"search.mode": "title"}))
     request = SearchRequest("wind", changes=on)
     hybrid = engine.search(request)

@@ -10,7 +10,7 @@ import click
 from dowse._interfaces.cli.call import Call
 from dowse._interfaces.cli.complete import FILTERS
 from dowse._interfaces.cli.draw.text import number, table
-from dowse._interfaces.records.listing import CountedListShape
+from dowse._interfaces.records import CountedListRecord
 from dowse._search.listing import Counted, Filter
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
@@ -46,7 +46,7 @@ def list_values_of(
 ) -> None:
     """Lists the values of a filter; `nothing` is said where there are none."""
     with call.open() as engine:
-        shape = CountedListShape.of(engine.values_of(name, path), engine, limit)
+        shape = CountedListRecord.of(engine.values_of(name, path), engine, limit)
     call.answer(shape, lambda width: table(counted_rows(shape.items), width, right=(0,)))
     if not shape.items:
         call.remark(nothing)

@@ -12,7 +12,7 @@ from dowse._interfaces.cli.call import Call, as_json, as_json_line
 from dowse._interfaces.cli.draw.hits import draw_response
 from dowse._interfaces.cli.draw.links import with_links
 from dowse._interfaces.cli.draw.text import safe
-from dowse._interfaces.records.search import ResponseShape, Searched, hit_shapes
+from dowse._interfaces.records import ResponseRecord, Searched, hit_records
 from dowse._model import Response
 from dowse._search.present.budget import count_tokens, tokens_of_texts
 from dowse._search.present.formats import as_markdown, with_projects
@@ -51,9 +51,9 @@ class Form(Struct, frozen=True):
 
     def _data(self, response: Response, engine: Searched, here: Path) -> bytes:
         if self.name == "json":
-            return as_json(ResponseShape.of(response, engine))
+            return as_json(ResponseRecord.of(response, engine))
         if self.name == "jsonl":
-            shapes = hit_shapes(response.hits, engine, response.offset)
+            shapes = hit_records(response.hits, engine, response.offset)
             return b"".join(as_json_line(shape) for shape in shapes)
         if self.name == "md":
             return as_markdown(with_projects(response)).encode("utf-8", "replace")

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dowse._config.parameters import Malformed
-from dowse._interfaces.http.records import ErrorShape
+from dowse._interfaces.http.records import ErrorRecord
 from dowse.errors import (
     DowseError,
     EmbedError,
@@ -48,7 +48,7 @@ def answer(record: object, status: int = 200) -> Response:
 
 def refusal(status: int, error: str, hint: str) -> Response:
     """What went wrong, as JSON."""
-    return answer(ErrorShape(error, hint), status)
+    return answer(ErrorRecord(error, hint), status)
 
 
 def from_failure(request: Request, error: Exception) -> Response:

@@ -35,7 +35,7 @@ from dowse._interfaces.http.handlers import (
     handle_settings,
     handle_status,
 )
-from dowse._interfaces.http.observing import AliveShape, ReadyShape
+from dowse._interfaces.http.observing import AliveRecord, ReadyRecord
 from dowse._interfaces.http.parameters import (
     COUNTED,
     DOCUMENT,
@@ -50,17 +50,23 @@ from dowse._interfaces.http.parameters import (
     searching,
 )
 from dowse._interfaces.http.records import (
-    DocumentPageShape,
-    HealthShape,
-    JobShape,
-    PageProjectsShape,
-    PictureShape,
-    ServerStatusShape,
-    SwitchesShape,
+    DocumentPageRecord,
+    HealthRecord,
+    JobRecord,
+    PageProjectsRecord,
+    PictureRecord,
+    ServerStatusRecord,
+    SwitchesRecord,
 )
-from dowse._interfaces.records.links import GraphShape, RelatedShape
-from dowse._interfaces.records.listing import CountedListShape, DocumentListShape, FieldListShape
-from dowse._interfaces.records.search import ExplanationShape, ResponseShape
+from dowse._interfaces.records import (
+    CountedListRecord,
+    DocumentListRecord,
+    ExplanationRecord,
+    FieldListRecord,
+    GraphRecord,
+    RelatedRecord,
+    ResponseRecord,
+)
 from dowse._util.cancellation import until_given_up
 
 ROOT = "/api/v1"
@@ -98,24 +104,24 @@ class Route(Struct, frozen=True):
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/search", searching("search"), ResponseShape, "Search.", handle_search),
+    Route("GET", "/search", searching("search"), ResponseRecord, "Search.", handle_search),
     Route(
         "POST",
         "/search",
         searching("search"),
-        ResponseShape,
+        ResponseRecord,
         "Search, with the parameters as JSON.",
         handle_search,
         body=True,
     ),
     Route(
-        "GET", "/answer", searching("answer"), ResponseShape, "Answer a question.", handle_answer
+        "GET", "/answer", searching("answer"), ResponseRecord, "Answer a question.", handle_answer
     ),
     Route(
         "GET",
         "/explain",
         searching("explain"),
-        ExplanationShape,
+        ExplanationRecord,
         "Say why a document is, or is not, among the results.",
         handle_explain,
     ),
@@ -123,7 +129,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/related",
         RELATED,
-        RelatedShape,
+        RelatedRecord,
         "Documents related to a document.",
         handle_related,
     ),
@@ -131,18 +137,23 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/document",
         DOCUMENT,
-        DocumentPageShape,
+        DocumentPageRecord,
         "A document, or lines of it.",
         handle_document,
     ),
     Route(
-        "GET", "/picture", PICTURE, PictureShape, "A picture that a document shows.", handle_picture
+        "GET",
+        "/picture",
+        PICTURE,
+        PictureRecord,
+        "A picture that a document shows.",
+        handle_picture,
     ),
     Route(
         "GET",
         "/documents",
         DOCUMENTS,
-        DocumentListShape,
+        DocumentListRecord,
         "List documents: all of them, the newest, or the most linked.",
         handle_listing(lists.documents),
     ),
@@ -150,7 +161,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/tags",
         COUNTED,
-        CountedListShape,
+        CountedListRecord,
         "List tags; a document with `a/b` counts for `a` too.",
         handle_listing(lists.tags),
     ),
@@ -158,7 +169,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/folders",
         COUNTED,
-        CountedListShape,
+        CountedListRecord,
         "List folders; a document counts for all folders that it is below.",
         handle_listing(lists.folders),
     ),
@@ -166,7 +177,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/fields",
         FIELDS,
-        FieldListShape,
+        FieldListRecord,
         "List the fields of the frontmatter and their values.",
         handle_listing(lists.fields),
     ),
@@ -174,17 +185,17 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/values",
         VALUES,
-        CountedListShape,
+        CountedListRecord,
         "List the values of a filter.",
         handle_listing(lists.values),
     ),
-    Route("GET", "/graph", (PROJECT,), GraphShape, "All documents and links.", handle_graph),
-    Route("GET", "/projects", (), PageProjectsShape, "All projects.", handle_projects),
+    Route("GET", "/graph", (PROJECT,), GraphRecord, "All documents and links.", handle_graph),
+    Route("GET", "/projects", (), PageProjectsRecord, "All projects.", handle_projects),
     Route(
         "GET",
         "/status",
         (PROJECT,),
-        ServerStatusShape,
+        ServerStatusRecord,
         "What the index holds, and whether it is up to date.",
         handle_status,
     ),
@@ -192,7 +203,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/index",
         (PROJECT,),
-        JobShape,
+        JobRecord,
         "Update the index in the background.",
         handle_index,
         status=202,
@@ -201,16 +212,16 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/settings",
         (PROJECT,),
-        SwitchesShape,
+        SwitchesRecord,
         "The settings that one search may change.",
         handle_settings,
     ),
-    Route("GET", "/healthz", (), HealthShape, "Whether the server runs.", handle_health),
+    Route("GET", "/healthz", (), HealthRecord, "Whether the server runs.", handle_health),
     Route(
         "GET",
         "/health",
         (),
-        AliveShape,
+        AliveRecord,
         "Whether the process answers.",
         handle_alive,
         root="",
@@ -220,7 +231,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/ready",
         (),
-        ReadyShape,
+        ReadyRecord,
         "Whether every project can be searched.",
         handle_ready,
         root="",

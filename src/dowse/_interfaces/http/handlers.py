@@ -12,21 +12,27 @@ from dowse import __version__
 from dowse._config.editors import editor_address, obsidian_address
 from dowse._config.parameters import Arguments
 from dowse._config.request import build_request
-from dowse._interfaces.http.observing import AliveShape, ReadyShape, readiness
+from dowse._interfaces.http.observing import AliveRecord, ReadyRecord, readiness
 from dowse._interfaces.http.pictures import picture
 from dowse._interfaces.http.records import (
-    DocumentPageShape,
-    HealthShape,
-    JobShape,
-    PageProjectsShape,
-    PictureShape,
-    ServerStatusShape,
-    SwitchesShape,
+    DocumentPageRecord,
+    HealthRecord,
+    JobRecord,
+    PageProjectsRecord,
+    PictureRecord,
+    ServerStatusRecord,
+    SwitchesRecord,
 )
 from dowse._interfaces.http.watching import Watchers
-from dowse._interfaces.records.links import GraphShape, RelatedShape
-from dowse._interfaces.records.project import ProjectShape, StatusShape
-from dowse._interfaces.records.search import ExplanationShape, ResponseShape, Searched
+from dowse._interfaces.records import (
+    ExplanationRecord,
+    GraphRecord,
+    ProjectRecord,
+    RelatedRecord,
+    ResponseRecord,
+    Searched,
+    StatusRecord,
+)
 from dowse._model import Response, Trace
 from dowse._project.engine import Engine
 from dowse._project.service import Service
@@ -62,25 +68,25 @@ class Shared(Struct, frozen=True):
             yield engine
 
 
-def handle_search(shared: Shared, asked: Arguments) -> ResponseShape:
+def handle_search(shared: Shared, asked: Arguments) -> ResponseRecord:
     """The results of a search."""
     return _found(shared, asked, lambda engine, request: engine.search(request))
 
 
-def handle_answer(shared: Shared, asked: Arguments) -> ResponseShape:
+def handle_answer(shared: Shared, asked: Arguments) -> ResponseRecord:
     """The results, with an answer."""
     return _found(shared, asked, lambda engine, request: engine.answer(request))
 
 
 def _found(
     shared: Shared, asked: Arguments, call: Callable[[Searched, SearchRequest], Response]
-) -> ResponseShape:
+) -> ResponseRecord:
     request = build_request(asked)
     with shared.searched(asked) as engine:
         found = call(engine, request)
         shared.service.metrics.searched(engine.project.name, found.seconds)
         found = within_texts(found, request.max_tokens)
-        return ResponseShape.of(found if asked["explain"] else _untraced(found), engine)
+        return ResponseRecord.of(found if asked["explain"] else _untraced(found), engine)
 
 
 def _untraced(found: Response) -> Response:
@@ -89,27 +95,27 @@ def _untraced(found: Response) -> Response:
     return replace(found, hits=hits, nearest=nearest)
 
 
-def handle_explain(shared: Shared, asked: Arguments) -> ExplanationShape:
+def handle_explain(shared: Shared, asked: Arguments) -> ExplanationRecord:
     """Why a document has its rank."""
     request = build_request(asked)
     with shared.engine(asked) as engine:
         explanation = engine.explain(request, asked["reference"])
-        return ExplanationShape.of(explanation, why(explanation), engine)
+        return ExplanationRecord.of(explanation, why(explanation), engine)
 
 
-def handle_related(shared: Shared, asked: Arguments) -> RelatedShape:
+def handle_related(shared: Shared, asked: Arguments) -> RelatedRecord:
     """What belongs to a document."""
     with shared.engine(asked) as engine:
-        return RelatedShape.of(engine.related(asked["reference"], asked["n"]), engine)
+        return RelatedRecord.of(engine.related(asked["reference"], asked["n"]), engine)
 
 
-def handle_document(shared: Shared, asked: Arguments) -> DocumentPageShape:
+def handle_document(shared: Shared, asked: Arguments) -> DocumentPageRecord:
     """A document, or a part of it."""
     with shared.engine(asked) as engine:
         meant = engine.get(asked["reference"])
         shown = engine.get(meant.document) if asked["whole"] else meant
         path = engine.path_of(meant.document)
-        return DocumentPageShape(
+        return DocumentPageRecord(
             project=engine.project.name,
             document=meant.document,
             path=str(path),
@@ -126,7 +132,7 @@ def handle_document(shared: Shared, asked: Arguments) -> DocumentPageShape:
         )
 
 
-def handle_picture(shared: Shared, asked: Arguments) -> PictureShape:
+def handle_picture(shared: Shared, asked: Arguments) -> PictureRecord:
     """A picture that a document shows."""
     with shared.engine(asked) as engine:
         return picture(engine, asked["reference"], asked["name"])
@@ -151,58 +157,58 @@ def handle_listing(
     return run
 
 
-def handle_graph(shared: Shared, asked: Arguments) -> GraphShape:
+def handle_graph(shared: Shared, asked: Arguments) -> GraphRecord:
     """All documents and links."""
     with shared.engine(asked) as engine:
-        return GraphShape.of(engine.graph(), engine.project.name)
+        return GraphRecord.of(engine.graph(), engine.project.name)
 
 
-def handle_projects(shared: Shared, _: Arguments) -> PageProjectsShape:
+def handle_projects(shared: Shared, _: Arguments) -> PageProjectsRecord:
     """All projects."""
     projects = tuple(
-        ProjectShape.of(one, shared.service.workspace) for one in shared.service.projects()
+        ProjectRecord.of(one, shared.service.workspace) for one in shared.service.projects()
     )
     try:
         current: str | None = shared.service.project().name
     except DowseError:
         current = None
-    return PageProjectsShape(projects, current)
+    return PageProjectsRecord(projects, current)
 
 
-def handle_status(shared: Shared, asked: Arguments) -> ServerStatusShape:
+def handle_status(shared: Shared, asked: Arguments) -> ServerStatusRecord:
     """What the index holds."""
     with shared.engine(asked) as engine:
         name = engine.project.name
         job = shared.service.job(name)
-        return ServerStatusShape.around(
-            StatusShape.of(engine.status()),
-            JobShape.of(job, engine.project) if job else None,
+        return ServerStatusRecord.around(
+            StatusRecord.of(engine.status()),
+            JobRecord.of(job, engine.project) if job else None,
             shared.watchers.state(name),
         )
 
 
-def handle_index(shared: Shared, asked: Arguments) -> JobShape:
+def handle_index(shared: Shared, asked: Arguments) -> JobRecord:
     """Begins an indexing run."""
     project = shared.service.project(asked.get("project"))
-    return JobShape.of(shared.service.index(project), project)
+    return JobRecord.of(shared.service.index(project), project)
 
 
-def handle_settings(shared: Shared, asked: Arguments) -> SwitchesShape:
+def handle_settings(shared: Shared, asked: Arguments) -> SwitchesRecord:
     """The settings of a search."""
     engine, chosen = shared.service.open(shared.service.project(asked.get("project")))
-    return SwitchesShape.of(engine, chosen)
+    return SwitchesRecord.of(engine, chosen)
 
 
-def handle_alive(_: Shared, __: Arguments) -> AliveShape:
+def handle_alive(_: Shared, __: Arguments) -> AliveRecord:
     """That the server runs."""
-    return AliveShape("ok")
+    return AliveRecord("ok")
 
 
-def handle_ready(shared: Shared, _: Arguments) -> ReadyShape:
+def handle_ready(shared: Shared, _: Arguments) -> ReadyRecord:
     """Whether every project can be searched."""
     return readiness(shared.service)
 
 
-def handle_health(_: Shared, __: Arguments) -> HealthShape:
+def handle_health(_: Shared, __: Arguments) -> HealthRecord:
     """That the server runs, and its version."""
-    return HealthShape("ok", __version__)
+    return HealthRecord("ok", __version__)

@@ -5,44 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dowse._config.parameters import Arguments
-from dowse._interfaces.records.listing import CountedListShape, DocumentListShape, FieldListShape
+from dowse._interfaces.records import CountedListRecord, DocumentListRecord, FieldListRecord
 from dowse._project.engine import Engine
 from dowse._search.listing import Filter
 from dowse._text.fold import fold
 
 
-def documents(engine: Engine, asked: Arguments) -> DocumentListShape:
+def documents(engine: Engine, asked: Arguments) -> DocumentListRecord:
     """The documents in an order."""
     listed = engine.listed(asked["sort"], asked.get("since", ""), _paths(asked))
-    return DocumentListShape.of(listed, engine, asked["limit"], asked["offset"])
+    return DocumentListRecord.of(listed, engine, asked["limit"], asked["offset"])
 
 
-def tags(engine: Engine, asked: Arguments) -> CountedListShape:
+def tags(engine: Engine, asked: Arguments) -> CountedListRecord:
     """The tags."""
     return _values(engine, "tag", asked)
 
 
-def folders(engine: Engine, asked: Arguments) -> CountedListShape:
+def folders(engine: Engine, asked: Arguments) -> CountedListRecord:
     """The folders."""
     return _values(engine, "path", asked)
 
 
-def values(engine: Engine, asked: Arguments) -> CountedListShape:
+def values(engine: Engine, asked: Arguments) -> CountedListRecord:
     """The values of one filter."""
     return _values(engine, asked["filter"], asked)
 
 
-def fields(engine: Engine, asked: Arguments) -> FieldListShape:
+def fields(engine: Engine, asked: Arguments) -> FieldListRecord:
     """The fields of the frontmatter, or one of them."""
     found, name = engine.fields(_paths(asked)), asked.get("name")
     if name is not None:
         found = [one for one in found if fold(one.name) == fold(name)]
-    return FieldListShape.of(found, engine, asked["limit"], asked["offset"], values=asked["values"])
+    return FieldListRecord.of(
+        found, engine, asked["limit"], asked["offset"], values=asked["values"]
+    )
 
 
-def _values(engine: Engine, name: Filter, asked: Arguments) -> CountedListShape:
+def _values(engine: Engine, name: Filter, asked: Arguments) -> CountedListRecord:
     found = engine.values_of(name, _paths(asked))
-    return CountedListShape.of(found, engine, asked["limit"], asked["offset"])
+    return CountedListRecord.of(found, engine, asked["limit"], asked["offset"])
 
 
 def _paths(asked: Arguments) -> Sequence[str]:

@@ -18,13 +18,13 @@ from dowse.errors import DowseError
 _log = logging.getLogger("dowse.requests")
 
 
-class AliveShape(Struct, frozen=True):
+class AliveRecord(Struct, frozen=True):
     """That the process answers."""
 
     status: Annotated[Literal["ok"], "Always `ok`."]
 
 
-class ProjectReadyShape(Struct, frozen=True):
+class ProjectReadyRecord(Struct, frozen=True):
     """Whether the index of a project can be searched."""
 
     project: Annotated[str, "Name of the project."]
@@ -34,28 +34,28 @@ class ProjectReadyShape(Struct, frozen=True):
     reason: Annotated[str, "Why it is not ready, and what to do; empty when it is."]
 
 
-class ReadyShape(Struct, frozen=True):
+class ReadyRecord(Struct, frozen=True):
     """Whether every project can be searched."""
 
     ready: Annotated[bool, "Whether all of them are."]
-    projects: Annotated[tuple[ProjectReadyShape, ...], "By name."]
+    projects: Annotated[tuple[ProjectReadyRecord, ...], "By name."]
 
 
-def readiness(service: Service) -> ReadyShape:
+def readiness(service: Service) -> ReadyRecord:
     """Opens every index, and says which cannot be."""
     projects = tuple(_project(service, project) for project in service.projects())
-    return ReadyShape(all(one.ready for one in projects), projects)
+    return ReadyRecord(all(one.ready for one in projects), projects)
 
 
-def _project(service: Service, project: Project) -> ProjectReadyShape:
+def _project(service: Service, project: Project) -> ProjectReadyRecord:
     name = project.name
     job = service.job(name)
     indexing = job is not None and not job.ended.is_set()
     try:
         with service.open(project)[0].read() as reading:
-            return ProjectReadyShape(name, True, reading.catalogue.generation, indexing, "")
+            return ProjectReadyRecord(name, True, reading.catalogue.generation, indexing, "")
     except (DowseError, OSError) as error:
-        return ProjectReadyShape(name, False, None, indexing, str(error))
+        return ProjectReadyRecord(name, False, None, indexing, str(error))
 
 
 def figures(service: Service) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from dowse import __version__
 from dowse._config.parameters import Parameter, object_schema
 from dowse._interfaces.http.api import ROUTES, Route
-from dowse._interfaces.http.records import ErrorShape
+from dowse._interfaces.http.records import ErrorRecord
 
 _REFERENCE = "#/components/schemas/{name}"
 _FAILURES = {
@@ -46,7 +46,7 @@ _METRICS: dict[str, Any] = {
         code: {
             "description": what,
             "content": {
-                "application/json": {"schema": {"$ref": _REFERENCE.format(name="ErrorShape")}}
+                "application/json": {"schema": {"$ref": _REFERENCE.format(name="ErrorRecord")}}
             },
         }
         for code, what in _FAILURES.items()
@@ -57,7 +57,7 @@ _METRICS: dict[str, Any] = {
 @cache
 def description() -> Mapping[str, Any]:
     """The whole description."""
-    shapes = list(dict.fromkeys([ErrorShape, *(route.gives for route in ROUTES)]))
+    shapes = list(dict.fromkeys([ErrorRecord, *(route.gives for route in ROUTES)]))
     _, components = msgspec.json.schema_components(shapes, ref_template=_REFERENCE)
     for kind in shapes:
         _describe(kind, components)
@@ -87,7 +87,7 @@ def _operation(route: Route) -> dict[str, Any]:
         "operationId": name if route.method == "GET" else f"{route.method.lower()}_{name}",
         "summary": route.summary,
         "responses": {str(route.status): _content("It is done.", route.gives.__name__)}
-        | {code: _content(what, "ErrorShape") for code, what in _FAILURES.items()}
+        | {code: _content(what, "ErrorRecord") for code, what in _FAILURES.items()}
         | _unready(route),
     }
     if route.body:

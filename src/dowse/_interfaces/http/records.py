@@ -11,7 +11,7 @@ from msgspec import Struct
 from dowse._config.presets import PRESETS, preset_values
 from dowse._config.request import filters_of, settable
 from dowse._config.schema import Setting, known_settings
-from dowse._interfaces.records.project import IndexShape, ProjectShape, StatusShape
+from dowse._interfaces.records import IndexRecord, ProjectRecord, StatusRecord
 from dowse._model import Event
 from dowse._project.engine import Engine
 from dowse._project.registry import Project
@@ -24,31 +24,31 @@ SwitchType = Literal["boolean", "integer", "number", "string", "choice"]
 """How a setting can be shown: a switch, a number, a text, a list to choose from."""
 
 
-class ErrorShape(Struct, frozen=True):
+class ErrorRecord(Struct, frozen=True):
     """What went wrong."""
 
     error: Annotated[str, "What happened."]
     hint: Annotated[str, "What to do next; empty where nothing can be done."]
 
 
-class HealthShape(Struct, frozen=True):
+class HealthRecord(Struct, frozen=True):
     """That the server is there."""
 
     status: Annotated[Literal["ok"], "Always `ok`."]
     version: Annotated[str, "Of dowse."]
 
 
-class JobShape(Struct, frozen=True):
+class JobRecord(Struct, frozen=True):
     """An indexing run in the background."""
 
     project: Annotated[str, "Name of the project."]
     state: Annotated[Literal["running", "done", "failed"], "How far it is."]
     event: Annotated[Event | None, "The last thing it said."]
-    report: Annotated[IndexShape | None, "What it did, once it has ended well."]
-    error: Annotated[ErrorShape | None, "Why it failed."]
+    report: Annotated[IndexRecord | None, "What it did, once it has ended well."]
+    error: Annotated[ErrorRecord | None, "Why it failed."]
 
     @classmethod
-    def of(cls, job: Job, project: Project) -> JobShape:
+    def of(cls, job: Job, project: Project) -> JobRecord:
         """The shape of a job."""
         state: Literal["running", "done", "failed"] = "running"
         if job.ended.is_set():
@@ -57,40 +57,40 @@ class JobShape(Struct, frozen=True):
             job.project,
             state,
             job.event,
-            IndexShape.of(project, job.report) if job.report else None,
-            ErrorShape(job.error.message, job.error.hint) if job.error else None,
+            IndexRecord.of(project, job.report) if job.report else None,
+            ErrorRecord(job.error.message, job.error.hint) if job.error else None,
         )
 
 
-class WatchShape(Struct, frozen=True):
+class WatchRecord(Struct, frozen=True):
     """How the index is updated while the folder changes."""
 
     watching: Annotated[bool, "Whether changes are followed as they happen."]
     event: Annotated[Event | None, "The last thing that was said of it."]
-    error: Annotated[ErrorShape | None, "Why they cannot be followed; it is tried again."]
+    error: Annotated[ErrorRecord | None, "Why they cannot be followed; it is tried again."]
 
 
-class ServerStatusShape(StatusShape, frozen=True):
+class ServerStatusRecord(StatusRecord, frozen=True):
     """What there is to know about a project, and what the server does for it."""
 
-    job: Annotated[JobShape | None, "The last indexing run that was asked for."]
-    watch: Annotated[WatchShape, "The watcher."]
+    job: Annotated[JobRecord | None, "The last indexing run that was asked for."]
+    watch: Annotated[WatchRecord, "The watcher."]
 
     @classmethod
-    def around(cls, status: StatusShape, job: JobShape | None, watch: WatchShape) -> Self:
+    def around(cls, status: StatusRecord, job: JobRecord | None, watch: WatchRecord) -> Self:
         """The shape of a status, with what the server does."""
         same = {name: getattr(status, name) for name in status.__struct_fields__}
         return cls(**same, job=job, watch=watch)
 
 
-class PageProjectsShape(Struct, frozen=True):
+class PageProjectsRecord(Struct, frozen=True):
     """All projects, and the one that is meant when a request names none."""
 
-    projects: Annotated[tuple[ProjectShape, ...], "By name."]
+    projects: Annotated[tuple[ProjectRecord, ...], "By name."]
     current: Annotated[str | None, "The project of requests that name none; null: they must."]
 
 
-class DocumentPageShape(Struct, frozen=True):
+class DocumentPageRecord(Struct, frozen=True):
     """A document, or a part of it."""
 
     project: Annotated[str, "Name of the project."]
@@ -111,7 +111,7 @@ class DocumentPageShape(Struct, frozen=True):
     obsidian: Annotated[str, "Address that opens the file in Obsidian; empty: it is in no vault."]
 
 
-class PictureShape(Struct, frozen=True):
+class PictureRecord(Struct, frozen=True):
     """A picture that a document shows."""
 
     project: Annotated[str, "Name of the project."]
@@ -121,7 +121,7 @@ class PictureShape(Struct, frozen=True):
     data: Annotated[bytes, "The file, in base64."]
 
 
-class SwitchShape(Struct, frozen=True):
+class SwitchRecord(Struct, frozen=True):
     """A setting that one search may change."""
 
     name: Annotated[str, "As in `search.top_n`; `set` takes it."]
@@ -134,7 +134,7 @@ class SwitchShape(Struct, frozen=True):
     meaning: Annotated[str, "What it decides."]
 
     @classmethod
-    def of(cls, setting: Setting, chosen: Chosen) -> SwitchShape:
+    def of(cls, setting: Setting, chosen: Chosen) -> SwitchRecord:
         """The shape of a setting."""
         section, _, _ = setting.name.partition(".")
         choices = _choices(setting)
@@ -150,7 +150,7 @@ class SwitchShape(Struct, frozen=True):
         )
 
 
-class ModeShape(Struct, frozen=True):
+class ModeRecord(Struct, frozen=True):
     """A mode of search."""
 
     name: Annotated[str, "As `mode` takes it."]
@@ -158,7 +158,7 @@ class ModeShape(Struct, frozen=True):
     meaning: Annotated[str, "What it does."]
 
 
-class FilterShape(Struct, frozen=True):
+class FilterRecord(Struct, frozen=True):
     """A filter of a search."""
 
     name: Annotated[str, "As a search takes it."]
@@ -167,30 +167,30 @@ class FilterShape(Struct, frozen=True):
     example: Annotated[str, "A value that it could have."]
 
 
-class SwitchesShape(Struct, frozen=True):
+class SwitchesRecord(Struct, frozen=True):
     """The settings of a search, in the order of its stages."""
 
     project: Annotated[str, "The project that the values hold for."]
-    settings: Annotated[tuple[SwitchShape, ...], "All that `set` takes."]
+    settings: Annotated[tuple[SwitchRecord, ...], "All that `set` takes."]
     presets: Annotated[Mapping[str, Mapping[str, Any]], "The settings of each preset."]
-    modes: Annotated[tuple[ModeShape, ...], "The modes of search; the first is the default."]
-    filters: Annotated[tuple[FilterShape, ...], "The filters of a search."]
+    modes: Annotated[tuple[ModeRecord, ...], "The modes of search; the first is the default."]
+    filters: Annotated[tuple[FilterRecord, ...], "The filters of a search."]
     strategies: Annotated[tuple[str, ...], "The names of all strategies, in their order."]
     stage_words: Annotated[Mapping[str, str], "What each stage does, in plain words."]
     strategy_words: Annotated[Mapping[str, str], "How each strategy ranks, in plain words."]
 
     @classmethod
-    def of(cls, engine: Engine, chosen: Chosen) -> SwitchesShape:
+    def of(cls, engine: Engine, chosen: Chosen) -> SwitchesRecord:
         """The shape of the settings that hold."""
         known = known_settings()
-        switches = tuple(SwitchShape.of(known[name], chosen) for name in settable("search"))
+        switches = tuple(SwitchRecord.of(known[name], chosen) for name in settable("search"))
         return cls(
             engine.project.name,
             switches,
             {name: preset_values(name) for name in PRESETS},
-            tuple(ModeShape(mode.name, mode.label, mode.meaning) for mode in MODES),
+            tuple(ModeRecord(mode.name, mode.label, mode.meaning) for mode in MODES),
             tuple(
-                FilterShape(one.name, one.meaning, one.is_list, one.example)
+                FilterRecord(one.name, one.meaning, one.is_list, one.example)
                 for one in filters_of("search")
             ),
             tuple(one.name for one in STRATEGIES),

@@ -9,7 +9,7 @@ import time
 from msgspec import Struct, field
 
 from dowse._index.report import IndexReport
-from dowse._interfaces.http.records import ErrorShape, WatchShape
+from dowse._interfaces.http.records import ErrorRecord, WatchRecord
 from dowse._model import Event
 from dowse._project.registry import Project
 from dowse._project.service import Service
@@ -63,13 +63,13 @@ class Watchers:
             if one.thread:
                 one.thread.join(max(0.0, until - time.monotonic()))
 
-    def state(self, project: str) -> WatchShape:
+    def state(self, project: str) -> WatchRecord:
         """How a project is being watched."""
         one = self._watchers.get(project)
         if one is None:
-            return WatchShape(watching=False, event=None, error=None)
-        error = ErrorShape(one.error.message, one.error.hint) if one.error else None
-        return WatchShape(one.runs, one.event, error)
+            return WatchRecord(watching=False, event=None, error=None)
+        error = ErrorRecord(one.error.message, one.error.hint) if one.error else None
+        return WatchRecord(one.runs, one.event, error)
 
     def _run(self) -> None:
         while not self._stop.is_set():

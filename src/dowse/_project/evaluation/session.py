@@ -18,7 +18,7 @@ from dowse._project.evaluation.bench import Bench
 from dowse._project.evaluation.records import Collection, Run
 from dowse._project.evaluation.report import compare_runs, report
 from dowse._project.evaluation.runs import as_trec, check_ids, check_run, read_trec
-from dowse._project.evaluation.shapes import ComparisonShape, EvalShape, MeasureShape
+from dowse._project.evaluation.shapes import ComparisonRecord, EvalRecord, MeasureRecord
 from dowse._project.outputs import check_output, write_output
 from dowse._project.workspace import Workspace
 from dowse._search.pipeline import SearchSettings
@@ -75,9 +75,9 @@ def evaluate(
     wanted: EvalRequest,
     open_bench: OpenBench,
     announce: Announce,
-) -> EvalShape:
+) -> EvalRecord:
     """Searches the collection, or takes the runs of files, and judges what was found."""
-    shape, files = EvalShape.of(collection), _given_files(wanted)
+    shape, files = EvalRecord.of(collection), _given_files(wanted)
     if files:
         return _judged(shape, collection, files, pair=wanted.compare is not None)
     if wanted.save:
@@ -103,12 +103,12 @@ def evaluate(
 
 
 def _compared_sides(
-    shape: EvalShape,
+    shape: EvalRecord,
     collection: Collection,
     sides: Sequence[tuple[str, Run | Mapping[str, Any]]],
     open_bench: OpenBench,
     announce: Announce,
-) -> EvalShape:
+) -> EvalRecord:
     """Searches for each side that is no run file, in the index that its settings need."""
     runs = []
     for name, side in sides:
@@ -121,7 +121,7 @@ def _compared_sides(
     return _judged(shape, collection, runs, pair=True)
 
 
-def _seen(shape: EvalShape, bench: Bench) -> EvalShape:
+def _seen(shape: EvalRecord, bench: Bench) -> EvalRecord:
     notices = dict.fromkeys((*shape.notices, *_notices(bench)))
     return replace(shape, documents=bench.documents, notices=tuple(notices))
 
@@ -177,8 +177,8 @@ def _side(text: str, changes: Mapping[str, Any]) -> Run | Mapping[str, Any]:
 
 
 def _judged(
-    shape: EvalShape, collection: Collection, runs: list[Run], *, pair: bool = False
-) -> EvalShape:
+    shape: EvalRecord, collection: Collection, runs: list[Run], *, pair: bool = False
+) -> EvalRecord:
     of_runs = [notice for run in runs for notice in (*run.notices, *check_run(collection, run))]
     said = dict.fromkeys([*shape.notices, *of_runs])
     return replace(
@@ -189,10 +189,10 @@ def _judged(
     )
 
 
-def _compared(collection: Collection, first: Run, second: Run) -> ComparisonShape:
+def _compared(collection: Collection, first: Run, second: Run) -> ComparisonRecord:
     differences = compare_runs(collection, first, second)
-    measures = tuple(MeasureShape(name, values) for name, values in differences.items())
-    return ComparisonShape(first.name, second.name, measures)
+    measures = tuple(MeasureRecord(name, values) for name, values in differences.items())
+    return ComparisonRecord(first.name, second.name, measures)
 
 
 def _notices(bench: Bench) -> tuple[str, ...]:

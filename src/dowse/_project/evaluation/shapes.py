@@ -12,22 +12,22 @@ from dowse._project.evaluation.records import Collection
 from dowse._project.evaluation.report import RunReport
 
 
-class MeasureShape(Struct, frozen=True):
+class MeasureRecord(Struct, frozen=True):
     """How two runs differ in one measure."""
 
     measure: Annotated[str, "Its name, as in `measures`."]
     values: Annotated[Difference, "What each came to, and the difference."]
 
 
-class ComparisonShape(Struct, frozen=True):
+class ComparisonRecord(Struct, frozen=True):
     """How two runs differ."""
 
     first: Annotated[str, "Name of the first run."]
     second: Annotated[str, "Name of the second run."]
-    measures: Annotated[tuple[MeasureShape, ...], "By measure."]
+    measures: Annotated[tuple[MeasureRecord, ...], "By measure."]
 
 
-class EvalShape(Struct, frozen=True):
+class EvalRecord(Struct, frozen=True):
     """What `dowse eval` found out."""
 
     collection: Annotated[str, "Its name."]
@@ -36,14 +36,14 @@ class EvalShape(Struct, frozen=True):
     unanswerable: Annotated[int, "Queries that have no answer."]
     unjudged: Annotated[int, "Queries left out because no document was judged to answer them."]
     runs: Annotated[tuple[RunReport, ...], "What each run came to; empty with `--ablate`."]
-    comparison: Annotated[ComparisonShape | None, "With `--compare`."]
+    comparison: Annotated[ComparisonRecord | None, "With `--compare`."]
     ablation: Annotated[
         tuple[AblationRow, ...], "With `--ablate`; the settings as they hold first."
     ]
     notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
 
     @classmethod
-    def of(cls, collection: Collection) -> EvalShape:
+    def of(cls, collection: Collection) -> EvalRecord:
         """The shape before anything is measured."""
         return cls(
             collection=collection.name,

@@ -13,7 +13,7 @@ from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.hits import draw_hits, draw_titles
 from dowse._interfaces.cli.draw.nothing_found import say_nothing_found
 from dowse._interfaces.cli.draw.text import folded, line
-from dowse._interfaces.records.search import ResponseShape
+from dowse._interfaces.records import ResponseRecord
 from dowse._model import Answer, Response
 from dowse._search.answer.options import OF_THE_WRITER
 from dowse._search.present.budget import within_texts
@@ -29,7 +29,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, shape=ResponseShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=ResponseRecord, epilog=_EXAMPLES)
 @takes_query("answer")
 @pass_call
 def command(call: Call, request: SearchRequest) -> None:
@@ -48,7 +48,7 @@ def command(call: Call, request: SearchRequest) -> None:
             call.takes_long()
         found = engine.answer(replace(request, changes=others))
         response = within_texts(found, request.max_tokens)
-        shape = ResponseShape.of(response, engine) if call.json else None
+        shape = ResponseRecord.of(response, engine) if call.json else None
     answer, response = response.answer, with_projects(response)
     call.answer(shape, lambda width: _draw(answer, response, width) if answer else ())
     if not response.hits:

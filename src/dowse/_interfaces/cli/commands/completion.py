@@ -26,14 +26,14 @@ Make the folder first where it is missing. For zsh, write "fpath+=~/.zfunc" into
 """
 
 
-class CompletionShape(Struct, frozen=True):
+class CompletionRecord(Struct, frozen=True):
     """What `dowse completion` prints."""
 
     shell: Annotated[str, "Name of the shell."]
     script: Annotated[str, "What the shell must run."]
 
 
-@click.command(cls=Command, shape=CompletionShape, epilog=_INSTALL)
+@click.command(cls=Command, shape=CompletionRecord, epilog=_INSTALL)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 @pass_call
@@ -45,6 +45,6 @@ def command(call: Call, context: click.Context, shell: str) -> None:
     complete = kind(context.find_root().command, {}, "dowse", VARIABLE)
     script = complete.source_template % complete.source_vars()  # `source` would also run the shell
     if call.json:
-        call.write_json(CompletionShape(shell, script))
+        call.write_json(CompletionRecord(shell, script))
     else:
         call.out.write(script.strip("\n") + "\n")

@@ -36,7 +36,7 @@ environment, options of the command.
 """
 
 
-class SettingShape(Struct, frozen=True):
+class SettingRecord(Struct, frozen=True):
     """A setting that holds."""
 
     name: Annotated[str, "As in `search.top_n`."]
@@ -46,11 +46,11 @@ class SettingShape(Struct, frozen=True):
     meaning: Annotated[str, "What it decides."]
 
 
-class SettingsShape(Struct, frozen=True):
+class SettingsRecord(Struct, frozen=True):
     """What `dowse config show` shows."""
 
     project: Annotated[str | None, "The project that the values hold for."]
-    settings: Annotated[tuple[SettingShape, ...], "All of them."]
+    settings: Annotated[tuple[SettingRecord, ...], "All of them."]
     withheld: Annotated[tuple[str, ...], "What a dowse.toml asks for without your consent."]
 
 
@@ -59,7 +59,7 @@ def command() -> None:
     """Show and change settings."""
 
 
-@command.command("show", cls=Command, shape=SettingsShape)
+@command.command("show", cls=Command, shape=SettingsRecord)
 @pass_call
 def show(call: Call) -> None:
     """Show all settings, and where each value comes from.
@@ -69,11 +69,11 @@ def show(call: Call) -> None:
     project = _project(call)
     chosen = call.workspace.settings(project)
     shapes = tuple(_shapes(chosen))
-    whole = SettingsShape(project.name if project else None, shapes, chosen.withheld)
+    whole = SettingsRecord(project.name if project else None, shapes, chosen.withheld)
     call.answer(whole, lambda width: _draw(shapes, width))
 
 
-@command.command("get", cls=Command, shape=SettingShape)
+@command.command("get", cls=Command, shape=SettingRecord)
 @click.argument("name", shell_complete=setting_names)
 @pass_call
 def get(call: Call, name: str) -> None:
@@ -85,7 +85,7 @@ def get(call: Call, name: str) -> None:
 
 
 @command.command(
-    "set", cls=Command, shape=SettingShape, context_settings={"ignore_unknown_options": True}
+    "set", cls=Command, shape=SettingRecord, context_settings={"ignore_unknown_options": True}
 )
 @click.argument("name", shell_complete=setting_names)
 @click.argument("value", shell_complete=setting_values)
@@ -98,7 +98,7 @@ def set_(call: Call, name: str, value: str) -> None:
     _change(call, name, value)
 
 
-@command.command("unset", cls=Command, shape=SettingShape)
+@command.command("unset", cls=Command, shape=SettingRecord)
 @click.argument("name", shell_complete=setting_names)
 @pass_call
 def unset(call: Call, name: str) -> None:
@@ -118,7 +118,7 @@ def _change(call: Call, name: str, text: str | None) -> None:
         _say_what_to_rebuild(call, affected)
 
 
-def _sentence(shape: SettingShape, file: Path) -> str:
+def _sentence(shape: SettingRecord, file: Path) -> str:
     return f"{shape.name} = {as_text(shape.value)} (changed in {short_path(file)})"
 
 
@@ -146,14 +146,14 @@ def _project(call: Call) -> Project | None:
         return None
 
 
-def _shapes(chosen: Chosen) -> Iterator[SettingShape]:
+def _shapes(chosen: Chosen) -> Iterator[SettingRecord]:
     for name, setting in known_settings().items():
         value = hide_in_value(chosen.settings.value(name))
         origin = chosen.origins.get(name, "default")
-        yield SettingShape(name, value, setting.default, origin, setting.meaning)
+        yield SettingRecord(name, value, setting.default, origin, setting.meaning)
 
 
-def _draw(shapes: tuple[SettingShape, ...], width: int | None) -> Iterator[Text]:
+def _draw(shapes: tuple[SettingRecord, ...], width: int | None) -> Iterator[Text]:
     """The settings in the syntax of their files."""
     section = ""
     for shape in shapes:

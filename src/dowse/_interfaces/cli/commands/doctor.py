@@ -35,14 +35,14 @@ Examples:
 """
 
 
-class DoctorShape(Struct, frozen=True):
+class DoctorRecord(Struct, frozen=True):
     """What `dowse doctor` found."""
 
     checks: Annotated[tuple[Check, ...], "What was looked at, each with its findings."]
     findings: Annotated[tuple[Finding, ...], "All findings, each with the command that fixes it."]
 
 
-@click.command(cls=Command, shape=DoctorShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=DoctorRecord, epilog=_EXAMPLES)
 @click.option("--repair", is_flag=True, help="Rebuild what is damaged; remove what is left over.")
 @pass_call
 def command(call: Call, repair: bool) -> int:
@@ -53,7 +53,7 @@ def command(call: Call, repair: bool) -> int:
     """
     checks = tuple(_checks(call, repair))
     findings = tuple(finding for check in checks for finding in check.findings)
-    call.answer(DoctorShape(checks, findings), lambda width: _draw(checks, width))
+    call.answer(DoctorRecord(checks, findings), lambda width: _draw(checks, width))
     return 1 if findings else 0
 
 

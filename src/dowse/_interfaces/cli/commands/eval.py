@@ -23,7 +23,7 @@ from dowse._project.evaluation.self_queries import (
     told_counts,
 )
 from dowse._project.evaluation.session import EvalRequest, evaluate
-from dowse._project.evaluation.shapes import EvalShape
+from dowse._project.evaluation.shapes import EvalRecord
 from dowse._util.files import real_path
 from dowse.errors import UsageError
 
@@ -40,7 +40,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, shape=EvalShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=EvalRecord, epilog=_EXAMPLES)
 @click.argument("set_", metavar="[SET]", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--run",
@@ -145,7 +145,7 @@ def command(
 
 def _evaluate_set(
     call: Call, path: Path | None, queries: int | None, wanted: EvalRequest, announce: Announce
-) -> EvalShape:
+) -> EvalRecord:
     if path is None:
         raise UsageError("There is nothing to measure.", "Name a SET, or use --self.")
     collection = read_collection(real_path(path))
@@ -155,7 +155,7 @@ def _evaluate_set(
     return evaluate(call.workspace, collection, wanted, opened, announce)
 
 
-def _evaluate_own(call: Call, wanted: EvalRequest, per_kind: int, announce: Announce) -> EvalShape:
+def _evaluate_own(call: Call, wanted: EvalRequest, per_kind: int, announce: Announce) -> EvalRecord:
     with call.open(announce=announce) as engine:
         with engine.read() as reading:
             drawn = own_queries(reading, per_kind)

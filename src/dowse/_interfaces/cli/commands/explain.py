@@ -12,7 +12,7 @@ from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.complete import document_ids
 from dowse._interfaces.cli.draw.text import folded, line
 from dowse._interfaces.cli.draw.trace import draw_trace
-from dowse._interfaces.records.search import ExplanationShape
+from dowse._interfaces.records import ExplanationRecord
 from dowse._model import header_line
 from dowse._search.explain import ChunkOutcome, Explanation
 from dowse._search.request import SearchRequest
@@ -31,7 +31,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, shape=ExplanationShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=ExplanationRecord, epilog=_EXAMPLES)
 @takes_query("explain")
 @click.option(
     "--doc",
@@ -52,7 +52,7 @@ def command(call: Call, request: SearchRequest, reference: str, everything: bool
     """
     with call.progress() as announce, call.open(announce=announce) as engine:
         explanation = engine.explain(request, reference, here=call.here)
-        shape = ExplanationShape.of(explanation, why(explanation), engine)
+        shape = ExplanationRecord.of(explanation, why(explanation), engine)
     shown = len(explanation.chunks) if everything else _BEST
     call.answer(shape, lambda width: _draw(explanation, shown, width))
     if not call.json:

@@ -23,7 +23,7 @@ Examples:
 """
 
 
-class ExportShape(Struct, frozen=True):
+class ExportRecord(Struct, frozen=True):
     """What `dowse export` wrote."""
 
     project: Annotated[str, "Name of the project."]
@@ -35,13 +35,13 @@ class ExportShape(Struct, frozen=True):
     notices: Annotated[tuple[str, ...], "What is missing, and how to change that."]
 
     @classmethod
-    def of(cls, exported: Exported) -> ExportShape:
+    def of(cls, exported: Exported) -> ExportRecord:
         """The shape of an export."""
         known = {name: getattr(exported, name) for name in cls.__struct_fields__}
         return cls(**known | {"file": str(exported.file)})
 
 
-@click.command(cls=Command, shape=ExportShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=ExportRecord, epilog=_EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Overwrite a file that is there already.")
 @pass_call
@@ -57,5 +57,5 @@ def command(call: Call, file: Path, force: bool) -> None:
         )
     held = f"{counted(exported.documents, 'document')}, {counted(exported.chunks, 'chunk')}"
     summary = f"{short_path(exported.file)}: {held}, {size(exported.bytes)}."
-    call.answer(ExportShape.of(exported), lambda width: folded(line(summary), width))
+    call.answer(ExportRecord.of(exported), lambda width: folded(line(summary), width))
     call.remark(*exported.notices)

@@ -10,7 +10,7 @@ from rich.text import Text
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.counted import counted_rows, say_rest, takes_limit, takes_path
 from dowse._interfaces.cli.draw.text import Part, number, table
-from dowse._interfaces.records.listing import FieldListShape, FieldShape
+from dowse._interfaces.records import FieldListRecord, FieldRecord
 from dowse._search.listing import FieldValues
 from dowse._text.fold import fold
 from dowse.errors import NotFound
@@ -28,7 +28,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, shape=FieldListShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=FieldListRecord, epilog=_EXAMPLES)
 @click.argument("name", required=False)
 @takes_path
 @takes_limit()
@@ -43,7 +43,7 @@ def command(call: Call, name: str | None, path: tuple[str, ...], limit: int | No
         if name is not None:
             fields = [_named(fields, name)]
         most = (limit or _ALL) if name else _MOST
-        shape = FieldListShape.of(fields, engine, None if name else limit, values=most)
+        shape = FieldListRecord.of(fields, engine, None if name else limit, values=most)
     call.answer(shape, lambda width: _draw(shape.items, name, width))
     if not shape.items:
         call.remark("No document has frontmatter.")
@@ -60,7 +60,7 @@ def _named(fields: Sequence[FieldValues], name: str) -> FieldValues:
     raise NotFound(f"No document has the field {name!r}.", "List all of them with: dowse fields")
 
 
-def _draw(items: Sequence[FieldShape], name: str | None, width: int | None) -> list[Text]:
+def _draw(items: Sequence[FieldRecord], name: str | None, width: int | None) -> list[Text]:
     if name:
         return table(counted_rows(items[0].values), width, right=(0,))
     rows: list[tuple[Part, ...]] = [
@@ -69,7 +69,7 @@ def _draw(items: Sequence[FieldShape], name: str | None, width: int | None) -> l
     return table(rows, width, right=(0,))
 
 
-def _values(field: FieldShape) -> str:
+def _values(field: FieldRecord) -> str:
     shown = ", ".join(f"{one.name} ({number(one.documents)})" for one in field.values[:_SHOWN])
     rest = field.different - _SHOWN
     return f"{shown} and {number(rest)} more" if rest > 0 else shown

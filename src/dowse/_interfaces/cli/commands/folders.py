@@ -6,7 +6,7 @@ import click
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.counted import list_values_of, takes_limit, takes_path
-from dowse._interfaces.records.listing import CountedListShape
+from dowse._interfaces.records import CountedListRecord
 
 _EXAMPLES = """\
 \b
@@ -17,7 +17,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, shape=CountedListShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=CountedListRecord, epilog=_EXAMPLES)
 @takes_path
 @takes_limit()
 @pass_call

@@ -10,7 +10,7 @@ from rich.text import Text
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.complete import document_ids
 from dowse._interfaces.cli.draw.text import line, safe
-from dowse._interfaces.records.project import PassageShape, PassagesShape
+from dowse._interfaces.records import PassageRecord, PassagesRecord
 from dowse._search.references import Passage
 
 _EXAMPLES = """\
@@ -24,7 +24,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, shape=PassagesShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=PassagesRecord, epilog=_EXAMPLES)
 @click.argument(
     "references",
     nargs=-1,
@@ -43,8 +43,8 @@ def command(call: Call, references: tuple[str, ...], numbered: bool) -> None:
     with call.open() as engine, engine.hold():
         passages = [engine.get(reference, here=call.here) for reference in references]
         if call.json:
-            shapes = tuple(PassageShape.of(passage, engine) for passage in passages)
-            call.write_json(PassagesShape(engine.project.name, shapes))
+            shapes = tuple(PassageRecord.of(passage, engine) for passage in passages)
+            call.write_json(PassagesRecord(engine.project.name, shapes))
             return
     for passage in passages:
         if call.out.is_terminal:

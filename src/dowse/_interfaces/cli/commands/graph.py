@@ -9,7 +9,7 @@ import click
 from dowse._interfaces.cli.call import Call, Command, as_json, pass_call
 from dowse._interfaces.cli.draw.dot import as_dot
 from dowse._interfaces.cli.draw.text import safe
-from dowse._interfaces.records.links import GraphShape
+from dowse._interfaces.records import GraphRecord
 from dowse._project.outputs import check_output, write_output
 from dowse._text.amounts import counted
 from dowse._util.files import real_path
@@ -24,7 +24,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, shape=GraphShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=GraphRecord, epilog=_EXAMPLES)
 @click.option(
     "--format",
     "form",
@@ -51,7 +51,7 @@ def command(call: Call, form: str | None, output: Path | None, force: bool) -> N
     with call.open() as engine:
         graph = engine.graph()
     name = engine.project.name
-    shape = GraphShape.of(graph, name)
+    shape = GraphRecord.of(graph, name)
     data = as_dot(graph, name).encode() if form == "dot" else as_json(shape)
     if output:
         write_output(call.workspace, output, data, force=force)

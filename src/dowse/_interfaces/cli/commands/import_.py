@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.text import folded, line
-from dowse._interfaces.records.project import ProjectShape
+from dowse._interfaces.records import ProjectRecord
 from dowse._model import Counts
 from dowse._project.archive.import_ import Imported, import_project
 from dowse._project.workspace import Workspace
@@ -28,21 +28,21 @@ Examples:
 """
 
 
-class ImportShape(Struct, frozen=True):
+class ImportRecord(Struct, frozen=True):
     """What `dowse import` made."""
 
-    project: Annotated[ProjectShape, "The new project."]
+    project: Annotated[ProjectRecord, "The new project."]
     counts: Annotated[Counts, "How much its index holds."]
     notices: Annotated[tuple[str, ...], "What could not be imported, and how to change that."]
 
     @classmethod
-    def of(cls, imported: Imported, workspace: Workspace) -> ImportShape:
+    def of(cls, imported: Imported, workspace: Workspace) -> ImportRecord:
         """The shape of an import."""
-        project = ProjectShape.of(imported.project, workspace)
+        project = ProjectRecord.of(imported.project, workspace)
         return cls(project, imported.counts, imported.notices)
 
 
-@click.command("import", cls=Command, shape=ImportShape, epilog=_EXAMPLES)
+@click.command("import", cls=Command, shape=ImportRecord, epilog=_EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--root",
@@ -77,6 +77,6 @@ def command(call: Call, file: Path, roots: tuple[Path, ...], replace: bool) -> N
     held = f"{counted(counts.documents, 'document')}, {counted(counts.chunks, 'chunk')}"
     summary = f"{name}: {held}. Search it with: dowse search -p {quote(name)} WORDS"
     call.answer(
-        ImportShape.of(imported, call.workspace), lambda width: folded(line(summary), width)
+        ImportRecord.of(imported, call.workspace), lambda width: folded(line(summary), width)
     )
     call.remark(*imported.notices)

@@ -10,7 +10,7 @@ import click
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.report import draw_report
 from dowse._interfaces.cli.failures import Interrupted
-from dowse._interfaces.records.project import IndexShape
+from dowse._interfaces.records import IndexRecord
 from dowse._model import Shard
 from dowse._util.files import real_path
 
@@ -49,7 +49,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, shape=IndexShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=IndexRecord, epilog=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
 @click.option("--rebuild", is_flag=True, help="Empty the index first; known vectors are kept.")
 @click.option(
@@ -99,7 +99,7 @@ def command(
     took = time.perf_counter() - began
     if not call.quiet or call.json:
         call.answer(
-            IndexShape.of(project, report),
+            IndexRecord.of(project, report),
             lambda width: draw_report(project.name, report, took, width, verbose=call.verbose),
         )
     call.remark(*report.notices)

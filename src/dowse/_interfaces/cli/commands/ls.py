@@ -11,7 +11,7 @@ from rich.text import Text
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.counted import say_rest, takes_limit
 from dowse._interfaces.cli.draw.text import line, number, table
-from dowse._interfaces.records.project import DocumentShape, DocumentsShape
+from dowse._interfaces.records import DocumentRecord, DocumentsRecord
 from dowse._model import DocumentEntry
 from dowse._search.listing import SORTS, Sort, page_of
 from dowse._text.amounts import size
@@ -28,7 +28,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, shape=DocumentsShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=DocumentsRecord, epilog=_EXAMPLES)
 @click.argument("pattern", required=False, metavar="[PREFIX|GLOB]")
 @click.option(
     "-l", "--long", "detailed", is_flag=True, help="Id, date, size and number of chunks too."
@@ -56,8 +56,8 @@ def command(
             raise NotFound(f"No document matches {pattern!r}.", "List all of them with: dowse ls")
         listed = page_of(found, limit)
         if call.json:
-            shapes = tuple(DocumentShape.of(one, engine) for one in listed)
-            call.write_json(DocumentsShape(engine.project.name, shapes, len(found)))
+            shapes = tuple(DocumentRecord.of(one, engine) for one in listed)
+            call.write_json(DocumentsRecord(engine.project.name, shapes, len(found)))
             return
     if not listed:
         call.remark(_nothing(since, engine.project.typed))

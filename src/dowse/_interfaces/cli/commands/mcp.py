@@ -38,7 +38,7 @@ Examples:
 """
 
 
-class InstallShape(Struct, frozen=True):
+class InstallRecord(Struct, frozen=True):
     """What `dowse mcp install` did."""
 
     client: Annotated[str, "Name of the client."]
@@ -113,7 +113,7 @@ def _introduced(where: Locations, names: list[str]) -> list[str]:
     return introduced({name: introduction_of(file) for name, file in files.items()})
 
 
-@command.command("install", cls=Command, shape=InstallShape)
+@command.command("install", cls=Command, shape=InstallRecord)
 @click.option(
     "--client",
     "name",
@@ -153,7 +153,7 @@ def install_command(call: Call, name: str, write: bool, scope: Scope, file: Path
     snippet = escaped(printed(client.key, NAME, entry, client.form).encode()).decode()
     path = typed_path(file) if file else client.path_for(scope)
     if not write:
-        _print(call, InstallShape(name, str(path), False, None, snippet))
+        _print(call, InstallRecord(name, str(path), False, None, snippet))
         return
     try:
         change, backup = _written(call, client, entry, path)
@@ -162,11 +162,11 @@ def install_command(call: Call, name: str, write: bool, scope: Scope, file: Path
             call.out.write(snippet + "\n")
         raise
     kept = str(backup) if backup else None
-    shape = InstallShape(name, str(change.path), change.needed, kept, snippet)
+    shape = InstallRecord(name, str(change.path), change.needed, kept, snippet)
     call.answer(shape, lambda width: _drawn(shape, client, width))
 
 
-def _print(call: Call, shape: InstallShape) -> None:
+def _print(call: Call, shape: InstallRecord) -> None:
     if call.json:
         call.write_json(shape)
         return
@@ -198,7 +198,7 @@ def _check_place(call: Call, path: Path) -> None:
         raise Refused(error.message, "Put the entry into it by hand.") from error
 
 
-def _drawn(shape: InstallShape, client: Client, width: int | None) -> Iterator[Text]:
+def _drawn(shape: InstallRecord, client: Client, width: int | None) -> Iterator[Text]:
     from dowse._interfaces.cli.draw.text import folded, line  # noqa: PLC0415  serving does not need it
 
     if shape.written:

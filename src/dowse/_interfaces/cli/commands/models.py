@@ -28,7 +28,7 @@ Examples:
 """
 
 
-class ModelShape(Struct, frozen=True):
+class ModelRecord(Struct, frozen=True):
     """A model."""
 
     name: Annotated[str, "As `embed.model` takes it."]
@@ -39,20 +39,20 @@ class ModelShape(Struct, frozen=True):
     damaged: Annotated[tuple[str, ...], "Files that are not what they were."]
 
     @classmethod
-    def of(cls, status: ModelStatus) -> ModelShape:
+    def of(cls, status: ModelStatus) -> ModelRecord:
         """The shape of a status."""
         return cls(
             status.name, str(status.path), status.here, status.bytes, status.origin, status.damaged
         )
 
 
-class ModelsShape(Struct, frozen=True):
+class ModelsRecord(Struct, frozen=True):
     """What `dowse models list` lists."""
 
-    models: Annotated[tuple[ModelShape, ...], "The default one first."]
+    models: Annotated[tuple[ModelRecord, ...], "The default one first."]
 
 
-class RemovedModelShape(Struct, frozen=True):
+class RemovedModelRecord(Struct, frozen=True):
     """What `dowse models remove` did."""
 
     removed: Annotated[str, "Name of the model whose weights are gone."]
@@ -70,16 +70,16 @@ def command() -> None:
     """
 
 
-@command.command("list", cls=Command, shape=ModelsShape)
+@command.command("list", cls=Command, shape=ModelsRecord)
 @pass_call
 def list_models(call: Call) -> None:
     """List the models that are here, and the default one."""
     found = models_status(call.workspace.locations.cache)
-    shape = ModelsShape(tuple(ModelShape.of(status) for status in found))
+    shape = ModelsRecord(tuple(ModelRecord.of(status) for status in found))
     call.answer(shape, lambda width: _draw(found, width))
 
 
-@command.command("pull", cls=Command, shape=ModelShape)
+@command.command("pull", cls=Command, shape=ModelRecord)
 @click.argument("model", required=False, shell_complete=_known)
 @click.option(
     "--from",
@@ -102,16 +102,16 @@ def pull_model(call: Call, model: str | None, source: Path | None) -> None:
         status = pull(name, call.workspace.locations.cache, announce, where)
     summary = f"{status.name} is here: {short_path(status.path)} ({size(status.bytes)})"
     if not call.quiet or call.json:
-        call.answer(ModelShape.of(status), lambda _: [line(summary)])
+        call.answer(ModelRecord.of(status), lambda _: [line(summary)])
 
 
-@command.command("remove", cls=Command, shape=RemovedModelShape)
+@command.command("remove", cls=Command, shape=RemovedModelRecord)
 @click.argument("model", shell_complete=_known)
 @pass_call
 def remove_model(call: Call, model: str) -> None:
     """Remove the weights of a model; they can be fetched again."""
     remove(model, call.workspace.locations.cache)
-    call.answer(RemovedModelShape(model), lambda _: [line(f"Removed {model}.")])
+    call.answer(RemovedModelRecord(model), lambda _: [line(f"Removed {model}.")])
 
 
 def _draw(found: list[ModelStatus], width: int | None) -> Iterator[Text]:

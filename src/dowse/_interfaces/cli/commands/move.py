@@ -22,7 +22,7 @@ Examples:
 """
 
 
-class MoveShape(Struct, frozen=True):
+class MoveRecord(Struct, frozen=True):
     """What `dowse move` did."""
 
     project: Annotated[str, "Name of the project."]
@@ -35,7 +35,7 @@ class MoveShape(Struct, frozen=True):
     agreement: Annotated[float, "Share of the first results of a sample that both sides share."]
 
     @classmethod
-    def of(cls, moved: Moved) -> MoveShape:
+    def of(cls, moved: Moved) -> MoveRecord:
         """The shape of a move."""
         counts = moved.counts
         return cls(
@@ -50,7 +50,7 @@ class MoveShape(Struct, frozen=True):
         )
 
 
-@click.command(cls=Command, shape=MoveShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=MoveRecord, epilog=_EXAMPLES)
 @click.option("--to", required=True, metavar="URL", help="The engine, or here for the folder.")
 @click.option("--name", metavar="NAME", help="Name of the index there, for machines that share it.")
 @click.option("--token-env", metavar="NAME", help="Environment variable that holds the key.")
@@ -73,7 +73,7 @@ def command(call: Call, to: str, name: str | None, token_env: str | None, keep: 
             keep=keep,
             announce=announce,
         )
-    shape = MoveShape.of(moved)
+    shape = MoveRecord.of(moved)
     summary = (
         f"{moved.project}: {counted(shape.documents, 'document')} with"
         f" {counted(shape.chunks, 'chunk')} moved to {shape.target}."

@@ -31,7 +31,7 @@ Examples:
 """
 
 
-class OpenShape(Struct, frozen=True):
+class OpenRecord(Struct, frozen=True):
     """What `dowse open` opened."""
 
     path: Annotated[str, "The file, absolute."]
@@ -39,7 +39,7 @@ class OpenShape(Struct, frozen=True):
     command: Annotated[tuple[str, ...], "What was run, or would be with --print."]
 
 
-@click.command(cls=Command, shape=OpenShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=OpenRecord, epilog=_EXAMPLES)
 @click.argument("reference", metavar="N|REFERENCE", shell_complete=document_ids)
 @click.option("--with", "editor", default="", metavar="EDITOR", help="The editor for this call.")
 @click.option("--print", "only_print", is_flag=True, help="Print the command; do not run it.")
@@ -63,7 +63,7 @@ def command(call: Call, reference: str, editor: str, only_print: bool) -> None:
     if not only_print:
         _run(run)
     if call.json:
-        call.write_json(OpenShape(str(path), line, tuple(run)))
+        call.write_json(OpenRecord(str(path), line, tuple(run)))
     elif only_print:
         call.out.write(shlex.join(run) + "\n")
 

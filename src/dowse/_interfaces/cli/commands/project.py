@@ -13,7 +13,7 @@ from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.consent import require_yes
 from dowse._interfaces.cli.draw.text import folded, line, table
 from dowse._interfaces.cli.lazy import Group
-from dowse._interfaces.records.project import ProjectShape, ProjectsShape
+from dowse._interfaces.records import ProjectRecord, ProjectsRecord
 from dowse._util.files import real_path, typed_path
 from dowse._util.locations import short_path
 from dowse.errors import NotFound, Refused
@@ -30,13 +30,13 @@ Examples:
 """
 
 
-class RemovedShape(Struct, frozen=True):
+class RemovedRecord(Struct, frozen=True):
     """What `dowse project remove` did."""
 
     removed: Annotated[str, "Name of the project that is gone."]
 
 
-class TrustShape(Struct, frozen=True):
+class TrustRecord(Struct, frozen=True):
     """What `dowse project trust` has come to."""
 
     path: Annotated[str, "The dowse.toml, absolute."]
@@ -52,7 +52,7 @@ def command() -> None:
     """
 
 
-@command.command("list", cls=Command, shape=ProjectsShape)
+@command.command("list", cls=Command, shape=ProjectsRecord)
 @pass_call
 def list_projects(call: Call) -> None:
     """List all projects and their folders."""
@@ -64,15 +64,15 @@ def list_projects(call: Call) -> None:
         for project in projects
         for place, root in enumerate(project.roots)
     ]
-    shape = ProjectsShape(
-        tuple(ProjectShape.of(one, call.workspace) for one in projects), tuple(broken)
+    shape = ProjectsRecord(
+        tuple(ProjectRecord.of(one, call.workspace) for one in projects), tuple(broken)
     )
     call.answer(shape, lambda width: table(rows, width))
     for finding in broken:
         call.remark(f"{finding.what} {finding.repair}")
 
 
-@command.command("add", cls=Command, shape=ProjectShape)
+@command.command("add", cls=Command, shape=ProjectRecord)
 @click.argument(
     "paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path)
 )
@@ -83,12 +83,12 @@ def add_project(call: Call, paths: tuple[Path, ...], name: str | None) -> None:
     roots = [real_path(path) for path in paths]
     project = call.workspace.projects.add(roots, name or call.project)
     call.answer(
-        ProjectShape.of(project, call.workspace),
+        ProjectRecord.of(project, call.workspace),
         lambda _: [line(f"Added {project.name}. Index it with: dowse index -p {project.typed}")],
     )
 
 
-@command.command("remove", cls=Command, shape=RemovedShape)
+@command.command("remove", cls=Command, shape=RemovedRecord)
 @click.argument("name")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @pass_call
@@ -98,10 +98,10 @@ def remove_project(call: Call, name: str, yes: bool) -> None:
     if projects.knows(name):
         require_yes(call, f"Forget {name} and remove its index?", yes=yes)
     projects.remove(name)
-    call.answer(RemovedShape(name), lambda _: [line(f"Removed {name}.")])
+    call.answer(RemovedRecord(name), lambda _: [line(f"Removed {name}.")])
 
 
-@command.command("rename", cls=Command, shape=ProjectShape)
+@command.command("rename", cls=Command, shape=ProjectRecord)
 @click.argument("name")
 @click.argument("new_name")
 @pass_call
@@ -109,12 +109,12 @@ def rename_project(call: Call, name: str, new_name: str) -> None:
     """Give a project another name."""
     project = call.workspace.projects.rename(name, new_name)
     call.answer(
-        ProjectShape.of(project, call.workspace),
+        ProjectRecord.of(project, call.workspace),
         lambda _: [line(f"{name} is now called {project.name}.")],
     )
 
 
-@command.command("describe", cls=Command, shape=ProjectShape)
+@command.command("describe", cls=Command, shape=ProjectRecord)
 @click.argument("name")
 @click.argument("text", nargs=-1)
 @click.option("--clear", is_flag=True, help="Take the description back.")
@@ -129,12 +129,12 @@ def describe_project(call: Call, name: str, text: tuple[str, ...], clear: bool) 
     if text or clear:
         said = "" if clear else " ".join(text)
         project = call.workspace.projects.describe(name, said)
-    shape = ProjectShape.of(project, call.workspace)
+    shape = ProjectRecord.of(project, call.workspace)
     shown = shape.description or "Nothing is said of it."
     call.answer(shape, lambda width: folded(line(shown), width))
 
 
-@command.command("restore", cls=Command, shape=ProjectShape)
+@command.command("restore", cls=Command, shape=ProjectRecord)
 @click.argument("name")
 @click.argument("paths", nargs=-1, metavar="[PATH...]", type=click.Path(path_type=Path))
 @pass_call
@@ -148,12 +148,12 @@ def restore_project(call: Call, name: str, paths: tuple[Path, ...]) -> None:
     project = call.workspace.projects.restore(name, roots)
     folders = ", ".join(short_path(root) for root in project.roots)
     call.answer(
-        ProjectShape.of(project, call.workspace),
+        ProjectRecord.of(project, call.workspace),
         lambda width: folded(line(f"Restored {name} over {folders}."), width),
     )
 
 
-@command.command("trust", cls=Command, shape=TrustShape)
+@command.command("trust", cls=Command, shape=TrustRecord)
 @click.argument("path", required=False, type=click.Path(path_type=Path, exists=True))
 @click.option("--revoke", is_flag=True, help="Take consent back.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
@@ -186,7 +186,7 @@ def trust(call: Call, path: Path | None, revoke: bool, yes: bool) -> None:
         call.workspace.trust.grant(local.path, local.digest)
     trusted = call.workspace.trust.covers(local.path, local.digest)
     call.answer(
-        TrustShape(str(local.path), trusted, wishes),
+        TrustRecord(str(local.path), trusted, wishes),
         lambda width: folded(line(_outcome(local, trusted)), width),
     )
 

@@ -10,8 +10,7 @@ from rich.text import Text
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.counted import say_rest, takes_limit, takes_path
 from dowse._interfaces.cli.draw.text import Part, table
-from dowse._interfaces.records.listing import DocumentListShape
-from dowse._interfaces.records.project import DocumentShape
+from dowse._interfaces.records import DocumentListRecord, DocumentRecord
 
 _EXAMPLES = """\
 \b
@@ -22,7 +21,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, shape=DocumentListShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=DocumentListRecord, epilog=_EXAMPLES)
 @click.option("--since", default="", metavar="DATE", help="Only since: 2024-06, yesterday, 7d.")
 @takes_path
 @takes_limit(10)
@@ -34,14 +33,14 @@ def command(call: Call, since: str, path: tuple[str, ...], limit: int) -> None:
     """
     with call.open() as engine:
         listed = engine.listed("modified", since, path)
-        shape = DocumentListShape.of(listed, engine, limit)
+        shape = DocumentListRecord.of(listed, engine, limit)
     call.answer(shape, lambda width: _draw(shape.items, width))
     if not shape.items:
         call.remark(f"Nothing changed since {since}." if since else "The index is empty.")
     say_rest(call, len(shape.items), shape.total)
 
 
-def _draw(items: Sequence[DocumentShape], width: int | None) -> list[Text]:
+def _draw(items: Sequence[DocumentRecord], width: int | None) -> list[Text]:
     rows: list[tuple[Part, ...]] = [
         (one.modified[:10], (one.id, "cyan"), (one.title, "dim")) for one in items
     ]

@@ -10,7 +10,7 @@ from rich.text import Text
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.complete import document_ids
 from dowse._interfaces.cli.draw.text import folded, line
-from dowse._interfaces.records.links import RelatedShape
+from dowse._interfaces.records import RelatedRecord
 from dowse._search.related import Neighbour, Related
 
 _INDENT = 2
@@ -24,7 +24,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, shape=RelatedShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=RelatedRecord, epilog=_EXAMPLES)
 @click.argument("reference", metavar="DOC", shell_complete=document_ids)
 @click.option(
     "-n",
@@ -44,7 +44,7 @@ def command(call: Call, reference: str, limit: int) -> None:
     """
     with call.open() as engine:
         related = engine.related(reference, limit, here=call.here)
-        shape = RelatedShape.of(related, engine) if call.json else None
+        shape = RelatedRecord.of(related, engine) if call.json else None
     call.answer(shape, lambda width: _draw(related, width))
     if not any(_groups(related).values()) and not related.dangling:
         call.remark("Nothing is linked with it, and nothing is known to be similar.")

@@ -13,7 +13,7 @@ from dowse._interfaces.cli.consent import require_yes
 from dowse._interfaces.cli.draw.text import line
 
 
-class ResetShape(Struct, frozen=True):
+class ResetRecord(Struct, frozen=True):
     """What `dowse reset` did."""
 
     project: Annotated[str, "Name of the project whose index is empty now."]
@@ -21,7 +21,7 @@ class ResetShape(Struct, frozen=True):
 
 @click.command(
     cls=Command,
-    shape=ResetShape,
+    shape=ResetRecord,
     epilog="\b\nExamples:\n  dowse reset\n  dowse reset -p work --yes",
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
@@ -37,7 +37,7 @@ def command(call: Call, yes: bool) -> None:
         require_yes(call, f"Empty the index of {name}?", yes=yes)
         engine.reset()
     call.answer(
-        ResetShape(name),
+        ResetRecord(name),
         lambda _: [
             line(f"The index of {name} is empty. Fill it with: dowse index -p {quote(name)}")
         ],

@@ -9,7 +9,7 @@ from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.nothing_found import kept_out_by, say_nothing_found
 from dowse._interfaces.cli.formats import CARRY_NOTICES, FORMATS, LISTS, SAY_MATCH, Form
 from dowse._interfaces.cli.last_results import remember
-from dowse._interfaces.records.search import ResponseShape
+from dowse._interfaces.records import ResponseRecord
 from dowse._model.display import NO_GOOD_MATCH
 from dowse._search.present.budget import within_budget
 from dowse._search.request import SearchRequest
@@ -36,7 +36,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, shape=ResponseShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=ResponseRecord, epilog=_EXAMPLES)
 @takes_query("search")
 @click.option(
     "--format",

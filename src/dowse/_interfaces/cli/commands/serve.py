@@ -27,7 +27,7 @@ Examples:
 """
 
 
-class ServeShape(Struct, frozen=True):
+class ServeRecord(Struct, frozen=True):
     """What `dowse serve` prints when it is ready."""
 
     address: Annotated[str, "Where the page is; the API is at api/v1/ below it, MCP at mcp."]
@@ -38,7 +38,7 @@ class ServeShape(Struct, frozen=True):
     socket: Annotated[str, "Where the shell asks this process; empty: nowhere."]
 
 
-@click.command(cls=Command, shape=ServeShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=ServeRecord, epilog=_EXAMPLES)
 @click.option(
     "--host",
     default="127.0.0.1",
@@ -123,7 +123,7 @@ def command(  # noqa: PLR0917  click passes them by name
     server = Server(application(service, door, watch=not no_watch, mcp=mcp))
     with bind(host, port) as listening, LineServer(service, run_line, run_tool) as lines:
         bound = listening.getsockname()[1]
-        _tell(call, ServeShape(_address(host, bound), "" if token else door.token, lines.path))
+        _tell(call, ServeRecord(_address(host, bound), "" if token else door.token, lines.path))
         if door.token and not token and not call.json:
             _tell_token(call, host, bound, door.token)
         if not call.quiet and not call.json:
@@ -145,7 +145,7 @@ def _chosen_token(token: str | None, file: Path | None) -> str | None:
     return read_token(real_path(file))
 
 
-def _tell(call: Call, shape: ServeShape) -> None:
+def _tell(call: Call, shape: ServeRecord) -> None:
     if call.json:
         call.write_json_line(shape)
         return

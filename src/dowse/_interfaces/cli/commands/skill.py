@@ -25,7 +25,7 @@ Examples:
 """
 
 
-class SkillShape(Struct, frozen=True):
+class SkillRecord(Struct, frozen=True):
     """What `dowse skill install` did."""
 
     client: Annotated[str, "Name of the client."]
@@ -39,7 +39,7 @@ def command() -> None:
     """Teach an agent when and how to use dowse."""
 
 
-@command.command("install", cls=Command, shape=SkillShape, epilog=_EXAMPLES)
+@command.command("install", cls=Command, shape=SkillRecord, epilog=_EXAMPLES)
 @click.option(
     "--client",
     "name",
@@ -62,17 +62,17 @@ def install_command(call: Call, name: str | None, only_print: bool) -> None:
     call.answer(shape, lambda width: _drawn(shape, width))
 
 
-def _written(call: Call, name: str) -> SkillShape:
+def _written(call: Call, name: str) -> SkillRecord:
     from dowse._interfaces.mcp.install import plan_text, write  # noqa: PLC0415  --help does not need it
     from dowse._project.outputs import check_outside_roots  # noqa: PLC0415  as above
 
     change = plan_text(find_client(name).skill_path, SKILL)
     check_outside_roots(call.workspace, change.path)
     backup = write(change, "dowse skill install --print >") if change.needed else None
-    return SkillShape(name, str(change.path), change.needed, str(backup) if backup else None)
+    return SkillRecord(name, str(change.path), change.needed, str(backup) if backup else None)
 
 
-def _drawn(shape: SkillShape, width: int | None) -> Iterator[Text]:
+def _drawn(shape: SkillRecord, width: int | None) -> Iterator[Text]:
     from dowse._interfaces.cli.draw.text import folded, line  # noqa: PLC0415  --help does not need it
 
     copy = f" The file as it was: {shape.backup}." if shape.backup else ""

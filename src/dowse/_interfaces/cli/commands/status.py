@@ -11,7 +11,7 @@ from rich.text import Text
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.text import Part, number, pairs
-from dowse._interfaces.records.project import StatusShape
+from dowse._interfaces.records import StatusRecord
 from dowse._project.engine import Status
 from dowse._text.amounts import counted, size
 from dowse._util.locations import short_path
@@ -19,7 +19,7 @@ from dowse._util.locations import short_path
 
 @click.command(
     cls=Command,
-    shape=StatusShape,
+    shape=StatusRecord,
     epilog="\b\nExamples:\n  dowse status\n  dowse status -p work --json",
 )
 @pass_call
@@ -30,7 +30,7 @@ def command(call: Call) -> None:
     """
     with call.open() as engine:
         status = engine.status()
-    call.answer(StatusShape.of(status), lambda width: draw_status(status, width))
+    call.answer(StatusRecord.of(status), lambda width: draw_status(status, width))
     if status.notices:
         call.remark(*status.notices)
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.text import folded, line
-from dowse._interfaces.cli.draw.tune import ChangeShape, TuneShape, draw_tune
+from dowse._interfaces.cli.draw.tune import ChangeRecord, TuneRecord, draw_tune
 from dowse._model import ModelFit
 from dowse._project.engine import Engine
 from dowse._project.evaluation.collections import read_collection
@@ -45,7 +45,7 @@ Take it back with: dowse config unset -p NAME SETTING
 """
 
 
-@click.command(cls=Command, shape=TuneShape, epilog=_EXAMPLES)
+@click.command(cls=Command, shape=TuneRecord, epilog=_EXAMPLES)
 @click.option(
     "--on",
     type=click.Path(path_type=Path),
@@ -156,11 +156,11 @@ def _asked(
 
 def _shape(
     engine: Engine, tuning: Tuning, questions: Sequence[Question], evidence: Sequence[BoostTrial]
-) -> TuneShape:
+) -> TuneRecord:
     settings, best = engine.settings, tuning.best.items()
-    changes = [ChangeShape(name, settings.value(name), better) for name, better in best]
+    changes = [ChangeRecord(name, settings.value(name), better) for name, better in best]
     notices = tuple(dict.fromkeys(notice for one in evidence for notice in one.notices))
-    return TuneShape.of(engine.project.name, tuning, questions, changes, notices)
+    return TuneRecord.of(engine.project.name, tuning, questions, changes, notices)
 
 
 def _agrees(call: Call, engine: Engine) -> bool:
@@ -170,7 +170,7 @@ def _agrees(call: Call, engine: Engine) -> bool:
     return click.confirm(f"Write these settings for {engine.project.name}?", err=True)
 
 
-def _written(call: Call, engine: Engine, shape: TuneShape) -> TuneShape:
+def _written(call: Call, engine: Engine, shape: TuneRecord) -> TuneRecord:
     project = call.workspace.projects.get(engine.project.name)
     for change in shape.best:
         file = call.workspace.change_setting(change.name, str(change.better), project)

@@ -11,17 +11,17 @@ from dowse import __version__
 from dowse._interfaces.cli.call import Call, Command, pass_call
 
 
-class VersionShape(Struct, frozen=True):
+class VersionRecord(Struct, frozen=True):
     """What `dowse version` says."""
 
     version: Annotated[str, "Of dowse."]
 
 
-@click.command(cls=Command, shape=VersionShape)
+@click.command(cls=Command, shape=VersionRecord)
 @pass_call
 def command(call: Call) -> None:
     """Show the version of dowse."""
     if call.json:
-        call.write_json(VersionShape(__version__))
+        call.write_json(VersionRecord(__version__))
     else:
         call.out.write(f"dowse {__version__}\n")

@@ -16,14 +16,14 @@ from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.report import draw_change
 from dowse._interfaces.cli.draw.text import line
 from dowse._interfaces.cli.logs import start_logging, takes_logging
-from dowse._interfaces.records.project import IndexShape
+from dowse._interfaces.records import IndexRecord
 
 _log = logging.getLogger("dowse.watch")
 
 
 @click.command(
     cls=Command,
-    shape=IndexShape,
+    shape=IndexRecord,
     epilog="\b\nExamples:\n  dowse watch\n  dowse watch -p work --json",
 )
 @takes_logging
@@ -44,7 +44,7 @@ def command(call: Call, log_format: str, log_level: str) -> None:
             announce.rest()
             _log_change(project.name, report)
             if call.json:
-                call.write_json_line(IndexShape.of(project, report))
+                call.write_json_line(IndexRecord.of(project, report))
             elif not call.quiet and _says_something(report):
                 now = time.strftime("%H:%M:%S")
                 call.out.show(draw_change(now, report, call.out.width))

@@ -10,14 +10,14 @@ from dowse._interfaces.cli.draw.text import Part, duration, fitted, folded, line
 from dowse._project.evaluation.ablate import AblationRow
 from dowse._project.evaluation.measures import NAMES, Measures
 from dowse._project.evaluation.report import RunReport
-from dowse._project.evaluation.shapes import ComparisonShape, EvalShape
+from dowse._project.evaluation.shapes import ComparisonRecord, EvalRecord
 from dowse._text.amounts import counted
 
 _NAME = 14  # columns that the name of a run, a type or a variant may take
 _SURE = 0.05  # differences that chance gives less often are set off
 
 
-def draw_eval(shape: EvalShape, width: int | None) -> Iterator[Text]:
+def draw_eval(shape: EvalRecord, width: int | None) -> Iterator[Text]:
     """All that an evaluation found out."""
     yield from folded(_heading(shape), width)
     yield Text()
@@ -31,7 +31,7 @@ def draw_eval(shape: EvalShape, width: int | None) -> Iterator[Text]:
         yield from _draw_ablation(shape.ablation, width)
 
 
-def _heading(shape: EvalShape) -> Text:
+def _heading(shape: EvalRecord) -> Text:
     said = [f"{counted(shape.queries, 'query', 'queries')} with judgments"]
     if shape.unanswerable:
         said.append(f"{number(shape.unanswerable)} without an answer")
@@ -63,7 +63,7 @@ def _cells(measures: Measures | None) -> list[Part]:
     return [f"{getattr(measures, name):.3f}" for name in NAMES]
 
 
-def _draw_remainder(shape: EvalShape, width: int | None) -> Iterator[Text]:
+def _draw_remainder(shape: EvalRecord, width: int | None) -> Iterator[Text]:
     """Latency, empty answers, and what became of queries without an answer, run by run."""
     yield Text()
     for run in shape.runs:
@@ -90,7 +90,7 @@ def _threshold(least: float | None) -> list[str]:
     return [f"at min_confidence {least:g}" if least >= 0 else "at the fitted threshold"]
 
 
-def _draw_comparison(comparison: ComparisonShape, width: int | None) -> Iterator[Text]:
+def _draw_comparison(comparison: ComparisonRecord, width: int | None) -> Iterator[Text]:
     yield from folded(
         line((comparison.second, "bold"), " compared with ", (comparison.first, "bold")), width
     )

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from rich.text import Text
 
 from dowse._interfaces.cli.draw.text import Part, folded, line, number, table
-from dowse._model import Place, Response, Step, Trace
-from dowse._search.explain import StrategyRank
+from dowse._model import Place, Response, Step, StrategyRank, Trace
 from dowse._search.pipeline import SEARCH_FLOW
 from dowse._text.amounts import counted
 

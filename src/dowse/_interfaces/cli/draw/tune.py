@@ -21,7 +21,7 @@ _OTHER_CONFIDENCE = (
 )
 
 
-class ChangeShape(Struct, frozen=True):
+class ChangeRecord(Struct, frozen=True):
     """A setting that would rank better."""
 
     name: Annotated[str, "As in `fuse.keyword`."]
@@ -29,7 +29,7 @@ class ChangeShape(Struct, frozen=True):
     better: Annotated[Any, "What would rank better."]
 
 
-class TuneShape(Struct, frozen=True):
+class TuneRecord(Struct, frozen=True):
     """What `dowse tune` found out, and did."""
 
     project: Annotated[str, "Name of the project."]
@@ -39,7 +39,7 @@ class TuneShape(Struct, frozen=True):
         Difference, "In nDCG@10 on queries that were not chosen on; first: what holds now."
     ]
     real: Annotated[bool, "Whether the gain is more than chance."]
-    best: Annotated[tuple[ChangeShape, ...], "What ranked best, by all queries."]
+    best: Annotated[tuple[ChangeRecord, ...], "What ranked best, by all queries."]
     agreeing: Annotated[int, "Of the 5 parts of the queries, how many chose just the same."]
     written: Annotated[bool, "Whether `best` holds for the project from now on."]
     rebuild: Annotated[bool, "Whether the index must be rebuilt for it."]
@@ -51,11 +51,11 @@ class TuneShape(Struct, frozen=True):
         project: str,
         tuning: Tuning,
         questions: Sequence[Question],
-        changes: Sequence[ChangeShape],
+        changes: Sequence[ChangeRecord],
         notices: Sequence[str],
         *,
         written: bool = False,
-    ) -> TuneShape:
+    ) -> TuneRecord:
         """The shape of a tuning."""
         names = [change.name for change in changes]
         scaled = tuning.is_real and any(
@@ -75,7 +75,7 @@ class TuneShape(Struct, frozen=True):
         )
 
 
-def draw_tune(shape: TuneShape, width: int | None) -> Iterator[Text]:
+def draw_tune(shape: TuneRecord, width: int | None) -> Iterator[Text]:
     """What there is to gain, and by which settings."""
     asked, total = shape.queries, sum(shape.queries.values())
     kinds = ", ".join(f"{number(count)} {kind}" for kind, count in asked.items() if kind)
@@ -107,7 +107,7 @@ def _draw_gain(gain: Difference, width: int | None) -> list[Text]:
     return table(rows, width)
 
 
-def _why_not(shape: TuneShape) -> str:
+def _why_not(shape: TuneRecord) -> str:
     if not shape.best:
         return "the present settings rank best."
     if sum(shape.queries.values()) < FEW and shape.gain.low > 0:
@@ -117,7 +117,7 @@ def _why_not(shape: TuneShape) -> str:
     return "on held-out queries, the gain may be chance."
 
 
-def _agreement(shape: TuneShape) -> str:
+def _agreement(shape: TuneRecord) -> str:
     return f"{shape.agreeing} of {FOLDS} parts of the queries chose just these"
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from dowse._interfaces.mcp.invisible import visible_line
 from dowse._interfaces.mcp.replies import QUOTED, coded
 from dowse._interfaces.mcp.tools.outputs import Json
-from dowse._interfaces.records.search import Searched
+from dowse._interfaces.records import Searched
 from dowse._model import Hit, Response
 from dowse._text.sentences import shorten
 

@@ -12,7 +12,7 @@ from dowse._interfaces.mcp.invisible import visible_line
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.replies import Reply, pick
 from dowse._interfaces.mcp.tools.outputs import PROJECT, Json
-from dowse._interfaces.records.project import ProjectShape, StatusShape
+from dowse._interfaces.records import ProjectRecord, StatusRecord
 from dowse._project.doctor import missing_abilities
 from dowse._project.engine import Engine
 from dowse._project.registry import Project
@@ -22,7 +22,7 @@ from dowse.errors import DowseError
 _STATUS = ("indexed", "up_to_date", "freshness", "counts")
 
 
-class JobProgressShape(Struct, frozen=True):
+class JobProgressRecord(Struct, frozen=True):
     """An indexing run in the background."""
 
     running: bool
@@ -33,7 +33,7 @@ class JobProgressShape(Struct, frozen=True):
     error: str | None  # why it failed
 
     @classmethod
-    def of(cls, job: Job) -> JobProgressShape:
+    def of(cls, job: Job) -> JobProgressRecord:
         """The shape of a run."""
         event = job.event
         return cls(
@@ -65,7 +65,7 @@ def project_info(projects: VisibleProjects, arguments: Arguments) -> Reply:
 
 
 def _project(projects: VisibleProjects, project: Project) -> Json:
-    told = pick(ProjectShape.of(project, projects.service.workspace), PROJECT)
+    told = pick(ProjectRecord.of(project, projects.service.workspace), PROJECT)
     return told | {"description": visible_line(told["description"])}
 
 
@@ -77,7 +77,7 @@ def _about(projects: VisibleProjects, project: Project) -> dict[str, Any]:
 
 def _state(projects: VisibleProjects, engine: Engine) -> dict[str, Any]:
     project = engine.project
-    shape = StatusShape.of(engine.status())
+    shape = StatusRecord.of(engine.status())
     away = [str(root) for root in project.roots if not root.exists()]
     notices = [*shape.notices, *(f"{root} is not here; what was indexed stays." for root in away)]
     job = projects.service.job(project.name)
@@ -87,7 +87,7 @@ def _state(projects: VisibleProjects, engine: Engine) -> dict[str, Any]:
         job = projects.service.index(project)
         notices.append("The folder has changed; the index is being updated in the background.")
     told = (
-        {"job": pick(JobProgressShape.of(job), JobProgressShape.__struct_fields__)}
+        {"job": pick(JobProgressRecord.of(job), JobProgressRecord.__struct_fields__)}
         if job is not None
         else {}
     )

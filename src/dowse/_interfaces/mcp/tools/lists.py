@@ -11,8 +11,7 @@ from dowse._interfaces.mcp.invisible import visible_line
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.replies import QUOTED, Reply, coded, pick
 from dowse._interfaces.mcp.tools.outputs import LISTED, Json
-from dowse._interfaces.records.listing import FieldShape
-from dowse._interfaces.records.project import DocumentShape
+from dowse._interfaces.records import DocumentRecord, FieldRecord
 from dowse._project.engine import Engine
 from dowse._project.registry import ALL
 from dowse._search.listing import Counted, ListedDocument
@@ -30,7 +29,7 @@ def browse(projects: VisibleProjects, arguments: Arguments) -> Reply:
             "about": QUOTED,
             "folders": _counted(_largest(engine.values_of("path", below), most)),
             "tags": _counted(tags[:most]),
-            "fields": [_field(FieldShape.of(one, _VALUES)) for one in fields[:most]],
+            "fields": [_field(FieldRecord.of(one, _VALUES)) for one in fields[:most]],
             "notices": projects.unfinished(engine),
         }
         if below:
@@ -73,7 +72,7 @@ def _notices(told: Json) -> list[str]:
 
 
 def _document(listed: ListedDocument, engine: Engine, *, several: bool = False) -> Json:
-    told = pick(DocumentShape.of(listed, engine), LISTED)
+    told = pick(DocumentRecord.of(listed, engine), LISTED)
     named = {"document": visible_line(told.pop("id")), "title": visible_line(told.pop("title"))}
     return ({"project": engine.project.name} if several else {}) | named | told
 
@@ -82,7 +81,7 @@ def _counted(counted: Sequence[Counted]) -> list[Json]:
     return [{"name": visible_line(one.name), "documents": one.documents} for one in counted]
 
 
-def _field(field: FieldShape) -> Json:
+def _field(field: FieldRecord) -> Json:
     told: Json = msgspec.to_builtins(field)
     return told | {"name": visible_line(field.name), "values": _counted(field.values)}
 

@@ -29,7 +29,7 @@ HIT: Json = {
     "modified": _STRING,
     "text": _STRING,
 }
-"""What a search always gives of a `HitShape`; `reason`, `score`, `more`, `tags` and `stale` come
+"""What a search always gives of a `HitRecord`; `reason`, `score`, `more`, `tags` and `stale` come
 where there is something to say."""
 
 PASSAGE: Json = {
@@ -40,17 +40,17 @@ PASSAGE: Json = {
     "total_lines": _INTEGER,
     "text": _STRING,
 }
-"""What reading gives of a `PassageShape`."""
+"""What reading gives of a `PassageRecord`."""
 
 NEIGHBOUR: Json = {"document": _STRING, "title": _STRING, "score": {"type": "number"}}
-"""What is told of a `NeighbourShape`."""
+"""What is told of a `NeighbourRecord`."""
 
 PROJECT: Json = {"name": _STRING, "roots": _STRINGS, "description": _STRING}
-"""What is told of a `ProjectShape`."""
+"""What is told of a `ProjectRecord`."""
 
 
 LISTED: Json = {"id": _STRING, "title": _STRING, "modified": _STRING, "links_in": _INTEGER}
-"""What is told of a `DocumentShape` in a list."""
+"""What is told of a `DocumentRecord` in a list."""
 
 
 def _schema(*required: str) -> Json:

@@ -25,8 +25,7 @@ from dowse._interfaces.mcp.replies import (
 )
 from dowse._interfaces.mcp.tools.outputs import NEIGHBOUR, PASSAGE, Json
 from dowse._interfaces.mcp.uris import SCHEME, parse_uri
-from dowse._interfaces.records.links import NeighbourShape, RelatedShape
-from dowse._interfaces.records.project import PassageShape
+from dowse._interfaces.records import NeighbourRecord, PassageRecord, RelatedRecord
 from dowse._project.engine import Engine
 from dowse._search.present.budget import count_tokens, fill, fit
 from dowse._search.references import Passage
@@ -201,7 +200,7 @@ def _reply(kept: list[tuple[Engine, Passage]], project: str, notices: list[str])
     links: dict[str, ResourceLink] = {}
     for engine, passage in kept:
         place = engine.project.name
-        passages.append(addressed(pick(PassageShape.of(passage, engine), PASSAGE), place))
+        passages.append(addressed(pick(PassageRecord.of(passage, engine), PASSAGE), place))
         links[passage.document] = link_to(place, passage.document, passage.title)
         name = coded(visible_line(passage.document))
         lines = f"lines {passage.first_line}-{passage.last_line} of {passage.total_lines}"
@@ -215,7 +214,7 @@ def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
     project, reference = _parsed(arguments["reference"], arguments)
     with projects.engines(project) as engines:
         engine, meant = _one(engines, reference)
-        shape = RelatedShape.of(engine.related(meant.document, arguments["n"]), engine)
+        shape = RelatedRecord.of(engine.related(meant.document, arguments["n"]), engine)
         notices = projects.unfinished(engine)
     groups = {name: _neighbours(getattr(shape, name), shape.project) for name in _GROUPS}
     structured = {
@@ -235,7 +234,7 @@ def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
     return Reply(structured, _told(structured), tuple(links.values()))
 
 
-def _neighbours(shapes: tuple[NeighbourShape, ...], project: str) -> list[Json]:
+def _neighbours(shapes: tuple[NeighbourRecord, ...], project: str) -> list[Json]:
     seen = [
         replace(one, title=visible_line(one.title), score=one.score and round(one.score, 4))
         for one in shapes

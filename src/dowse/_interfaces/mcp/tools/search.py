@@ -22,7 +22,7 @@ from dowse._interfaces.mcp.replies import (
 )
 from dowse._interfaces.mcp.tools.compact import compact_structured, compact_text, compacted
 from dowse._interfaces.mcp.tools.outputs import HIT, Json
-from dowse._interfaces.records.search import HitShape, Searched, hit_shapes
+from dowse._interfaces.records import HitRecord, Searched, hit_records
 from dowse._model import Hit, Response
 from dowse._project.engine import Engine
 from dowse._project.registry import ALL
@@ -210,14 +210,14 @@ def _named(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
 
 
 def _hits(hits: tuple[Hit, ...], engine: Searched, offset: int = 0) -> list[Json]:
-    shapes = hit_shapes(hits, engine, offset)
+    shapes = hit_records(hits, engine, offset)
     told = [addressed(pick(shape, HIT) | _extras(shape), shape.project) for shape in shapes]
     if engine.project.name != ALL:
         return told
     return [one | {"project": shape.project} for one, shape in zip(told, shapes, strict=True)]
 
 
-def _extras(shape: HitShape) -> Json:
+def _extras(shape: HitRecord) -> Json:
     """What is said of a hit only where there is something to say."""
     extras: Json = {
         "reason": shape.reason,

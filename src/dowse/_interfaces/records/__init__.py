@@ -1,1 +1,0 @@
-"""Answers as JSON: the same records at every door."""
