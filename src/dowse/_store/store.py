@@ -39,7 +39,7 @@ from dowse._store.sql.reader import (
     SqlTextVectors,
     SqlVocabulary,
 )
-from dowse._store.sql.sqlite import Connections
+from dowse._store.sql.sqlite import Connections, check_structure, upgrade
 from dowse._store.sql.writer import SqlWriter
 from dowse._store.vectors.replica import VectorReplica
 from dowse._util.files import folder_size, sync_folder
@@ -67,6 +67,7 @@ class EmbeddedStore:
         self._folder = folder
         self._vectors = vectors
         self._database = folder / DATABASE
+        self._errors = partial(database_errors, self._database)
         self._analyzer = analyzer
         self._connections = Connections(self._database)
         self._announce = announce
@@ -89,7 +90,7 @@ class EmbeddedStore:
         """Opens the newest generation; raises `Damaged` when a file of it is not as written."""
         with database_errors(self._database), self._connections.borrow() as connection:
             indexes = self._settle(connection)
-            sql = Statements(connection, self._database)
+            sql = Statements(connection, self._errors)
             yield IndexReader(
                 SqlDocumentTable(sql),
                 SqlLinks(sql),
@@ -108,7 +109,10 @@ class EmbeddedStore:
             database_errors(self._database),
             self._connections.borrow(writable=True) as connection,
         ):
-            yield SqlWriter(connection, self._database, self._analyzer, self._replicas)
+            upgrade(connection)
+            self._replicas.catch_up(Database(connection), repair=True)
+            check = partial(check_structure, connection)
+            yield SqlWriter(connection, self._errors, self._analyzer, self._replicas, check)
 
     def replace(self, wait: float = 0.0) -> AbstractContextManager[SqlWriter]:
         """Becomes the writer; what it writes is there at once."""

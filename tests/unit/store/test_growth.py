@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from dowse._store.vectors.index import smallest
 
 
 @contextmanager
-def steps(connection: sqlite3.Connection) -> Iterator[list[int]]:
+def steps(connection: Any) -> Iterator[list[int]]:
     """Counts what SQLite does, in steps of its virtual machine."""
     counted = [0]
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
 from dowse._model import ChunkKey, Fields, Keys, Stamp, Stream, Vector
 from dowse._model.ports import Analyzer
-from dowse._store.failures import content_errors, database_damaged, database_errors
+from dowse._store.failures import content_errors, database_damaged
 from dowse._util.arrays import np
 from dowse.errors import EmbedError, StampMismatch
 
@@ -52,6 +51,30 @@ def decode_vector(kept: bytes) -> Vector:
 # ── Statements on one connection that several threads may share ───────────
 
 
+class SqlConnection(Protocol):
+    """What the store asks of a connection: SQLite's has it, and so has that to PostgreSQL."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        ...
+
+    def execute(self, query: str, values: Sequence[Any] = ..., /) -> Any:
+        """Runs one statement; gives a cursor over its rows."""
+        ...
+
+    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> Any:
+        """Runs one statement for each of some rows."""
+        ...
+
+    def rollback(self) -> None:
+        """Ends a transaction that is open, and what it has done."""
+        ...
+
+
+Errors = Callable[[], AbstractContextManager[None]]
+"""Translates what a database raises."""
+
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
@@ -72,10 +95,10 @@ def checked(shape: type[_T], rows: Sequence[Any]) -> list[_T]:
 class Statements:
     """Asks the truth, one statement at a time."""
 
-    def __init__(self, connection: sqlite3.Connection, database: Path) -> None:
+    def __init__(self, connection: SqlConnection, errors: Errors) -> None:
         self._connection = connection
         self._one_at_a_time = threading.Lock()  # threads may share a reading, not a statement
-        self._database = database
+        self._errors = errors
 
     def meta(self, name: str) -> str | None:
         """What the index says about itself under a name."""
@@ -104,7 +127,7 @@ class Statements:
 
     def rows(self, shape: type[_T], query: str, *values: object) -> list[_T]:
         """All rows; raises `Damaged` when one has a value of another kind than its shape."""
-        with database_errors(self._database), self._one_at_a_time:
+        with self._errors(), self._one_at_a_time:
             found = self._connection.execute(query, values).fetchall()
         return checked(shape, found)
 
@@ -128,7 +151,7 @@ class Statements:
     ) -> list[_R]:
         """What is made of each row, which has the shape that `make` takes; few are held at once."""
         made: list[_R] = []
-        with database_errors(self._database), self._one_at_a_time, content_errors():
+        with self._errors(), self._one_at_a_time, content_errors():
             cursor = self._connection.execute(query, values)
             while rows := cursor.fetchmany(hold):
                 made += map(make, checked(shape, rows))
@@ -179,8 +202,8 @@ class Database:
     Of `fresh` chunks, which the last change has added, the terms are known and need not be made.
     """
 
-    def __init__(self, connection: sqlite3.Connection, fresh: Fresh | None = None) -> None:
-        self._connection = connection
+    def __init__(self, connection: SqlConnection, fresh: Fresh | None = None) -> None:
+        self.connection = connection
         self._fresh: Fresh = fresh or {}
         rows = connection.execute("SELECT name, value FROM meta").fetchall()
         meta = dict(checked(tuple[str, str], rows))
@@ -218,23 +241,23 @@ class Database:
 
     def changed_since(self, generation: int, *, terms_only: bool) -> list[ChunkKey]:
         """The chunks that came or went after a generation, or only got another vector."""
-        condition = "AND terms" if terms_only else ""
+        condition = "AND terms != 0" if terms_only else ""
         query = (
             f"SELECT DISTINCT chunk FROM journal WHERE generation > ? {condition} ORDER BY chunk"
         )
-        return [row[0] for row in self._connection.execute(query, (generation,))]
+        return [row[0] for row in self.connection.execute(query, (generation,))]
 
     def chunk_count(self) -> int:
         """How many chunks there are."""
-        return int(self._connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
+        return int(self.connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
 
     def is_empty(self) -> bool:
         """Whether there is no chunk."""
-        return self._connection.execute("SELECT 1 FROM chunks").fetchone() is None
+        return self.connection.execute("SELECT 1 FROM chunks LIMIT 1").fetchone() is None
 
     def chunk_keys(self) -> set[ChunkKey]:
         """All chunks."""
-        return {row[0] for row in self._connection.execute("SELECT key FROM chunks")}
+        return {row[0] for row in self.connection.execute("SELECT key FROM chunks")}
 
     def keyword_rows(
         self, analyzer: Analyzer, among: Iterable[ChunkKey] | None = None
@@ -278,21 +301,21 @@ class Database:
 
     def _select(
         self, columns: str, join: str, among: Iterable[ChunkKey] | None, *values: object
-    ) -> sqlite3.Cursor:
+    ) -> Any:
         query = f"SELECT {columns} FROM chunks c {join}"
         if among is not None:
-            query += " WHERE c.key IN (SELECT value FROM json_each(?))"
+            query += " WHERE c.key IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
             values += (json.dumps(list(among)),)
-        return self._connection.execute(f"{query} ORDER BY c.key", values)
+        return self.connection.execute(f"{query} ORDER BY c.key", values)
 
     def _document(self, key: int) -> tuple[str, Fields]:
         query = "SELECT text, fields FROM documents WHERE key = ?"
-        rows = self._connection.execute(query, (key,)).fetchall()
+        rows = self.connection.execute(query, (key,)).fetchall()
         with content_errors():
             ((text, fields),) = checked(tuple[str, str], rows)
             return text, msgspec.json.decode(fields, type=Fields)
 
 
-def _checked_rows(rows: sqlite3.Cursor) -> Iterator[_TextRow]:
+def _checked_rows(rows: Any) -> Iterator[_TextRow]:
     while some := rows.fetchmany(_AT_ONCE):
         yield from checked(tuple[int, int, str, int, int, str | None], some)

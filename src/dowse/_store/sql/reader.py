@@ -238,7 +238,7 @@ class SqlDocumentTable:
             keyed_chunk_of,
             KeyedChunkRow,
             f"SELECT c.key, c.document, {CHUNK} FROM chunks c"
-            " WHERE c.key IN (SELECT value FROM json_each(?))",
+            " WHERE c.key IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
             json.dumps([int(key) for key in keys]),
         ):
             wanted.setdefault(document, []).append((key, chunk))
@@ -252,7 +252,7 @@ class SqlDocumentTable:
 
         documents = (
             f"SELECT d.key, d.text, {ENTRY} FROM documents d"
-            " WHERE d.key IN (SELECT value FROM json_each(?))"
+            " WHERE d.key IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
         )
         stored = self._sql.made(cut, _TextRow, documents, json.dumps(list(wanted)), hold=1)
         found = {one.key: one for some in stored for one in some}
@@ -298,8 +298,8 @@ class SqlLinks:
             EdgeRow,
             "WITH wanted AS (SELECT key FROM documents WHERE id IN"
             f" (SELECT value FROM json_each(?))) {EDGES} WHERE l.key IN"
-            " (SELECT key FROM links WHERE source IN wanted"
-            f" UNION SELECT key FROM links WHERE leads IN wanted) {EDGE_ORDER}",
+            " (SELECT key FROM links WHERE source IN (SELECT key FROM wanted)"
+            f" UNION SELECT key FROM links WHERE leads IN (SELECT key FROM wanted)) {EDGE_ORDER}",
             json.dumps(list(document_ids)),
         )
 

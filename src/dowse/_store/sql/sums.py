@@ -6,11 +6,12 @@ The state of a file (size, time, digest) is left out: a wrong one only makes dow
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping
 
 import msgspec
 import xxhash
+
+from dowse._store.sql.database import SqlConnection
 
 _DOCUMENT = (
     "SELECT id, short, fields, body, text FROM documents WHERE key = ?",
@@ -46,13 +47,13 @@ def is_sound(vector: object, checksum: int | None) -> bool:
     return isinstance(vector, bytes) and checksum == sum_of(vector)
 
 
-def document_sum(connection: sqlite3.Connection, key: int) -> int:
+def document_sum(connection: SqlConnection, key: int) -> int:
     """The checksum of a document and all of its parts, as they are in the tables now."""
     rows = [connection.execute(query, (key,)).fetchall() for query in _DOCUMENT]
     return sum_of(msgspec.msgpack.encode(rows))
 
 
-def keep_document_sums(connection: sqlite3.Connection, keys: Iterable[int]) -> None:
+def keep_document_sums(connection: SqlConnection, keys: Iterable[int]) -> None:
     """Notes the checksums of some documents."""
     connection.executemany(
         "UPDATE documents SET checksum = ? WHERE key = ?",

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import count
-from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Protocol, get_args
 
 import msgspec
 
@@ -33,17 +31,22 @@ from dowse._model import (
     text_key,
 )
 from dowse._model.ports import Analyzer, DocumentTable, Links, TextVectors, Vocabulary
-from dowse._store.failures import database_errors
-from dowse._store.replicas import Replicas
 from dowse._store.sql.conditions import facets_of
-from dowse._store.sql.database import ROOTS, Database, Statements, encode_vector
+from dowse._store.sql.database import (
+    ROOTS,
+    Database,
+    Errors,
+    Fresh,
+    SqlConnection,
+    Statements,
+    encode_vector,
+)
 from dowse._store.sql.reader import (
     SqlDocumentTable,
     SqlLinks,
     SqlTextVectors,
     SqlVocabulary,
 )
-from dowse._store.sql.sqlite import check_structure, upgrade
 from dowse._store.sql.sums import communities_sum, keep_document_sums, sum_of
 from dowse._text.analyzer import terms_of
 from dowse._text.fold import fold, fold_name
@@ -64,7 +67,7 @@ _as_json = lru_cache(1000)(json.dumps)  # neighbouring chunks are under the same
 class TableWriter:
     """Changes the tables document by document; `finish` does what is cheaper done at once."""
 
-    def __init__(self, connection: sqlite3.Connection, analyzer: Analyzer, generation: int) -> None:
+    def __init__(self, connection: SqlConnection, analyzer: Analyzer, generation: int) -> None:
         self._connection = connection
         self._analyzer = analyzer
         self._generation = generation
@@ -144,7 +147,7 @@ class TableWriter:
             changed = self._connection.execute(
                 "INSERT INTO embeddings (model, text_key, vector, checksum) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (model, text_key) DO UPDATE SET vector = excluded.vector,"
-                " checksum = excluded.checksum WHERE vector != excluded.vector",
+                " checksum = excluded.checksum WHERE embeddings.vector != excluded.vector",
                 (model, key, kept, sum_of(kept)),
             ).rowcount
             if changed:
@@ -163,7 +166,7 @@ class TableWriter:
         )
         self._connection.executemany(
             "INSERT INTO terms VALUES (?, ?)"
-            " ON CONFLICT (term) DO UPDATE SET count = count + excluded.count",
+            " ON CONFLICT (term) DO UPDATE SET count = terms.count + excluded.count",
             ((term, count) for term, count in self._words.items() if count),
         )
         self._connection.execute("DELETE FROM terms WHERE count <= 0")
@@ -330,7 +333,7 @@ def _mtime_ns(state: FileState) -> int:
 
 
 def resolve_links(
-    connection: sqlite3.Connection, names: Collection[str], documents: Collection[str]
+    connection: SqlConnection, names: Collection[str], documents: Collection[str]
 ) -> None:
     """Finds out where links lead: those of some documents, and those that look up some names."""
     links = connection.execute(
@@ -353,7 +356,7 @@ def resolve_links(
     )
 
 
-def _bearers(connection: sqlite3.Connection, names: set[str]) -> dict[str, list[LinkName]]:
+def _bearers(connection: SqlConnection, names: set[str]) -> dict[str, list[LinkName]]:
     """The documents that bear some names, by name."""
     found: dict[str, list[LinkName]] = {}
     for name, *rest in connection.execute(
@@ -400,36 +403,47 @@ def _all_embedded(generation: int, model: str) -> str:
     return f"{generation} {model}"
 
 
+class Followers(Protocol):
+    """What must keep up with the database: the replicas."""
+
+    def catch_up(self, database: Database, *, repair: bool) -> None:
+        """Brings them to the database's generation."""
+        ...
+
+    def renew(self, database: Database, *, thorough: bool) -> None:
+        """Builds those again that changes have worn."""
+        ...
+
+
 class SqlWriter:
-    """The writing side of the embedded store; only the holder of the lock has one."""
+    """The writing side of a store; only the holder of the lock has one."""
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
-        database: Path,
+        connection: SqlConnection,
+        errors: Errors,
         analyzer: Analyzer,
-        replicas: Replicas,
+        replicas: Followers,
+        check_structure: Callable[[], None] = lambda: None,
     ) -> None:
+        self._check_structure = check_structure
         self._connection = connection
-        self._database = database
+        self._errors = errors
         self._analyzer = analyzer
         self._replicas = replicas
-        self._sql = Statements(connection, database)
+        self._sql = Statements(connection, errors)
         self.catalogue: DocumentTable = SqlDocumentTable(self._sql)
         self.links: Links = SqlLinks(self._sql)
         self.vocabulary: Vocabulary = SqlVocabulary(self._sql)
         self.text_vectors: TextVectors = _WriterVectors(self._sql, self._set_meta)
-        with database_errors(database):
-            upgrade(connection)
-        replicas.catch_up(Database(connection), repair=True)
 
     def start(self, stamp: Stamp) -> None:
         """Empties the index and stamps it; known vectors are kept.
 
         Raises `Damaged` when the database cannot be relied on, even emptied.
         """
-        with database_errors(self._database):
-            check_structure(self._connection)
+        with self._errors():
+            self._check_structure()
         with self._change() as change:
             change.clear()
             text = json.dumps(stamp, sort_keys=True)
@@ -439,7 +453,7 @@ class SqlWriter:
     def note_roots(self, roots: Sequence[str]) -> None:
         """Notes which folders the index is made of."""
         if self.catalogue.roots() != list(roots):
-            with database_errors(self._database):
+            with self._errors():
                 self._set_meta(ROOTS, json.dumps(list(roots)))
 
     def expect(self, documents: Iterable[ChunkedDocument]) -> None:
@@ -485,11 +499,11 @@ class SqlWriter:
     def tidy(self, vocabulary: int, *, thorough: bool = False) -> None:
         """Forgets unused vectors once they outnumber the used; rebuilds a worn keyword index."""
         self._forget_vectors(vocabulary)
-        self._replicas.renew(Database(self._connection), thorough=thorough)
+        self._replicas.renew(self._seen(), thorough=thorough)
         self._done("tidy")
 
     def _forget_vectors(self, vocabulary: int) -> None:
-        with database_errors(self._database):
+        with self._errors():
             if not vocabulary and self._has_few_idle():
                 return
             self._list_used_texts(vocabulary)
@@ -533,12 +547,12 @@ class SqlWriter:
         words = [(text_key(word),) for word in self.vocabulary.most_frequent(vocabulary)]
         self._connection.execute("DROP TABLE IF EXISTS temp.used")
         self._connection.execute("CREATE TEMP TABLE used (text_key BLOB PRIMARY KEY)")
-        self._connection.execute("INSERT OR IGNORE INTO used SELECT text_key FROM chunks")
-        self._connection.executemany("INSERT OR IGNORE INTO used VALUES (?)", words)
+        self._connection.execute("INSERT INTO used SELECT DISTINCT text_key FROM chunks")
+        self._connection.executemany("INSERT INTO used VALUES (?) ON CONFLICT DO NOTHING", words)
 
     def _done(self, kind: Maintenance) -> None:
         """Notes that nothing of a kind is owed any more; for readers nothing changes."""
-        with database_errors(self._database):
+        with self._errors():
             self._set_pending(self.pending() - {kind})
 
     def _set_pending(self, pending: frozenset[Maintenance]) -> None:
@@ -548,18 +562,24 @@ class SqlWriter:
     @contextmanager
     def _change(self) -> Iterator[TableWriter]:
         """A transaction that makes the next generation; the replicas follow once it is kept."""
-        with database_errors(self._database):
+        with self._errors():
             try:
                 change = self._begin()
                 yield change
                 change.finish()
                 self._keep_embedded(change)
                 self._set_pending(self.pending() | change.pending)
-                self._connection.execute("COMMIT")
+                self._commit(change)
             except BaseException:
                 self._connection.rollback()
                 raise
-            self._replicas.catch_up(Database(self._connection, change.fresh), repair=True)
+
+    def _commit(self, change: TableWriter) -> None:
+        self._connection.execute("COMMIT")
+        self._replicas.catch_up(self._seen(change.fresh), repair=True)
+
+    def _seen(self, fresh: Fresh | None = None) -> Database:
+        return Database(self._connection, fresh)
 
     def _keep_embedded(self, change: TableWriter) -> None:
         """Where every chunk had a vector before a change, notes whether that is still so."""
@@ -579,4 +599,8 @@ class SqlWriter:
         return TableWriter(self._connection, self._analyzer, before + 1)
 
     def _set_meta(self, name: str, value: str) -> None:
-        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+        self._connection.execute(
+            "INSERT INTO meta VALUES (?, ?)"
+            " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (name, value),
+        )

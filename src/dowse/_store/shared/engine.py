@@ -1,0 +1,576 @@
+"""Search engines as replicas of the truth: one row for each chunk, under the chunk's key.
+
+A key is never given out twice, and what a chunk holds never changes. So a row is right or its chunk
+is gone, and the truth knows which: every hit is looked up there before anybody sees it. An engine
+that lags, errs or was lost costs results, and never gives wrong ones; it is built again from the
+truth. Rows of chunks that are gone are removed with the next batch, for readers that have not
+ended.
+
+Keyword search is BM25 as an inner product: what a chunk knows is in its row, what the index knows
+in the query. A chunk's weight of a term is `tf (k1 + 1) / (tf + k1 (1 - b + b length / average))`
+(Robertson and Zaragoza, 2009), the query's is the rarity of the term, counted in the truth.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+from dowse._model import GAP, ChunkedDocument, ChunkKey, Finding, Keys, Scores, Stream, Vector
+from dowse._model.ports import Analyzer, KeywordField
+from dowse._store.membership import members
+from dowse._store.replicas import Indexes
+from dowse._store.sql.conditions import Owners
+from dowse._store.sql.database import Database, SqlConnection, decode_vector
+from dowse._text.analyzer import terms_of
+from dowse._text.matching import rarity
+from dowse._util.arrays import np
+from dowse.errors import Damaged
+
+Weights = Mapping[int, float]
+"""A sparse vector: weights by the number of a term."""
+
+_K1, _B = 1.2, 0.75
+_EXACT, _BITS = 24, 4  # lengths below are kept as they are; of the rest so many bits
+_AT_ONCE = 500  # rows that are made and sent together
+_LISTED = 10_000  # keys that a filter may list; of more, hits are fetched beyond it
+_SLACK = 16  # hits more than are asked for: some may be of chunks that are gone
+_GROWTH = 4  # how many times more hits are fetched when some were too few
+_FEW = 1000  # chunks that are built again in a moment, however little has changed
+_DRIFT = 0.1  # how far the average length may move before weights are made again
+_REPAIR = "dowse doctor --repair"
+
+
+class Row(NamedTuple):
+    """A chunk as an engine keeps it."""
+
+    key: ChunkKey
+    vector: Vector | None
+    body: Weights
+    code: Weights
+
+
+class SearchEngine(Protocol):
+    """Keeps rows under names, and finds them by inner products. Nothing in it is trusted.
+
+    Promises: a row that was put is found by the next search, and replaces one of the same key.
+    """
+
+    @property
+    def most(self) -> int:
+        """How many hits one search can give."""
+        ...
+
+    def create(self, name: str, dimensions: int) -> None:
+        """Makes a place for rows."""
+        ...
+
+    def put(self, name: str, rows: Sequence[Row]) -> None:
+        """Writes rows."""
+        ...
+
+    def remove(self, name: str, keys: Sequence[ChunkKey]) -> None:
+        """Removes rows, as far as there are any."""
+        ...
+
+    def settle(self, name: str, chunks: int) -> None:
+        """Makes ready for searches, now that many rows were written."""
+        ...
+
+    def terms(self, name: str, keys: Sequence[ChunkKey]) -> Iterator[tuple[str, list[int]]]:
+        """The field and the terms of each weighted part of some rows."""
+        ...
+
+    def keys(self, name: str) -> set[ChunkKey]:
+        """All rows."""
+        ...
+
+    def nearest(
+        self, name: str, vector: Vector, limit: int, among: Sequence[ChunkKey] | None
+    ) -> Scores:
+        """The rows whose vectors have the highest inner products, best first."""
+        ...
+
+    def weigh(
+        self, name: str, field: str, weights: Weights, limit: int, among: Sequence[ChunkKey] | None
+    ) -> Scores:
+        """The rows whose weights have the highest inner products, best first."""
+        ...
+
+    def names(self, prefix: str) -> list[str]:
+        """The places whose names begin so."""
+        ...
+
+    def drop(self, name: str) -> None:
+        """Removes a place with its rows."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection; a later call opens it again."""
+        ...
+
+
+class _Built(NamedTuple):
+    """What the truth knows of an engine: the columns of its row in `search_index`."""
+
+    name: str
+    identity: str
+    generation: int
+    chunks: int
+    changed: int  # rows that came or went since it was built
+    body: float  # the average lengths that weights were made with
+    code: float
+    added: int  # rows that came since, and their lengths together
+    added_body: int
+    added_code: int
+
+
+@lru_cache(maxsize=100_000)
+def term_number(term: str) -> int:
+    """The number of a term in sparse vectors: 31 bits, never 0."""
+    digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=4).digest()
+    return max(1, int.from_bytes(digest, "big") >> 1)
+
+
+def _terms(stream: Stream) -> list[str]:
+    return [term for term in stream.split(" ") if term and term != GAP]
+
+
+def _weighed(terms: Sequence[str], average: float) -> dict[int, float]:
+    """The sparse vector of a chunk in an index of this average length.
+
+    Lengths are as coarse as tantivy keeps them in one byte, so that both give the same scores.
+    """
+    rest = len(terms) - _EXACT
+    shift = max(0, rest.bit_length() - _BITS)
+    length = len(terms) if rest <= 0 else _EXACT + (rest >> shift << shift)
+    norm = _K1 * (1 - _B + _B * length / (average or 1.0))
+    weights: dict[int, float] = {}
+    for term, often in Counter(terms).items():
+        number = term_number(term)
+        weights[number] = weights.get(number, 0.0) + often * (_K1 + 1) / (often + norm)
+    return weights
+
+
+class EngineIndexes:
+    """The indexes of all machines in one engine, written in the transaction of the database."""
+
+    are_shared = True
+
+    def __init__(
+        self,
+        place: str,
+        prefix: str,
+        engine: Callable[[Any], SearchEngine],
+        analyzer: Analyzer,
+    ) -> None:
+        self._place = place  # of the engine, which is what the truth knows it by
+        self._prefix = prefix
+        self._engine = engine
+        self._analyzer = analyzer
+        self._expected: tuple[float, float] | None = None
+        self._owners: tuple[tuple[str, str], Owners] | None = None
+        self._opening = threading.Lock()
+
+    def open(self, begin: Callable[[], Database]) -> Indexes:
+        """Begins a transaction, and finds what the engine holds for its generation."""
+        database = begin()
+        built = self._built(database)
+        if built is None and not database.is_empty():
+            raise Damaged(f"The search index at {self._place} was never built.", _build_it())
+        with self._opening:
+            generation = database.identity, database.generation_id
+            if self._owners is None or self._owners[0] != generation:
+                self._owners = generation, Owners()
+            owners = self._owners[1]
+        found = _Found(database, self._engine(database.connection), built, self._place)
+        return Indexes(_Keywords(found, self._analyzer), _Vectors(found), owners)
+
+    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
+        """Learns how long chunks are on average, before the first of them comes."""
+        chunks = body = code = 0
+        for document in documents:
+            for of_body, of_code in terms_of(document, self._analyzer).chunks:
+                chunks += 1
+                body, code = body + len(_terms(of_body)), code + len(_terms(of_code))
+        self._expected = (body / chunks, code / chunks) if chunks else None
+
+    def catch_up(self, database: Database, *, repair: bool) -> None:  # noqa: ARG002  (of the port)
+        """Brings the engine to the truth's generation."""
+        with _transaction(database.connection):
+            built = self._built(database)
+            if built is None or self._is_strange(database, built):
+                self._build(database, built)
+            elif built.generation < database.generation:
+                self._take(database, built)
+
+    def rebuild(self, database: Database) -> None:
+        """Builds it again."""
+        with _transaction(database.connection):
+            self._build(database, self._built(database))
+
+    def renew(self, database: Database, *, thorough: bool) -> None:
+        """Makes weights again when lengths have moved on, and readies the engine for searches."""
+        with _transaction(database.connection):
+            built = self._built(database)
+            if built is None:
+                return
+            drift = max(
+                _moved(built.body, built.added_body, built.added),
+                _moved(built.code, built.added_code, built.added) / 5,  # most chunks have none
+            )
+            little = built.chunks <= _FEW and drift > 0
+            if built.changed and (thorough or little or drift > _DRIFT):
+                built = self._build(database, built)
+            engine = self._engine(database.connection)
+            engine.settle(built.name, built.chunks)
+            for name in engine.names(self._prefix):
+                if name != built.name:
+                    engine.drop(name)
+
+    def findings(self, database: Database) -> list[Finding]:
+        """Says what the engine lacks; rows of chunks that are gone do no harm."""
+        built = self._built(database)
+        if built is None:
+            return []
+        if built.generation < database.generation:
+            return [Finding(f"The search index at {self._place} is behind the database.", _REPAIR)]
+        missing = database.chunk_keys() - self._engine(database.connection).keys(built.name)
+        if missing:
+            return [
+                Finding(f"The search index at {self._place} lacks {len(missing)} chunks.", _REPAIR)
+            ]
+        return []
+
+    def discard(self, connection: SqlConnection) -> None:
+        """Removes what the engine holds."""
+        engine = self._engine(connection)
+        for name in engine.names(self._prefix):
+            engine.drop(name)
+
+    def close(self) -> None:
+        """Closes the connection to the engine."""
+        self._owners = None
+
+    def _built(self, database: Database) -> _Built | None:
+        row = database.connection.execute(
+            f"SELECT {', '.join(_Built._fields)} FROM search_index WHERE place = ?", (self._place,)
+        ).fetchone()
+        return None if row is None else _Built(*row)
+
+    def _is_strange(self, database: Database, built: _Built) -> bool:
+        """Whether an engine holds another index, or must be emptied, or is too far behind."""
+        if built.identity != database.identity or (built.chunks and database.is_empty()):
+            return True
+        (oldest,) = database.connection.execute("SELECT min(number) FROM generations").fetchone()
+        return built.generation < database.generation and built.generation + 1 < (oldest or 0)
+
+    def _build(self, database: Database, former: _Built | None) -> _Built:
+        """Fills a new place, and switches to it; the former one is kept for readers of before."""
+        connection, engine = database.connection, self._engine(database.connection)
+        for name in engine.names(self._prefix):
+            if former is None or name != former.name:
+                engine.drop(name)
+        name = f"{self._prefix}_{uuid.uuid4().hex[:8]}"
+        engine.create(name, database.dimensions)
+        averages = self._averages(database)
+        built = _Built(name, database.identity, database.generation, 0, 0, *averages, 0, 0, 0)
+        for table in ("search_terms", "search_gone"):
+            connection.execute(f"DELETE FROM {table} WHERE place = ?", (self._place,))
+        if not database.is_empty():
+            keys = sorted(database.chunk_keys())
+            for some in _batches(keys):
+                built = self._put(database, engine, built, some, frozenset(some))
+            engine.settle(name, built.chunks)
+        built = built._replace(changed=0, added=0, added_body=0, added_code=0)
+        self._note(database, built)
+        return built
+
+    def _averages(self, database: Database) -> tuple[float, float]:
+        chunks = body = code = 0
+        for _, of_body, of_code in database.keyword_rows(self._analyzer):
+            chunks += 1
+            body, code = body + len(_terms(of_body)), code + len(_terms(of_code))
+        return (body / chunks, code / chunks) if chunks else (0.0, 0.0)
+
+    def _take(self, database: Database, built: _Built) -> None:
+        connection, engine = database.connection, self._engine(database.connection)
+        done = connection.execute(
+            "SELECT chunk FROM search_gone WHERE place = ?", (self._place,)
+        ).fetchall()
+        engine.remove(built.name, [key for (key,) in done])
+        connection.execute("DELETE FROM search_gone WHERE place = ?", (self._place,))
+        changed = database.changed_since(built.generation, terms_only=False)
+        new = frozenset(database.changed_since(built.generation, terms_only=True))
+        for some in _batches(changed):
+            built = self._put(database, engine, built, some, new)
+        self._note(database, built._replace(generation=database.generation))
+
+    def _put(
+        self,
+        database: Database,
+        engine: SearchEngine,
+        built: _Built,
+        keys: Sequence[ChunkKey],
+        new: frozenset[ChunkKey],
+    ) -> _Built:
+        """Sends some chunks that came, went, or got a vector."""
+        found = [
+            (key, _terms(body), _terms(code))
+            for key, body, code in database.keyword_rows(self._analyzer, keys)
+        ]
+        added = [one for one in found if one[0] in new]
+        lengths = sum(len(body) for _, body, _ in added), sum(len(code) for *_, code in added)
+        if not built.chunks and not built.body and added:  # the first chunks of an index
+            averages = self._expected or tuple(length / len(added) for length in lengths)
+            built = built._replace(body=averages[0], code=averages[1])
+        vectors = {key: decode_vector(kept) for key, kept in database.vector_rows(keys)}
+        rows = [
+            Row(key, vectors.get(key), _weighed(body, built.body), _weighed(code, built.code))
+            for key, body, code in found
+        ]
+        gone = sorted(new.intersection(keys).difference(key for key, *_ in found))
+        counted: Counter[tuple[str, int]] = Counter()
+        for row in rows:
+            if row.key in new:
+                counted.update(("body", term) for term in row.body)
+                counted.update(("code", term) for term in row.code)
+        left = 0
+        for field, terms in engine.terms(built.name, gone):
+            counted.subtract((field, term) for term in terms)
+            left += field == "body"
+        engine.put(built.name, rows)
+        self._count(database.connection, counted, gone)
+        return built._replace(
+            chunks=built.chunks + len(added) - left,
+            changed=built.changed + len(added) + left,
+            added=built.added + len(added),
+            added_body=built.added_body + lengths[0],
+            added_code=built.added_code + lengths[1],
+        )
+
+    def _count(
+        self,
+        connection: SqlConnection,
+        counted: Counter[tuple[str, int]],
+        gone: Sequence[ChunkKey],
+    ) -> None:
+        changes = [(field, term, often) for (field, term), often in counted.items() if often]
+        if changes:
+            connection.execute(
+                "INSERT INTO search_terms SELECT ?, * FROM"
+                " unnest(?::text[], ?::bigint[], ?::bigint[])"
+                " ON CONFLICT (place, field, term)"
+                " DO UPDATE SET chunks = search_terms.chunks + excluded.chunks",
+                (self._place, *map(list, zip(*changes, strict=True))),
+            )
+        connection.execute(
+            "INSERT INTO search_gone SELECT ?, * FROM unnest(?::bigint[]) ON CONFLICT DO NOTHING",
+            (self._place, list(gone)),
+        )
+
+    def _note(self, database: Database, built: _Built) -> None:
+        database.connection.execute("DELETE FROM search_index WHERE place = ?", (self._place,))
+        database.connection.execute(
+            f"INSERT INTO search_index (place, {', '.join(built._fields)})"
+            f" VALUES (?, {', '.join('?' * len(built))})",
+            (self._place, *built),
+        )
+
+
+class _Found:
+    """What an engine finds, as far as the truth confirms it."""
+
+    is_whole = True
+
+    def __init__(
+        self, database: Database, engine: SearchEngine, built: _Built | None, place: str
+    ) -> None:
+        self.database, self.engine, self.built, self.place = database, engine, built, place
+
+    def best(
+        self,
+        ask: Callable[[int, Sequence[ChunkKey] | None], Scores],
+        limit: int,
+        among: Keys | None,
+        score: Callable[[Scores], Scores] = lambda found: found,
+    ) -> Scores:
+        """The best hits; equal scores by key, also where the limit cuts."""
+        if limit < 1 or self.built is None or (among is not None and not len(among)):
+            return []
+        listed = among.tolist() if among is not None and len(among) <= _LISTED else None
+        share = 1.0 if among is None or listed else len(among) / max(1, self.built.chunks)
+        count = min(self.engine.most, int(1.2 * limit / share) + _SLACK)
+        while True:
+            found = ask(count, listed)
+            known = self._confirmed(found, among if listed is None else None)
+            # Whatever ties with the last one that fits must have been fetched.
+            enough = len(known) >= limit and known[limit - 1][1] > found[-1][1] + _TIE
+            if len(found) < count or enough:
+                return sorted(score(known), key=lambda one: (-one[1], one[0]))[:limit]
+            if count == self.engine.most:
+                if among is None or listed is not None:
+                    return sorted(score(known), key=lambda one: (-one[1], one[0]))[:limit]
+                listed = among.tolist()
+            count = min(self.engine.most, _GROWTH * count)
+
+    def _confirmed(self, found: Scores, among: Keys | None) -> Scores:
+        rows = self.database.connection.execute(
+            "SELECT key FROM chunks WHERE key = ANY(?)", ([key for key, _ in found],)
+        ).fetchall()
+        known = {key for (key,) in rows}
+        if among is not None:
+            keys = np.fromiter(known, np.int64, len(known))
+            known = set(keys[members(keys, among)].tolist())
+        return [one for one in found if one[0] in known]
+
+
+_TIE = 1e-6  # of two scores that are the same apart from rounding
+
+
+class _Keywords:
+    """Finds chunks by the weights of their terms."""
+
+    is_whole = True
+
+    def __init__(self, found: _Found, analyzer: Analyzer) -> None:
+        self._found, self._analyzer = found, analyzer
+
+    @property
+    def size(self) -> int:
+        """How many chunks it holds."""
+        return self._found.built.chunks if self._found.built else 0
+
+    def search(
+        self, field: KeywordField, terms: Sequence[str], limit: int, among: Keys | None = None
+    ) -> Scores:
+        """Chunks that hold any of the terms in a field, best first by BM25."""
+        held = self.frequencies(field, terms)
+        weights: dict[int, float] = {}
+        for term, often in held.items():
+            if often:
+                number = term_number(term)
+                weights[number] = weights.get(number, 0.0) + rarity(often, self.size)
+        if not weights:
+            return []
+        return self._ask(field, weights, limit, among)
+
+    def frequencies(self, field: KeywordField, terms: Sequence[str]) -> dict[str, int]:
+        """In about how many chunks each term occurs."""
+        rows = self._found.database.connection.execute(
+            "SELECT term, chunks FROM search_terms WHERE place = ? AND field = ? AND term = ANY(?)",
+            (self._found.place, field, [term_number(term) for term in terms]),
+        ).fetchall()
+        known = dict(rows)
+        return {term: max(0, known.get(term_number(term), 0)) for term in terms}
+
+    def phrase(self, field: KeywordField, terms: Sequence[str]) -> Keys:
+        """Chunks in which the terms follow each other, by key; no terms follow each other in all.
+
+        The engine names the chunks that hold the rarest of them; their texts say the rest.
+        """
+        database, among = self._found.database, None
+        if terms:
+            held = self.frequencies(field, terms)
+            rarest = min(held, key=lambda term: held[term])
+            if not held[rarest]:
+                return np.zeros(0, np.int64)
+            if held[rarest] < self._found.engine.most:
+                weights = {term_number(rarest): 1.0}
+                among = [key for key, _ in self._ask(field, weights, held[rarest] + _SLACK, None)]
+        if not terms or (len(terms) == 1 and among is not None):
+            return np.array(sorted(database.chunk_keys() if among is None else among), np.int64)
+        wanted = f" {' '.join(terms)} "
+        keys = [
+            key
+            for key, body, code in database.keyword_rows(self._analyzer, among)
+            if wanted in f" {body if field == 'body' else code} "
+        ]
+        return np.array(keys, np.int64)
+
+    def keys(self) -> set[ChunkKey]:
+        """All the chunks it holds."""
+        built = self._found.built
+        return self._found.engine.keys(built.name) if built else set()
+
+    def _ask(self, field: str, weights: Weights, limit: int, among: Keys | None) -> Scores:
+        built, engine = self._found.built, self._found.engine
+        name = built.name if built else ""
+
+        def ask(count: int, listed: Sequence[ChunkKey] | None) -> Scores:
+            return engine.weigh(name, field, weights, count, listed)
+
+        return self._found.best(ask, limit, among)
+
+
+class _Vectors:
+    """Finds chunks by their vectors; scores are computed from those that the truth holds."""
+
+    is_whole = True
+
+    def __init__(self, found: _Found) -> None:
+        self._found = found
+
+    def nearest(self, vector: Vector, limit: int, among: Keys | None = None) -> Scores:
+        """Chunks by cosine to the vector, best first; only `among` these keys, if given."""
+        built, engine = self._found.built, self._found.engine
+        name, query = built.name if built else "", vector.astype(np.float64)
+
+        def ask(count: int, listed: Sequence[ChunkKey] | None) -> Scores:
+            return engine.nearest(name, vector, count, listed)
+
+        def score(found: Scores) -> Scores:
+            vectors = self.of([key for key, _ in found])
+            exact = {
+                key: np.float32(one.astype(np.float64) @ query) for key, one in vectors.items()
+            }
+            return [(key, float(one)) for key, one in exact.items()]
+
+        if built is None or not self._found.database.dimensions:
+            return []
+        return self._found.best(ask, limit, among, score)
+
+    def of(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vector]:
+        """The vectors of these chunks; those without one are passed over."""
+        rows = self._found.database.vector_rows([int(key) for key in keys])
+        known = {key: decode_vector(kept) for key, kept in rows}
+        return {int(key): known[key] for key in keys if key in known}
+
+    def keys(self) -> set[ChunkKey]:
+        """All the chunks that have a vector."""
+        return {key for key, _ in self._found.database.vector_rows()}
+
+
+@contextmanager
+def _transaction(connection: SqlConnection) -> Iterator[None]:
+    """A transaction of its own, or the one that is open."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.execute("COMMIT")
+
+
+def _batches(keys: Sequence[ChunkKey]) -> Iterator[Sequence[ChunkKey]]:
+    for start in range(0, len(keys), _AT_ONCE):
+        yield keys[start : start + _AT_ONCE]
+
+
+def _moved(average: float, added: int, chunks: int) -> float:
+    """By what share the average length of the chunks that came differs from that of before."""
+    return abs(added / chunks - average) / (average or 1.0) if chunks else 0.0
+
+
+def _build_it() -> str:
+    return f"Build it with: {_REPAIR}"

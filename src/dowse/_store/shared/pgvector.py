@@ -1,0 +1,133 @@
+"""pgvector and a table of weighted terms: search for teams that run nothing but PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dowse._model import ChunkKey, Scores, Vector
+from dowse._store.shared.connection import PostgresConnection
+from dowse._store.shared.engine import Row, Weights
+
+_FIELDS = {"body": 0, "code": 1}
+_INDEXED = 20_000  # vectors from which on a graph is worth its memory; fewer are all compared
+_LONGEST = 4000  # dimensions that a graph of half floats can have
+
+
+class PgVector:
+    """Rows in tables of the schema that holds the truth: they change in one transaction with it."""
+
+    most = 1_000_000
+
+    def __init__(self, connection: PostgresConnection) -> None:
+        self._connection = connection
+
+    def create(self, name: str, dimensions: int) -> None:
+        """Makes the tables of an index."""
+        self._connection.script("CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")
+        self._connection.script(
+            f"CREATE TABLE {name} (chunk BIGINT PRIMARY KEY, vector halfvec({max(1, dimensions)}));"
+            f"CREATE TABLE {name}_terms (field SMALLINT NOT NULL, term BIGINT NOT NULL,"
+            " chunk BIGINT NOT NULL, weight REAL NOT NULL);"
+            f"CREATE INDEX ON {name}_terms (field, term) INCLUDE (chunk, weight);"
+            f"CREATE INDEX ON {name}_terms (chunk)"
+        )
+
+    def put(self, name: str, rows: Sequence[Row]) -> None:
+        """Writes rows."""
+        self.remove(name, [row.key for row in rows])
+        self._connection.copy(
+            f"{name} (chunk, vector)",
+            ((row.key, None if row.vector is None else str(row.vector.tolist())) for row in rows),
+        )
+        self._connection.copy(
+            f"{name}_terms (field, term, chunk, weight)",
+            (
+                (_FIELDS[field], term, row.key, weight)
+                for row in rows
+                for field, weights in (("body", row.body), ("code", row.code))
+                for term, weight in weights.items()
+            ),
+        )
+
+    def remove(self, name: str, keys: Sequence[ChunkKey]) -> None:
+        """Removes rows, as far as there are any."""
+        if keys:
+            for table in (name, f"{name}_terms"):
+                self._connection.execute(f"DELETE FROM {table} WHERE chunk = ANY(?)", (list(keys),))
+
+    def settle(self, name: str, chunks: int) -> None:
+        """Builds the graph once there are many vectors, and tells the planner what there is."""
+        row = self._connection.execute(
+            "SELECT atttypmod FROM pg_attribute"
+            " WHERE attname = 'vector' AND attrelid = ?::regclass",
+            (name,),
+        ).fetchone()
+        if chunks >= _INDEXED and row and row[0] <= _LONGEST:
+            self._connection.script(
+                "SET LOCAL maintenance_work_mem = '512MB';"
+                f"CREATE INDEX IF NOT EXISTS {name}_near ON {name}"
+                " USING hnsw (vector halfvec_ip_ops)"
+            )
+        self._connection.script(f"ANALYZE {name}; ANALYZE {name}_terms")
+
+    def terms(self, name: str, keys: Sequence[ChunkKey]) -> Iterator[tuple[str, list[int]]]:
+        """The field and the terms of each weighted part of some rows."""
+        names = {number: field for field, number in _FIELDS.items()}
+        if keys:
+            found = self._connection.execute(
+                f"SELECT chunk, field, array_agg(term) FROM {name}_terms WHERE chunk = ANY(?)"
+                " GROUP BY chunk, field",
+                (list(keys),),
+            )
+            yield from ((names[field], terms) for _, field, terms in found)
+
+    def keys(self, name: str) -> set[ChunkKey]:
+        """All rows."""
+        return {key for (key,) in self._connection.execute(f"SELECT chunk FROM {name}")}
+
+    def nearest(
+        self, name: str, vector: Vector, limit: int, among: Sequence[ChunkKey] | None
+    ) -> Scores:
+        """The rows whose vectors have the highest inner products, best first."""
+        self._connection.script(
+            f"SET LOCAL hnsw.ef_search = {min(1000, max(100, limit))};"
+            "SET LOCAL hnsw.iterative_scan = strict_order"
+        )
+        query = str(vector.tolist())
+        allowed, values = ("", ()) if among is None else ("AND chunk = ANY(?)", (list(among),))
+        found = self._connection.execute(
+            f"SELECT chunk, -(vector <#> ?::halfvec) FROM {name} WHERE vector IS NOT NULL {allowed}"
+            " ORDER BY vector <#> ?::halfvec LIMIT ?",
+            (query, *values, query, limit),
+        )
+        return [(key, score) for key, score in found]
+
+    def weigh(
+        self, name: str, field: str, weights: Weights, limit: int, among: Sequence[ChunkKey] | None
+    ) -> Scores:
+        """The rows whose weights have the highest inner products, best first."""
+        allowed, values = ("", ()) if among is None else ("AND chunk = ANY(?)", (list(among),))
+        found = self._connection.execute(
+            "SELECT chunk, sum(t.weight * q.weight) AS score FROM"
+            " unnest(?::bigint[], ?::double precision[]) AS q(term, weight)"
+            f" JOIN {name}_terms t ON t.field = ? AND t.term = q.term {allowed}"
+            " GROUP BY chunk ORDER BY score DESC, chunk LIMIT ?",
+            (list(weights), list(weights.values()), _FIELDS[field], *values, limit),
+        )
+        return [(key, score) for key, score in found]
+
+    def names(self, prefix: str) -> list[str]:
+        """The tables whose names begin so."""
+        found = self._connection.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = ? AND starts_with(tablename, ?)"
+            " AND tablename NOT LIKE '%\\_terms'",
+            (self._connection.address.schema, prefix),
+        )
+        return [name for (name,) in found]
+
+    def drop(self, name: str) -> None:
+        """Removes the tables of an index."""
+        self._connection.script(f"DROP TABLE IF EXISTS {name}, {name}_terms")
+
+    def close(self) -> None:
+        """Needs nothing: the connection is that of the truth."""
