@@ -37,8 +37,8 @@ from dowse._project.evaluation.collections import read_collection, sample
 from dowse._project.evaluation.compare import SEED
 from dowse._project.evaluation.records import Collection, JudgedQuery
 from dowse._project.workspace import Workspace
-from dowse._search.confidence.calibrate import ALONE
-from dowse._search.confidence.match import word_for
+from dowse._search.confidence.label import label_of
+from dowse._search.confidence.model import ALONE
 from dowse._search.pipeline import run_search
 from dowse._search.request import SearchRequest
 from dowse._search.state import SearchParts, SearchState
@@ -81,7 +81,7 @@ class Asked:
     kind: str
     evidence: Numbers  # fused score, lead, first, behind, named, chunks, 1
     relevant: Numbers
-    near: Numbers  # what says how near the query is: dowse/_search/confidence/nearness.py
+    near: Numbers  # what says how near the query is: dowse/_search/confidence/model.py
     complete: bool  # one of the first results has the query as its name, or all its words
 
 
@@ -196,7 +196,7 @@ def _found(engine: Engine, name: str, kind: str, query: JudgedQuery, mode: str) 
     judged = {} if kind == "removed" else query.relevant
     search, response = _searched(engine, query.text, mode, gone)
     hits = sorted(response.hits, key=_fused, reverse=True)
-    near = np.array(search.near.evidence if search.near else NOTHING)
+    near = np.array(search.domain.evidence if search.domain else NOTHING)
     relevant = np.array([float(judged.get(hit.document, 0) > 0) for hit in hits[:FIRST]])
     complete = any(hit.reason.startswith(COMPLETE) for hit in hits[:FIRST])
     size = math.log10(max(1, search.reading.keyword.size))
@@ -311,7 +311,7 @@ def _print_tables(asked: Sequence[Asked], names: Sequence[str], far: float) -> N
 def _print_words(asked: Sequence[Asked], fitted: Fitted) -> None:
     """What the words mean: how often the first result with such a word is right."""
     found = [one for one in asked if len(one.relevant)]
-    words = [word_for(float(fitted.sure(one)[0])) for one in found]
+    words = [label_of(float(fitted.sure(one)[0])) for one in found]
     own = [(w, one.relevant[0]) for w, one in zip(words, found, strict=True) if one.kind == "own"]
     kinds = ("foreign", "nonsense")
     rest = [word for word, one in zip(words, found, strict=True) if one.kind in kinds]

@@ -10,10 +10,10 @@ from dowse._index.markdown.document import parse
 from dowse._index.source.files import decode
 from dowse._interfaces.mcp.invisible import visible
 from dowse._model import Fields
-from dowse._search.answer.prose import sentences
+from dowse._search.answer.extract import sentences
 from dowse._search.present.budget import count_tokens
 from dowse._search.present.snippet import snippet
-from dowse._search.query.query import understand
+from dowse._search.query.interpret import understand
 from dowse._search.stages.classify import classify
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions

@@ -1,6 +1,6 @@
 """How many passages of other documentation have a word, which tells foreign queries from one's own.
 
-    python -m training.familiar CHUNKS src/dowse/_search/confidence/familiar.json
+    python -m training.familiar CHUNKS src/dowse/_search/confidence/background.json
 
 CHUNKS is a file of chunks (corpus.py). The passages are drawn from all sources in turn, like those
 of elsewhere.py. Words that few of them have are left out: they are as good as unknown.
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from dowse._search.confidence.familiar import UsualWords
+from dowse._search.confidence.model import BackgroundTerms
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 from training.corpus import Chunk, read_chunks
@@ -35,7 +35,7 @@ def main() -> None:
     target.write_bytes(msgspec.json.encode(counted) + b"\n")
 
 
-def count(chunks: Sequence[Chunk], least: int) -> UsualWords:
+def count(chunks: Sequence[Chunk], least: int) -> BackgroundTerms:
     """In how many chunks each word occurs, title and headings included."""
     analyzer = TextAnalyzer(KeywordOptions())
     terms = Counter[str]()
@@ -44,7 +44,7 @@ def count(chunks: Sequence[Chunk], least: int) -> UsualWords:
     length = sum(len(one.text) for one in chunks) / len(chunks)
     stamp = analyzer.stamp
     often = {one: n for one, n in sorted(terms.items()) if n >= least and WORD.fullmatch(one)}
-    return UsualWords(len(chunks), round(length), {key: stamp[key] for key in SETTINGS}, often)
+    return BackgroundTerms(len(chunks), round(length), {key: stamp[key] for key in SETTINGS}, often)
 
 
 if __name__ == "__main__":

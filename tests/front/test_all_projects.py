@@ -24,7 +24,7 @@ from dowse._interfaces.mcp.server import build_server
 from dowse._interfaces.socket.server import LineServer
 from dowse._project.service import Service
 from dowse._project.workspace import Workspace
-from dowse._search.answer.llm_client import EndpointWriter
+from dowse._search.answer.llm import EndpointWriter
 from dowse._search.request import SearchRequest
 from mcp_client import text_of, with_client
 

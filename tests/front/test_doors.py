@@ -35,7 +35,7 @@ from dowse._interfaces.socket.server import LineServer
 from dowse._model import Response
 from dowse._project.service import Service
 from dowse._project.workspace import Workspace
-from dowse._search.query.filters import Filters
+from dowse._search.request import Filters
 from dowse._search.stages.strategies import SearchOptions
 from dowse._util.bounds import limits
 from dowse.api import Asking

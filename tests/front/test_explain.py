@@ -7,8 +7,7 @@ from rich.cells import cell_len
 
 from command_line import Dowse, Result
 from dowse._model import Step, StrategyRank, Trace
-from dowse._search.explain import ChunkOutcome, Explanation
-from dowse._search.why import why
+from dowse._search.explain import ChunkOutcome, Explanation, why
 
 _KEPT = Trace((), ())
 

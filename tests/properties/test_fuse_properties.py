@@ -11,12 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse._model import ChunkKey, Place, Ranking, Scores
-from dowse._search.confidence.calibrate import calibrate
-from dowse._search.stages.community import community_multipliers
-from dowse._search.stages.convex import fuse_by_score
-from dowse._search.stages.dynamic_weights import dynamic_weights
-from dowse._search.stages.recency import recency_multiplier
-from dowse._search.stages.rrf import fuse_by_rank
+from dowse._search.confidence.model import sigmoid
+from dowse._search.stages.boosts import community_multipliers, recency_multiplier
+from dowse._search.stages.fusion import dynamic_weights, fuse_by_rank, fuse_by_score
 from effort import examples
 
 SETTINGS = examples(50, 150)
@@ -202,5 +199,5 @@ def test_the_raised_share_a_community_with_a_seed(
 @examples(70, 200)
 @given(st.floats(0, 10), st.floats(0, 10))
 def test_confidence_is_between_0_and_1_and_keeps_the_order(one: float, other: float) -> None:
-    low, high = (calibrate(score, 0.035, 150) for score in sorted([one, other]))
+    low, high = (sigmoid(score, 0.035, 150) for score in sorted([one, other]))
     assert 0 <= low <= high <= 1

@@ -8,10 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse._model import Vector
+from dowse._search.stages.dedup import (
+    fold_whitespace,
+    near_duplicates,
+    repeats,
+    semantic_duplicates,
+)
 from dowse._search.stages.diversity import over_limit, select_diverse
-from dowse._search.stages.duplicates import fold_whitespace, repeats, semantic_duplicates
 from dowse._search.stages.rerank import reorder
-from dowse._search.stages.trigrams import near_duplicates
 from effort import examples
 
 SETTINGS = examples(50, 150)

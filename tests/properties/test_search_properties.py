@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from dowse._model import Hit
 from dowse._project.engine import Engine
 from dowse._search.pipeline import SEARCH_FLOW
-from dowse._search.query.filters import Filters
-from dowse._search.request import SearchRequest
+from dowse._search.request import Filters, SearchRequest
 from effort import examples
 from vaults import open_engine, write_vault
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from document_work import ANALYZER
-from dowse._search.query.lexing import FIELDS, lex
-from dowse._search.query.query import MOST_TERMS, understand
+from dowse._search.query.interpret import MOST_TERMS, understand
+from dowse._search.query.parser import FIELDS, lex
 from dowse._search.request import SearchRequest
 from dowse._search.stages.classify import classify
 from dowse.errors import DowseError

@@ -16,8 +16,7 @@ from dowse._project.archive.export import export_project
 from dowse._project.engine import Engine
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
-from dowse._search.query.filters import Filters
-from dowse._search.request import SearchRequest
+from dowse._search.request import Filters, SearchRequest
 from dowse._util.locations import Locations
 from dowse.errors import Damaged, DowseError, NotFound, StampMismatch
 from dowse.testing import HashEmbedder

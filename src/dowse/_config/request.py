@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 from dowse._config.parameters import Parameter, checked
 from dowse._config.presets import PRESETS
-from dowse._search.query.filters import Filters
-from dowse._search.request import SearchRequest
+from dowse._search.request import Filters, SearchRequest
 from dowse._search.stages.strategies import MODES, modes_explained
 from dowse.errors import Refused, UsageError
 
@@ -248,7 +247,7 @@ def _is_on(changes: Mapping[str, Any], name: str) -> bool:
 def settable(call: Call) -> tuple[str, ...]:
     """The names of all settings that one call may change."""
     from dowse._config.schema import is_of_a_search, known_settings  # noqa: PLC0415  as above
-    from dowse._search.answer.options import OF_THE_WRITER  # noqa: PLC0415  a description needs none of this
+    from dowse._search.answer.extract import OF_THE_WRITER  # noqa: PLC0415  a description needs none of this
 
     of_answers = {name for name in known_settings() if name.startswith("answer.")} - OF_THE_WRITER
     return tuple(

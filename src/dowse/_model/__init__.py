@@ -4,7 +4,7 @@ Offsets count characters of `Document.text`; lines and ranks count from 1;
 times are seconds since 1970 (UTC).
 """
 
-from dowse._model.confidence import ModelFit, Nearness
+from dowse._model.confidence import ModelFit
 from dowse._model.display import also_at, fit_of, place_of
 from dowse._model.documents import (
     Block,
@@ -110,7 +110,6 @@ __all__ = [
     "ModelFit",
     "Name",
     "NameKind",
-    "Nearness",
     "OtherPassage",
     "Place",
     "Query",

@@ -36,18 +36,14 @@ from dowse._project.run_note import noted, unfinished_run
 from dowse._project.stamp import WantedStamp, takes_vectors, wanted_stamp
 from dowse._project.unread_note import note_unread, unread_of
 from dowse._project.wiring import Parts
-from dowse._search.answering import with_answer, with_written_answer
-from dowse._search.confidence.calibrate import model_name
-from dowse._search.confidence.model_fit import read_fit, write_fit
-from dowse._search.confidence.nearness import DEFAULT
+from dowse._search.answer.answering import with_answer, with_written_answer
+from dowse._search.confidence.model import DEFAULT, model_name, read_fit, write_fit
 from dowse._search.listing import list_documents, list_fields, list_values
-from dowse._search.pipeline import rank_documents, run_search
-from dowse._search.query.filters import moment_said
+from dowse._search.pipeline import rank_documents, retrieve_only, run_search
 from dowse._search.related import find_related, whole_graph
-from dowse._search.replay import retrieve_only
-from dowse._search.request import SearchRequest
+from dowse._search.request import SearchRequest, moment_said
+from dowse._search.stages.expand import KnownWords
 from dowse._search.state import SearchParts, SearchState
-from dowse._search.words import KnownWords
 from dowse.errors import (
     Damaged,
     DowseError,
@@ -61,9 +57,9 @@ from dowse.errors import (
 if TYPE_CHECKING:
     from dowse._search.explain import Explanation
     from dowse._search.listing import Counted, FieldValues, Filter, ListedDocument, Sort
+    from dowse._search.pipeline import Retrieved
     from dowse._search.references import Passage
     from dowse._search.related import LinkGraph, Related
-    from dowse._search.replay import Retrieved
 
 
 class Status(Struct, frozen=True):
@@ -449,7 +445,7 @@ class Engine:
 
         The default model keeps the fit that it ships with.
         """
-        from dowse._search.confidence.fitting import fit_model  # noqa: PLC0415  (searching does not need it)
+        from dowse._search.confidence.fit import fit_model  # noqa: PLC0415  (searching does not need it)
 
         embedder = self.parts.embedder
         with self._read_fitting() as (reader, has_vectors):

@@ -17,7 +17,7 @@ from dowse._model import Announce
 from dowse._model.ports import Analyzer, Embedder, Reranker, Store, Writer
 from dowse._model.store_options import StoreOptions
 from dowse._project.registry import Project
-from dowse._search.answer.options import AnswerOptions
+from dowse._search.answer.extract import AnswerOptions
 from dowse._store.places import AllPlaces, EmbeddedPlaces
 from dowse._store.vectors.replica import VectorReplica
 from dowse._text.analyzer import TextAnalyzer
@@ -101,7 +101,7 @@ def _turn(settings: Settings, given: Given) -> AbstractContextManager[object]:
 
 
 def _writer(options: AnswerOptions) -> Writer:
-    from dowse._search.answer.llm_client import EndpointWriter  # noqa: PLC0415  few users have such an endpoint
+    from dowse._search.answer.llm import EndpointWriter  # noqa: PLC0415  few users have such an endpoint
 
     return EndpointWriter(options)
 

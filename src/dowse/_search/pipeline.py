@@ -9,31 +9,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from itertools import takewhile
 from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
 
 from dowse._model import Response
-from dowse._search.confidence.calibrate import CalibrateOptions, give_confidence
-from dowse._search.confidence.verdict import has_no_good_match
+from dowse._search.confidence.label import has_no_good_match
+from dowse._search.confidence.model import CalibrateOptions, give_confidence
 from dowse._search.freshness import drop_deleted
 from dowse._search.present.hits import make_hits
-from dowse._search.query.understand import understand_query
-from dowse._search.stages.classify import ClassifyOptions, weigh_by_type
-from dowse._search.stages.community import CommunityOptions, favour_communities
-from dowse._search.stages.cuts import ThresholdOptions, drop_unsure, has_threshold, keep_first
-from dowse._search.stages.diversity import DiversityOptions, diversify
-from dowse._search.stages.documents import (
-    DocumentsOptions,
-    add_deeper,
-    best_of_each,
-    has_too_few,
-    is_whole,
-    keep_best_passages,
-    lists_documents,
+from dowse._search.stages.boosts import (
+    CommunityOptions,
+    RecencyOptions,
+    favour_communities,
+    prefer_recent,
 )
-from dowse._search.stages.duplicates import (
+from dowse._search.stages.classify import ClassifyOptions, weigh_by_type
+from dowse._search.stages.dedup import (
     ExactDedupOptions,
     NearDedupOptions,
     SemanticDedupOptions,
@@ -41,17 +35,39 @@ from dowse._search.stages.duplicates import (
     drop_near,
     drop_same_meaning,
 )
-from dowse._search.stages.dynamic_weights import DynamicWeightsOptions, adjust_weights
+from dowse._search.stages.diversity import DiversityOptions, diversify
+from dowse._search.stages.documents import (
+    DocumentsOptions,
+    ParentsOptions,
+    ThresholdOptions,
+    add_deeper,
+    best_of_each,
+    drop_unsure,
+    has_threshold,
+    has_too_few,
+    is_whole,
+    keep_best_passages,
+    keep_first,
+    lists_documents,
+    show_sections,
+)
 from dowse._search.stages.exact import ExactOptions, find_named, is_exact_on, put_named_first
 from dowse._search.stages.expand import ExpandOptions, embeds_the_query, expand_query
-from dowse._search.stages.fusion import FuseOptions, fuse
-from dowse._search.stages.gather import GatherOptions, gather
-from dowse._search.stages.parents import ParentsOptions, show_sections
-from dowse._search.stages.rankings import complete_scores, follow, followers, retrieve
-from dowse._search.stages.readable import ReadableOptions, reads_latin, trust_the_readable
-from dowse._search.stages.recency import RecencyOptions, prefer_recent
+from dowse._search.stages.fusion import (
+    DynamicWeightsOptions,
+    FuseOptions,
+    GatherOptions,
+    ReadableOptions,
+    adjust_weights,
+    fuse,
+    gather,
+    reads_latin,
+    trust_the_readable,
+)
 from dowse._search.stages.rerank import RerankOptions, read_closely
-from dowse._search.stages.strategies import RetrievalSettings
+from dowse._search.stages.retrieval import complete_scores, follow, followers, retrieve
+from dowse._search.stages.strategies import RetrievalSettings, StrategyWeights
+from dowse._search.stages.understand import understand_query
 from dowse._search.state import SearchState
 from dowse._util.cancellation import raise_if_cancelled
 
@@ -381,3 +397,46 @@ def _kept_out(search: SearchState) -> dict[str, int]:
         allowed = set(search.meeting([condition]).tolist())
         kept_out[condition.written] = len(found - allowed)
     return kept_out
+
+
+# ── What the strategies retrieved, kept so that the stages can order it with other options ───
+
+
+_BEFORE = tuple(takewhile(lambda stage: not stage.replayed, SEARCH_FLOW))
+_REPLAYED = tuple(stage for stage in SEARCH_FLOW if stage.replayed)
+
+
+class Retrieved(Struct, frozen=True):
+    """A search that has run as far as its fusion; it needs no index any more."""
+
+    _search: SearchState  # with weights of 1, times the factors that its query gave them
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What could not be done, and how to change that."""
+        return tuple(self._search.notices)
+
+    def documents(self, settings: SearchSettings) -> tuple[tuple[str, float], ...]:
+        """The documents as settings order them, each by its best chunk and with its score.
+
+        Of the settings only the options of replayed stages count; nothing is cut or dropped.
+        """
+        factors, weights = self._search.weights, settings.fuse.weights
+        restarted = replace(
+            self._search,
+            settings=settings,
+            weights={name: weight * factors[name] for name, weight in weights.items()},
+            candidates=[],
+        )
+        run_stages(restarted, _REPLAYED, {})
+        return documents_of(restarted)
+
+
+def retrieve_only(search: SearchState) -> Retrieved:
+    """Runs the stages before fusion, with all that any way of fusing needs."""
+    equal = dict.fromkeys(StrategyWeights.__struct_fields__, 1.0)
+    fuse = replace(search.settings.fuse, method="convex", **equal)
+    search.settings = replace(search.settings, fuse=fuse)
+    run_stages(search, _BEFORE, {})
+    search.stored(search.found_keys())
+    return Retrieved(search)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dowse._model import DocumentEntry, Edge
 from dowse._model.ports import IndexReader
-from dowse._search.stages.graph import one_per_document
+from dowse._search.stages.strategies import one_per_document
 from dowse._util.arrays import np
 
 

@@ -19,7 +19,6 @@ from dowse._model import (
     Matrix,
     ModelFit,
     Name,
-    Nearness,
     Place,
     Query,
     Ranking,
@@ -38,6 +37,7 @@ from dowse.errors import Damaged
 
 if TYPE_CHECKING:
     from dowse._index.source.roots import Root
+    from dowse._search.confidence.model import Domain
     from dowse._search.pipeline import SearchSettings
     from dowse._search.request import SearchRequest
 
@@ -137,8 +137,8 @@ class SearchState(Struct):
     # How sure it is.
     calibration: str = ""  # what the scores are, in a few words
     fitted: bool = False  # whether the scores are fitted confidences
-    near: Nearness | None = None  # how near the query is to what was found, where that is known
-    no_good_match: bool = False  # it is far, and no result has all words of the query
+    domain: Domain | None = None  # whether the documents are about the query, where it is known
+    no_good_match: bool = False  # they are not, and no result has all words of the query
 
     _among: Keys | None = None
     _stored: dict[ChunkKey, StoredChunk] = field(default_factory=dict)

@@ -26,7 +26,7 @@ from dowse._interfaces.http.openapi import description
 from dowse._interfaces.http.security import Door
 from dowse._interfaces.http.server import application
 from dowse._project.service import Service
-from dowse._search.query.filters import Filters
+from dowse._search.request import Filters
 from dowse._text.dates import first_moment
 
 HERE = "http://127.0.0.1:7333"

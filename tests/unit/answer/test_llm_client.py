@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from dowse._search.answer.llm_client import EndpointWriter
-from dowse._search.answer.options import AnswerOptions
+from dowse._search.answer.extract import AnswerOptions
+from dowse._search.answer.llm import EndpointWriter
 from dowse.errors import EndpointFailed
 
 _KEY = "sk-very-secret-0815"

@@ -9,9 +9,9 @@ from dowse._config.schema import Settings, change_search
 from dowse._project.evaluation.ablate import BASELINE, Variant, ablate, ablations
 from dowse._project.evaluation.records import Collection, JudgedQuery, Ranked, Run
 from dowse._search.pipeline import SearchSettings
-from dowse._search.stages.cuts import ThresholdOptions
-from dowse._search.stages.gather import GatherOptions
-from dowse._search.stages.graph import GraphOptions
+from dowse._search.stages.documents import ThresholdOptions
+from dowse._search.stages.fusion import GatherOptions
+from dowse._search.stages.strategies import GraphOptions
 
 
 def _changes(settings: SearchSettings, *, by_meaning: bool = True) -> dict[str, object]:

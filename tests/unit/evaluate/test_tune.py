@@ -25,8 +25,7 @@ from dowse._project.evaluation.tune import (
 )
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
-from dowse._search.pipeline import SearchSettings
-from dowse._search.replay import Retrieved
+from dowse._search.pipeline import Retrieved, SearchSettings
 from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations
 from dowse.errors import UsageError

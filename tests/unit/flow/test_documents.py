@@ -9,8 +9,8 @@ import pytest
 
 from dowse._model import Hit
 from dowse._project.engine import Engine
+from dowse._search.explain import why
 from dowse._search.request import SearchRequest
-from dowse._search.why import why
 from vaults import index_notes
 
 _FILLER = "Nothing of the kind is said about " + "sheep and grass and hills and stones " * 14

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from dowse._project.engine import Engine
-from dowse._search.query.filters import Filters
-from dowse._search.request import SearchRequest
+from dowse._search.request import Filters, SearchRequest
 from dowse.errors import UsageError
 from rows import check_rows
 from vaults import index_notes

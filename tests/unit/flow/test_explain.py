@@ -8,8 +8,7 @@ import pytest
 
 from dowse._project.engine import Engine
 from dowse._search.explain import ChunkOutcome
-from dowse._search.query.filters import Filters
-from dowse._search.request import SearchRequest
+from dowse._search.request import Filters, SearchRequest
 from dowse.errors import NotFound
 from vaults import index_notes
 

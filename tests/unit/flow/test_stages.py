@@ -17,7 +17,7 @@ from dowse._project.engine import Engine
 from dowse._search.pipeline import SEARCH_FLOW
 from dowse._search.request import SearchRequest
 from dowse._search.stages.expand import ExpandOptions
-from dowse._search.stages.graph import linked_documents
+from dowse._search.stages.strategies import linked_documents
 from dowse._text.options import VocabularyOptions
 from vaults import index_notes
 

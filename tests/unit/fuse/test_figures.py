@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dowse._model import Place, Ranking
-from dowse._search.confidence.calibrate import calibrate
-from dowse._search.stages.rrf import fuse_by_rank
+from dowse._search.confidence.model import sigmoid
+from dowse._search.stages.fusion import fuse_by_rank
 
 
 def _score(ranks: dict[str, int], weights: dict[str, float] | None = None) -> float:
@@ -55,9 +55,9 @@ def test_nothing_gives_nothing() -> None:
     ("raw", "confidence"), [(0.0325, 0.407), (0.0175, 0.068), (0.035, 0.5), (0.050, 0.905)]
 )
 def test_confidence(raw: float, confidence: float) -> None:
-    assert calibrate(raw, 0.035, 150) == pytest.approx(confidence, abs=5e-4)
+    assert sigmoid(raw, 0.035, 150) == pytest.approx(confidence, abs=5e-4)
 
 
 def test_extreme_settings_do_not_overflow() -> None:
-    assert calibrate(0.0, 1.0, 1e9) == pytest.approx(0)
-    assert calibrate(1.0, 0.0, 1e9) == pytest.approx(1)
+    assert sigmoid(0.0, 1.0, 1e9) == pytest.approx(0)
+    assert sigmoid(1.0, 0.0, 1e9) == pytest.approx(1)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse._search.stages.community import community_multipliers
-from dowse._search.stages.recency import recency_multiplier
+from dowse._search.stages.boosts import community_multipliers, recency_multiplier
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 
 from dowse._model import Vector
-from dowse._search.stages import trigrams
-from dowse._search.stages.duplicates import fold_whitespace, repeats, semantic_duplicates
-from dowse._search.stages.trigrams import near_duplicates
+from dowse._search.stages import dedup
+from dowse._search.stages.dedup import (
+    fold_whitespace,
+    near_duplicates,
+    repeats,
+    semantic_duplicates,
+)
 
 
 def at(degrees: float) -> Vector:
@@ -94,9 +98,9 @@ def test_sets_and_arrays_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(50):
         texts = [" ".join(chance.choices(words, k=chance.randint(0, 6))) for _ in range(8)]
         threshold = chance.choice([0.3, 0.5, 0.7, 0.9, 1.0])
-        monkeypatch.setattr(trigrams, "is_loaded", lambda: True)
+        monkeypatch.setattr(dedup, "is_loaded", lambda: True)
         by_arrays = near_duplicates(texts, threshold)
-        monkeypatch.setattr(trigrams, "is_loaded", lambda: False)
+        monkeypatch.setattr(dedup, "is_loaded", lambda: False)
         assert near_duplicates(texts, threshold) == by_arrays
 
 

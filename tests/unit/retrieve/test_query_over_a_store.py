@@ -11,9 +11,8 @@ from documents import make_document
 from dowse._model import Batch, Fields, IndexedDocument
 from dowse._model.ports import IndexReader, Store
 from dowse._search.conditions import meeting
-from dowse._search.query.meaning import Known
-from dowse._search.query.query import understand
-from dowse._search.query.rewrite import rewrite
+from dowse._search.query.correct import rewrite
+from dowse._search.query.interpret import Known, understand
 from dowse._store.store import EmbeddedStore
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions

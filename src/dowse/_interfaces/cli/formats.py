@@ -15,8 +15,7 @@ from dowse._interfaces.cli.draw.text import safe
 from dowse._interfaces.records import ResponseRecord, Searched, hit_records
 from dowse._model import Response
 from dowse._search.present.budget import count_tokens, tokens_of_texts
-from dowse._search.present.formats import as_markdown, with_projects
-from dowse._search.present.grep import grep_line
+from dowse._search.present.formats import as_markdown, grep_line, with_projects
 
 FORMATS = ("text", "json", "jsonl", "md", "files", "grep")
 """For people, for programs (one document, or one line per result), for models, for pipes."""

@@ -36,9 +36,9 @@ from dowse._interfaces.records import (
 from dowse._model import Response, Trace
 from dowse._project.engine import Engine
 from dowse._project.service import Service
+from dowse._search.explain import why
 from dowse._search.present.budget import within_texts
 from dowse._search.request import SearchRequest
-from dowse._search.why import why
 from dowse.errors import DowseError
 
 _UNTRACED = Trace((), ())

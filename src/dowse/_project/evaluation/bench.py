@@ -21,7 +21,7 @@ from dowse._project.evaluation.runs import search_run
 from dowse._project.registry import Project
 from dowse._project.stamp import takes_vectors
 from dowse._project.workspace import Workspace
-from dowse._search.query.filters import Filters
+from dowse._search.request import Filters
 from dowse.errors import NotFound, StampMismatch, UsageError
 
 

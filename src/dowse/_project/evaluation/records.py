@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from dowse._model import Condition
-from dowse._search.query.filters import Filters
+from dowse._search.request import Filters
 
 OwnKind = Literal["heading", "link", "description", "alias"]
 """Where in the documents a query comes from."""

@@ -19,8 +19,7 @@ from dowse._model import Announce, Event, silent
 from dowse._project.engine import Engine
 from dowse._project.evaluation.records import Collection, JudgedQuery, Ranked, Run
 from dowse._search.pipeline import SearchSettings
-from dowse._search.query.filters import Filters
-from dowse._search.request import NO_FILTERS, SearchRequest
+from dowse._search.request import NO_FILTERS, Filters, SearchRequest
 from dowse.errors import Locked, NotFound, UsageError
 
 _CHUNKS_PER_DOCUMENT = 3  # results to ask for, so that their documents fill a ranking

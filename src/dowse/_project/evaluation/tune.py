@@ -26,10 +26,8 @@ from dowse._project.evaluation.measures import measure
 from dowse._project.evaluation.records import JudgedQuery, OwnQuery
 from dowse._project.evaluation.self_queries import FEW
 from dowse._project.workspace import Workspace
-from dowse._search.pipeline import SearchSettings
-from dowse._search.query.filters import Filters
-from dowse._search.replay import Retrieved
-from dowse._search.request import NO_FILTERS, SearchRequest
+from dowse._search.pipeline import Retrieved, SearchSettings
+from dowse._search.request import NO_FILTERS, Filters, SearchRequest
 from dowse.errors import UsageError
 
 FOLDS = 5

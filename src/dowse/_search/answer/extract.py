@@ -6,16 +6,155 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from dowse._model import Answer, Hit, Sentence, embedding_text
-from dowse._search.answer.options import AnswerOptions
-from dowse._search.answer.prose import paragraphs
+from dowse._text.markup import reveal, strip_marks, without_images
 from dowse._text.matching import Wanted
-from dowse._text.pieces import heading_path
-from dowse._text.sentences import is_finished
+from dowse._text.pieces import Piece, heading_path, pieces, under_headings
+from dowse._text.sentences import is_finished, split_sentences
+from dowse._util.bounds import ALWAYS, NAME, check_bounds, check_key_variable, check_web_address
+from dowse.errors import BadSettings
+
+# ── Markdown → sentences that read as prose ───────────────────────────────
+
+
+# Numbers in brackets would be taken for citations of the answer.
+_REFERENCE = re.compile(r"\s?(?<!\w)\[\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\]")
+_LONGEST_COMMAND = 160  # characters
+_PROMPT = re.compile(r"^[$>%]\s+")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text; a list item or a table row without a full stop counts as one.
+
+    Headings and code are none, but one line of code right after a colon belongs to what leads to
+    it: "Build it again with: dowse index --rebuild".
+    """
+    return [sentence for paragraph in paragraphs(text) for sentence in paragraph.sentences]
+
+
+class Paragraph(Struct, frozen=True):
+    """A paragraph, a list item or a row of a table."""
+
+    headings: tuple[str, ...]  # in the text, that it is under
+    sentences: list[str]
+    cells: str = ""  # of a row: what it says without the names of its columns
+
+
+def paragraphs(text: str) -> list[Paragraph]:
+    """The paragraphs of a text, as `sentences` reads them."""
+    found: list[Paragraph] = []
+    previous: Piece | None = None
+    for piece, headings in under_headings(pieces(text)):
+        if piece.kind in {"prose", "row"}:
+            read = _read_sentences(piece.labelled or piece.markup)
+            found.append(Paragraph(headings, read, piece.markup if piece.labelled else ""))
+        elif piece.kind == "code" and _leads_to(previous) and (command := _command(piece)):
+            last = found[-1].sentences
+            last[-1:] = [f"{line} {command}" for line in last[-1:]]
+        previous = piece
+    return found
+
+
+def _read_sentences(markup: str) -> list[str]:
+    """A paragraph cut into sentences, without the marks in it."""
+    stripped = _REFERENCE.sub("", strip_marks(without_images(markup)))
+    read = (" ".join(reveal(part).split()) for part in split_sentences(stripped))
+    return list(filter(None, read))
+
+
+def _leads_to(piece: Piece | None) -> bool:
+    return (
+        piece is not None and piece.kind == "prose" and piece.markup.rstrip().endswith((":", "："))
+    )
+
+
+def _command(code: Piece) -> str:
+    """The code on one line, if that is all there is of it."""
+    lines = [line.strip() for line in code.markup.split("\n") if line.strip()]
+    whole = _PROMPT.sub("", lines[0]) if len(lines) == 1 else ""
+    return whole if len(whole) <= _LONGEST_COMMAND else ""
+
+
+# ── What a user can choose about answers ──────────────────────────────────
+
+
+OF_THE_WRITER = frozenset(
+    f"answer.{name}" for name in ("endpoint_url", "endpoint_model", "api_key_env", "timeout")
+)
+"""Settings of the model that writes answers.
+
+A call to an open project cannot change them: a client that may ask a server could otherwise have it
+send documents and keys anywhere.
+"""
+
+
+class AnswerOptions(Struct, frozen=True):
+    """How an answer is put together, and which language model writes it, if any."""
+
+    sentences: Annotated[
+        int,
+        Meta(ge=1, le=20),
+        ALWAYS,
+        "Most sentences of an answer without a language model, 1 to 20.",
+    ] = 3
+    max_chars: Annotated[
+        int,
+        Meta(ge=50, le=100_000),
+        ALWAYS,
+        "Most characters of an answer without a language model, from 50.",
+    ] = 800
+    candidates: Annotated[
+        int,
+        Meta(ge=0, le=1000),
+        ALWAYS,
+        "Most sentences compared with the question by meaning, about 5 ms each; 0 to 1000.",
+    ] = 60
+    endpoint_url: Annotated[
+        str,
+        NAME,
+        ALWAYS,
+        "Address that /chat/completions is appended to, such as http://localhost:11434/v1; "
+        "empty means that answers consist of the documents' own sentences.",
+    ] = ""
+    endpoint_model: Annotated[
+        str, NAME, ALWAYS, "Name of the model that the endpoint is asked for."
+    ] = ""
+    api_key_env: Annotated[
+        str,
+        NAME,
+        ALWAYS,
+        "Name of the environment variable that holds the endpoint's key; never the key itself.",
+    ] = ""
+    timeout: Annotated[
+        float, Meta(ge=0.1, le=3600), ALWAYS, "Seconds that the endpoint may take, 0.1 to 3600."
+    ] = 60.0
+    context_chars: Annotated[
+        int,
+        Meta(ge=200, le=10_000_000),
+        ALWAYS,
+        "Most characters of the results that the endpoint is shown, from 200.",
+    ] = 8000
+
+    def __post_init__(self) -> None:
+        """Rejects what no answer could be made with."""
+        check_bounds(self, "answer")
+        check_key_variable("answer.api_key_env", self.api_key_env)
+        if self.endpoint_url:
+            self._check_endpoint()
+
+    def _check_endpoint(self) -> None:
+        check_web_address("answer.endpoint_url", self.endpoint_url)
+        if not self.endpoint_model:
+            raise BadSettings(
+                "answer.endpoint_url needs answer.endpoint_model.",
+                "Set that first with: dowse config set answer.endpoint_model NAME",
+            )
+
 
 TermsOf = Callable[[str], Collection[str]]
 """The analyzer's terms of a text."""

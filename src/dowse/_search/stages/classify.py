@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from dowse._search.query.lexing import lex
+from dowse._search.query.parser import lex
 from dowse._search.stages.strategies import STRATEGIES
 from dowse._search.state import SearchState
 from dowse._text.late_pattern import late_pattern

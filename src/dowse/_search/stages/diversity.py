@@ -12,7 +12,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from dowse._model import Vector
-from dowse._search.stages.cosines import cosines, directions
+from dowse._search.stages.dedup import cosines, directions
 from dowse._search.state import SearchState, cap_scores
 from dowse._util.arrays import np
 from dowse._util.bounds import SHARE, check_bounds

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
+from dowse._search.stages.dedup import drop_repeats, repeats
 from dowse._search.state import Candidate, SearchState, cap_scores
+from dowse._util.bounds import check_bounds
+from dowse.errors import BadSettings
 
 _WORTH = 0.5  # share of the best passage's score; one with less is hardly a match next to it
 
@@ -91,3 +94,74 @@ def _reason(best: Candidate, other: Candidate) -> str:
     if _matches_too(best, other):
         return f"listed under the best passage of its document, {lines}"
     return f"its document has a much better passage, {lines}"
+
+
+# ── Results that are left out for their confidence, or for their place in the list ───
+
+
+class ThresholdOptions(Struct, frozen=True):
+    """How sure dowse must be of a result."""
+
+    min_confidence: Annotated[
+        float,
+        Meta(ge=-1, le=1),
+        "Drop results with a confidence below this (0–1). -1: drop none, and say so where there is"
+        " no good match.",
+    ] = -1.0
+
+    def __post_init__(self) -> None:
+        """Rejects a confidence that cannot be."""
+        check_bounds(self, "threshold")
+        if -1 < self.min_confidence < 0:
+            raise BadSettings(
+                "threshold.min_confidence must be between 0 and 1, or -1.",
+                "Use 0.3 for strict results.",
+            )
+
+
+def drop_unsure(search: SearchState) -> None:
+    """Leaves out what dowse is not sure enough of."""
+    least = search.settings.threshold.min_confidence
+    reasons = {
+        place: f"confidence {one.score:.4f} is below {least:g}"
+        for place, one in enumerate(search.candidates)
+        if one.score < least
+    }
+    before = len(search.dropped)
+    search.drop("threshold", reasons)
+    search.unsure += search.dropped[before:]
+
+
+def has_threshold(search: SearchState) -> bool:
+    """Whether there is a confidence below which results are dropped."""
+    return search.settings.threshold.min_confidence > 0
+
+
+def keep_first(search: SearchState) -> None:
+    """Keeps the results up to the end of the page that is asked for."""
+    wanted = search.wanted
+    search.total = len(search.candidates)
+    search.settled = 0
+    beyond = range(wanted, search.total)
+    search.drop("top_n", {place: f"place {place + 1} of {search.total}" for place in beyond})
+
+
+# ── Whole sections instead of chunks ──────────────────────────────────────
+
+
+class ParentsOptions(Struct, frozen=True):
+    """Whether whole sections are returned."""
+
+    enabled: Annotated[bool, "Return the whole section around each chunk, once."] = False
+
+
+def show_sections(search: SearchState) -> None:
+    """Puts the section around each chunk in its place, once."""
+    sections = [(one.document, one.stored.chunk.section) for one in search.candidates]
+    drop_repeats(search, "parents", "same section as", repeats(sections))
+    for candidate in search.candidates[: search.wanted]:
+        document = search.reading.catalogue.document(candidate.document)
+        if document is not None:
+            section = next(s for s in document.sections if s.id == candidate.stored.chunk.section)
+            candidate.section = section
+            candidate.section_text = document.text[section.start : section.end]

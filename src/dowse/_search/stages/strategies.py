@@ -7,18 +7,176 @@ of every interface, the page and the docs follow from these.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from dowse._model import Keys, Ranking
-from dowse._search.stages.code import CodeOptions, rank_by_code
-from dowse._search.stages.graph import GraphOptions, rank_by_links
-from dowse._search.stages.keyword import rank_by_keyword
-from dowse._search.stages.semantic import rank_by_meaning
+from dowse._model import Keys, Ranking, Scores, Vector
+from dowse._model.ports import IndexReader, within
 from dowse._search.state import MOST_RESULTS, SearchState
 from dowse._util.bounds import check_bounds
+from dowse.errors import EmbedError, UsageError
+
+# ── Ranking by words ──────────────────────────────────────────────────────
+
+
+_SATURATION = 2.2  # BM25's k1 + 1, which no number of occurrences exceeds
+
+
+def rank_by_keyword(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
+    """Chunks that hold any of the query's terms; a missing term costs score, not the result."""
+    reading, query = search.reading, search.query
+    most = most_bm25(search.rarity("body", query.terms), query.alternatives)
+    return Ranking("keyword", reading.keyword.search("body", query.terms, limit, among), most)
+
+
+def most_bm25(rarity: Mapping[str, float], alternatives: Sequence[Sequence[str]] = ()) -> float:
+    """The highest possible score, by the rarity of each term: every term repeated without end.
+
+    A term that nothing holds counts too, so that a query that is mostly unknown stays weak. Of
+    alternatives only the rarest counts.
+    """
+    single = dict(rarity)
+    groups = [[single.pop(term, 0.0) for term in group] for group in alternatives]
+    return _SATURATION * math.fsum([*single.values(), *(max(group) for group in groups if group)])
+
+
+# ── Ranking by meaning ────────────────────────────────────────────────────
+
+
+_MAKE_VECTORS = "Make them with: dowse config set embed.provider local, then dowse index --rebuild"
+
+
+def rank_by_meaning(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
+    """Chunks by the cosine of their vector to the query's.
+
+    A chunk that the model cannot read has a vector of zeros, and is near nothing.
+    """
+    vector = query_vector(search)
+    found = [] if vector is None else search.reading.vectors.nearest(vector, limit, among)
+    return Ranking("semantic", [pair for pair in found if pair[1] != 0.0], ceiling=1.0)
+
+
+def query_vector(search: SearchState) -> Vector | None:
+    """The vector of what is searched for; None when there is none, and words can rank."""
+    if search.vector is None:
+        search.vector = _embed(search)
+    return search.vector
+
+
+def _embed(search: SearchState) -> Vector | None:
+    embedder, only_by_meaning = search.parts.embedder, search.strategies == ("semantic",)
+    if embedder is None:
+        if only_by_meaning:
+            raise UsageError("The index has no vectors to rank by meaning with.", _MAKE_VECTORS)
+        return None
+    try:
+        if search.hypothesis:
+            batch = next(iter(embedder.passages([search.embedded_text])))
+            vector: Vector = batch.vectors[0]
+            return vector
+        return embedder.query(search.embedded_text)
+    except EmbedError as error:
+        if only_by_meaning:
+            raise
+        search.notices.append(f"Ranked by words alone. {error}")
+        return None
+
+
+# ── Ranking by the identifiers of code ────────────────────────────────────
+
+
+class CodeOptions(Struct, frozen=True):
+    """Whether code blocks are a strategy of their own."""
+
+    enabled: Annotated[
+        bool, "Hybrid search also ranks code blocks by the identifiers in the query."
+    ] = False
+
+
+def rank_by_code(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
+    """Chunks whose code holds any identifier of the query, whole or in parts."""
+    reading, terms = search.reading, search.query.code_terms
+    most = most_bm25(search.rarity("code", terms))
+    return Ranking("code", reading.keyword.search("code", terms, limit, among), most)
+
+
+# ── Ranking by links: documents next to those that the other strategies found ───
+
+
+_BLOCK = 200  # chunks that are looked up at a time
+
+
+class GraphOptions(Struct, frozen=True):
+    """Whether links between documents are a strategy of their own."""
+
+    enabled: Annotated[bool, "Hybrid search also ranks documents linked with what was found."] = (
+        False
+    )
+    depth: Annotated[int, Meta(ge=1, le=5), "How many links away a document may be (1–5)."] = 1
+
+    def __post_init__(self) -> None:
+        """Rejects a depth that finds nothing, or everything."""
+        check_bounds(self, "graph")
+
+
+def rank_by_links(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
+    """Documents linked with the found ones, each by its best chunk for the query.
+
+    The scores are those of the ranking by meaning, or by words where there is no vector.
+    """
+    reading = search.reading
+    found = {one.document.id for one in search.stored(search.found_keys()).values()}
+    keys = _chunks(reading, linked_documents(reading, found, search.settings.graph.depth), among)
+    best = one_per_document(reading, search.rank(keys) if len(keys) else [], limit)
+    ceilings = {one.strategy: one.ceiling for one in search.rankings}
+    ceiling = 1.0 if search.vector is not None else ceilings.get("keyword", 0.0)
+    return Ranking("graph", best, ceiling)
+
+
+def _chunks(reading: IndexReader, documents: Collection[str], among: Keys | None) -> Keys:
+    """The chunks of these documents that may be found."""
+    import numpy as np  # noqa: PLC0415  listing the strategies must not take as long as loading it
+
+    keys = reading.catalogue.keys_of(documents) if documents else np.zeros(0, dtype=np.int64)
+    return keys if among is None else within(keys, among)
+
+
+def linked_documents(reading: IndexReader, found: Collection[str], depth: int) -> set[str]:
+    """The documents up to `depth` links away, either way, from any of these."""
+    reached: set[str] = set()
+    edge_of_search = set(found)
+    for _ in range(depth):
+        if not edge_of_search:
+            break
+        ends = {
+            end
+            for link in reading.links.of(edge_of_search)
+            if link.target is not None and link.target != link.source
+            for end, other in ((link.source, link.target), (link.target, link.source))
+            if other in edge_of_search
+        }
+        edge_of_search = ends - reached
+        reached |= ends
+    return reached
+
+
+def one_per_document(reading: IndexReader, scores: Scores, top_k: int) -> Scores:
+    """The best chunk of each document, best first."""
+    best: Scores = []
+    seen: set[str] = set()
+    for start in range(0, len(scores), _BLOCK):
+        block = dict(scores[start : start + _BLOCK])
+        for stored in reading.catalogue.chunks(list(block)):
+            if stored.document.id not in seen:
+                seen.add(stored.document.id)
+                best.append((stored.key, block[stored.key]))
+            if len(best) == top_k:
+                return best
+    return best
+
 
 Rank = Callable[[SearchState, int, Keys | None], Ranking]
 """Ranks the best chunks for a search: so many, and only `among` some; empty where it cannot."""

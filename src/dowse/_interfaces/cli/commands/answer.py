@@ -15,7 +15,7 @@ from dowse._interfaces.cli.draw.nothing_found import say_nothing_found
 from dowse._interfaces.cli.draw.text import folded, line
 from dowse._interfaces.records import ResponseRecord
 from dowse._model import Answer, Response
-from dowse._search.answer.options import OF_THE_WRITER
+from dowse._search.answer.extract import OF_THE_WRITER
 from dowse._search.present.budget import within_texts
 from dowse._search.present.formats import with_projects
 from dowse._search.request import SearchRequest

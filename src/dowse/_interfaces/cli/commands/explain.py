@@ -14,9 +14,8 @@ from dowse._interfaces.cli.draw.text import folded, line
 from dowse._interfaces.cli.draw.trace import draw_trace
 from dowse._interfaces.records import ExplanationRecord
 from dowse._model import header_line
-from dowse._search.explain import ChunkOutcome, Explanation
+from dowse._search.explain import ChunkOutcome, Explanation, lines_of, why
 from dowse._search.request import SearchRequest
-from dowse._search.why import lines_of, why
 from dowse._text.amounts import counted
 
 _INDENT = 4

@@ -8,9 +8,8 @@ from msgspec.structs import replace
 
 from dowse._model import Hit, Response, Vector
 from dowse._model.ports import Embedder, Writer
-from dowse._search.answer.extract import Read, extract_answer, read_of
-from dowse._search.answer.llm_prompt import instructions_and_material, written_answer
-from dowse._search.answer.options import AnswerOptions
+from dowse._search.answer.extract import AnswerOptions, Read, extract_answer, read_of
+from dowse._search.answer.llm import instructions_and_material, written_answer
 from dowse._search.stages.documents import lists_documents
 from dowse._search.state import SearchState
 from dowse._text.sentences import asking_part

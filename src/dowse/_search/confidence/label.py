@@ -1,4 +1,4 @@
-"""Why a passage was found, in plain words."""
+"""The label of a result (strong, likely or weak), the reason for it, and whether anything fits."""
 
 from __future__ import annotations
 
@@ -6,9 +6,70 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from dowse._model import Query
+from dowse._model import Match, Query
+from dowse._search.state import Candidate, SearchState
 from dowse._text.matching import TermsOf, Wanted
 from dowse._text.scripts import is_unspaced
+
+_STRONG = 0.45  # the confidences at or above which a result is called so: see docs/quality.md
+_LIKELY = 0.1
+_EVEN = 0.5  # of a plain sigmoid, which says little
+_FIRST = 5  # results that are looked at: whether there is a match must not depend on their number
+
+
+def has_no_good_match(search: SearchState) -> bool:
+    """Tell whether the query is out of domain, and none of the best results has all its words.
+
+    A confidence that the user demands takes the place of this.
+    """
+    out_of_domain = search.domain is not None and search.domain.odds < 0
+    if not out_of_domain or search.settings.threshold.min_confidence >= 0:
+        return False
+    words, first = QueryWords.of(search), search.candidates[:_FIRST]
+    return bool(first) and not any(
+        one.stored.key in search.named or _words_in(one, words).complete for one in first
+    )
+
+
+def label(search: SearchState, candidate: Candidate, words: QueryWords) -> tuple[Match, str]:
+    """Label a candidate, and give the reason."""
+    listed = candidate.places and all(one.strategy == "listing" for one in candidate.places)
+    if listed or not search.has_words:
+        return "strong", "meets the filters"
+    if name := search.named.get(candidate.stored.key):
+        return "strong", f"exact {name.kind}"
+    found = _words_in(candidate, words)
+    match: Match = "weak"
+    if search.fitted and not search.no_good_match:
+        match = label_of(candidate.score)
+    elif not search.no_good_match:
+        # Nobody knows what such a score means, so only words can speak for a result.
+        likely = found.complete or (search.hypothesis and candidate.score >= _EVEN)
+        match = "likely" if likely else "weak"
+    if search.hypothesis:
+        return match, "close in meaning"
+    return match, found.reason(place.strategy for place in candidate.places)
+
+
+def label_of(confidence: float) -> Match:
+    """Label a fitted confidence."""
+    if confidence >= _STRONG:
+        return "strong"
+    return "likely" if confidence >= _LIKELY else "weak"
+
+
+# ── The words of the query in a result ───────────────────────────────────────
+
+
+def _words_in(candidate: Candidate, words: QueryWords) -> WordsFound:
+    """Count the words in what a result is made of: its document's fields, headings and passages."""
+    passages = [one.stored for one in (candidate, *candidate.others, *candidate.weaker)]
+    texts = [
+        *candidate.stored.document.fields.texts().values(),
+        *dict.fromkeys(heading for one in passages for heading in one.chunk.header_path),
+        *(one.text for one in passages),
+    ]
+    return words.found_in(texts)
 
 
 class WordsFound(Struct, frozen=True):
@@ -48,6 +109,11 @@ class QueryWords:
         self.wanted = Wanted(query.terms)  # what is looked for; it remembers the words it has seen
         self._words = _words_of(query, terms_of)
         self._terms_of = terms_of
+
+    @classmethod
+    def of(cls, search: SearchState) -> QueryWords:
+        """Read the words of a search."""
+        return cls(search.query, search.parts.analyzer.query_terms)
 
     def __len__(self) -> int:
         return len(self._words)

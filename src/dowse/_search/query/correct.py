@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from dowse._model import Condition, Query
 from dowse._model.ports import Analyzer, IndexReader
 from dowse._search.conditions import leaves, meeting
-from dowse._search.query.lexing import lex
-from dowse._search.query.query import MOST_TERMS, distinct
+from dowse._search.query.interpret import MOST_TERMS, distinct
+from dowse._search.query.parser import lex
 from dowse._text.fold import fold_word
 
 _COMPLETIONS = 50  # words that stand for one prefix

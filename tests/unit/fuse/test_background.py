@@ -8,23 +8,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse._search.confidence.familiar import familiarity, usual_words
+from dowse._search.confidence.model import background_terms, frequency_ratio
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=100)
 STAMP = TextAnalyzer(KeywordOptions()).stamp
-LENGTH = usual_words().length
+LENGTH = background_terms().length
 KNOWN = "kubernet"  # a stem that many passages elsewhere have
 UNKNOWN = "zwiebelfisch"
 
 
 def one(here: int, term: str = KNOWN, chunks: int = 1_000, length: float = LENGTH) -> float:
-    return familiarity({term: here}, chunks, length, STAMP)
+    return frequency_ratio({term: here}, chunks, length, STAMP)
 
 
 def test_the_words_were_counted_as_the_default_settings_make_terms() -> None:
-    counted = usual_words()
+    counted = background_terms()
     assert counted.analyzer.items() <= STAMP.items()
     analyzer = TextAnalyzer(KeywordOptions())
     for written in ("configuring", "databases", "installation"):
@@ -42,11 +42,11 @@ def test_a_word_that_is_known_here_alone_speaks_for_the_query() -> None:
 
 def test_a_word_that_nobody_knows_says_nothing() -> None:
     assert one(0, UNKNOWN) == 0
-    assert familiarity({}, 1_000, LENGTH, STAMP) == 0
+    assert frequency_ratio({}, 1_000, LENGTH, STAMP) == 0
 
 
 def test_a_word_that_is_as_usual_here_as_elsewhere_says_nothing() -> None:
-    counted = usual_words()
+    counted = background_terms()
     share = counted.terms[KNOWN] / counted.passages
     assert one(round(share * 100_000), chunks=100_000) == pytest.approx(0, abs=0.02)
 
@@ -65,7 +65,7 @@ def test_words_made_with_other_settings_are_not_compared() -> None:
         KeywordOptions(language="german"),
         KeywordOptions(stopwords=False),
     ):
-        assert familiarity({KNOWN: 0}, 1_000, LENGTH, TextAnalyzer(options).stamp) == 0
+        assert frequency_ratio({KNOWN: 0}, 1_000, LENGTH, TextAnalyzer(options).stamp) == 0
 
 
 @SETTINGS
@@ -75,6 +75,6 @@ def test_words_made_with_other_settings_are_not_compared() -> None:
     st.floats(0, 10_000),
 )
 def test_no_word_counts_for_more_than_two(held: dict[str, int], chunks: int, length: float) -> None:
-    found = familiarity(held, chunks, length, STAMP)
+    found = frequency_ratio(held, chunks, length, STAMP)
     assert math.isfinite(found)
     assert -2 <= found <= 2

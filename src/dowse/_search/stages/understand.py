@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from functools import cache
 
 from dowse._model import Condition, Query
-from dowse._search.query.meaning import COMPLETIONS, Known
-from dowse._search.query.query import understand
-from dowse._search.query.rewrite import rewrite
+from dowse._search.query.correct import rewrite
+from dowse._search.query.interpret import COMPLETIONS, Known, understand
 from dowse._search.stages.strategies import STRATEGIES, mode_of, strategies_wanted
 from dowse._search.state import SearchState
 from dowse._text.fold import fold_word

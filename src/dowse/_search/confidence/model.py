@@ -1,0 +1,399 @@
+"""From a fused score, whose size says little, to a confidence between 0 and 1.
+
+Logistic regression says how often such a result was judged to answer its query. It was fitted on
+the first five documents of judged queries on five collections and on small parts of them, and of as
+many queries that have no answer there: queries of other collections, nonsense, and queries whose
+answers were taken out. The fused score carries the evidence of words and meaning. Being the first
+result and its lead, how much less the score of another result is, a name that is the query, the
+number of chunks (in a small vault the best result is more often right) and how likely the query is
+about these documents at all add to that. Judgments name about one document per query, so the
+confidence is cautious. benchmarks/results/confidence.md has the reliability.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from operator import mul
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from dowse._model import Matrix, ModelFit, Vector
+from dowse._search.state import SearchState
+from dowse._util.arrays import np
+from dowse._util.bounds import check_bounds
+from dowse._util.decoding import read_small
+from dowse._util.files import replace_file
+
+
+class CalibrateOptions(Struct, frozen=True):
+    """How a fused score becomes a confidence between 0 and 1."""
+
+    enabled: Annotated[bool, "Turn fused scores into confidences."] = True
+    method: Annotated[
+        Literal["fitted", "sigmoid"],
+        "Fitted on judged collections, where that was done for the model, or a plain sigmoid.",
+    ] = "fitted"
+    midpoint: Annotated[
+        float,
+        Meta(ge=0, le=1000),
+        "Of the sigmoid: the fused score with confidence 0.5; 0: the fusion's own.",
+    ] = 0.0
+    steepness: Annotated[
+        float,
+        Meta(ge=0, le=1_000_000),
+        "Of the sigmoid: how sharply confidence rises there; 0: the fusion's own.",
+    ] = 0.0
+
+    def __post_init__(self) -> None:
+        """Reject a sigmoid that would fall."""
+        check_bounds(self, "calibrate")
+
+
+# ── The model ────────────────────────────────────────────────────────────────
+
+
+class Evidence(Struct, frozen=True):
+    """What speaks for a result, apart from its own score."""
+
+    lead: float = 0.0  # of the first result over the next document
+    first: bool = False  # it is the first result
+    behind: float = 0.0  # how much less its score is than that of the first result
+    named: bool = False  # its title, an alias or a heading is the query
+    chunks: int = 1  # in the index
+    domain: float = 0.0  # log-odds that the query is about these documents
+
+
+class Fit(Struct, frozen=True):
+    """The weights of the evidence for one way of ranking."""
+
+    score: float  # of the fused score
+    lead: float
+    first: float
+    behind: float
+    named: float
+    chunks: float  # of the logarithm of their number, base 10
+    constant: float
+    domain: float
+
+
+_WORDS = Fit(0.87, 10.08, 0.73, -8.12, 2.08, -0.31, -4.21, 0.94)
+FITS: Mapping[tuple[str, ...], Fit] = {
+    ("semantic", "keyword"): Fit(1.91, 13.04, 0.45, -13.34, 1.64, -0.38, -3.39, 0.74),
+    ("semantic",): Fit(2.65, 14.03, 0.32, -14.64, 2.36, -0.4, -3.67, 0.69),
+    ("keyword",): _WORDS,
+}
+"""By the strategies that rank."""
+
+ALONE = 0.15
+"""The lead of a document that was found alone."""
+
+DEFAULT = ModelFit("dowse-docs-1")
+"""The model that ships: all weights here are for its cosines."""
+
+_LEAST, _MOST = -2.0, 3.0  # log-odds of the domain that are lower or higher count as these
+_JUDGED = "confidence fitted on judged collections"
+_OWN = "confidence fitted on the documents of this project"
+
+
+def confidence(score: float, evidence: Evidence, fit: Fit) -> float:
+    """Estimate how likely a result answers the query; rises with its fused score."""
+    logit = (
+        fit.score * score
+        + fit.lead * evidence.lead
+        + fit.first * evidence.first
+        + fit.behind * evidence.behind
+        + fit.named * evidence.named
+        + fit.chunks * _magnitude(evidence.chunks)
+        + fit.constant
+        + fit.domain * min(_MOST, max(_LEAST, evidence.domain))
+    )
+    return 0.5 + 0.5 * math.tanh(logit / 2)
+
+
+def sigmoid(score: float, midpoint: float, steepness: float) -> float:
+    """Compute the sigmoid that is one half at the midpoint."""
+    return 0.5 + 0.5 * math.tanh(steepness * (score - midpoint) / 2)  # never overflows
+
+
+def give_confidence(search: SearchState) -> None:
+    """Turn fused scores into confidences, or only keep them between 0 and 1."""
+    options = search.settings.calibrate
+    fitted = options.enabled and options.method == "fitted"
+    model = _model_fit(search) if fitted else None
+    fit = _choose_fit(search, model)
+    search.fitted = fit is not None
+    if fitted:
+        search.domain = _domain(search, None if _words_decide(search) else model)
+    shift = _shift(search, model)
+    midpoint, steepness = search.settings.fuse.sigmoid
+    for candidate, evidence in zip(search.candidates, _evidence(search), strict=True):
+        if not options.enabled:
+            score = min(1.0, max(0.0, candidate.score))
+        elif fit is not None:
+            score = confidence(candidate.score + shift, evidence, fit)
+        else:
+            score = sigmoid(
+                candidate.score, options.midpoint or midpoint, options.steepness or steepness
+            )
+        candidate.rescore("calibrate", score)
+
+
+def _choose_fit(search: SearchState, model: ModelFit | None) -> Fit | None:
+    """Choose the fit for this way of ranking; note what the scores are."""
+    options, fusion = search.settings.calibrate, search.settings.fuse
+    if not options.enabled:
+        search.calibration = "fused scores as they are"
+        return None
+    search.calibration = "a plain sigmoid of the fused score"
+    fused = (fusion.method, fusion.normalise) == ("convex", "ceiling") and not search.hypothesis
+    if options.method != "fitted" or not fused or search.strategies not in FITS:
+        return None
+    if _words_decide(search):
+        search.calibration = _JUDGED
+        return _WORDS
+    if model is None:
+        search.calibration += f"; none was fitted for the model {_model_name(search)}"
+        return None
+    search.calibration = _JUDGED if model is DEFAULT else _OWN
+    return FITS[search.strategies]
+
+
+def _words_decide(search: SearchState) -> bool:
+    """Tell whether words rank alone, or nearly so: there are hardly any vectors to rely on."""
+    return "keyword" in search.strategies and (search.vector is None or search.latin < 1)
+
+
+def _model_fit(search: SearchState) -> ModelFit | None:
+    """Return the fit of the embedding model; None where words rank alone, or there is none."""
+    if search.vector is None:
+        return None
+    known = (DEFAULT, search.parts.fit)
+    name = _model_name(search)
+    return next((one for one in known if one is not None and one.model == name), None)
+
+
+def _model_name(search: SearchState) -> str:
+    embedder = search.parts.embedder
+    # The model is asked last: where its weights are missing, it may not even know its name.
+    return model_name(embedder.model.key) if embedder is not None else ""
+
+
+def model_name(key: str) -> str:
+    """Return the part of a model's key that names it, without revision and dimensions."""
+    return key.rsplit("/", 2)[0] if key.count("/") > 1 else key
+
+
+def _shift(search: SearchState, model: ModelFit | None) -> float:
+    """Compute what the cosines of another model than the default one change in all fused scores.
+
+    The best cosine decides for all, so that the order stays.
+    """
+    cosine = _best_score(search, "semantic")
+    if model is None or cosine is None:
+        return 0.0
+    weights = [search.weights.get(one.strategy, 1.0) for one in search.rankings]
+    share = search.weights.get("semantic", 1.0) / (math.fsum(weights) or 1.0)
+    return share * (model.mapped(cosine) - cosine)
+
+
+def _evidence(search: SearchState) -> list[Evidence]:
+    """Gather what speaks for each candidate."""
+    candidates, domain = search.candidates, search.domain.odds if search.domain else 0.0
+    if not candidates:
+        return []
+    first, chunks = candidates[0], search.reading.keyword.size
+    named = {one.document for one in candidates if one.stored.key in search.named}
+    best = max(one.score for one in candidates)
+    following = next((one for one in candidates if one.document != first.document), None)
+    lead = first.score - following.score if following else ALONE
+    return [
+        Evidence(
+            lead if one is first else 0.0,
+            one is first,
+            best - one.score,
+            one.document in named,
+            chunks,
+            domain,
+        )
+        for one in candidates
+    ]
+
+
+def _best_score(search: SearchState, strategy: str) -> float | None:
+    """Return the best raw score of a strategy among the candidates."""
+    places = (place for one in search.candidates for place in one.places)
+    return max((place.score for place in places if place.strategy == strategy), default=None)
+
+
+# ── Out of domain ────────────────────────────────────────────────────────────
+#
+# Whether the documents are about the query at all. The nearest passage counts, how many passages
+# there are (among more of them, one is near by chance), how near the query is to other
+# documentation, and how usual its words are there and here. Fitted like the confidence, on good
+# answers against queries of other collections and nonsense, so that 1 % of the good answers are
+# called out of domain. benchmarks/results/confidence.md has the tables, and what else was tried.
+
+_MOST_TERMS = 8
+_BY_MEANING = (24.35, -1.32, -13.34, 2.03, 0.1)  # of the evidence in domain_by_meaning, in order
+_BY_WORDS = (9.51, 6.74, -0.48, 3.14, -3.97)  # where words rank alone
+
+
+class Domain(Struct, frozen=True):
+    """The evidence for or against the documents being about the query."""
+
+    evidence: tuple[float, ...]
+    weights: tuple[float, ...]
+
+    @property
+    def odds(self) -> float:
+        """The log-odds that they are; below 0 the query is out of domain."""
+        return math.fsum(map(mul, self.evidence, self.weights))
+
+
+def domain_by_meaning(cosine: float, chunks: int, background: float, usual: float) -> Domain:
+    """Judge a query whose nearest passage has this cosine."""
+    return Domain((cosine, _magnitude(chunks), background, usual, 1.0), _BY_MEANING)
+
+
+def domain_by_words(share: float, terms: int, chunks: int, usual: float) -> Domain:
+    """Judge a query whose best passage has this share of its words."""
+    length = min(_MOST_TERMS, terms) / _MOST_TERMS
+    return Domain((share, length, _magnitude(chunks), usual, 1.0), _BY_WORDS)
+
+
+def _domain(search: SearchState, fit: ModelFit | None) -> Domain | None:
+    """Judge the query; without the fit of a model, words decide. None where nothing can be said."""
+    if not search.candidates or not search.has_words or search.hypothesis:
+        return None
+    chunks = search.reading.keyword.size
+    if fit is not None and (cosine := _best_score(search, "semantic")) is not None:
+        vector = search.vector if fit is DEFAULT else None
+        background = USUAL_COSINE if vector is None else background_cosine(vector)
+        return domain_by_meaning(fit.mapped(cosine), chunks, background, _usual(search))
+    share = _best_score(search, "keyword")
+    most = max((one.ceiling for one in search.rankings if one.strategy == "keyword"), default=0.0)
+    if share is None or not most or (search.vector is not None and fit is None):
+        return None
+    terms = len(set(search.query.terms))
+    return domain_by_words(min(1.0, share / most), terms, chunks, _usual(search))
+
+
+def _usual(search: SearchState) -> float:
+    """Compare the words of the query with those of other documentation."""
+    put_in = search.query.put_in
+    written = [term for term in search.query.terms if term not in put_in]
+    held = _without_the_excluded(search, search.frequencies("body", written))
+    length = sum(len(one.stored.text) for one in search.candidates) / len(search.candidates)
+    return frequency_ratio(held, search.reading.keyword.size, length, search.parts.analyzer.stamp)
+
+
+def _without_the_excluded(search: SearchState, held: dict[str, int]) -> dict[str, int]:
+    """Count terms as unknown that nothing has that meets the conditions.
+
+    Looking each of them up would take as long as the search. So what was found is looked at, and
+    the last letter of a term, which a stem may change, is left out.
+    """
+    if not search.conditions:
+        return held
+    stored = [one.stored for one in search.candidates]
+    names = {name for one in stored for name in (one.document.fields.title, *one.chunk.header_path)}
+    found = "\n".join((*names, *(one.text for one in stored))).casefold()
+    return {term: n if term[:-1] in found else 0 for term, n in held.items()}
+
+
+def _magnitude(chunks: int) -> float:
+    return math.log10(max(1, chunks))
+
+
+# ── Other documentation, which ships with dowse ──────────────────────────────
+#
+# A query that was meant for other documents is often nearer to them than to anything here, and has
+# words that are usual there and rare here. background.npy has 2,000 passages of other documentation
+# as vectors of the shipped model, background.json how many of 50,000 passages have a word.
+# docs/models.md says what they are of; training/elsewhere.py and training/familiar.py make them.
+
+LEAST_COSINE = 0.3
+"""A query that is farther from everything counts as being so near: nonsense is near nothing."""
+
+USUAL_COSINE = 0.35
+"""How near queries are on average, for models whose vectors cannot be compared with these."""
+
+_NEAREST = 5
+_PASSAGES = 100  # of other documentation that count as if they were here: few chunks say little
+_MOST_RATIO = 2.0  # of one word, so that no word decides alone
+
+
+def background_cosine(vector: Vector) -> float:
+    """Average the cosines of a query of the shipped model with the nearest background passages."""
+    # Row by row: a product of matrices would wait for threads that it does not need.
+    cosines = np.partition(np.vecdot(_background_vectors(), vector), -_NEAREST)
+    return max(LEAST_COSINE, float(cosines[-_NEAREST:].mean()))
+
+
+@cache
+def _background_vectors() -> Matrix:
+    vectors: Matrix = np.load(Path(__file__).with_name("background.npy")).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors
+
+
+class BackgroundTerms(Struct, frozen=True):
+    """In how many passages a term occurs, for the terms that many of them have."""
+
+    passages: int
+    length: float  # characters of a passage, on average
+    analyzer: dict[str, object]  # the settings that the terms depend on
+    terms: dict[str, int]
+
+
+@cache
+def background_terms() -> BackgroundTerms:
+    """Read what was counted in other documentation."""
+    counted = Path(__file__).with_name("background.json").read_bytes()
+    return msgspec.json.decode(counted, type=BackgroundTerms)
+
+
+def frequency_ratio(
+    held: Mapping[str, int], chunks: int, length: float, analyzer: Mapping[str, object]
+) -> float:
+    """Tell how much more usual the terms of a query are here than elsewhere; below 0, less usual.
+
+    `held` says in how many of the `chunks`, which are about so long, each term occurs. Terms that
+    were made with other settings than those counted are as usual here as elsewhere.
+    """
+    counted = background_terms()
+    if not held or not counted.analyzer.items() <= analyzer.items():
+        return 0.0
+    passages = chunks * length / counted.length  # a longer one has more words
+    ratios = []
+    for term, here in held.items():
+        there = counted.terms.get(term, 0)
+        usual = (there + 1) / counted.passages
+        share = (here + _PASSAGES * usual) / (passages + _PASSAGES)
+        ratio = math.log(share / usual) if here or there else 0.0  # 0 where nobody knows it
+        ratios.append(max(-_MOST_RATIO, min(_MOST_RATIO, ratio)))
+    return math.fsum(ratios) / len(held)
+
+
+# ── What was fitted for another model, in the project's folder ───────────────
+
+_FILE = "confidence.json"
+
+
+def read_fit(folder: Path) -> ModelFit | None:
+    """Read the fit of the project's model; None when there is none that can be read."""
+    try:
+        fit = msgspec.json.decode(read_small(folder / _FILE), type=ModelFit)
+    except (OSError, ValueError, RecursionError):
+        return None
+    return fit if math.isfinite(fit.scale) and math.isfinite(fit.shift) else None
+
+
+def write_fit(folder: Path, fit: ModelFit) -> None:
+    """Keep a fit in the project's folder."""
+    replace_file(folder / _FILE, msgspec.json.encode(fit))
