@@ -1,4 +1,4 @@
-"""A project → a file."""
+"""Export: write the index of a project into one file."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def export_project(
     overwrite: bool = False,
     announce: Announce = silent,
 ) -> Exported:
-    """Writes a project's index into one file, whole or not at all, outside of all roots."""
+    """Write a project's index into one file, whole or not at all, outside of all roots."""
     file = check_output(workspace, file, force=overwrite)  # before anything takes long
     settings = workspace.settings(project).settings
     parts = workspace.parts(project, settings, announce)
     try:
         with (
-            parts.store.read() as reading,
+            parts.store.read() as reader,
             output_file(workspace, file, force=overwrite) as target,
         ):
-            stamp = reading.catalogue.stamp()
+            stamp = reader.catalogue.stamp()
             if stamp is None:
                 raise NotFound(
                     f"The project {project.name!r} has not been indexed yet.",
@@ -59,7 +59,7 @@ def export_project(
                 _embed(stamp, settings.embed),
                 settings.learned_words,
             )
-            manifest = pack(reading, stamp, about, target, announce)
+            manifest = pack(reader, stamp, about, target, announce)
     finally:
         parts.store.close()
     missing = manifest.chunks - manifest.vectors
@@ -79,7 +79,7 @@ def export_project(
 
 
 def _embed(stamp: Stamp, options: EmbedOptions) -> dict[str, str]:
-    """The settings of the model, if it is one that dowse knows by heart.
+    """Read the settings of the model, if it is one that dowse knows by heart.
 
     Folders and endpoints mean something else on another machine, and nobody should be made to send
     texts to an address that a file names.
