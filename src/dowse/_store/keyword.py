@@ -1,4 +1,4 @@
-"""The keyword and code index: tantivy, fed with terms that an analyzer makes of the rows of SQLite.
+"""The keyword and code index: tantivy, fed with terms that an analyzer makes of the rows.
 
 tantivy commits by replacing its `meta.json`, which carries a stamp that grows with every commit.
 The manifest notes that stamp, so a reader can tell whether what it opened is what the manifest
@@ -19,7 +19,7 @@ from typing import Any
 
 import tantivy
 
-from dowse._model import GAP, ChunkKey, Keys, Scores, Stream
+from dowse._model import GAP, ChunkKey, Keys, Scores
 from dowse._model.ports import Analyzer, KeywordField
 from dowse._store.failures import replica_damaged, tantivy_errors
 from dowse._store.membership import members
@@ -29,56 +29,157 @@ from dowse._util.arrays import np
 from dowse._util.files import make_private_folder
 from dowse.errors import Damaged
 
-# ── Opening a keyword index also where nothing can be written ─────────────
+_META = "meta.json"  # the one file of those below that is ever replaced
+_FEW = 1000  # chunks that are built again in less than a second, whatever share was deleted
+_SHARE = 0.05  # so that each deleted chunk costs at most building twenty
+_HEAP = 30_000_000  # bytes that tantivy may fill before it writes a segment; few files need as much
+# Characters that may wait for tantivy, which sets no limit itself, if terms come faster than it
+# takes them.
+_MOST_WAITING = 20_000_000
+_TOKENIZER = "raw"
 
 
-_NO_LOCK = "Failed to acquire Lockfile"
-_PLACES = ("/dev/shm", "/tmp", "/var/tmp")  # noqa: S108  (each holds a private folder)
+class KeywordReplica:
+    """Make and extend the keyword index."""
 
+    name = "keyword"
+    terms_only = True  # a new vector does not concern it
 
-def open_searcher(folder: Path) -> tuple[tantivy.Schema, tantivy.Searcher]:
-    """The schema and a searcher of an index; raises `ValueError` when it cannot be used."""
-    try:
-        return _open(folder)
-    except ValueError as error:
-        if _NO_LOCK not in str(error):
-            raise
+    def __init__(self, base: Path, analyzer: Analyzer) -> None:
+        self._base = base
+        self._analyzer = analyzer
+
+    def create(self, database: Database) -> ReplicaManifest:
+        """Begin an empty index, in a folder of its own."""
+        folder = self._base / f"{self.name}-{uuid.uuid4().hex[:12]}"
+        make_private_folder(folder)
+        with tantivy_errors(folder):
+            tantivy.Index(_schema(), path=str(folder))
+        return ReplicaManifest(database.identity, -1, folder.name)
+
+    def take(
+        self, manifest: ReplicaManifest, database: Database, changed: list[ChunkKey] | None
+    ) -> ReplicaManifest:
+        """Apply the changed chunks, or all. Idempotent."""
+        folder = self._base / manifest.folder
+        # Then a writer died after its commit. If it took the same changes, they are taken twice.
+        ahead = bool(manifest.files) and not self.is_current(manifest)
+        self._drop_leftovers(manifest)
+        with _writer(folder) as writer:
+            for key in changed or ():
+                writer.delete_documents_by_term("key", key)
+            added = waiting = 0
+            for key, body, code in database.keyword_rows(self._analyzer, changed):
+                added += 1
+                with tantivy_errors(folder):
+                    document = tantivy.Document()
+                    document.add_integer("key", key)
+                    document.add_text("body", body)
+                    document.add_text("code", code)
+                    writer.add_document(document)
+                    waiting += len(body) + len(code)
+                    if waiting >= _MOST_WAITING:
+                        # No reader opens it before the manifest, and a crash makes all be taken
+                        # once more, as it does after the last commit.
+                        writer.commit()
+                        waiting = 0
+        known = {name: known for name, known in manifest.files.items() if name != _META}
+        files = sum_files(folder, [path.name for path in _files(folder)], known)
+        deleted = 0 if changed is None else _deleted(manifest) + len(changed) - added
+        detail = {"commit": _commit_stamp(folder), "deleted": deleted}
+        if ahead and KeywordIndex(folder).keys() != database.chunk_keys():
+            raise replica_damaged(f"{folder} holds chunks that the database does not know.")
+        return describe(database, manifest.folder, files, detail)
+
+    def is_current(self, manifest: ReplicaManifest) -> bool:
+        """Tell whether no commit has been made since the manifest was written; raise `Damaged`."""
+        folder, expected = self._base / manifest.folder, manifest.detail["commit"]
+        found = _commit_stamp(folder)
+        if found < expected:
+            raise replica_damaged(f"{folder / _META} is older than it should be.")
+        return found == expected
+
+    def is_worn(self, manifest: ReplicaManifest, database: Database, *, thorough: bool) -> bool:
+        """Tell whether scores depend so much on deleted chunks that it is worth building it again.
+
+        tantivy counts deleted chunks in its statistics until it merges their segment, and from
+        then on estimates them. To build the index again costs as much as adding all its chunks.
+        """
+        deleted, alive = _deleted(manifest), database.chunk_count()
+        return deleted > 0 and (thorough or alive <= _FEW or deleted > _SHARE * alive)
+
+    def left_of(self, manifest: ReplicaManifest) -> Mapping[str, FileSum]:
+        """List the files of a manifest that are still in use after a further commit."""
+        folder = self._base / manifest.folder
+        lasting = [name for name in manifest.files if name != _META and (folder / name).exists()]
+        return {name: manifest.files[name] for name in lasting}
+
+    def open(self, manifest: ReplicaManifest) -> KeywordIndex | None:
+        """Open the index that a manifest describes; None when a writer has moved on from it."""
+        mapped = {name: one.size for name, one in manifest.files.items() if name != _META}
         try:
-            with _mirror(folder, error) as mirror:
-                return _open(mirror)  # which has every file open once it is done
-        except OSError as gone:  # a writer has just removed the folder
-            raise error from gone
+            index = KeywordIndex(self._base / manifest.folder, mapped)
+        except Damaged:
+            if self.is_current(manifest):
+                raise
+            return None
+        return index if self.is_current(manifest) else None
 
-
-def _open(folder: Path) -> tuple[tantivy.Schema, tantivy.Searcher]:
-    index = tantivy.Index.open(str(folder))
-    return index.schema, index.searcher()
+    def _drop_leftovers(self, manifest: ReplicaManifest) -> None:
+        """Remove what a writer left that died before its commit: tantivy would stumble over it."""
+        if manifest.files and self.is_current(manifest):
+            for path in _files(self._base / manifest.folder):
+                if path.name not in manifest.files:
+                    path.unlink()
 
 
 @contextmanager
-def _mirror(folder: Path, error: ValueError) -> Iterator[Path]:
-    """A temporary folder with a link to each file but the locks."""
-    with _temporary_folder(error) as name:
-        for path in folder.resolve().iterdir():
-            if path.suffix != ".lock":
-                Path(name, path.name).symlink_to(path)
-        yield Path(name)
+def _writer(folder: Path) -> Iterator[tantivy.IndexWriter]:
+    """Lend a writer that commits at the end; afterwards none of its threads changes a file."""
+    with tantivy_errors(folder):
+        index = tantivy.Index.open(str(folder))
+        # Only who writes has it, under the name that the schema of every index has.
+        terms = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
+        index.register_tokenizer(
+            _TOKENIZER, terms.filter(tantivy.Filter.custom_stopword([GAP])).build()
+        )
+        writer = index.writer(_HEAP, num_threads=1)
+    try:
+        yield writer
+        with tantivy_errors(folder):
+            writer.commit()
+    finally:
+        with tantivy_errors(folder):
+            writer.wait_merging_threads()
 
 
-def _temporary_folder(error: ValueError) -> tempfile.TemporaryDirectory[str]:
-    # Links take no space, so a full disk will do. The current folder, which Python falls back to,
-    # is the user's own.
-    for place in (os.environ.get("TMPDIR"), *_PLACES):
-        try:
-            if place:
-                return tempfile.TemporaryDirectory(prefix="dowse-", dir=place)
-        except OSError:
-            continue
-    raise error
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    # Signed: deleting by an unsigned key silently deletes nothing in tantivy-py 0.27.
+    builder.add_integer_field("key", indexed=True, fast=True)
+    builder.add_text_field("body", tokenizer_name=_TOKENIZER, index_option="position")
+    builder.add_text_field("code", tokenizer_name=_TOKENIZER, index_option="position")
+    return builder.build()
 
 
-# ── Searching one generation of the keyword and code index ────────────────
+def _files(folder: Path) -> list[Path]:
+    """List all but the hidden ones: locks, and notes for cleaning up that precede a commit."""
+    return [path for path in folder.iterdir() if not path.name.startswith(".")]
 
+
+def _deleted(manifest: ReplicaManifest) -> int:
+    """Count the chunks that were deleted since the index was built; at least one when unknown."""
+    return manifest.detail.get("deleted", 1 if manifest.files else 0)
+
+
+def _commit_stamp(folder: Path) -> int:
+    try:
+        return int(json.loads((folder / _META).read_bytes())["opstamp"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise replica_damaged(f"{folder / _META} is not as it was written.") from error
+
+
+# ── Searching one generation ──────────────────────────────────────────────
 
 # Measured over 100,000 chunks with five terms and a limit of 30, in milliseconds:
 #   keys      100   500   1,000   10,000   90,000
@@ -88,6 +189,8 @@ _LISTED = 500  # so many keys are listed in the query; more are picked from hits
 
 _GROWTH = 4  # how many times more hits are fetched when some were too few
 _RARE = 100  # chunks
+_NO_LOCK = "Failed to acquire Lockfile"
+_PLACES = ("/dev/shm", "/tmp", "/var/tmp")  # noqa: S108  (each holds a private folder)
 
 
 class KeywordIndex:
@@ -96,11 +199,11 @@ class KeywordIndex:
     def __init__(self, folder: Path, sizes: Mapping[str, int] | None = None) -> None:
         self._sizes = {folder / name: size for name, size in (sizes or {}).items()}
         with tantivy_errors(folder):
-            self._schema, self._searcher = open_searcher(folder)
+            self._schema, self._searcher = _open_searcher(folder)
 
     @property
     def is_whole(self) -> bool:
-        """Whether every file that tantivy has mapped still has its length.
+        """Tell whether every file that tantivy has mapped still has its length.
 
         To touch a part of a mapped file that somebody has cut off kills the process.
         """
@@ -117,18 +220,23 @@ class KeywordIndex:
     def search(
         self, field: KeywordField, terms: Sequence[str], limit: int, among: Keys | None = None
     ) -> Scores:
-        """Chunks that hold any of the terms in a field, best first by BM25."""
+        """Find chunks that hold any of the terms in a field, best first by BM25."""
         if not terms or limit < 1 or (among is not None and not len(among)):
             return []
         query = tantivy.Query.boolean_query(
             [(tantivy.Occur.Should, self._term(field, term)) for term in terms]
         )
         if among is not None and len(among) <= _LISTED:
-            return self._best(self._listed(query, among), limit, None)
+            listed = tantivy.Query.term_set_query(self._schema, "key", among.tolist())
+            unscored = tantivy.Query.const_score_query(listed, 0.0)
+            query = tantivy.Query.boolean_query(
+                [(tantivy.Occur.Must, unscored), (tantivy.Occur.Must, query)]
+            )
+            return self._best(query, limit, None)
         return self._best(query, limit, among)
 
     def phrase(self, field: KeywordField, terms: Sequence[str]) -> Keys:
-        """Chunks in which the terms follow each other, by key; no terms follow each other in all.
+        """Find chunks in which the terms follow each other, by key; all chunks when there are none.
 
         A term that is listed several times at one position, to weigh more, is there once.
         """
@@ -142,11 +250,11 @@ class KeywordIndex:
         return np.sort(np.array(keys, np.int64))
 
     def frequencies(self, field: KeywordField, terms: Sequence[str]) -> dict[str, int]:
-        """In about how many chunks each term occurs."""
+        """Count in about how many chunks each term occurs."""
         return {term: self._frequency(field, term) for term in terms}
 
     def keys(self) -> set[ChunkKey]:
-        """All the chunks it holds."""
+        """List all the chunks it holds."""
         return set(self.phrase("body", ()).tolist())
 
     def _frequency(self, field: KeywordField, term: str) -> int:
@@ -159,7 +267,7 @@ class KeywordIndex:
         return int(found.count)
 
     def _best(self, query: tantivy.Query, limit: int, among: Keys | None) -> Scores:
-        """The best hits; equal scores by key, also where the limit cuts."""
+        """Return the best hits; equal scores by key, also where the limit cuts."""
         everything = self.size + 1
         share = 1.0 if among is None else len(among) / everything
         count = min(everything, int(1.2 * limit / share) + 1)
@@ -179,170 +287,51 @@ class KeywordIndex:
         keys: Any = self._searcher.fast_field_values("key", [address for _, address in hits])
         return keys, [score for score, _ in hits]
 
-    def _listed(self, query: tantivy.Query, among: Keys) -> tantivy.Query:
-        keys = tantivy.Query.term_set_query(self._schema, "key", among.tolist())
-        unscored = tantivy.Query.const_score_query(keys, 0.0)
-        return tantivy.Query.boolean_query(
-            [(tantivy.Occur.Must, unscored), (tantivy.Occur.Must, query)]
-        )
-
     def _term(self, field: KeywordField, term: str) -> tantivy.Query:
         return tantivy.Query.term_query(self._schema, field, term, "freq")
 
 
-_META = "meta.json"  # the one file of those below that is ever replaced
-_FEW = 1000  # chunks that are built again in less than a second, whatever share was deleted
-_SHARE = 0.05  # so that each deleted chunk costs at most building twenty
-_HEAP = 30_000_000  # bytes that tantivy may fill before it writes a segment; few files need as much
-# Characters that may wait for tantivy, which sets no limit itself, if terms come faster than it
-# takes them.
-_MOST_WAITING = 20_000_000
-_TOKENIZER = "raw"
+def _open_searcher(folder: Path) -> tuple[tantivy.Schema, tantivy.Searcher]:
+    """Open an index for searching, also where nothing can be written.
 
-
-class KeywordReplica:
-    """Makes and extends the keyword index."""
-
-    name = "keyword"
-    terms_only = True  # a new vector does not concern it
-
-    def __init__(self, base: Path, analyzer: Analyzer) -> None:
-        self._base = base
-        self._analyzer = analyzer
-
-    def create(self, database: Database) -> ReplicaManifest:
-        """An empty index, in a folder of its own."""
-        folder = self._base / f"{self.name}-{uuid.uuid4().hex[:12]}"
-        make_private_folder(folder)
-        with tantivy_errors(folder):
-            tantivy.Index(_schema(), path=str(folder))
-        return ReplicaManifest(database.identity, -1, folder.name)
-
-    def take(
-        self, manifest: ReplicaManifest, database: Database, changed: list[ChunkKey] | None
-    ) -> ReplicaManifest:
-        """The index with the changed chunks, or all; doing it twice is doing it once."""
-        folder = self._base / manifest.folder
-        # Then a writer died after its commit. If it took the same changes, they are taken twice.
-        ahead = bool(manifest.files) and not self.is_current(manifest)
-        self._drop_leftovers(manifest)
-        with _writer(folder) as writer:
-            for key in changed or ():
-                writer.delete_documents_by_term("key", key)
-            added = waiting = 0
-            for key, body, code in database.keyword_rows(self._analyzer, changed):
-                added += 1
-                with tantivy_errors(folder):
-                    writer.add_document(_document(key, body, code))
-                    waiting += len(body) + len(code)
-                    if waiting >= _MOST_WAITING:
-                        # No reader opens it before the manifest, and a crash makes all be taken
-                        # once more, as it does after the last commit.
-                        writer.commit()
-                        waiting = 0
-        known = {name: known for name, known in manifest.files.items() if name != _META}
-        files = sum_files(folder, [path.name for path in _files(folder)], known)
-        deleted = 0 if changed is None else _deleted(manifest) + len(changed) - added
-        detail = {"commit": _commit_stamp(folder), "deleted": deleted}
-        if ahead and KeywordIndex(folder).keys() != database.chunk_keys():
-            raise replica_damaged(f"{folder} holds chunks that the database does not know.")
-        return describe(database, manifest.folder, files, detail)
-
-    def is_current(self, manifest: ReplicaManifest) -> bool:
-        """Whether no commit has been made since the manifest was written; raises `Damaged`."""
-        folder, expected = self._base / manifest.folder, manifest.detail["commit"]
-        found = _commit_stamp(folder)
-        if found < expected:
-            raise replica_damaged(f"{folder / _META} is older than it should be.")
-        return found == expected
-
-    def is_worn(self, manifest: ReplicaManifest, database: Database, *, thorough: bool) -> bool:
-        """Whether scores depend so much on deleted chunks that it is worth building it again.
-
-        tantivy counts deleted chunks in its statistics until it merges their segment, and from
-        then on estimates them. To build the index again costs as much as adding all its chunks.
-        """
-        deleted, alive = _deleted(manifest), database.chunk_count()
-        return deleted > 0 and (thorough or alive <= _FEW or deleted > _SHARE * alive)
-
-    def left_of(self, manifest: ReplicaManifest) -> Mapping[str, FileSum]:
-        """The files of a manifest that are still in use after a further commit."""
-        folder = self._base / manifest.folder
-        lasting = [name for name in manifest.files if name != _META and (folder / name).exists()]
-        return {name: manifest.files[name] for name in lasting}
-
-    def open(self, manifest: ReplicaManifest) -> KeywordIndex | None:
-        """The index that a manifest describes, or None when a writer has moved on from it."""
+    tantivy locks a file in the folder of an index even to read it. Where that file cannot be opened
+    for writing, the index is opened through a mapped directory: a temporary one of links to its
+    files. Raises `ValueError` when the index cannot be used.
+    """
+    try:
+        return _open(folder)
+    except ValueError as error:
+        if _NO_LOCK not in str(error):
+            raise
         try:
-            index = KeywordIndex(self._base / manifest.folder, _sizes(manifest))
-        except Damaged:
-            if self.is_current(manifest):
-                raise
-            return None
-        return index if self.is_current(manifest) else None
+            with _mapped_directory(folder, error) as mapped:
+                return _open(mapped)  # which has every file open once it is done
+        except OSError as gone:  # a writer has just removed the folder
+            raise error from gone
 
-    def _drop_leftovers(self, manifest: ReplicaManifest) -> None:
-        """Removes what a writer left that died before its commit: tantivy would stumble over it."""
-        if manifest.files and self.is_current(manifest):
-            for path in _files(self._base / manifest.folder):
-                if path.name not in manifest.files:
-                    path.unlink()
+
+def _open(folder: Path) -> tuple[tantivy.Schema, tantivy.Searcher]:
+    index = tantivy.Index.open(str(folder))
+    return index.schema, index.searcher()
 
 
 @contextmanager
-def _writer(folder: Path) -> Iterator[tantivy.IndexWriter]:
-    """A writer that commits at the end; afterwards no thread of its changes a file any more."""
-    with tantivy_errors(folder):
-        index = tantivy.Index.open(str(folder))
-        # Only who writes has it, under the name that the schema of every index has.
-        terms = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
-        index.register_tokenizer(
-            _TOKENIZER, terms.filter(tantivy.Filter.custom_stopword([GAP])).build()
-        )
-        writer = index.writer(_HEAP, num_threads=1)
-    try:
-        yield writer
-        with tantivy_errors(folder):
-            writer.commit()
-    finally:
-        with tantivy_errors(folder):
-            writer.wait_merging_threads()
+def _mapped_directory(folder: Path, error: ValueError) -> Iterator[Path]:
+    """Lend a temporary folder with a link to each file but the locks."""
+    with _temporary_folder(error) as name:
+        for path in folder.resolve().iterdir():
+            if path.suffix != ".lock":
+                Path(name, path.name).symlink_to(path)
+        yield Path(name)
 
 
-def _files(folder: Path) -> list[Path]:
-    """All but the hidden ones: locks, and notes for cleaning up that may be ahead of a commit."""
-    return [path for path in folder.iterdir() if not path.name.startswith(".")]
-
-
-def _deleted(manifest: ReplicaManifest) -> int:
-    """How many chunks were deleted since the index was built; at least one when unknown."""
-    return manifest.detail.get("deleted", 1 if manifest.files else 0)
-
-
-def _sizes(manifest: ReplicaManifest) -> dict[str, int]:
-    """The length of each file that tantivy maps."""
-    return {name: known.size for name, known in manifest.files.items() if name != _META}
-
-
-def _schema() -> tantivy.Schema:
-    builder = tantivy.SchemaBuilder()
-    # Signed: deleting by an unsigned key silently deletes nothing in tantivy-py 0.27.
-    builder.add_integer_field("key", indexed=True, fast=True)
-    builder.add_text_field("body", tokenizer_name=_TOKENIZER, index_option="position")
-    builder.add_text_field("code", tokenizer_name=_TOKENIZER, index_option="position")
-    return builder.build()
-
-
-def _document(key: ChunkKey, body: Stream, code: Stream) -> tantivy.Document:
-    document = tantivy.Document()
-    document.add_integer("key", key)
-    document.add_text("body", body)
-    document.add_text("code", code)
-    return document
-
-
-def _commit_stamp(folder: Path) -> int:
-    try:
-        return int(json.loads((folder / _META).read_bytes())["opstamp"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise replica_damaged(f"{folder / _META} is not as it was written.") from error
+def _temporary_folder(error: ValueError) -> tempfile.TemporaryDirectory[str]:
+    # Links take no space, so a full disk will do. The current folder, which Python falls back to,
+    # is the user's own.
+    for place in (os.environ.get("TMPDIR"), *_PLACES):
+        try:
+            if place:
+                return tempfile.TemporaryDirectory(prefix="dowse-", dir=place)
+        except OSError:
+            continue
+    raise error

@@ -1,39 +1,42 @@
-"""Making and extending the vector index: immutable segments of half floats."""
+"""Make and extend the vector index: files of keys, vectors and sign codes that never change."""
 
 from __future__ import annotations
 
+import os
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from dowse._model import ChunkKey, Keys
+from dowse._model import ChunkKey, Keys, Matrix
+from dowse._store.failures import replica_damaged
 from dowse._store.replicas import FileSum, ReplicaManifest, describe, sum_files
-from dowse._store.sql.database import Database
-from dowse._store.vectors.index import EXACT_ROWS, OpenSegments, VectorIndex
-from dowse._store.vectors.segments import (
-    ROTATION,
+from dowse._store.sql.database import Database, VectorRow
+from dowse._store.vectors.index import (
+    EXACT_ROWS,
     OpenFile,
-    Segment,
-    blocks,
-    dead_keys,
-    dead_name,
+    OpenSegments,
+    VectorFile,
+    VectorIndex,
+    codes_of,
     file_names,
-    load_array,
-    load_keys,
     no_keys,
-    random_rotation,
-    save,
-    save_array,
-    stack,
-    survivors,
+    words_of,
 )
 from dowse._util.arrays import np
 from dowse._util.files import make_private_folder
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ROTATION = "rotation.npy"
+_SEED = 384
+_BLOCK = 8192  # rows that are written at once, so that rebuilding a large index needs little memory
+
 
 class VectorReplica:
-    """Makes and extends the vector index."""
+    """Make and extend the vector index."""
 
     name = "vectors"
     terms_only = False
@@ -41,10 +44,10 @@ class VectorReplica:
     def __init__(self, base: Path, exact_rows: int = EXACT_ROWS) -> None:
         self._base = base
         self._exact_rows = exact_rows
-        self._held = OpenSegments()
+        self._open_segments = OpenSegments()
 
     def create(self, database: Database) -> ReplicaManifest:
-        """An empty index, in a folder of its own."""
+        """Begin an empty index, in a folder of its own."""
         folder = self._base / f"{self.name}-{uuid.uuid4().hex[:12]}"
         make_private_folder(folder)
         save_array(folder / ROTATION, random_rotation(database.dimensions))
@@ -53,7 +56,7 @@ class VectorReplica:
     def take(
         self, manifest: ReplicaManifest, database: Database, changed: list[ChunkKey] | None
     ) -> ReplicaManifest:
-        """The index with the changed chunks, or all; doing it twice is doing it once."""
+        """Apply the changed chunks, or all. Idempotent."""
         folder, segments = self._base / manifest.folder, _segments(manifest)
         rotation, number = load_array(folder / ROTATION), max(segments, default=0) + 1
         parts: Iterable[Segment] = blocks(database.vector_rows(), rotation)
@@ -87,7 +90,7 @@ class VectorReplica:
     def open(self, manifest: ReplicaManifest) -> VectorIndex:
         """The index that a manifest describes."""
         folder, numbers = self._base / manifest.folder, _segments(manifest)
-        segments = [self._held.get(folder, number, manifest.files) for number in numbers]
+        segments = [self._open_segments.get(folder, number, manifest.files) for number in numbers]
         dead = OpenFile(folder / dead_name(max(numbers))) if numbers else None
         return VectorIndex(segments, OpenFile(folder / ROTATION), dead, self._exact_rows)
 
@@ -123,9 +126,10 @@ def _superseded(
 
     A key must not be both dead and alive, so a segment that holds one of the new keys has to go.
     """
-    dead, first = dead_keys(folder, segments), float("inf")
+    dead: Keys = load_array(folder / dead_name(max(segments))) if segments else no_keys()
+    first = float("inf")
     for segment in reversed(segments):
-        keys = load_keys(folder, segment)
+        keys: Keys = load_array(folder / file_names(segment)[0])
         dead = np.union1d(dead, _found(changed, keys))
         if len(_found(new, keys)):
             first = segment
@@ -137,3 +141,101 @@ def _found(keys: Keys, segment: Keys) -> Keys:
     if not len(segment) or not len(keys) or keys.min() > segment.max():
         return keys[:0]  # as nearly always: new chunks have new keys
     return keys[np.isin(keys, segment)]
+
+
+# ── Segments on their way to the disk ─────────────────────────────────────
+
+
+class Segment(NamedTuple):
+    """Some rows on their way into a segment."""
+
+    keys: Keys
+    vectors: NDArray[np.float16]
+    codes: NDArray[np.uint64]  # a row for each vector
+
+
+def stack(rows: Iterable[VectorRow], rotation: Matrix) -> Segment:
+    """Rows as the database keeps them, all at once."""
+    keys: list[int] = []
+    content = bytearray()
+    for key, vector in rows:
+        keys.append(key)
+        content += vector
+    vectors = np.frombuffer(content, dtype="<f2").reshape(len(keys), len(rotation))
+    return Segment(np.array(keys, dtype=np.int64), vectors, codes_of(vectors, rotation))
+
+
+def blocks(rows: Iterable[VectorRow], rotation: Matrix) -> Iterator[Segment]:
+    """Rows as the database keeps them, some at a time."""
+    remaining = iter(rows)
+    while some := list(islice(remaining, _BLOCK)):
+        yield stack(some, rotation)
+
+
+def survivors(folder: Path, number: int, dead: Keys) -> Iterator[Segment]:
+    """The rows of a segment on disk whose keys are not dead, some at a time."""
+    keys_name, vectors_name, codes_name = file_names(number)
+    keys, codes = load_array(folder / keys_name), load_array(folder / codes_name)
+    start = 0
+    for vectors in VectorFile(folder / vectors_name).blocks():
+        part = slice(start, start + len(vectors))
+        kept = ~np.isin(keys[part], dead)
+        yield Segment(keys[part][kept], vectors[kept], codes[part][kept])
+        start += len(vectors)
+
+
+def save(folder: Path, number: int, parts: Iterable[Segment], dimensions: int) -> int:
+    """Writes rows as one segment, a part after the other; returns how many there are."""
+    keys_name, vectors_name, codes_name = file_names(number)
+    keys, codes = [no_keys()], [np.zeros((0, words_of(dimensions)), np.uint64)]
+    with (folder / vectors_name).open("wb") as file:
+        _write_header(file, 0, dimensions)
+        for part in parts:
+            file.write(part.vectors.tobytes())
+            keys.append(part.keys)
+            codes.append(part.codes)
+        count = sum(map(len, keys))
+        file.seek(0)
+        _write_header(file, count, dimensions)
+        _sync(file)
+    save_array(folder / keys_name, np.concatenate(keys))
+    # By columns: a scan counts the bits of one word of all codes, then of the next.
+    save_array(folder / codes_name, np.asfortranarray(np.concatenate(codes)))
+    return count
+
+
+def dead_name(number: int) -> str:
+    """The file that lists what is no more, as of a segment."""
+    return f"dead-{number}.npy"
+
+
+def random_rotation(dimensions: int) -> Matrix:
+    """The same for every index, since codes are only comparable under one rotation."""
+    normal = np.random.default_rng(_SEED).standard_normal((dimensions, dimensions))
+    return np.ascontiguousarray(np.linalg.qr(normal)[0], dtype=np.float32)
+
+
+def load_array(path: Path) -> Any:
+    """An array in memory, where no other program can truncate it; the manifest has its checksum."""
+    try:
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise replica_damaged(f"{path} is not as it was written.") from error
+
+
+def save_array(path: Path, array: NDArray[Any]) -> None:
+    """Writes an array so that its bytes are on the disk before a manifest mentions it."""
+    with path.open("wb") as file:
+        np.save(file, array)
+        _sync(file)
+
+
+def _write_header(file: IO[bytes], rows: int, dimensions: int) -> None:
+    """Begins a file of vectors; numpy leaves room, so that any number of rows fits later."""
+    described = {"descr": "<f2", "fortran_order": False, "shape": (rows, dimensions)}
+    np.lib.format.write_array_header_1_0(file, described)
+
+
+def _sync(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
