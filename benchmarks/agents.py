@@ -23,7 +23,7 @@ from dowse._config.parameters import checked
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.resources import page
 from dowse._interfaces.mcp.tools.table import tools
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._search.present.budget import count_tokens
 from dowse.errors import DowseError
 
@@ -150,7 +150,7 @@ class Agent:
     """Calls the tools of this version, and counts what that costs."""
 
     def __init__(self, folder: Path) -> None:
-        self._projects = VisibleProjects(lambda: Service(Workspace(), folder))
+        self._projects = VisibleProjects(lambda: EnginePool(Workspace(), folder))
         self._tools = tools()
 
     def offers(self, way: Sequence[Call]) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dowse._interfaces.cli.main import run
 from dowse._interfaces.http.security import Door
 from dowse._interfaces.http.server import Server, application, bind
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _serving() -> Iterator[str]:
         if run(["index", str(HERE / "examples" / "vault"), "-p", "demo"]):
             sys.exit("The example vault could not be indexed.")
         listening = bind("127.0.0.1", 0)
-        service = Service(Workspace(), HERE / "examples" / "vault")
+        service = EnginePool(Workspace(), HERE / "examples" / "vault")
         server = Server(application(service, Door(), watch=False))
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()

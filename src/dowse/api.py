@@ -358,9 +358,8 @@ class AllDowse:
         self._opened = ExitStack()
         workspace = Workspace(locations_of(home), Given(embedder, reranker))
         self._all = AllProjects(
-            workspace.projects.all(),
+            workspace.projects,
             lambda project: self._opened.enter_context(workspace.open(project)),
-            workspace.projects.broken(),
         )
 
     def search(self, query: str = "", **asking: Unpack[Asking]) -> Response:

@@ -22,7 +22,7 @@ from dowse._interfaces.mcp.http import McpEndpoint
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
 from dowse._interfaces.socket.server import LineServer
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from dowse._search.answer.llm import EndpointWriter
 from dowse._search.request import SearchRequest
@@ -53,11 +53,11 @@ def several(home: Path, dowse: Dowse) -> Path:
 
 
 @pytest.fixture
-def service(several: Path, workspace: Workspace) -> Service:
-    return Service(workspace, several)
+def service(several: Path, workspace: Workspace) -> EnginePool:
+    return EnginePool(workspace, several)
 
 
-def _call(service: Service, tool: str, **arguments: Any) -> CallToolResult:
+def _call(service: EnginePool, tool: str, **arguments: Any) -> CallToolResult:
     async def work(client: Client) -> CallToolResult:
         return await client.call_tool(tool, arguments)
 
@@ -66,7 +66,7 @@ def _call(service: Service, tool: str, **arguments: Any) -> CallToolResult:
     return result
 
 
-def _http(service: Service) -> TestClient:
+def _http(service: EnginePool) -> TestClient:
     app = application(service, Door(), watch=False, mcp=McpEndpoint(service))
     return TestClient(app, base_url=_API)
 
@@ -79,7 +79,7 @@ _TURBINES = [("home", "garden.md"), ("work", "mast.md")]
 
 
 def test_every_door_searches_all_projects_where_none_is_named(
-    several: Path, service: Service, dowse: Dowse
+    several: Path, service: EnginePool, dowse: Dowse
 ) -> None:
     printed = dowse("search", "turbine", "--json").json
     assert printed["project"] == "all"
@@ -104,7 +104,7 @@ def test_every_door_searches_all_projects_where_none_is_named(
 
 
 def test_every_door_answers_from_all_projects(
-    several: Path, service: Service, dowse: Dowse
+    several: Path, service: EnginePool, dowse: Dowse
 ) -> None:
     assert several.exists()
     question = "what does the turbine do"
@@ -134,7 +134,7 @@ def test_every_door_answers_from_all_projects(
 
 
 def test_a_model_writes_one_answer_from_all_projects(
-    service: Service, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+    service: EnginePool, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[str] = []
 
@@ -145,9 +145,8 @@ def test_a_model_writes_one_answer_from_all_projects(
     monkeypatch.setenv("DOWSE_ANSWER_ENDPOINT_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("DOWSE_ANSWER_ENDPOINT_MODEL", "pen")
     monkeypatch.setattr(EndpointWriter, "write", write)
-    every = service.all_projects()
-    assert every is not None
-    answer = every.answer(SearchRequest("turbine")).answer
+    assert service.find() is None
+    answer = service.open_all().answer(SearchRequest("turbine")).answer
     assert answer is not None
     assert (answer.text, answer.written_by) == ("Pumps [1].", "pen")
     assert len(shown) == 1
@@ -183,7 +182,7 @@ def test_people_read_the_project_and_open_the_file(several: Path, dowse: Dowse) 
 
 
 def test_a_project_that_cannot_be_searched_does_not_stop_the_others(
-    several: Path, service: Service, dowse: Dowse
+    several: Path, service: EnginePool, dowse: Dowse
 ) -> None:
     (several / "new").mkdir()
     assert dowse("project", "add", several / "new").code == 0
@@ -198,8 +197,8 @@ def test_a_project_that_cannot_be_searched_does_not_stop_the_others(
     assert "new was not searched" in text_of(_call(service, "query_documents", query="turbine"))
 
 
-def test_the_advice_for_a_wrong_project_works(several: Path, service: Service) -> None:
-    inside = Service(service.workspace, several / "work")  # where one project is meant otherwise
+def test_the_advice_for_a_wrong_project_works(several: Path, service: EnginePool) -> None:
+    inside = EnginePool(service.workspace, several / "work")  # where one project is meant otherwise
     for asked, found in (("query_documents", {"query": "turbine"}), ("recent", {})):
         wrong = _call(inside, asked, **found, project="wrok")
         assert wrong.is_error
@@ -211,7 +210,7 @@ def test_the_advice_for_a_wrong_project_works(several: Path, service: Service) -
         assert not _call(inside, asked, **found, project="work").is_error
 
 
-def test_agents_read_from_all_projects_without_naming_one(service: Service) -> None:
+def test_agents_read_from_all_projects_without_naming_one(service: EnginePool) -> None:
     read = _call(service, "get_document", references=["garden", "mast"]).structured_content
     assert [one["document"] for one in read["passages"]] == ["garden.md", "mast.md"]
     related = _call(service, "related_documents", reference="garden").structured_content
@@ -221,7 +220,7 @@ def test_agents_read_from_all_projects_without_naming_one(service: Service) -> N
 
 
 def test_a_server_of_one_project_shows_it_alone(workspace: Workspace, several: Path) -> None:
-    service = Service(workspace, several, only="work")
+    service = EnginePool(workspace, several, only="work")
     with _http(service) as http:
         listed = http.get("/api/v1/projects").json()
         assert [one["name"] for one in listed["projects"]] == [listed["current"]] == ["work"]
@@ -234,7 +233,7 @@ def test_a_server_of_one_project_shows_it_alone(workspace: Workspace, several: P
     assert _call(service, "query_documents", query="turbine", project="home").is_error
 
 
-def test_a_project_says_what_is_in_it(several: Path, service: Service, dowse: Dowse) -> None:
+def test_a_project_says_what_is_in_it(several: Path, service: EnginePool, dowse: Dowse) -> None:
     readme = "How the masts of the stations are built and kept."
     assert dowse("project", "describe", "work").out.strip() == readme
     assert "Nothing is said of it." in dowse("project", "describe", "home").out
@@ -254,7 +253,7 @@ def test_a_project_says_what_is_in_it(several: Path, service: Service, dowse: Do
         assert {one["name"]: one["description"] for one in listed}["work"] == readme
 
 
-def test_agents_are_told_what_is_in_each_project(service: Service) -> None:
+def test_agents_are_told_what_is_in_each_project(service: EnginePool) -> None:
     async def work(client: Client) -> str:
         return client.instructions or ""
 

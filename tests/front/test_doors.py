@@ -33,7 +33,7 @@ from dowse._interfaces.mcp.server import build_server
 from dowse._interfaces.socket.client import Frames
 from dowse._interfaces.socket.server import LineServer
 from dowse._model import Response
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from dowse._search.request import Filters
 from dowse._search.stages.strategies import SearchOptions
@@ -89,7 +89,7 @@ class Outcome:
 class Doors:
     """All doors to one project."""
 
-    def __init__(self, program: Dowse, line: Line, http: TestClient, service: Service) -> None:
+    def __init__(self, program: Dowse, line: Line, http: TestClient, service: EnginePool) -> None:
         self._program, self._line, self._http = program, line, http
         self._mcp = build_server(VisibleProjects(lambda: service), ["notes"])
         self.served: list[bool] = []  # whether the server ran each line that reached its socket
@@ -166,7 +166,7 @@ def _line(asked: Asked) -> Iterator[str]:
 @pytest.fixture
 def doors(notes: Path, workspace: Workspace, dowse: Line) -> Iterator[Doors]:
     """All doors to the notes, open."""
-    service = Service(workspace, notes)
+    service = EnginePool(workspace, notes)
     served: list[bool] = []
 
     def noted(*arguments: Any) -> tuple[int | None, Frames]:

@@ -12,7 +12,7 @@ from command_line import Dowse
 from dowse import Dowse as Opened
 from dowse._interfaces.http.security import Door
 from dowse._interfaces.http.server import application
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 
 _PAGES = {
@@ -58,7 +58,7 @@ def test_a_hit_in_a_pdf_names_its_page_at_every_door(
     assert "rests" not in dowse("get", "manual.pdf p. 12").out
     with Opened("papers") as notes:
         assert "manual.pdf p. 12" in repr(notes.search("anemometer"))
-    service = Service(workspace, papers)
+    service = EnginePool(workspace, papers)
     with TestClient(
         application(service, Door(), watch=False), base_url="http://127.0.0.1:7333"
     ) as client:

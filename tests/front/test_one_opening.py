@@ -23,7 +23,7 @@ from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
 from dowse._interfaces.socket.server import LineServer
 from dowse._model.ports import Analyzer, Store
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
 from dowse._store.remote.store import RemoteStore
@@ -52,15 +52,15 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     count(EmbeddedStore, "read", "opened")
     count(RemoteStore, "read", "opened")
     count(Workspace, "settings", "settings")
-    count(Workspace, "select", "selected")
+    count(Workspace, "find", "selected")
     return counted
 
 
 @pytest.fixture
-def service(notes: Path, workspace: Workspace) -> Iterator[Service]:
+def service(notes: Path, workspace: Workspace) -> Iterator[EnginePool]:
     """A service whose engine is open already, as after the first call."""
-    service = Service(workspace, notes)
-    service.engine("notes").search(SearchRequest("warm"))
+    service = EnginePool(workspace, notes)
+    service.open(service.select("notes")).search(SearchRequest("warm"))
     yield service
     service.close()
 
@@ -96,7 +96,7 @@ def test_the_command_line(
     assert counts == _ONCE
 
 
-def test_the_socket(service: Service, dowse: Dowse, counts: Counter[str]) -> None:
+def test_the_socket(service: EnginePool, dowse: Dowse, counts: Counter[str]) -> None:
     with LineServer(service, run_line) as lines:
         assert lines.path
         counts.clear()
@@ -121,7 +121,7 @@ def test_the_socket(service: Service, dowse: Dowse, counts: Counter[str]) -> Non
         "status?",
     ],
 )
-def test_http(address: str, service: Service, counts: Counter[str]) -> None:
+def test_http(address: str, service: EnginePool, counts: Counter[str]) -> None:
     app = application(service, Door(), watch=False)
     client = TestClient(app, base_url="http://127.0.0.1:7333")  # no lifespan: nothing else runs
     counts.clear()
@@ -142,7 +142,7 @@ def test_http(address: str, service: Service, counts: Counter[str]) -> None:
 def test_mcp(
     tool: str,
     arguments: dict[str, Any],
-    service: Service,
+    service: EnginePool,
     counts: Counter[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -210,7 +210,7 @@ def two(notes: Path, home: Path, dowse: Dowse, counts: Counter[str]) -> Path:
 @pytest.mark.usefixtures("two")
 def test_all_projects_at_the_command_line(dowse: Dowse, counts: Counter[str]) -> None:
     assert dowse("search", "-p", "all", _QUERY).code == 0
-    assert counts == _EACH
+    assert counts == {**_EACH, "selected": 1}
 
 
 def test_all_projects_at_the_doors_of_a_server(
@@ -220,7 +220,7 @@ def test_all_projects_at_the_doors_of_a_server(
     counts: Counter[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    service = Service(workspace, two)
+    service = EnginePool(workspace, two)
     projects = VisibleProjects(lambda: service)
     monkeypatch.setattr(projects, "warm", lambda: None)
     http = TestClient(application(service, Door(), watch=False), base_url="http://127.0.0.1:7333")
@@ -232,12 +232,12 @@ def test_all_projects_at_the_doors_of_a_server(
     with contextlib.closing(service), LineServer(service, run_line) as lines:
         assert lines.path
         assert dowse("search", "-p", "all", _QUERY).code == 0
-        assert counts == _EACH
+        assert counts == {**_EACH, "selected": 1}
         counts.clear()
         assert http.get(f"/api/v1/search?q={_QUERY}&project=all").status_code == 200
-        assert counts == _EACH
+        assert counts == {**_EACH, "selected": 1}
         assert not with_client(build_server(projects, []), work).is_error
-        assert counts == _EACH
+        assert counts == {**_EACH, "selected": 1}
 
 
 @pytest.mark.usefixtures("two")

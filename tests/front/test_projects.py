@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from command_line import Dowse
 from dowse._interfaces.http.security import Door
 from dowse._interfaces.http.server import application
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 
 
@@ -112,7 +112,7 @@ def test_a_name_may_have_spaces(vault: Path, dowse: Dowse, workspace: Workspace)
     assert dowse("index", "-p", "My notes").code == 0
     hits = dowse("search", "restore", "-p", "My notes", "--json").json["hits"]
     assert {hit["project"] for hit in hits} == {"My notes"}
-    service = Service(workspace, only="My notes")
+    service = EnginePool(workspace, only="My notes")
     with TestClient(
         application(service, Door(), watch=False), base_url="http://127.0.0.1:7333"
     ) as client:

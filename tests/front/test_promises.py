@@ -18,7 +18,7 @@ from dowse._interfaces.http.security import Door
 from dowse._interfaces.http.server import application
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from dowse.errors import DowseError
 from mcp_client import with_client
@@ -55,8 +55,8 @@ def _ways_out(vault: Path) -> list[str]:
 
 
 @pytest.fixture
-def service(enclosed: Path, workspace: Workspace) -> Iterator[Service]:
-    service = Service(workspace, enclosed)
+def service(enclosed: Path, workspace: Workspace) -> Iterator[EnginePool]:
+    service = EnginePool(workspace, enclosed)
     yield service
     service.close()
 
@@ -69,7 +69,7 @@ def test_the_command_line_reads_nothing_outside_the_roots(enclosed: Path, dowse:
     assert dowse("search", _OUTSIDE, "-p", "vault", "--json").json["hits"] == []
 
 
-def test_http_reads_nothing_outside_the_roots(enclosed: Path, service: Service) -> None:
+def test_http_reads_nothing_outside_the_roots(enclosed: Path, service: EnginePool) -> None:
     with TestClient(
         application(service, Door(), watch=False), base_url="http://127.0.0.1:7333"
     ) as client:
@@ -80,7 +80,7 @@ def test_http_reads_nothing_outside_the_roots(enclosed: Path, service: Service) 
             assert _OUTSIDE not in client.get(f"/{way}").text
 
 
-def test_mcp_reads_nothing_outside_the_roots(enclosed: Path, service: Service) -> None:
+def test_mcp_reads_nothing_outside_the_roots(enclosed: Path, service: EnginePool) -> None:
     server = build_server(VisibleProjects(lambda: service), ["vault"])
 
     async def work(client: Client) -> list[str]:

@@ -14,8 +14,8 @@ from dowse import Dowse as Opened
 from dowse._interfaces.http.security import Door
 from dowse._interfaces.http.server import application
 from dowse._model import Event, silent
-from dowse._project.run_note import UnfinishedRun, noted, unfinished_run
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
+from dowse._project.state import UnfinishedRun, noted, unfinished_run
 from dowse._project.workspace import Workspace
 from dowse.errors import DowseError
 
@@ -73,7 +73,7 @@ def test_every_door_says_how_far_an_unfinished_index_is(
     with Opened("vault") as vault:
         assert vault.search("restore").notices[0].startswith(said)
         assert vault.status().run.startswith(said)
-    service = Service(workspace, indexed)
+    service = EnginePool(workspace, indexed)
     with TestClient(
         application(service, Door(), watch=False), base_url="http://127.0.0.1:7333"
     ) as client:

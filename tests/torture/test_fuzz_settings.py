@@ -17,8 +17,7 @@ import pytest
 from dowse._config.schema import SECTIONS, known_settings
 from dowse._config.trust import read_local
 from dowse._interfaces.cli.main import run
-from dowse._project.registry import Project
-from dowse._project.toml_file import update_toml
+from dowse._project.registry import Project, update_toml
 from dowse._project.workspace import Workspace
 from dowse._util.bounds import complaint
 from dowse._util.locations import Locations

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse._project.registry import Projects, find_local_file
-from dowse._project.toml_file import update_toml
+from dowse._project.registry import Projects, closest, find_local_file, update_toml
 from dowse._project.wiring import INDEXES
 from dowse._util.locations import Locations
 from dowse.errors import BadSettings, NotFound, UsageError
@@ -132,9 +131,9 @@ def test_a_broken_project_is_reported_and_can_be_removed(
 def test_the_closest_root_wins(projects: Projects, tmp_path: Path) -> None:
     outer = projects.add([_folder(tmp_path, "outer")])
     inner = projects.add([_folder(tmp_path, "outer/inner")])
-    assert projects.containing(inner.roots[0] / "deep" / "a.md") == inner
-    assert projects.containing(outer.roots[0]) == outer
-    assert projects.containing(tmp_path) is None
+    assert closest(projects.all(), inner.roots[0] / "deep" / "a.md") == inner
+    assert closest(projects.all(), outer.roots[0]) == outer
+    assert closest(projects.all(), tmp_path) is None
 
 
 def test_further_roots_get_names_of_their_own(projects: Projects, tmp_path: Path) -> None:

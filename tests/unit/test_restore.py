@@ -182,7 +182,7 @@ def test_a_folder_that_cannot_be_entered_is_found(
 
     monkeypatch.setattr(Path, "lstat", refuse)
     monkeypatch.setattr("dowse._util.decoding.os.open", refuse_to_open)
-    monkeypatch.setattr("dowse._project.broken.os.access", lambda *_: False)
+    monkeypatch.setattr("dowse._project.registry.os.access", lambda *_: False)
     (finding,) = workspace.projects.broken()
     assert "Permission denied" in finding.what
     assert finding.repair == f"Allow yourself to enter it with: chmod u+rwx {folder}"

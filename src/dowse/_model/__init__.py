@@ -1,10 +1,9 @@
-"""The records that cross rooms: frozen, and the same in code, docs and output.
+"""The records that packages exchange: frozen, and the same in code, docs and output.
 
 Offsets count characters of `Document.text`; lines and ranks count from 1;
 times are seconds since 1970 (UTC).
 """
 
-from dowse._model.confidence import ModelFit
 from dowse._model.display import also_at, fit_of, place_of
 from dowse._model.documents import (
     Block,
@@ -28,20 +27,28 @@ from dowse._model.documents import (
     header_line,
     titled_path,
 )
-from dowse._model.events import Announce, Event, silent
 from dowse._model.index import (
+    ANALYZE_VERSION,
+    CHUNK_VERSION,
+    EMBEDDING_TEXT_VERSION,
     GAP,
+    PARSE_VERSION,
+    Announce,
     Batch,
     ChunkKey,
     Counts,
     DocumentEntry,
     DocumentTerms,
     Edge,
+    EmbeddedBatch,
+    Event,
     FileState,
     Finding,
     Freshness,
     IndexedDocument,
     Maintenance,
+    Matrix,
+    Model,
     Scores,
     Shard,
     Sizes,
@@ -49,8 +56,12 @@ from dowse._model.index import (
     StoredChunk,
     StoredDocument,
     Stream,
+    Vector,
     context_of,
     modified,
+    short_id,
+    silent,
+    text_key,
 )
 from dowse._model.search import (
     Answer,
@@ -59,6 +70,7 @@ from dowse._model.search import (
     Hit,
     Keys,
     Match,
+    ModelFit,
     OtherPassage,
     Place,
     Query,
@@ -69,10 +81,13 @@ from dowse._model.search import (
     StrategyRank,
     Trace,
 )
-from dowse._model.vectors import EmbeddedBatch, Matrix, Model, Vector, short_id, text_key
 
 __all__ = [
+    "ANALYZE_VERSION",
+    "CHUNK_VERSION",
+    "EMBEDDING_TEXT_VERSION",
     "GAP",
+    "PARSE_VERSION",
     "Announce",
     "Answer",
     "Batch",

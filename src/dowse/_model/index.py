@@ -1,11 +1,11 @@
-"""What an index takes and gives."""
+"""What an index is built with, takes and gives, and what work on it announces."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct, field
@@ -19,10 +19,17 @@ from dowse._model.documents import (
     Section,
     embedding_text,
 )
-from dowse._model.vectors import Vector
 
 Stamp = dict[str, Any]
 """What an index was built with: format version, model, chunking and analysis settings."""
+
+# How documents are understood, cut, analysed and embedded, as numbers that every stamp has. Raise
+# one when the same input comes out differently: older indexes are then refused with the command
+# that rebuilds them, instead of being mixed with newer parts.
+PARSE_VERSION = 4
+CHUNK_VERSION = 2
+ANALYZE_VERSION = 3
+EMBEDDING_TEXT_VERSION = 2
 
 
 def context_of(stamp: Stamp | None) -> Context:
@@ -45,6 +52,50 @@ GAP = "\x1f"
 
 Scores = list[tuple[ChunkKey, float]]
 """Chunks with a raw score each, best first."""
+
+
+# ── Vectors ──────────────────────────────────────────────────────────────────
+
+if TYPE_CHECKING:  # these records are also used where loading numpy would take too long
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+    Matrix = NDArray[np.float32]
+else:
+    Vector = Any
+    """One vector of unit length."""
+    Matrix = Any
+    """Row vectors of unit length, one row per text."""
+
+
+class Model(Struct, frozen=True):
+    """Which embedding model made a vector; vectors of two models are never mixed."""
+
+    key: str  # names the weights, the precision and the prefixes: equal keys give equal vectors
+    dimensions: int
+    max_tokens: int
+    latin_only: bool = False  # it was trained on texts in Latin letters alone
+
+
+class EmbeddedBatch(Struct, frozen=True):
+    """Some of the texts handed to an embedder, done."""
+
+    positions: tuple[int, ...]  # where these texts stood in the list that was handed in
+    vectors: Matrix
+
+
+def text_key(text: str) -> bytes:
+    """The name under which the vector of a text is kept: 16 bytes of its hash."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def short_id(document_id: str) -> str:
+    """Eight hex digits for a document."""
+    return hashlib.sha256(document_id.encode()).hexdigest()[:8]
+
+
+# ── Documents and their chunks ────────────────────────────────────────────────
 
 
 class FileState(msgspec.Struct, frozen=True, gc=False):
@@ -192,3 +243,24 @@ class Finding(Struct, frozen=True):
 def modified(fields: Fields, mtime_ns: int) -> float:
     """When a document was last changed: by its own account, else by its file's."""
     return mtime_ns / 1e9 if fields.modified is None else fields.modified
+
+
+# ── Progress ─────────────────────────────────────────────────────────────────
+
+
+class Event(Struct, frozen=True):
+    """What a stage says while it works; front ends draw it, or stay silent."""
+
+    stage: str  # "read", "embed", "download", …
+    done: int
+    total: int | None  # None while nobody knows
+    unit: str = "files"  # what `done` counts: "files", "chunks", "bytes"
+    note: str = ""  # a sentence for people; empty for mere progress
+
+
+Announce = Callable[[Event], None]
+"""Where a stage's events go."""
+
+
+def silent(event: Event) -> None:
+    """An announcer that nobody listens to."""

@@ -229,3 +229,18 @@ class Response(Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         return response_html(self)
+
+
+# ── Confidence ───────────────────────────────────────────────────────────────
+
+
+class ModelFit(Struct, frozen=True):
+    """How the cosines of a model become those that the confidence was fitted with."""
+
+    model: str  # its name, without revision and dimensions
+    scale: float = 1.0
+    shift: float = 0.0
+
+    def mapped(self, cosine: float) -> float:
+        """What the default model would have said, on average."""
+        return self.scale * cosine + self.shift

@@ -11,9 +11,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dowse._model import Finding, Hit, Response, Sentence
+from dowse._model import Hit, Response, Sentence
 from dowse._project.engine import Engine
-from dowse._project.registry import ALL, Project
+from dowse._project.registry import ALL, Project, Projects
 from dowse._search.answer.extract import answer_of
 from dowse._search.request import SearchRequest
 from dowse._search.state import MOST_RESULTS
@@ -47,13 +47,11 @@ class AllProjects:
 
     def __init__(
         self,
-        projects: Sequence[Project],
+        projects: Projects,
         open_project: Callable[[Project], Engine],
-        broken: Sequence[Finding] = (),
     ) -> None:
-        self._projects = projects
+        self._projects, self._broken = projects.read()
         self._open = open_project
-        self._broken = broken  # projects that cannot even be opened
         self._engines: dict[str, Engine] = {}
         self._held = _Held()
 

@@ -32,9 +32,8 @@ from dowse._model import (
 )
 from dowse._model.ports import IndexReader
 from dowse._project.registry import Project
-from dowse._project.run_note import noted, unfinished_run
 from dowse._project.stamp import WantedStamp, takes_vectors, wanted_stamp
-from dowse._project.unread_note import note_unread, unread_of
+from dowse._project.state import note_unread, noted, unfinished_run, unread_of
 from dowse._project.wiring import Parts
 from dowse._search.answer.answering import with_answer, with_written_answer
 from dowse._search.confidence.model import DEFAULT, model_name, read_fit, write_fit

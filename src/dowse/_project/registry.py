@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Struct
@@ -17,14 +17,14 @@ from msgspec import Struct
 from dowse._index.source.roots import Root
 from dowse._model import Finding
 from dowse._model.ports import IndexPlaces
-from dowse._project.broken import advice, claimed_names, move_aside
-from dowse._project.toml_file import change_toml, update_toml
 from dowse._util.decoding import UNREADABLE, read_small, why_unreadable
 from dowse._util.files import (
     locked,
     make_private_folder,
     move_folder,
     remove_folder,
+    sync_folder,
+    update_file,
 )
 from dowse._util.locations import Locations
 from dowse._util.privacy import secure
@@ -59,31 +59,31 @@ class Project(Struct, frozen=True):
 
     @property
     def typed(self) -> str:
-        """Its name as a shell takes it."""
+        """Return its name as a shell takes it."""
         return quote(self.name)
 
     @property
     def settings_file(self) -> Path:
-        """What the user has set for this project, and its roots."""
+        """Return the file with what the user has set for this project, and its roots."""
         return self.folder / "project.toml"
 
     @property
     def own_roots(self) -> tuple[Path, ...]:
-        """The roots that are written down with the project."""
+        """Return the roots that are written down with the project."""
         return tuple(root for root in self.roots if root not in self.agreed)
 
     def is_elsewhere(self, root: Path) -> bool:
-        """Whether a root stands for a folder of the machine that the project was imported from."""
+        """Tell whether a root stands for a folder of the machine that a project came from."""
         # Not below its own folder: a project may have been renamed since.
         return root.parent.name == ELSEWHERE and root.is_relative_to(self.folder.parent)
 
     @property
     def named_roots(self) -> list[Root]:
-        """The roots with the names that ids of further roots start with."""
+        """Return the roots with the names that ids of further roots start with."""
         named: list[Root] = []
         for path in self.roots:
             taken = {root.name for root in named}
-            name = _free(path.stem or "root", taken) if named else ""
+            name = _free_name(path.stem or "root", taken) if named else ""
             named.append(Root(path, name, self.is_elsewhere(path), noted=True))
         return named
 
@@ -99,48 +99,92 @@ class _ProjectTable(Struct, frozen=True):
 
 
 class _ProjectFile(Struct, frozen=True):
-    """What must be in a project.toml; the settings in it are read elsewhere."""
+    """What must be in a project.toml; `dowse._config.schema` reads the settings in it."""
 
     project: _ProjectTable
 
 
 class Projects:
-    """All projects of a user."""
+    """All projects of a user: each is a folder with a project.toml and an index."""
 
     def __init__(self, locations: Locations, indexes: IndexPlaces) -> None:
         self.indexes = indexes
         self._locations = locations
         self._folder = locations.projects
 
+    # ── Reading ──────────────────────────────────────────────────────────────
+
+    def read(self) -> tuple[list[Project], list[Finding]]:
+        """Read all projects, by name; say of those that cannot be read what to do about each."""
+        found: list[Project] = []
+        broken: list[Finding] = []
+        for name in sorted(self._names()):
+            try:
+                found.append(self._load(name))
+            except BadSettings as error:
+                broken.append(Finding(error.message, error.hint))
+        return found, broken
+
     def all(self) -> list[Project]:
-        """Every project that can be read, by name."""
-        return [found for found in self._found() if isinstance(found, Project)]
+        """List every project that can be read, by name."""
+        return self.read()[0]
 
     def broken(self) -> list[Finding]:
-        """The projects that cannot be read, and what to do about each."""
-        errors = [found for found in self._found() if isinstance(found, BadSettings)]
-        return [Finding(error.message, error.hint) for error in errors]
+        """List the projects that cannot be read, and what to do about each."""
+        return self.read()[1]
 
     def knows(self, name: str) -> bool:
-        """Whether there is a project of this name, readable or not."""
+        """Tell whether there is a project of this name, readable or not."""
         return bool(_NAME.fullmatch(name)) and name in self._names()
 
     def get(self, name: str) -> Project:
-        """The project of this name."""
+        """Return the project of this name; raise `NotFound` or `BadSettings` when there is none."""
         return self._load(self._known(name))
 
-    def containing(self, path: Path) -> Project | None:
-        """The project whose root holds the path most closely."""
-        holding = [
-            (len(root.parts), project)
-            for project in self.all()
-            for root in project.roots
-            if path.is_relative_to(root)
-        ]
-        return max(holding, key=lambda pair: pair[0])[1] if holding else None
+    def _known(self, name: str) -> str:
+        if not self.knows(name):
+            known = ", ".join(project.name for project in self.all()) or "none yet"
+            raise NotFound(
+                f"There is no project {name!r}.", f"Known: {known}. Add one: dowse project add PATH"
+            )
+        return name
+
+    def _names(self) -> set[str]:
+        """Return the names of all projects, also of those whose file is lost: their index is here.
+
+        A folder without a project.toml is no project. What is no folder, or cannot be entered, is
+        one: it would otherwise vanish without a word.
+        """
+        try:
+            entries = [one.name for one in self._folder.iterdir() if _claims_to_be_one(one)]
+        except FileNotFoundError:
+            entries = []
+        except OSError as error:
+            place = quote(str(self._folder))
+            raise BadSettings(
+                f"{self._folder} cannot be read: {error.strerror}.",
+                f"Move it away with: mv {place} {place}.broken",
+            ) from error
+        named = {name for name in entries if _NAME.fullmatch(name)}
+        return named | set(self.indexes.holding(self._folder))
+
+    def _load(self, name: str) -> Project:
+        folder = self._folder / name
+        file = folder / "project.toml"
+        try:
+            table = msgspec.toml.decode(read_small(file), type=_ProjectFile).project
+        except UNREADABLE as error:
+            raise BadSettings(
+                f"{file} cannot be read: {why_unreadable(error)}.",
+                _advice(folder, has_roots=bool(self.indexes.roots(folder))),
+            ) from error
+        roots = tuple(Path(root) for root in table.roots)
+        return Project(name, folder, roots, described=table.description)
+
+    # ── Changing ─────────────────────────────────────────────────────────────
 
     def add(self, roots: Sequence[Path], name: str | None = None) -> Project:
-        """A new project over these roots; the name is taken from the first one's folder."""
+        """Make a project over these roots; the name is taken from the first one's folder."""
         for root in roots:
             if not root.exists():
                 raise NotFound(f"{root} does not exist.", "Name a folder or a file that does.")
@@ -153,13 +197,13 @@ class Projects:
         return project
 
     def check_new(self, name: str) -> str:
-        """The name, if a new project can have it; raises `UsageError` if not."""
+        """Return the name if a new project can have it; raise `UsageError` if not."""
         if name.casefold() in self._taken():
             raise UsageError(f"There is a project {name!r} already.", "Choose another name.")
         return _checked(name)
 
     def adopt(self, folder: Path, name: str) -> Project:
-        """Takes in a project that was made in another folder, whole and at once."""
+        """Take in a project that was made in another folder, whole and at once."""
         target = self._folder / name
         try:
             with self._alone():
@@ -172,7 +216,7 @@ class Projects:
         return self._load(name)
 
     def extend(self, project: Project, roots: Sequence[Path]) -> Project:
-        """The project with further roots."""
+        """Give a project further roots."""
         new = [os.path.realpath(root) for root in roots]
 
         def extended(known: list[str] | None) -> list[str]:
@@ -183,18 +227,18 @@ class Projects:
         return self._load(project.name)
 
     def describe(self, name: str, text: str) -> Project:
-        """Keeps what the user says that is in a project; an empty text takes it back."""
-        project, said = self.get(name), " ".join(text.split())
-        if len(said) > _LONGEST_DESCRIPTION:
+        """Keep what the user says that is in a project; an empty text takes it back."""
+        project, description = self.get(name), " ".join(text.split())
+        if len(description) > _LONGEST_DESCRIPTION:
             raise UsageError(
-                f"The description has {len(said)} characters.",
+                f"The description has {len(description)} characters.",
                 f"Use {_LONGEST_DESCRIPTION} at most.",
             )
-        update_toml(project.settings_file, _DESCRIPTION, said or None)
+        update_toml(project.settings_file, _DESCRIPTION, description or None)
         return self._load(name)
 
     def rename(self, name: str, new_name: str) -> Project:
-        """Gives a project another name."""
+        """Give a project another name."""
         project = self.get(name)
         with self._alone(), self.indexes.undisturbed(project.folder):
             if new_name.casefold() in self._taken() - {name.casefold()}:
@@ -204,7 +248,7 @@ class Projects:
         return self._load(new_name)
 
     def remove(self, name: str) -> None:
-        """Forgets a project and its index, also when its file is broken; documents stay."""
+        """Forget a project and its index, also when its file is broken; documents stay."""
         folder = self._folder / self._known(name)
         # Out of sight at once, so that nothing of it is left to a later project of the same name.
         trash = self._folder.with_name(f"{TRASH}{uuid.uuid4().hex}")
@@ -215,13 +259,14 @@ class Projects:
             remove_folder(left)
 
     def restore(self, name: str, roots: Sequence[Path] = ()) -> Project:
-        """Writes the file of a project again, over these roots or those that its index knows.
+        """Write the file of a project again, over these roots or those that its index knows.
 
-        What is in the file now is kept next to it. Raises `UsageError` when the file can be read,
+        What is in the file now is kept next to it. Raise `UsageError` when the file can be read,
         or nothing says which folders the project has.
         """
         folder = self._folder / self._known(name)
-        if self._is_readable(name):
+        with suppress(BadSettings):
+            self._load(name)
             raise UsageError(f"The project {name!r} can be read.", "There is nothing to restore.")
         found = [os.path.realpath(root) for root in roots] or self.indexes.roots(folder)
         if not found:
@@ -231,79 +276,43 @@ class Projects:
             )
         file = folder / "project.toml"
         try:
-            move_aside(file)
+            _move_aside(file)
         except OSError as error:
             raise BadSettings(
-                f"{file} cannot be replaced: {error.strerror}.", advice(folder, known=True)
+                f"{file} cannot be replaced: {error.strerror}.", _advice(folder, has_roots=True)
             ) from error
         update_toml(file, _ROOTS, found)
         return self._load(name)
 
-    def _is_readable(self, name: str) -> bool:
-        try:
-            self._load(name)
-        except BadSettings:
-            return False
-        return True
-
     def free_name(self, text: str) -> str:
-        """A name that is like the text and not taken yet."""
-        return _free(_slug(text), self._taken())
-
-    def _known(self, name: str) -> str:
-        if not self.knows(name):
-            known = ", ".join(project.name for project in self.all()) or "none yet"
-            raise NotFound(
-                f"There is no project {name!r}.", f"Known: {known}. Add one: dowse project add PATH"
-            )
-        return name
-
-    def _names(self) -> set[str]:
-        """All projects, also those whose file is lost: their index is still here."""
-        try:
-            named = {name for name in claimed_names(self._folder) if _NAME.fullmatch(name)}
-        except OSError as error:
-            place = quote(str(self._folder))
-            raise BadSettings(
-                f"{self._folder} cannot be read: {error.strerror}.",
-                f"Move it away with: mv {place} {place}.broken",
-            ) from error
-        return named | set(self.indexes.holding(self._folder))
+        """Make a name from the text that is not taken yet."""
+        return _free_name(_slug(text), self._taken())
 
     def _taken(self) -> set[str]:
         return {name.casefold() for name in self._names()}
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keeps other processes from adding, renaming and removing projects meanwhile."""
+        """Keep other processes from adding, renaming and removing projects meanwhile."""
         make_private_folder(self._folder)
         secure(self._locations)
         with locked(self._folder / "projects"):  # a lock that no project can be called
             yield
 
-    def _found(self) -> Iterator[Project | BadSettings]:
-        for name in sorted(self._names()):
-            try:
-                yield self._load(name)
-            except BadSettings as error:
-                yield error
 
-    def _load(self, name: str) -> Project:
-        folder = self._folder / name
-        file = folder / "project.toml"
-        try:
-            table = msgspec.toml.decode(read_small(file), type=_ProjectFile).project
-        except UNREADABLE as error:
-            raise BadSettings(
-                f"{file} cannot be read: {why_unreadable(error)}.",
-                advice(folder, known=bool(self.indexes.roots(folder))),
-            ) from error
-        roots = tuple(Path(root) for root in table.roots)
-        return Project(name, folder, roots, described=table.description)
+def closest(projects: Iterable[Project], path: Path) -> Project | None:
+    """Return the project whose root holds the path most closely; None when none does."""
+    holding = [
+        (len(root.parts), project)
+        for project in projects
+        for root in project.roots
+        if path.is_relative_to(root)
+    ]
+    return max(holding, key=lambda pair: pair[0])[1] if holding else None
 
 
 def find_local_file(start: Path) -> Path | None:
-    """The nearest dowse.toml in a folder or above it."""
+    """Find the nearest dowse.toml in a folder or above it."""
     for folder in (start, *start.parents):
         if os.path.isfile(folder / LOCAL_FILE):  # noqa: PTH113  also in a folder that is closed
             return folder / LOCAL_FILE
@@ -329,7 +338,7 @@ def _slug(text: str) -> str:
     return slug or "notes"
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _free_name(name: str, taken: set[str]) -> str:
     if name.casefold() not in {one.casefold() for one in taken}:
         return name
     return next(
@@ -337,3 +346,104 @@ def _free(name: str, taken: set[str]) -> str:
         for number in range(2, len(taken) + 3)
         if (candidate := f"{name}-{number}").casefold() not in {one.casefold() for one in taken}
     )
+
+
+# ── What can be where the folder or the file of a project should be ──────────
+
+
+def _claims_to_be_one(folder: Path) -> bool:
+    try:
+        (folder / "project.toml").lstat()
+    except FileNotFoundError:
+        return False
+    except OSError:  # no folder, a link that leads to itself, or not permitted
+        return True
+    return True
+
+
+def _advice(folder: Path, *, has_roots: bool) -> str:
+    """Say how to repair a project whose file cannot be read; its index may have the roots."""
+    file, name = folder / "project.toml", quote(folder.name)
+    if not _is_folder(folder):
+        return f"Forget it with: dowse project remove {name}"
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        return f"Allow yourself to enter it with: chmod u+rwx {quote(str(folder))}"
+    if file.is_file() and not os.access(file, os.R_OK):
+        return f"Allow yourself to read it with: chmod u+rw {quote(str(file))}"
+    if has_roots:
+        return f"Write it again with: dowse project restore {name}"
+    return (
+        f"Write it again with: dowse project restore {name} PATH,"
+        f" or forget it with: dowse project remove {name}"
+    )
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def _move_aside(file: Path) -> None:
+    """Make place for a new project.toml; whatever has content is kept next to it."""
+    if file.is_file() and not file.is_symlink() and file.stat().st_size == 0:
+        file.unlink()
+    elif os.path.lexists(file):
+        file.rename(_free_path(file.with_suffix(".toml.broken")))
+    sync_folder(file.parent)
+
+
+def _free_path(path: Path) -> Path:
+    """Return the path, or one like it when something other than a file is there."""
+    number, found = 1, path
+    while os.path.lexists(found) and not found.is_file():
+        number += 1
+        found = path.with_name(f"{path.name}-{number}")
+    return found
+
+
+# ── Changing one value of a TOML file ────────────────────────────────────────
+
+
+def update_toml(path: Path, name: str, value: object | None) -> None:
+    """Set one value in a TOML file, or remove it, leaving all else as it is.
+
+    Concurrent changes wait for each other; each survives a power cut once it is made.
+    """
+    change_toml(path, name, lambda _: value)
+
+
+def change_toml(path: Path, name: str, change: Callable[[Any], object | None]) -> None:
+    """Set one value in a TOML file to what `change` makes of it; None stands for no value."""
+    try:
+        update_file(path, lambda before: _set_value(before or b"", name, change))
+    except ValueError as error:
+        raise BadSettings(f"{path} cannot be read: {error}.", "Fix or remove it.") from error
+    except OSError as error:
+        raise BadSettings(
+            f"{path} cannot be changed: {error}.", "Check its permissions, and the disk."
+        ) from error
+
+
+def _set_value(data: bytes, name: str, change: Callable[[Any], object | None]) -> bytes:
+    """Return the file with a value set; raise `ValueError` when it is not fit for that."""
+    import tomlkit  # noqa: PLC0415  only changes need it: tomllib reads, and starts faster
+    from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415
+
+    section, _, option = name.partition(".")
+    try:
+        document = tomlkit.parse(data.decode("utf-8"))
+        table = document.setdefault(section, tomlkit.table())
+        if not isinstance(table, MutableMapping):
+            raise ValueError(f"{section} is no table")
+    except TOMLKitError as error:  # not all of these are a ValueError
+        raise ValueError(str(error)) from error
+    except UNREADABLE as error:
+        raise ValueError(why_unreadable(error)) from error
+    value = change(table.get(option))
+    if value is None:
+        table.pop(option, None)
+    else:
+        table[option] = value
+    return tomlkit.dumps(document).encode("utf-8")

@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from dowse._index.chunk.options import ChunkOptions
 from dowse._index.source.options import ReadOptions
-from dowse._model import Stamp, versions
+from dowse._model import CHUNK_VERSION, EMBEDDING_TEXT_VERSION, PARSE_VERSION, Stamp
 from dowse._model.ports import Analyzer, Embedder
 from dowse.errors import EmbedError
 
@@ -49,9 +49,9 @@ def wanted_stamp(
 ) -> WantedStamp:
     """The stamp for these settings and parts."""
     text: Stamp = {
-        "chunk": {"version": versions.CHUNK, **asdict(chunk)},
+        "chunk": {"version": CHUNK_VERSION, **asdict(chunk)},
         "keyword": dict(analyzer.stamp),
-        "parse": {"version": versions.PARSE},
+        "parse": {"version": PARSE_VERSION},
         "read": {"redact": sorted(set(read.redact))},
     }
     if embedder is None:
@@ -63,7 +63,7 @@ def wanted_stamp(
     made_by: Stamp = {
         "model": model.key,
         "dimensions": model.dimensions,
-        "embedding_text": versions.EMBEDDING_TEXT,
+        "embedding_text": EMBEDDING_TEXT_VERSION,
     }
     return WantedStamp(text, made_by, "")
 

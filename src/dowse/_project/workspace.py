@@ -28,8 +28,7 @@ from dowse._index.source.roots import Root
 from dowse._model import Announce, silent
 from dowse._project.engine import Engine
 from dowse._project.introduction import introduction
-from dowse._project.registry import ALL, Project, Projects, find_local_file
-from dowse._project.toml_file import update_toml
+from dowse._project.registry import ALL, Project, Projects, closest, find_local_file, update_toml
 from dowse._project.wiring import INDEXES, Given, Parts, assemble
 from dowse._text.amounts import counted
 from dowse._util.locations import Locations, locations
@@ -37,7 +36,7 @@ from dowse._util.privacy import secure
 from dowse.errors import NotFound, Refused, UsageError
 
 
-class Chosen(Struct, frozen=True):
+class ResolvedSettings(Struct, frozen=True):
     """The settings that hold for a call, where they come from, and what was withheld."""
 
     settings: Settings
@@ -74,7 +73,12 @@ class Workspace:
         return self.open_with(project, self.settings(project, overrides), announce, fetch=fetch)
 
     def open_with(
-        self, project: Project, chosen: Chosen, announce: Announce = silent, *, fetch: bool = False
+        self,
+        project: Project,
+        chosen: ResolvedSettings,
+        announce: Announce = silent,
+        *,
+        fetch: bool = False,
     ) -> Engine:
         """Opens a project with settings that are known already."""
         if fetch:  # it is opened to be written
@@ -112,13 +116,13 @@ class Workspace:
             with self.open_with(project, chosen, announce, fetch=True) as engine:
                 engine.watch(changed, stop, announce, partial(self._still_holds, chosen, project))
 
-    def _still_holds(self, chosen: Chosen, project: Project) -> bool:
+    def _still_holds(self, chosen: ResolvedSettings, project: Project) -> bool:
         """Whether folders and settings are as they were: documents of others would be dropped."""
         return self.projects.get(project.name) == project and self.settings(project) == chosen
 
     def settings(
         self, project: Project | None, overrides: Mapping[str, Any] | None = None
-    ) -> Chosen:
+    ) -> ResolvedSettings:
         """The settings that hold for a project, or for none."""
         local = self.local_file(project.roots[0]) if project else None
         return self._chosen(project, local, overrides)
@@ -128,13 +132,13 @@ class Workspace:
         project: Project | None,
         local: LocalFile | None,
         overrides: Mapping[str, Any] | None = None,
-    ) -> Chosen:
+    ) -> ResolvedSettings:
         given = Layer("arguments", overrides or {})
         settings, origins = combine([*self._layers(project, local), given])
         if local and local.narrows:
             own, _ = combine([*self._layers(project, None), given])
             settings = replace(settings, read=replace(settings.read, own=own.read))
-        return Chosen(settings, origins, local)
+        return ResolvedSettings(settings, origins, local)
 
     def wishes(self, local: LocalFile) -> tuple[str, ...]:
         """What a dowse.toml asks for without consent, with files that the user's rules leave out.
@@ -205,28 +209,40 @@ class Workspace:
         """
         return introduction(project.described, project.roots[0])
 
-    def means_all(self, name: str | None, start: Path) -> bool:
-        """Whether a search is one of all projects: it says so, or it could mean several."""
+    def find(self, name: str | None, start: Path) -> Project | None:
+        """Find the project that a search means; None when it means all projects.
+
+        It is found by its name, or by the folder in which the call is made.
+        """
         name = name or os.environ.get("DOWSE_PROJECT")
         if name:
-            return name == ALL and not self.projects.knows(ALL)
-        return self._find(None, start) is None and len(self.projects.all()) > 1
-
-    def select(self, name: str | None, start: Path) -> Project:
-        """The project that a call means, by name or by the folder it is made in."""
-        project = self._find(name, start)
-        if project is not None:
-            return project
+            means_all = name == ALL and not self.projects.knows(ALL)
+            return None if means_all else self.projects.get(name)
         known = self.projects.all()
-        if len(known) == 1:
-            return known[0]
         if not known:
             raise NotFound("There is no project yet.", "Make one with: dowse index PATH")
-        listed = ", ".join(project.name for project in known)
-        raise UsageError(
-            f"{start} belongs to no project.",
-            f"Choose one with -p: {listed}. Or make one: dowse index PATH",
-        )
+        return self._around(start, known) or (known[0] if len(known) == 1 else None)
+
+    def select(self, name: str | None, start: Path) -> Project:
+        """Find the one project that a call means; raise `UsageError` when it could be several."""
+        found = self.find(name, start)
+        if found is None and (name or os.environ.get("DOWSE_PROJECT")):
+            return self.projects.get(ALL)  # it raises: no project is called so
+        if found is None:
+            listed = ", ".join(project.name for project in self.projects.all())
+            raise UsageError(
+                f"{start} belongs to no project.",
+                f"Choose one with -p: {listed}. Or make one: dowse index PATH",
+            )
+        return found
+
+    def _around(self, start: Path, known: Sequence[Project]) -> Project | None:
+        """Find the project that a folder belongs to, by its roots or by the dowse.toml above."""
+        found = closest(known, start)
+        if found is None and (local := self.local_file(start)):
+            roots = set(local.roots)
+            found = next((project for project in known if roots & set(project.roots)), None)
+        return found
 
     def select_for_indexing(
         self, name: str | None, paths: Sequence[Path], start: Path
@@ -239,8 +255,10 @@ class Workspace:
             if not path.exists():
                 raise NotFound(f"{path} does not exist.", "Name a folder or a file that does.")
         name = name or os.environ.get("DOWSE_PROJECT")
-        is_new = name and not self.projects.knows(name)
-        found = None if is_new else self._find(name, paths[0] if paths else start)
+        if name:
+            found = self.projects.get(name) if self.projects.knows(name) else None
+        else:
+            found = self._around(paths[0] if paths else start, self.projects.all())
         project = found or self._create(name, paths, start)
         outside = [path for path in paths if not _holds(project, path)]
         if outside:
@@ -249,16 +267,6 @@ class Workspace:
             return project, []
         whole = not paths or any(path in project.roots for path in paths)
         return project, [] if whole else list(paths)
-
-    def _find(self, name: str | None, start: Path) -> Project | None:
-        name = name or os.environ.get("DOWSE_PROJECT")
-        if name:
-            return self.projects.get(name)
-        found = self.projects.containing(start)
-        if found is None and (local := self.local_file(start)):
-            roots = set(local.roots)
-            found = next((p for p in self.projects.all() if roots & set(p.roots)), None)
-        return found
 
     def _create(self, name: str | None, paths: Sequence[Path], start: Path) -> Project:
         if not paths and start in {Path.home().resolve(), Path(start.anchor)}:

@@ -17,7 +17,7 @@ from operator import itemgetter
 import Stemmer
 from msgspec.structs import asdict
 
-from dowse._model import GAP, ChunkedDocument, DocumentTerms, Fields, Stream, versions
+from dowse._model import ANALYZE_VERSION, GAP, ChunkedDocument, DocumentTerms, Fields, Stream
 from dowse._model.ports import Analyzer
 from dowse._text.cjk import CjkTerms
 from dowse._text.fold import fold_word
@@ -53,7 +53,7 @@ class TextAnalyzer:
     def stamp(self) -> dict[str, object]:
         """The settings that terms depend on, and the tokenizers that are used."""
         return {
-            "version": versions.ANALYZE,
+            "version": ANALYZE_VERSION,
             "tokenizers": self._cjk.versions,
             **asdict(self._options),
         }

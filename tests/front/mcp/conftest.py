@@ -12,7 +12,7 @@ from mcp_types import CallToolResult
 
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from mcp_client import ERAS, Ask, with_client
 
@@ -24,9 +24,9 @@ def era(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def service(notes: Path, workspace: Workspace) -> Iterator[Service]:
+def service(notes: Path, workspace: Workspace) -> Iterator[EnginePool]:
     """The warm engines of a user with notes, in this process."""
-    warm = Service(workspace, notes)
+    warm = EnginePool(workspace, notes)
     yield warm
     for thread in threading.enumerate():
         if thread.name.startswith("dowse-"):  # they work for doors that are closed by now
@@ -35,7 +35,7 @@ def service(notes: Path, workspace: Workspace) -> Iterator[Service]:
 
 
 @pytest.fixture
-def server(service: Service) -> Server[Any]:
+def server(service: EnginePool) -> Server[Any]:
     """A server over the notes."""
     return build_server(VisibleProjects(lambda: service), ["notes"])
 

@@ -22,8 +22,8 @@ from dowse._interfaces.socket.client import ask_tool, server_answers
 from dowse._interfaces.socket.server import LineServer
 from dowse._model import Event
 from dowse._project.engine import Engine
-from dowse._project.run_note import noted
-from dowse._project.service import Job, Service
+from dowse._project.pool import EnginePool, Job
+from dowse._project.state import noted
 from dowse._search.request import SearchRequest
 from dowse.errors import DowseError
 from mcp_client import Ask, text_of, with_client
@@ -31,7 +31,7 @@ from mcp_client import Ask, text_of, with_client
 _SOON = 20  # seconds that a busy machine may take for what takes none
 
 
-def _finished(service: Service, project: str) -> Job:
+def _finished(service: EnginePool, project: str) -> Job:
     job = service.job(project)
     assert job is not None
     assert job.ended.wait(_SOON)
@@ -39,7 +39,7 @@ def _finished(service: Service, project: str) -> Job:
 
 
 @pytest.fixture
-def new_project(service: Service, home: Path) -> str:
+def new_project(service: EnginePool, home: Path) -> str:
     """A project that nobody has indexed."""
     (home / "fresh").mkdir()
     (home / "fresh" / "tide.md").write_text("# Tide\n\nThe tide gauge is new.\n")
@@ -47,7 +47,7 @@ def new_project(service: Service, home: Path) -> str:
 
 
 def test_a_missing_index_is_reported_and_made_in_the_background(
-    ask: Ask, service: Service, new_project: str
+    ask: Ask, service: EnginePool, new_project: str
 ) -> None:
     first = ask("query_documents", query="tide", project=new_project)
     assert first.is_error
@@ -62,7 +62,7 @@ def test_a_missing_index_is_reported_and_made_in_the_background(
 
 
 def test_a_changed_file_is_reported_and_indexed_in_the_background(
-    ask: Ask, service: Service, notes: Path
+    ask: Ask, service: EnginePool, notes: Path
 ) -> None:
     (notes / "lonely.md").write_text("# Lonely\n\nThe lighthouse has got a keeper.\n")
     found = ask("query_documents", query="lighthouse").structured_content
@@ -75,7 +75,7 @@ def test_a_changed_file_is_reported_and_indexed_in_the_background(
 
 
 def test_a_folder_that_is_away_is_reported_and_no_run_is_begun_in_vain(
-    ask: Ask, service: Service, notes: Path
+    ask: Ask, service: EnginePool, notes: Path
 ) -> None:
     notes.rename(notes.with_name("away"))
     found = ask("query_documents", query="lighthouse").structured_content
@@ -87,7 +87,7 @@ def test_a_folder_that_is_away_is_reported_and_no_run_is_begun_in_vain(
 
 
 def test_asking_for_the_state_of_a_project_updates_it(
-    ask: Ask, service: Service, notes: Path
+    ask: Ask, service: EnginePool, notes: Path
 ) -> None:
     (notes / "new.md").write_text("# New\n\nA buoy.\n")
     info = ask("project_info").structured_content
@@ -97,7 +97,7 @@ def test_asking_for_the_state_of_a_project_updates_it(
 
 
 def test_progress_is_reported_while_a_run_is_under_way(
-    ask: Ask, service: Service, monkeypatch: pytest.MonkeyPatch
+    ask: Ask, service: EnginePool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = Job("notes", Event("embed", 3, 10, "chunks"))
     monkeypatch.setattr(service, "job", lambda _: job)
@@ -108,7 +108,7 @@ def test_progress_is_reported_while_a_run_is_under_way(
 
 
 def test_a_run_that_failed_is_reported(
-    ask: Ask, service: Service, new_project: str, monkeypatch: pytest.MonkeyPatch
+    ask: Ask, service: EnginePool, new_project: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise DowseError("The disk is full.", "Make room.")
@@ -135,24 +135,24 @@ def test_a_failure_of_the_machine_is_reported(ask: Ask, monkeypatch: pytest.Monk
 
 
 def test_a_failure_of_the_machine_ends_a_run(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    service: EnginePool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Engine, "index", fail)
-    service.index(service.project("notes"))
+    service.index(service.select("notes"))
     assert "No space left on device" in str(_finished(service, "notes").error)
 
 
 def test_a_failure_that_nobody_foresaw_ends_a_run_and_is_reported(
-    ask: Ask, service: Service, new_project: str, monkeypatch: pytest.MonkeyPatch
+    ask: Ask, service: EnginePool, new_project: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr(Engine, "index", fail)
-    service.index(service.project(new_project))
+    service.index(service.select(new_project))
     _finished(service, new_project)
     again = ask("query_documents", query="tide", project=new_project)
     assert "The last attempt failed: ZeroDivisionError: division by zero." in text_of(again)
@@ -203,37 +203,37 @@ def test_a_cancelled_call_stops_and_others_go_on(
 
 @pytest.mark.usefixtures("notes")
 def test_something_is_loaded_even_where_no_project_is_meant(
-    service: Service, home: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+    service: EnginePool, home: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "other").mkdir()
     (home / "other" / "one.md").write_text("# One\n\nThe lighthouse.\n")
     assert dowse("index", home / "other").code == 0
     loaded = threading.Event()
     monkeypatch.setattr(Engine, "search", lambda *_, **__: loaded.set())
-    Service(service.workspace, home).warm()
+    EnginePool(service.workspace, home).warm()
     assert loaded.wait(_SOON)
 
 
 def test_nothing_is_opened_before_it_is_asked_for() -> None:
-    def refuse() -> Service:
+    def refuse() -> EnginePool:
         raise AssertionError("too early")
 
     VisibleProjects(refuse)
 
 
-def _serving_itself(service: Service) -> Server[Any]:
+def _serving_itself(service: EnginePool) -> Server[Any]:
     return build_server(VisibleProjects(lambda: service), [])
 
 
-def _asking_a_running_server(_: Service) -> Server[Any]:
+def _asking_a_running_server(_: EnginePool) -> Server[Any]:
     projects = VisibleProjects(lambda: pytest.fail("Nothing is opened here."))
     return build_server(projects, [], calls=SharedCalls(projects, ask_tool, server_answers))
 
 
 @pytest.mark.parametrize("built", [_serving_itself, _asking_a_running_server])
 def test_a_call_with_progress_waits_for_the_first_index(
-    built: Callable[[Service], Server[Any]],
-    service: Service,
+    built: Callable[[EnginePool], Server[Any]],
+    service: EnginePool,
     new_project: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -281,9 +281,9 @@ def test_a_call_with_progress_waits_for_the_first_index(
     ],
 )
 def test_every_tool_says_how_far_an_unfinished_index_is(
-    ask: Ask, service: Service, tool: str, arguments: dict[str, Any]
+    ask: Ask, service: EnginePool, tool: str, arguments: dict[str, Any]
 ) -> None:
-    with noted(service.project("notes").folder, lambda _: None) as announce:
+    with noted(service.select("notes").folder, lambda _: None) as announce:
         announce(Event("store", 200, 1672, "files"))
         found = ask(tool, **arguments)
     told = "The index is being built: 200 of 1,672 files so far"

@@ -14,12 +14,12 @@ from starlette.testclient import TestClient
 from dowse._interfaces.http.security import Door
 from dowse._interfaces.http.server import Server, application
 from dowse._interfaces.mcp.http import McpEndpoint
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from mcp_client import ERAS, with_client
 
 
 @pytest.fixture
-def address(service: Service) -> Iterator[str]:
+def address(service: EnginePool) -> Iterator[str]:
     """Where the endpoint is served."""
     server = Server(
         application(service, Door(), watch=False, mcp=McpEndpoint(service, compat=True))
@@ -77,7 +77,7 @@ _HELLO = {
 }
 
 
-def test_sessions_that_nobody_ends_do_not_keep_others_out(service: Service) -> None:
+def test_sessions_that_nobody_ends_do_not_keep_others_out(service: EnginePool) -> None:
     headers = {"Accept": "application/json, text/event-stream"}
     app = application(service, Door(), watch=False, mcp=McpEndpoint(service))
     with TestClient(app, base_url="http://127.0.0.1:7333") as client:

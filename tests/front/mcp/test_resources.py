@@ -10,7 +10,7 @@ from mcp import Client, MCPError
 from mcp.server.lowlevel.server import Server
 
 from command_line import Dowse
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from mcp_client import with_client
 
 
@@ -36,7 +36,9 @@ def test_every_document_is_listed_once_page_by_page(
     assert listed == sorted(set(listed))
 
 
-def test_a_broken_project_does_not_hide_the_others(server: Server[Any], service: Service) -> None:
+def test_a_broken_project_does_not_hide_the_others(
+    server: Server[Any], service: EnginePool
+) -> None:
     folder = service.workspace.locations.projects / "broken"
     folder.mkdir()
     (folder / "project.toml").write_text("[project\n")

@@ -17,20 +17,20 @@ from dowse._interfaces.mcp.server import build_server
 from dowse._interfaces.socket.client import ask_tool, server_answers
 from dowse._interfaces.socket.server import LineServer
 from dowse._project.engine import Engine
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._search.request import SearchRequest
 from mcp_client import Ask, started, text_of, with_client
 
 
 @pytest.fixture
-def running(service: Service) -> Iterator[LineServer]:
+def running(service: EnginePool) -> Iterator[LineServer]:
     """A server that answers on the socket, in this process."""
     with LineServer(service, run_line, run_tool) as lines:
         assert not lines.why_not
         yield lines
 
 
-def _refuse() -> Service:
+def _refuse() -> EnginePool:
     raise AssertionError("Nothing is opened here.")
 
 
@@ -60,7 +60,7 @@ def test_calls_are_answered_by_a_running_server(ask: Ask) -> None:
 
 
 def test_without_a_server_the_process_does_it_itself(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    service: EnginePool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = SharedCalls(VisibleProjects(lambda: service), ask_tool, server_answers)
 

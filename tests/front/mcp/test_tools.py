@@ -23,7 +23,7 @@ from dowse._interfaces.records import (
     PassageRecord,
     ProjectRecord,
 )
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._search.present.budget import count_tokens
 from mcp_client import Ask, text_of, with_client
 from tiny_model import make_model
@@ -78,7 +78,7 @@ def test_schemas_know_no_unions_and_no_further_parameters(server: Server[Any]) -
             assert not isinstance(part.get("type"), list)
 
 
-def test_other_names_are_there_only_when_asked_for(service: Service) -> None:
+def test_other_names_are_there_only_when_asked_for(service: EnginePool) -> None:
     names = {
         tool.name for tool in _listed(build_server(VisibleProjects(lambda: service), [])).tools
     }
@@ -89,7 +89,7 @@ def test_other_names_are_there_only_when_asked_for(service: Service) -> None:
     assert both - names == {"search", "get", "get_project_info"}
 
 
-def test_other_names_cost_little(service: Service) -> None:
+def test_other_names_cost_little(service: EnginePool) -> None:
     listed = _listed(build_server(VisibleProjects(lambda: service), [], compat=True))
     assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) < _MOST_BYTES + 2560
     by_name = {tool.name: tool for tool in listed.tools}
@@ -101,7 +101,7 @@ def test_other_names_cost_little(service: Service) -> None:
         assert brief.output_schema["required"] == full.output_schema["required"]
 
 
-def test_the_other_search_takes_the_other_number_of_results(service: Service) -> None:
+def test_the_other_search_takes_the_other_number_of_results(service: EnginePool) -> None:
     def search(**arguments: object) -> CallToolResult:
         async def work(client: Client) -> CallToolResult:
             return await client.call_tool("search", {"query": "database", **arguments})

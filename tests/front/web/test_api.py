@@ -19,7 +19,7 @@ from dowse._interfaces.http.api import ROUTES
 from dowse._interfaces.http.parameters import searching
 from dowse._interfaces.http.security import Door, Limits
 from dowse._interfaces.http.server import application
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._util.cancellation import GivenUp, raise_if_cancelled
 from tiny_model import make_model
 
@@ -193,7 +193,9 @@ def test_settings_say_all_that_set_takes(client: TestClient) -> None:
         assert _ids(client, set=f"{name}={value}") is not None
 
 
-def test_indexing_runs_in_the_background(client: TestClient, service: Service, notes: Path) -> None:
+def test_indexing_runs_in_the_background(
+    client: TestClient, service: EnginePool, notes: Path
+) -> None:
     (notes / "new.md").write_text("# New\n\nThe anemometer spins.\n", "utf-8")
     begun = client.post(f"{API}/index", params={"project": "notes"})
     assert begun.status_code == 202
@@ -323,7 +325,7 @@ def test_more_filter_values_than_allowed_are_refused(client: TestClient, dowse: 
     assert "100 at most" in told.err
 
 
-def test_work_stops_when_its_answer_is_given_up(service: Service) -> None:
+def test_work_stops_when_its_answer_is_given_up(service: EnginePool) -> None:
     begun, stopped = threading.Event(), threading.Event()
 
     def search(*_: object, **__: object) -> None:
@@ -341,7 +343,7 @@ def test_work_stops_when_its_answer_is_given_up(service: Service) -> None:
         pytest.MonkeyPatch.context() as patch,
         TestClient(application(service, door, watch=False), base_url=HERE) as client,
     ):
-        patch.setattr(service.engine("notes"), "search", search)
+        patch.setattr(service.open(service.select("notes")), "search", search)
         assert client.get(f"{API}/search", params={"q": "slow"}).status_code == 504
         assert begun.is_set()
         assert stopped.wait(10)

@@ -16,7 +16,7 @@ from dowse._interfaces.http.connection import Connection
 from dowse._interfaces.http.security import Door, Limits
 from dowse._interfaces.http.server import Server, application, bind
 from dowse._interfaces.mcp.http import McpEndpoint
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 
 _PATIENCE = 30.0
@@ -27,13 +27,13 @@ Say = Callable[..., bytes]
 
 
 @pytest.fixture
-def service(home: Path) -> Service:
+def service(home: Path) -> EnginePool:
     """Warm engines of a user who has no project."""
-    return Service(Workspace(), home)
+    return EnginePool(Workspace(), home)
 
 
 @pytest.fixture
-def server(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Server, int]]:
+def server(service: EnginePool, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Server, int]]:
     """A server of little patience, and its port."""
     monkeypatch.setattr(Connection, "head_seconds", _BRIEF)
     monkeypatch.setattr(Connection, "taking_seconds", _BRIEF)

@@ -19,7 +19,7 @@ from command_line import Dowse
 from dowse._interfaces.cli.logs import start_logging
 from dowse._interfaces.http.security import Door
 from dowse._interfaces.http.server import application
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from dowse._util.metrics import Metrics, Numbers, Times
 from engines import MilvusLite
@@ -33,7 +33,7 @@ _LINE = re.compile(
 
 
 @pytest.fixture
-def guarded(service: Service) -> Iterator[TestClient]:
+def guarded(service: EnginePool) -> Iterator[TestClient]:
     """The server, with a token."""
     app = application(service, Door(token="secret"), watch=False)  # noqa: S106  it opens nothing
     with TestClient(app, base_url=HERE) as client:
@@ -77,7 +77,7 @@ def test_ready_names_every_project_and_its_generation(client: TestClient) -> Non
     assert project["reason"] == ""
 
 
-def test_an_index_that_does_not_open_is_not_ready(client: TestClient, service: Service) -> None:
+def test_an_index_that_does_not_open_is_not_ready(client: TestClient, service: EnginePool) -> None:
     service.close()
     shutil.rmtree(service.workspace.projects.get("notes").folder / "index", ignore_errors=True)
     for path in service.workspace.projects.get("notes").folder.rglob("*.sqlite*"):
@@ -99,7 +99,7 @@ def test_ready_follows_an_engine_that_goes_down_and_comes_back(
         with workspace.open(workspace.projects.add([vault])) as made:
             made.index()
         with (
-            closing(Service(workspace, vault)) as service,
+            closing(EnginePool(workspace, vault)) as service,
             TestClient(application(service, Door(), watch=False), base_url=HERE) as client,
         ):
             assert client.get("/ready").json()["ready"] is True
@@ -137,7 +137,7 @@ def test_metrics_count_requests_searches_and_stages(client: TestClient) -> None:
     assert "confidential" not in page
 
 
-def test_index_runs_are_counted(client: TestClient, service: Service) -> None:
+def test_index_runs_are_counted(client: TestClient, service: EnginePool) -> None:
     client.post("/api/v1/index")
     job = service.job("notes")
     assert job is not None

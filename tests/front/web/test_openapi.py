@@ -25,7 +25,7 @@ from dowse._interfaces.http.api import ROUTES
 from dowse._interfaces.http.openapi import description
 from dowse._interfaces.http.security import Door
 from dowse._interfaces.http.server import application
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._search.request import Filters
 from dowse._text.dates import first_moment
 
@@ -107,7 +107,7 @@ _DESCRIBED = schemathesis.openapi.from_dict(
 
 
 @pytest.fixture
-def asking(service: Service) -> ASGIClient:
+def asking(service: EnginePool) -> ASGIClient:
     """What sends requests to the server, in this process."""
     app: Any = application(service, Door(), watch=False)
     return ASGIClient(app, base_url=HERE)

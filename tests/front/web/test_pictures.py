@@ -7,20 +7,20 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._search.pipeline import SEARCH_FLOW
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 
 
 def test_a_picture_is_served_only_to_the_document_that_mentions_it(
-    client: TestClient, service: Service, notes: Path
+    client: TestClient, service: EnginePool, notes: Path
 ) -> None:
     (notes / "img").mkdir()
     for name in ("the mast.png", "private.png"):
         (notes / "img" / name).write_bytes(PNG)
     (notes / "guides" / "mast.md").write_text("# Mast\n\n![m](../img/the%20mast.png)\n", "utf-8")
-    assert service.index(service.project()).ended.wait(20)
+    assert service.index(service.select()).ended.wait(20)
 
     def asked(name: str, document: str = "guides/mast.md") -> tuple[int, dict[str, str]]:
         answer = client.get("/api/v1/picture", params={"reference": document, "name": name})

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from dowse._interfaces.http.security import PAGE_POLICY, Door, Limits, is_local
 from dowse._interfaces.http.server import application, door_for
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from dowse.errors import UsageError
 
@@ -22,12 +22,12 @@ _EVERYWHERE = "0.0.0.0"  # noqa: S104  nothing is bound to it here
 
 
 @pytest.fixture
-def service(home: Path) -> Service:
+def service(home: Path) -> EnginePool:
     """Warm engines of a user who has no project; that is enough to be turned away."""
-    return Service(Workspace(), home)
+    return EnginePool(Workspace(), home)
 
 
-def _client(service: Service, door: Door) -> TestClient:
+def _client(service: EnginePool, door: Door) -> TestClient:
     return TestClient(application(service, door, watch=False), base_url=HERE)
 
 
@@ -88,7 +88,7 @@ _FRIEND = "https://app.example.org"
 _PREFLIGHT = {"Origin": _FRIEND, "Access-Control-Request-Method": "POST"}
 
 
-def test_a_listed_page_may_use_the_api_alone(service: Service) -> None:
+def test_a_listed_page_may_use_the_api_alone(service: EnginePool) -> None:
     door = door_for("127.0.0.1", _TOKEN, origins=[f"{_FRIEND}/"])
     told = {"Origin": _FRIEND, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}
     with _client(service, door) as client:
@@ -151,7 +151,7 @@ def test_the_policy_of_the_page() -> None:
 
 
 @pytest.fixture
-def guarded(service: Service) -> Iterator[TestClient]:
+def guarded(service: EnginePool) -> Iterator[TestClient]:
     """A server that asks for a token."""
     with _client(service, door_for("127.0.0.1", _TOKEN)) as client:
         yield client
@@ -176,7 +176,7 @@ def test_the_token_opens_the_door(guarded: TestClient) -> None:
 
 
 @pytest.mark.parametrize("token", ["naïve", "鍵"])
-def test_a_token_may_have_other_letters(service: Service, token: str) -> None:
+def test_a_token_may_have_other_letters(service: EnginePool, token: str) -> None:
     with _client(service, Door(token=token)) as client:
         sent = {b"Authorization": f"Bearer {token}".encode()}
         assert client.get(STATUS, headers=sent).status_code == 200
@@ -194,7 +194,7 @@ def test_other_addresses_need_a_token() -> None:
         assert door_for(host, None).token == ""
 
 
-def test_a_server_for_others_is_called_by_its_address(service: Service) -> None:
+def test_a_server_for_others_is_called_by_its_address(service: EnginePool) -> None:
     door = door_for(_EVERYWHERE, _TOKEN)
     with _client(service, door) as client:
         expected = {"192.168.0.3:7333": 200, "[fe80::1]": 200, "example.org": 421}
@@ -203,7 +203,7 @@ def test_a_server_for_others_is_called_by_its_address(service: Service) -> None:
             assert client.get(STATUS, headers=told).status_code == status
 
 
-def test_requests_have_a_size(service: Service) -> None:
+def test_requests_have_a_size(service: EnginePool) -> None:
     limits = Limits(body=1000, address=500)
     with _client(service, Door(limits=limits)) as client:
         large = client.post("/api/v1/search", json={"q": "a" * 2000})
@@ -216,7 +216,7 @@ def test_requests_have_a_size(service: Service) -> None:
         assert client.post("/api/v1/search", json={"q": "a" * 900}).status_code == 404
 
 
-def test_answers_have_a_time(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_have_a_time(service: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, told = threading.Event(), threading.Event()
 
     def never() -> None:
@@ -234,7 +234,7 @@ def test_answers_have_a_time(service: Service, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_server_behind_a_proxy_is_called_by_its_name_and_asks_for_a_token(
-    service: Service,
+    service: EnginePool,
 ) -> None:
     assert door_for("127.0.0.1", None, ["notes.example.org"]).token
     door = door_for("127.0.0.1", _TOKEN, ["Notes.example.org"])
@@ -246,7 +246,7 @@ def test_a_server_behind_a_proxy_is_called_by_its_name_and_asks_for_a_token(
         assert client.get(STATUS, headers=told | {"Host": "example.org"}).status_code == 421
 
 
-def test_any_loopback_address_can_be_called(service: Service) -> None:
+def test_any_loopback_address_can_be_called(service: EnginePool) -> None:
     with _client(service, door_for("127.1.2.3", None)) as client:
         assert client.get(STATUS, headers={"Host": "127.1.2.3:7333"}).status_code == 200
 
@@ -259,7 +259,7 @@ def test_nothing_else_than_http_is_spoken(client: TestClient) -> None:
 
 
 def test_a_bug_is_reported_without_its_details(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    service: EnginePool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken() -> None:
         raise ZeroDivisionError("a secret")

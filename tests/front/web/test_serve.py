@@ -22,7 +22,7 @@ from dowse._interfaces.cli.sent_line import run_line
 from dowse._interfaces.socket import client, server
 from dowse._interfaces.socket.client import is_for_server, socket_path
 from dowse._interfaces.socket.server import LineServer
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
 from dowse._util.locations import locations
@@ -162,7 +162,7 @@ def lines(
         return ours
 
     monkeypatch.setattr(server, "_is_ours", judged)
-    service = Service(workspace, notes)
+    service = EnginePool(workspace, notes)
     with LineServer(service, noted) as lines:
         yield lines
     service.close()
@@ -219,7 +219,7 @@ def test_what_a_dead_server_left_behind_is_replaced(
         dead.bind(str(path))
     assert path.exists()
     assert dowse("search", "restore").code == 0
-    with LineServer(Service(workspace, notes), run_line) as lines:
+    with LineServer(EnginePool(workspace, notes), run_line) as lines:
         assert lines.path == str(path)
         assert dowse("search", "restore").code == 0
     assert not path.exists()
@@ -228,7 +228,7 @@ def test_what_a_dead_server_left_behind_is_replaced(
 def test_a_second_server_leaves_the_first_its_socket(
     lines: LineServer, notes: Path, workspace: Workspace
 ) -> None:
-    with LineServer(Service(workspace, notes), run_line) as second:
+    with LineServer(EnginePool(workspace, notes), run_line) as second:
         assert second.path == ""
     assert Path(lines.path).exists()
 
@@ -296,7 +296,7 @@ def test_a_path_that_is_too_long_is_no_socket(
 ) -> None:
     monkeypatch.setenv("DOWSE_DATA_DIR", "/" + "a" * 120)
     assert socket_path(locations()) is None
-    with LineServer(Service(Workspace(given=given), notes), run_line) as lines:
+    with LineServer(EnginePool(Workspace(given=given), notes), run_line) as lines:
         assert (lines.path, "too long" in lines.why_not) == ("", True)
 
 
@@ -329,7 +329,7 @@ def test_what_is_no_socket_is_left_alone(
     path = socket_path(locations())
     assert path is not None
     path.mkdir() if what == "folder" else path.write_text("mine", "utf-8")
-    with LineServer(Service(workspace, notes), run_line) as lines:
+    with LineServer(EnginePool(workspace, notes), run_line) as lines:
         assert lines.path == ""
         assert str(path) in lines.why_not
         assert dowse("search", "restore").code == 0

@@ -118,7 +118,7 @@ from dowse._interfaces.http.records import SwitchesRecord
 from dowse._interfaces.cli.draw.trace import draw_trace
 from dowse._config.presets import preset_values
 from dowse.testing import HashEmbedder
-from dowse._project.workspace import Chosen
+from dowse._project.workspace import ResolvedSettings
 from dowse._search.request import SearchRequest
 from dowse import Dowse
 from vaults import open_engine
@@ -130,7 +130,7 @@ folder = Path(sys.argv[1])
 with open_engine(folder / "notes", folder / "index") as engine:
     engine.index()
     on = {"title.enabled": True, "brief.enabled": True, "search.top_n": 10}
-    page = SwitchesRecord.of(engine, Chosen(engine.settings, {}, ()))
+    page = SwitchesRecord.of(engine, ResolvedSettings(engine.settings, {}, ()))
     alone = engine.search(SearchRequest("wind", changes={"search.mode": "title"}))
     request = SearchRequest("wind", changes=on)
     hybrid = engine.search(request)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dowse._project.engine import Engine
     from dowse._project.registry import Project
     from dowse._project.wiring import Given
-    from dowse._project.workspace import Chosen, Workspace
+    from dowse._project.workspace import ResolvedSettings, Workspace
 
 
 def _silent(event: Event) -> None:
@@ -95,18 +95,17 @@ class Call:
         self, announce: Announce = _silent, overrides: Mapping[str, Any] | None = None
     ) -> Iterator[Engine | AllProjects]:
         """Opens what a search is about: a project, or all of them where none is meant."""
-        if not self.workspace.means_all(self.project, self.here):
-            with self.open(overrides, announce) as engine:
+        project = self.workspace.find(self.project, self.here)
+        if project is not None:
+            with self.open_project(project, announce, overrides) as engine:
                 yield engine
             return
         from dowse._project.all_projects import AllProjects  # noqa: PLC0415  most calls mean one
 
-        projects = self.workspace.projects
         with ExitStack() as opened:
             yield AllProjects(
-                projects.all(),
+                self.workspace.projects,
                 lambda one: opened.enter_context(self.open_project(one, announce, overrides)),
-                projects.broken(),
             )
 
     def open_project(
@@ -165,7 +164,7 @@ class Call:
             for sentence in sentences:
                 self.aside.show(folded(line((sentence, "yellow")), self.aside.width))
 
-    def say_withheld(self, project: Project, chosen: Chosen) -> None:
+    def say_withheld(self, project: Project, chosen: ResolvedSettings) -> None:
         """Says what the dowse.toml of a project asks for without the user's consent."""
         if chosen.withheld:
             asked = ", to ".join(chosen.withheld)

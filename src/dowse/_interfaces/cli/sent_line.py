@@ -16,15 +16,15 @@ from dowse._interfaces.cli.screen import OutputClosed, Screen
 from dowse._interfaces.socket.client import Frames
 from dowse._model import Announce, silent
 from dowse._project.engine import Engine
+from dowse._project.pool import EnginePool
 from dowse._project.registry import Project
-from dowse._project.service import Service
 from dowse.errors import DowseError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
-def run_line(service: Service, request: Mapping[str, Any]) -> tuple[int | None, Frames]:
+def run_line(service: EnginePool, request: Mapping[str, Any]) -> tuple[int | None, Frames]:
     """The exit code and the output of a line; None when its own process has to run it."""
     tape = Tape()
     call = SharedCall(service, request, tape)
@@ -101,7 +101,7 @@ class _RemoteScreen(Screen):
 class SharedCall(Call):
     """A call whose line comes from another process, and whose engine stays open."""
 
-    def __init__(self, service: Service, request: Mapping[str, Any], tape: Tape) -> None:
+    def __init__(self, service: EnginePool, request: Mapping[str, Any], tape: Tape) -> None:
         super().__init__()
         self._service = service
         self._here = Path(request["here"])
@@ -135,8 +135,8 @@ class SharedCall(Call):
         """The engine of one project, as it is open already."""
         if overrides:
             raise DowseError("This line needs an engine of its own.")
-        engine, chosen = self._service.open(project)
-        self.say_withheld(project, chosen)
+        engine = self._service.open(project)
+        self.say_withheld(project, self._service.settings_of(engine))
         return nullcontext(engine)
 
     def begins(self, command: str) -> None:

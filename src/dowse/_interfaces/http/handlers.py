@@ -35,7 +35,7 @@ from dowse._interfaces.records import (
 )
 from dowse._model import Response, Trace
 from dowse._project.engine import Engine
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._search.explain import why
 from dowse._search.present.budget import within_texts
 from dowse._search.request import SearchRequest
@@ -47,24 +47,25 @@ _UNTRACED = Trace((), ())
 class Shared(Struct, frozen=True):
     """What all requests share."""
 
-    service: Service
+    service: EnginePool
     watchers: Watchers
 
     @contextmanager
     def engine(self, asked: Arguments) -> Iterator[Engine]:
         """The engine of the project that a request means; its index is opened once."""
-        engine = self.service.engine(asked.get("project"))
+        engine = self.service.open(self.service.select(asked.get("project")))
         with engine.hold():
             yield engine
 
     @contextmanager
     def searched(self, asked: Arguments) -> Iterator[Searched]:
         """What a request searches: the engine of a project, or all projects."""
-        every = self.service.all_projects(asked.get("project"))
-        if every is not None:
-            yield every
+        project = self.service.find(asked.get("project"))
+        if project is None:
+            yield self.service.open_all()
             return
-        with self.engine(asked) as engine:
+        engine = self.service.open(project)
+        with engine.hold():
             yield engine
 
 
@@ -169,7 +170,7 @@ def handle_projects(shared: Shared, _: Arguments) -> PageProjectsRecord:
         ProjectRecord.of(one, shared.service.workspace) for one in shared.service.projects()
     )
     try:
-        current: str | None = shared.service.project().name
+        current: str | None = shared.service.select().name
     except DowseError:
         current = None
     return PageProjectsRecord(projects, current)
@@ -189,14 +190,14 @@ def handle_status(shared: Shared, asked: Arguments) -> ServerStatusRecord:
 
 def handle_index(shared: Shared, asked: Arguments) -> JobRecord:
     """Begins an indexing run."""
-    project = shared.service.project(asked.get("project"))
+    project = shared.service.select(asked.get("project"))
     return JobRecord.of(shared.service.index(project), project)
 
 
 def handle_settings(shared: Shared, asked: Arguments) -> SwitchesRecord:
     """The settings of a search."""
-    engine, chosen = shared.service.open(shared.service.project(asked.get("project")))
-    return SwitchesRecord.of(engine, chosen)
+    engine = shared.service.open(shared.service.select(asked.get("project")))
+    return SwitchesRecord.of(engine, shared.service.settings_of(engine))
 
 
 def handle_alive(_: Shared, __: Arguments) -> AliveRecord:

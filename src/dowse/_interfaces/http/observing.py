@@ -10,8 +10,8 @@ from msgspec import Struct
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dowse._interfaces.http.answers import ERROR
+from dowse._project.pool import EnginePool
 from dowse._project.registry import Project
-from dowse._project.service import Service
 from dowse._util.metrics import Labels, Metrics
 from dowse.errors import DowseError
 
@@ -41,24 +41,24 @@ class ReadyRecord(Struct, frozen=True):
     projects: Annotated[tuple[ProjectReadyRecord, ...], "By name."]
 
 
-def readiness(service: Service) -> ReadyRecord:
+def readiness(service: EnginePool) -> ReadyRecord:
     """Opens every index, and says which cannot be."""
     projects = tuple(_project(service, project) for project in service.projects())
     return ReadyRecord(all(one.ready for one in projects), projects)
 
 
-def _project(service: Service, project: Project) -> ProjectReadyRecord:
+def _project(service: EnginePool, project: Project) -> ProjectReadyRecord:
     name = project.name
     job = service.job(name)
     indexing = job is not None and not job.ended.is_set()
     try:
-        with service.open(project)[0].read() as reading:
+        with service.open(project).read() as reading:
             return ProjectReadyRecord(name, True, reading.catalogue.generation, indexing, "")
     except (DowseError, OSError) as error:
         return ProjectReadyRecord(name, False, None, indexing, str(error))
 
 
-def figures(service: Service) -> str:
+def figures(service: EnginePool) -> str:
     """The page for Prometheus, with the generations as they are now."""
     now = readiness(service)
     known: dict[Labels, float] = {

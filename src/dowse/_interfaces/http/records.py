@@ -14,9 +14,9 @@ from dowse._config.schema import Setting, known_settings
 from dowse._interfaces.records import IndexRecord, ProjectRecord, StatusRecord
 from dowse._model import Event
 from dowse._project.engine import Engine
+from dowse._project.pool import Job
 from dowse._project.registry import Project
-from dowse._project.service import Job
-from dowse._project.workspace import Chosen
+from dowse._project.workspace import ResolvedSettings
 from dowse._search.pipeline import SEARCH_FLOW
 from dowse._search.stages.strategies import MODES, STRATEGIES
 
@@ -134,7 +134,7 @@ class SwitchRecord(Struct, frozen=True):
     meaning: Annotated[str, "What it decides."]
 
     @classmethod
-    def of(cls, setting: Setting, chosen: Chosen) -> SwitchRecord:
+    def of(cls, setting: Setting, chosen: ResolvedSettings) -> SwitchRecord:
         """The shape of a setting."""
         section, _, _ = setting.name.partition(".")
         choices = _choices(setting)
@@ -180,7 +180,7 @@ class SwitchesRecord(Struct, frozen=True):
     strategy_words: Annotated[Mapping[str, str], "How each strategy ranks, in plain words."]
 
     @classmethod
-    def of(cls, engine: Engine, chosen: Chosen) -> SwitchesRecord:
+    def of(cls, engine: Engine, chosen: ResolvedSettings) -> SwitchesRecord:
         """The shape of the settings that hold."""
         known = known_settings()
         switches = tuple(SwitchRecord.of(known[name], chosen) for name in settable("search"))

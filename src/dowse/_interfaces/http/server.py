@@ -36,7 +36,7 @@ from dowse._interfaces.http.observing import Observed, figures
 from dowse._interfaces.http.openapi import description
 from dowse._interfaces.http.security import Door, Guard, is_local
 from dowse._interfaces.http.watching import Watchers
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._util.metrics import CONTENT_TYPE
 from dowse.errors import DowseError, UsageError
 
@@ -60,7 +60,7 @@ class Mounted(Protocol):
 
 
 def application(
-    service: Service, door: Door, *, watch: bool = True, mcp: Mounted | None = None
+    service: EnginePool, door: Door, *, watch: bool = True, mcp: Mounted | None = None
 ) -> ASGIApp:
     """The whole server as an ASGI application, with its checks around it."""
     watchers = Watchers(service)
@@ -111,7 +111,7 @@ def _api(shared: Shared) -> list[Route]:
     return [*routes, Route("/openapi.json", _description, methods=["GET"])]
 
 
-def _figures(service: Service) -> Callable[[Request], Awaitable[Response]]:
+def _figures(service: EnginePool) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(_: Request) -> Response:
         page = await run_in_threadpool(figures, service)
         return Response(page, headers={"Content-Type": CONTENT_TYPE})

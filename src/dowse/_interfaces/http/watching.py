@@ -11,8 +11,8 @@ from msgspec import Struct, field
 from dowse._index.report import IndexReport
 from dowse._interfaces.http.records import ErrorRecord, WatchRecord
 from dowse._model import Event
+from dowse._project.pool import EnginePool
 from dowse._project.registry import Project
-from dowse._project.service import Service
 from dowse.errors import DowseError
 
 _LOOK = 2.0  # seconds between two looks at which projects there are
@@ -40,7 +40,7 @@ class _Watcher(Struct):
 class Watchers:
     """Updates the index of every project while its folder changes."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: EnginePool) -> None:
         self._service = service
         self._stop = threading.Event()
         self._watchers: dict[str, _Watcher] = {}
@@ -98,7 +98,7 @@ class Watchers:
         watcher = _Watcher(project)
         try:
             # The first index can take minutes, and is made when somebody asks for it.
-            if self._service.open(project)[0].built_with() is None:
+            if self._service.open(project).built_with() is None:
                 return
         except DowseError as error:
             watcher.error, watcher.failed_at = error, time.monotonic()

@@ -17,7 +17,7 @@ from dowse.errors import DowseError
 
 if TYPE_CHECKING:
     from dowse._interfaces.mcp.replies import Reply
-    from dowse._project.service import Service
+    from dowse._project.pool import EnginePool
 
 _LOOK = 0.5  # seconds between two looks at what a server is doing
 
@@ -97,7 +97,7 @@ class SharedCalls(Calls):
             time.sleep(_LOOK)
 
 
-def run_tool(service: Service, request: Mapping[str, Any]) -> tuple[int | None, Frames]:
+def run_tool(service: EnginePool, request: Mapping[str, Any]) -> tuple[int | None, Frames]:
     """Calls a tool for another process, from its folder; without a name, says what is done here."""
     asked = request["tool"]
     spec = tools(compat=True).get(asked["name"])

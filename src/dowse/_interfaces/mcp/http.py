@@ -17,7 +17,7 @@ from dowse._interfaces.mcp.server import build_server
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from dowse._project.service import Service
+    from dowse._project.pool import EnginePool
 
 _MOST_SESSIONS = 200
 _IDLE_SECONDS = 600.0  # a session without a request; clients open a new one by themselves
@@ -57,7 +57,7 @@ class McpEndpoint:
     call: its Host, Origin and token checks.
     """
 
-    def __init__(self, service: Service, *, compat: bool = False) -> None:
+    def __init__(self, service: EnginePool, *, compat: bool = False) -> None:
         named = {one.name: service.workspace.description(one) for one in service.projects()}
         visible = VisibleProjects(lambda: service, service.only)
         server = build_server(visible, introduced(named), compat=compat)

@@ -12,8 +12,8 @@ from dowse.errors import DowseError, IndexUnusable, NotFound, UsageError
 if TYPE_CHECKING:
     from dowse._project.all_projects import AllProjects
     from dowse._project.engine import Engine
+    from dowse._project.pool import EnginePool, Job
     from dowse._project.registry import Project
-    from dowse._project.service import Job, Service
 
 
 class BeingIndexed(IndexUnusable):
@@ -30,15 +30,15 @@ class BeingIndexed(IndexUnusable):
 class VisibleProjects:
     """The projects that agents may see; opened when first asked for, safe from several threads."""
 
-    def __init__(self, open_service: Callable[[], Service], pinned: str | None = None) -> None:
+    def __init__(self, open_service: Callable[[], EnginePool], pinned: str | None = None) -> None:
         self._open_service = open_service
         self.pinned = pinned  # the only project that may be seen; None means all
         self._lock = threading.Lock()
-        self._service: Service | None = None
+        self._service: EnginePool | None = None
         self._warmed = False
 
     @property
-    def service(self) -> Service:
+    def service(self) -> EnginePool:
         """The warm engines."""
         with self._lock:
             if self._service is None:
@@ -61,20 +61,29 @@ class VisibleProjects:
     def all(self) -> list[Project]:
         """The projects that may be seen, by name."""
         if self.pinned is not None:
-            return [self.service.project(self.pinned)]
+            return [self.service.select(self.pinned)]
         return self.service.projects()
 
     def project(self, name: str | None) -> Project:
         """The project that a call means; raises `UsageError` that says how to name one."""
         name = None if self._is_all(name) else name
         if self.pinned is not None and name in {None, self.pinned}:
-            return self.service.project(self.pinned)
+            return self.service.select(self.pinned)
         try:
             if self.pinned is None:
-                return self.service.project(name)
+                return self.service.select(name)
         except UsageError as error:
             raise self._unclear(name) from error
         raise self._unclear(name)
+
+    def _find(self, name: str | None) -> Project | None:
+        """The project that a search means; None when it means all projects."""
+        if self.pinned is not None:
+            return self.project(name)
+        try:
+            return self.service.find(name)
+        except UsageError as error:
+            raise self._unclear(name) from error
 
     def _is_all(self, name: str | None) -> bool:
         from dowse._project.registry import ALL  # noqa: PLC0415  the handshake does not wait for it
@@ -94,21 +103,22 @@ class VisibleProjects:
     @contextmanager
     def searched(self, name: str | None) -> Iterator[Engine | AllProjects]:
         """What a search means: the engine of a project, or all projects."""
-        found = self.service.all_projects(name) if self.pinned is None else None
-        if found is not None:
-            with found.hold():
-                yield found
+        project = self._find(name)
+        if project is not None:
+            with self._opened(project) as engine:
+                yield engine
             return
-        with self.engine(name) as engine:
-            yield engine
+        found = self.service.open_all()
+        with found.hold():
+            yield found
 
     @contextmanager
     def engines(self, name: str | None) -> Iterator[list[Engine]]:
         """The engines of what a call means; of all projects, those that have an index."""
-        every = self.service.all_projects(name) if self.pinned is None else None
+        project = self._find(name)
         with ExitStack() as held:
-            if every is None:
-                yield [held.enter_context(self.engine(name))]
+            if project is not None:
+                yield [held.enter_context(self._opened(project))]
                 return
             usable = [one for one in map(self._usable, self.all()) if one is not None]
             if not usable:
@@ -120,7 +130,7 @@ class VisibleProjects:
     def _usable(self, project: Project) -> Engine | None:
         """The engine of a project; None where it cannot be read, which stops no other project."""
         try:
-            engine, _ = self.service.open(project)
+            engine = self.service.open(project)
             return engine if engine.built_with() is not None else None
         except DowseError:
             return None
@@ -128,8 +138,12 @@ class VisibleProjects:
     @contextmanager
     def engine(self, name: str | None) -> Iterator[Engine]:
         """The engine of a project, whose index is opened once; without one, it is begun."""
-        project = self.project(name)
-        engine, _ = self.service.open(project)
+        with self._opened(self.project(name)) as engine:
+            yield engine
+
+    @contextmanager
+    def _opened(self, project: Project) -> Iterator[Engine]:
+        engine = self.service.open(project)
         with engine.hold():
             if engine.built_with() is None:
                 raise self._without_index(project)
@@ -153,7 +167,7 @@ class VisibleProjects:
 
     def unfinished(self, engine: Engine) -> list[str]:
         """A sentence that says how far an unfinished index is; none when it is complete."""
-        from dowse._project.run_note import unfinished_run  # noqa: PLC0415  the handshake needs none of it
+        from dowse._project.state import unfinished_run  # noqa: PLC0415  the handshake needs none of it
 
         project = engine.project
         run = unfinished_run(project.folder)

@@ -50,7 +50,7 @@ def _entries(
         entries: list[DocumentEntry] = []
         if project.name >= after[0]:
             with suppress(DowseError):  # one broken project does not hide the others
-                entries = projects.service.open(project)[0].documents()
+                entries = projects.service.open(project).documents()
         for entry in sorted(entries, key=lambda one: one.id):
             if (project.name, entry.id) > after:
                 yield project.name, entry

@@ -14,13 +14,13 @@ from dowse._interfaces.mcp.calls import AskTool, Calls, SharedCalls
 from dowse._interfaces.mcp.projects import VisibleProjects
 
 if TYPE_CHECKING:
-    from dowse._project.service import Service
+    from dowse._project.pool import EnginePool
 
 _INTERRUPTED = 130
 
 
 def serve_stdio(
-    open_service: Callable[[], Service],
+    open_service: Callable[[], EnginePool],
     names: Sequence[str],
     *,
     pinned: str | None = None,

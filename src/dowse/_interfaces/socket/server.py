@@ -26,7 +26,7 @@ from dowse._interfaces.socket.client import (
     is_same_user,
     socket_path,
 )
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._util.files import make_private_folder
 from dowse._util.privacy import secure
 
@@ -34,18 +34,18 @@ _LONGEST = 1 << 20  # bytes of a request
 _PATIENCE = 10.0  # seconds for a request to arrive, and for an answer to be taken
 
 
-Run = Callable[[Service, Mapping[str, Any]], tuple[int | None, Frames]]
+Run = Callable[[EnginePool, Mapping[str, Any]], tuple[int | None, Frames]]
 """Runs a line or a tool: its exit code and output; None when its own process has to run it."""
 
 
-def _no_tools(_: Service, __: Mapping[str, Any]) -> tuple[int | None, Frames]:
+def _no_tools(_: EnginePool, __: Mapping[str, Any]) -> tuple[int | None, Frames]:
     return None, []
 
 
 class LineServer:
     """Listens on a socket that only this user can open; none is needed for the rest to work."""
 
-    def __init__(self, service: Service, run_line: Run, run_tool: Run = _no_tools) -> None:
+    def __init__(self, service: EnginePool, run_line: Run, run_tool: Run = _no_tools) -> None:
         self._service = service
         self._runs = {"arguments": run_line, "tool": run_tool}
         self._server: _Server | None = None
@@ -105,7 +105,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, path: Path, service: Service, runs: Mapping[str, Run]) -> None:
+    def __init__(self, path: Path, service: EnginePool, runs: Mapping[str, Run]) -> None:
         super().__init__(str(path), _Handler)  # type: ignore[arg-type]  # the address of a file
         self.service = service
         self.runs = runs
@@ -146,7 +146,7 @@ class _Handler(socketserver.StreamRequestHandler):
         self.wfile.write(head + body)
 
 
-def _is_ours(service: Service, request: Mapping[str, Any]) -> bool:
+def _is_ours(service: EnginePool, request: Mapping[str, Any]) -> bool:
     """Whether a line would be understood here as it is where it comes from."""
     where = service.workspace.locations
     return (

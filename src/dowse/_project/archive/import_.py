@@ -26,6 +26,7 @@ from dowse._index.markdown.document import parse
 from dowse._index.source.load import Unreadable
 from dowse._index.source.secrets import redact
 from dowse._model import (
+    EMBEDDING_TEXT_VERSION,
     Announce,
     Batch,
     ChunkedDocument,
@@ -40,7 +41,6 @@ from dowse._model import (
     text_key,
 )
 from dowse._model.ports import IndexWriter, Store
-from dowse._model.versions import EMBEDDING_TEXT
 from dowse._project.archive.archive import (
     Archive,
     ImportedChunk,
@@ -49,9 +49,8 @@ from dowse._project.archive.archive import (
     open_archive,
 )
 from dowse._project.archive.staging import put_in_place, staging
-from dowse._project.registry import ELSEWHERE, Project
+from dowse._project.registry import ELSEWHERE, Project, update_toml
 from dowse._project.stamp import takes_vectors, wanted_stamp
-from dowse._project.toml_file import update_toml
 from dowse._project.wiring import Parts
 from dowse._project.workspace import Workspace
 from dowse._util.files import replace_file
@@ -289,7 +288,7 @@ def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]
     model = {
         "model": theirs["model"],
         "dimensions": theirs["dimensions"],
-        "embedding_text": EMBEDDING_TEXT,
+        "embedding_text": EMBEDDING_TEXT_VERSION,
     }
     wanted = wanted_stamp(settings.read, settings.chunk, parts.analyzer, parts.embedder)
     if not wanted.model and settings.embed.provider == "endpoint":
@@ -306,7 +305,7 @@ def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]
             f"Imported without vectors: they are of the model {model['model']},"
             f" your settings say {wanted.model['model']}."
         )
-    if theirs.get("embedding_text") != EMBEDDING_TEXT:
+    if theirs.get("embedding_text") != EMBEDDING_TEXT_VERSION:
         return wanted.whole | model, "Imported without vectors: an older dowse made them."
     if context_of(theirs) != settings.chunk.context:
         return wanted.whole | model, (

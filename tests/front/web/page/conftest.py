@@ -9,7 +9,7 @@ import pytest
 
 from dowse._interfaces.http.security import Door
 from dowse._interfaces.http.server import Server, application, bind
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from gates import find_tool
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Site:
 
 
 @pytest.fixture
-def serving(browser: Browser, service: Service) -> Iterator[Callable[..., Site]]:
+def serving(browser: Browser, service: EnginePool) -> Iterator[Callable[..., Site]]:
     """Starts the real server over the notes; it ends before the notes are removed."""
     sites: list[Site] = []
     servers: list[tuple[Server, threading.Thread]] = []

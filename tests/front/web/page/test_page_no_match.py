@@ -11,7 +11,7 @@ import pytest
 from command_line import Dowse
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.tools.table import TOOLS
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
 from real_model import real_embedder
@@ -35,20 +35,20 @@ def given() -> Given:
 @pytest.fixture
 def service(
     home: Path, workspace: Workspace, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Service]:
+) -> Iterator[EnginePool]:
     """Warm engines over a garden diary."""
     monkeypatch.setenv("DOWSE_EMBED_PROVIDER", "local")
     for name, text in _GARDEN.items():
         (home / "garden").mkdir(exist_ok=True)
         (home / "garden" / name).write_text(text, "utf-8")
     assert dowse("index", home / "garden").code == 0
-    service = Service(workspace, home / "garden")
+    service = EnginePool(workspace, home / "garden")
     yield service
     service.close()
 
 
 def test_the_filter_that_excludes_the_good_match_is_named_at_every_door(
-    service: Service, dowse: Dowse
+    service: EnginePool, dowse: Dowse
 ) -> None:
     said = "--tag vegetables excluded 3 passages that would otherwise match."
     line = ("search", "when are roses pruned", "--tag", "vegetables")

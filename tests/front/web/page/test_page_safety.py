@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dowse._interfaces.http.security import Door
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
@@ -41,14 +41,14 @@ The hostile note attacks <img src="http://outside.invalid/a.png" onerror="{_RUNS
 """
 
 
-def _reindexed(service: Service) -> None:
-    job = service.index(service.project())
+def _reindexed(service: EnginePool) -> None:
+    job = service.index(service.select())
     assert job.ended.wait(20)
     assert job.error is None
 
 
 def test_a_document_full_of_script_does_nothing(
-    serving: Callable[..., Any], service: Service, notes: Path
+    serving: Callable[..., Any], service: EnginePool, notes: Path
 ) -> None:
     (notes / "hostile.md").write_text(_HOSTILE, "utf-8")
     _reindexed(service)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from command_line import Dowse
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
@@ -184,14 +184,14 @@ _PNG = (
 
 
 def test_pictures_in_the_folder_are_shown_and_documents_can_be_copied_and_opened(
-    serving: Callable[..., Any], service: Service, notes: Path, monkeypatch: pytest.MonkeyPatch
+    serving: Callable[..., Any], service: EnginePool, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOWSE_OPEN_EDITOR", "code")
     (notes / ".obsidian").mkdir()
     (notes / "mast.png").write_bytes(base64.b64decode(_PNG))
     text = "# Mast\n\n## Drawing\n\nThe windsock: ![a mast](mast.png), ![far](http://a.invalid/b.png)\n"
     (notes / "mast.md").write_text(text, "utf-8")
-    assert service.index(service.project()).ended.wait(20)
+    assert service.index(service.select()).ended.wait(20)
     page = serving().open("#q=windsock", permissions=["clipboard-read", "clipboard-write"])
     picture = page.get_by_role("img", name="a mast")
     expect(picture).to_be_visible()

@@ -12,7 +12,7 @@ import pytest
 from command_line import Dowse
 from dowse._interfaces.http.security import Door
 from dowse._interfaces.http.server import Server, application, bind
-from dowse._project.service import Service
+from dowse._project.pool import EnginePool
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
@@ -129,7 +129,7 @@ def test_an_unknown_project_in_the_address_is_reported_and_not_replaced(two: Any
 class _Restarting:
     """A server that a test can stop and start again at the same address."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: EnginePool) -> None:
         self._service = service
         self.port = 0
         self.start()
@@ -147,7 +147,7 @@ class _Restarting:
 
 
 @pytest.fixture
-def restarting(service: Service) -> Iterator[_Restarting]:
+def restarting(service: EnginePool) -> Iterator[_Restarting]:
     """The server over the notes, which can go away."""
     server = _Restarting(service)
     yield server

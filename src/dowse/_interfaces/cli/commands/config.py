@@ -16,7 +16,7 @@ from dowse._interfaces.cli.complete import setting_names, setting_values
 from dowse._interfaces.cli.draw.text import folded, line
 from dowse._interfaces.cli.lazy import Group
 from dowse._project.registry import Project
-from dowse._project.workspace import Chosen
+from dowse._project.workspace import ResolvedSettings
 from dowse._util.locations import short_path
 from dowse._util.masking import hide_in_value
 from dowse.errors import DowseError, UsageError
@@ -146,7 +146,7 @@ def _project(call: Call) -> Project | None:
         return None
 
 
-def _shapes(chosen: Chosen) -> Iterator[SettingRecord]:
+def _shapes(chosen: ResolvedSettings) -> Iterator[SettingRecord]:
     for name, setting in known_settings().items():
         value = hide_in_value(chosen.settings.value(name))
         origin = chosen.origins.get(name, "default")

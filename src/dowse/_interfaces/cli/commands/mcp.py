@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from dowse._interfaces.mcp.install import Change
-    from dowse._project.service import Service
+    from dowse._project.pool import EnginePool
     from dowse._util.locations import Locations
 
 _EXAMPLES = """\
@@ -77,10 +77,10 @@ def _serve(call: Call, *, compat: bool) -> None:
     pinned = call.project or os.environ.get("DOWSE_PROJECT")
     names = _project_names(pinned)
 
-    def open_service() -> Service:
-        from dowse._project.service import Service  # noqa: PLC0415  the handshake does not wait for it
+    def open_service() -> EnginePool:
+        from dowse._project.pool import EnginePool  # noqa: PLC0415  the handshake does not wait for it
 
-        return Service(call.workspace, call.here)
+        return EnginePool(call.workspace, call.here)
 
     shared = (ask_tool, server_answers)
     serve_stdio(open_service, names, pinned=pinned, compat=compat, shared=shared)

@@ -112,13 +112,13 @@ def command(  # noqa: PLR0917  click passes them by name
     from dowse._interfaces.mcp.calls import run_tool  # noqa: PLC0415  as above
     from dowse._interfaces.mcp.http import McpEndpoint  # noqa: PLC0415  as above
     from dowse._interfaces.socket.server import LineServer  # noqa: PLC0415  as above
-    from dowse._project.service import Service  # noqa: PLC0415  as above
+    from dowse._project.pool import EnginePool  # noqa: PLC0415  as above
 
     start_logging(log_format, log_level)
     token = _chosen_token(token, token_file)
     door = door_for(host, token, names, origins)
     start = call.workspace.projects.get(call.project).roots[0] if call.project else call.here
-    service = Service(call.workspace, start, only=call.project)
+    service = EnginePool(call.workspace, start, only=call.project)
     mcp = McpEndpoint(service, compat=compat)
     server = Server(application(service, door, watch=not no_watch, mcp=mcp))
     with bind(host, port) as listening, LineServer(service, run_line, run_tool) as lines:

@@ -15,8 +15,8 @@ from dowse._interfaces.mcp.tools.outputs import PROJECT, Json
 from dowse._interfaces.records import ProjectRecord, StatusRecord
 from dowse._project.doctor import missing_abilities
 from dowse._project.engine import Engine
+from dowse._project.pool import Job
 from dowse._project.registry import Project
-from dowse._project.service import Job
 from dowse.errors import DowseError
 
 _STATUS = ("indexed", "up_to_date", "freshness", "counts")
@@ -70,7 +70,7 @@ def _project(projects: VisibleProjects, project: Project) -> Json:
 
 
 def _about(projects: VisibleProjects, project: Project) -> dict[str, Any]:
-    engine, _ = projects.service.open(project)
+    engine = projects.service.open(project)
     with engine.hold():
         return _state(projects, engine)
 

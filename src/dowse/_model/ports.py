@@ -1,0 +1,487 @@
+"""What the exchangeable parts promise, and what they do not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from dowse._model import (
+    Announce,
+    Batch,
+    ChunkedDocument,
+    ChunkKey,
+    Condition,
+    Counts,
+    DocumentEntry,
+    Edge,
+    EmbeddedBatch,
+    Fields,
+    FileState,
+    Finding,
+    Keys,
+    Maintenance,
+    Model,
+    Name,
+    Scores,
+    Sizes,
+    Stamp,
+    StoredChunk,
+    StoredDocument,
+    Stream,
+    Vector,
+)
+
+# ── What turns text into vectors, terms, scores and answers ──────────────────
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of unit length.
+
+    Promises: equal texts give vectors that are equal to within rounding, whatever is embedded with
+    them in the call; every position is yielded exactly once; vectors have `model.dimensions`.
+    Does not promise: an order of the batches, or that a failed call can be resumed. What was
+    yielded before a failure is good and may be kept.
+    """
+
+    @property
+    def model(self) -> Model:
+        """The model behind the vectors; reading it loads no weights."""
+        ...
+
+    def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
+        """Embeds texts to be found, yielding batches as they are done.
+
+        Raises `WeightsMissing` or `EndpointFailed` when no vectors can be made.
+        """
+        ...
+
+    def query(self, text: str) -> Vector:
+        """Embeds a text to search with."""
+        ...
+
+
+class Analyzer(Protocol):
+    """Turns text into the terms that the keyword index holds.
+
+    Promises: the same text gives the same terms as long as `stamp` stays the same; no term is
+    empty or has whitespace in it.
+    """
+
+    @property
+    def stamp(self) -> Mapping[str, object]:
+        """The settings that terms depend on; an index built with others is refused."""
+        ...
+
+    def chunk_terms(
+        self, fields: Fields, header_path: Sequence[str], text: str
+    ) -> list[tuple[str, int]]:
+        """The terms of a chunk with their positions; a term weighs as often as it is listed."""
+        ...
+
+    def chunk_stream(self, fields: Fields, header_path: Sequence[str], text: str) -> Stream:
+        """The terms of `chunk_terms`; one that is listed at a position twice follows it twice."""
+        ...
+
+    def query_terms(self, text: str) -> list[str]:
+        """The distinct terms of a query; those of a chunk's text are among the chunk's."""
+        ...
+
+    def code_terms(self, text: str) -> list[tuple[str, int]]:
+        """The identifiers of a piece of code and their parts, with their positions."""
+        ...
+
+    def code_stream(self, text: str) -> Stream:
+        """The terms of `code_terms`."""
+        ...
+
+    def vocabulary(self, text: str) -> Counter[str]:
+        """The words of a text that the vocabulary can hold, with how often they occur."""
+        ...
+
+
+class Reranker(Protocol):
+    """Reads a query and passages together, more closely than two vectors can be compared.
+
+    Promises: one score per passage, from 0 to 1, higher for what fits better; the same call gives
+    the same scores. Loads its model on first use.
+    """
+
+    def scores(self, query: str, passages: Sequence[str]) -> list[float]:
+        """How well each passage answers the query; raises `EmbedError` when it cannot say."""
+        ...
+
+
+class Writer(Protocol):
+    """A language model that writes text."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, for people."""
+        ...
+
+    def write(self, instructions: str, material: str) -> str:
+        """What the model writes by these instructions; raises `EndpointFailed` when it cannot."""
+        ...
+
+
+# ── What can be read from an index: one small port per concern ───────────────
+
+
+KeywordField = Literal["body", "code"]
+"""The terms of a chunk with its title and headings, or the terms of its code."""
+
+
+class DocumentTable(Protocol):
+    """What the index was made of: its settings, its documents and their chunks."""
+
+    @property
+    def generation(self) -> int:
+        """How many batches the index has taken."""
+        ...
+
+    def stamp(self) -> Stamp | None:
+        """What the index was built with; None while it is new."""
+        ...
+
+    def roots(self) -> list[str]:
+        """The folders that the index was made of, as far as it knows."""
+        ...
+
+    def counts(self) -> Counts:
+        """How much the index holds."""
+        ...
+
+    def sizes(self) -> Sizes:
+        """How much the index holds, in numbers that are quick to ask for.
+
+        A store that isolates by document may count versions that are being replaced, and may be
+        some seconds behind other writers.
+        """
+        ...
+
+    def has_more_than(self, documents: int) -> bool:
+        """Whether there are more documents than so many; quick, however many there are."""
+        ...
+
+    def files(self, beginnings: Sequence[str] = ("",)) -> dict[str, FileState]:
+        """What is known of the files whose document ids begin in one of these ways, by id."""
+        ...
+
+    def documents(self) -> list[DocumentEntry]:
+        """All documents, by id."""
+        ...
+
+    def document(self, document_id: str) -> StoredDocument | None:
+        """One document, whole."""
+        ...
+
+    def find(self, short: str) -> list[tuple[str, int, int]]:
+        """What an abbreviated id can mean: document id, first and last line."""
+        ...
+
+    def chunks(self, keys: Sequence[ChunkKey]) -> list[StoredChunk]:
+        """Chunks by key, in the order asked for; unknown keys are passed over."""
+        ...
+
+    def named(self, name: str, limit: int) -> list[tuple[ChunkKey, Name]]:
+        """The chunks that are called so, titles first, then aliases, then headings; by key.
+
+        Names are compared by `fold_name`. A title or an alias names the first chunk of a document.
+        """
+        ...
+
+    def keys_of(self, document_ids: Collection[str]) -> Keys:
+        """The chunks of these documents."""
+        ...
+
+
+class Links(Protocol):
+    """How the documents hang together."""
+
+    def all(self) -> list[Edge]:
+        """All links, by source and line."""
+        ...
+
+    def of(self, document_ids: Collection[str]) -> list[Edge]:
+        """The links that begin or end at any of these documents, by source and line."""
+        ...
+
+    def communities(self) -> dict[str, int]:
+        """The community of each document that has one, by id."""
+        ...
+
+
+class Vocabulary(Protocol):
+    """The words of all documents, with how often they occur."""
+
+    def most_frequent(self, size: int) -> list[str]:
+        """The most frequent words, most frequent first."""
+        ...
+
+    def beginning(self, prefix: str, limit: int) -> list[str]:
+        """Words that begin so, most frequent first."""
+        ...
+
+    def spelled_like(self, word: str, limit: int) -> list[str]:
+        """Words that are spelled nearly so, nearest first, then most frequent.
+
+        Nearly means one slip (a letter too many, too few, wrong, or swapped with its neighbour)
+        in four to seven letters, two in eight and more, none in fewer.
+        """
+        ...
+
+
+class TextVectors(Protocol):
+    """The vectors that were made of texts, kept by text key for as long as a text may return."""
+
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
+        """The vectors of these text keys, as far as there are any."""
+        ...
+
+    def missing(self, keys: Sequence[bytes]) -> list[bytes]:
+        """Those of these text keys that have no sound vector, in their order; for the writer."""
+        ...
+
+    def waiting(self) -> dict[ChunkKey, str]:
+        """The chunks without a vector, in the order of the text, each with its document's id."""
+        ...
+
+
+class KeywordSearch(Protocol):
+    """Finds chunks by their terms."""
+
+    @property
+    def size(self) -> int:
+        """How many chunks it holds."""
+        ...
+
+    def search(
+        self, field: KeywordField, terms: Sequence[str], limit: int, among: Keys | None = None
+    ) -> Scores:
+        """Chunks that hold any of the terms, best first; only `among` these keys, if given.
+
+        Promises: what `among` leaves is what it would leave of an unlimited call, scores included;
+        equal scores are ordered by key, also where the limit cuts.
+        """
+        ...
+
+    def frequencies(self, field: KeywordField, terms: Sequence[str]) -> dict[str, int]:
+        """In about how many chunks each term occurs; 0 means none."""
+        ...
+
+
+class VectorSearch(Protocol):
+    """Finds chunks by their vectors."""
+
+    def nearest(self, vector: Vector, limit: int, among: Keys | None = None) -> Scores:
+        """Chunks by cosine to the vector, best first; only `among` these keys, if given.
+
+        A large index may miss a few of the nearest; `among` never makes it miss more.
+        """
+        ...
+
+    def of(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vector]:
+        """The vectors of these chunks; those without one are passed over."""
+        ...
+
+
+class IndexReader(Struct, frozen=True):
+    """One whole generation of an index, unchanged for as long as it is held.
+
+    A store that isolates by document gives documents instead, each unchanged once it was met.
+    """
+
+    catalogue: DocumentTable
+    links: Links
+    vocabulary: Vocabulary
+    text_vectors: TextVectors
+    keyword: KeywordSearch
+    vectors: VectorSearch
+    # The chunks for which every condition holds, ascending.
+    matching: Callable[[Sequence[Condition]], Keys]
+
+
+def within(keys: Keys, among: Keys) -> Keys:
+    """Those of these keys that are `among` others, which ascend; each once, ascending.
+
+    What `matching` returns may be a filter of an engine; it is asked about the keys, and never
+    listed.
+    """
+    import numpy as np  # noqa: PLC0415  (what only names the ports must not take so long to load)
+
+    ask: Callable[[Keys], Keys] | None = getattr(among, "within", None)
+    if ask:
+        return ask(keys)
+    few = np.unique(keys)  # to sort the others as well would take longer than most searches
+    before, after = np.searchsorted(among, few), np.searchsorted(among, few, "right")
+    return few[before < after]
+
+
+# ── What keeps an index ──────────────────────────────────────────────────────
+
+
+Isolation = Literal["generation", "document"]
+"""What a reader is promised while a writer works.
+
+`generation`: one whole generation, all batches of it and nothing of the next. `document`: every
+document whole and once, in its old or in its new version; a batch becomes visible document by
+document.
+"""
+
+
+class IndexWriter(Protocol):
+    """The one writer of an index; what it has are the newest records, its own changes included."""
+
+    catalogue: DocumentTable
+    links: Links
+    vocabulary: Vocabulary
+    text_vectors: TextVectors
+
+    def start(self, stamp: Stamp) -> None:
+        """Empties the index and stamps it; known vectors are kept."""
+        ...
+
+    def note_roots(self, roots: Sequence[str]) -> None:
+        """Notes which folders the index is made of, so that its project can be restored."""
+        ...
+
+    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
+        """Says which documents an index that is still empty will get.
+
+        A store that weighs terms when it writes them learns their average length from these; others
+        need not look at them. Keyword search then scores at once as it does after `tidy`.
+        """
+        ...
+
+    def apply(self, batch: Batch) -> None:
+        """Takes a batch in one transaction: after a crash all of it is there, or nothing.
+
+        A store that isolates by `document` promises this for each document of the batch.
+        """
+        ...
+
+    def remember(self, vectors: Mapping[bytes, Vector]) -> None:
+        """Keeps vectors by text key; chunks that were waiting for one of them get it."""
+        ...
+
+    def pending(self) -> frozenset[Maintenance]:
+        """What has not been done since documents last changed, also when that run was killed.
+
+        A batch that changes documents owes it, in its own transaction; `set_communities` and
+        `tidy` pay it. A store that sees that no link leads elsewhere owes no communities.
+        """
+        ...
+
+    def set_communities(self, communities: Mapping[str, int]) -> None:
+        """Replaces the communities."""
+        ...
+
+    def tidy(self, vocabulary: int, *, thorough: bool = False) -> None:
+        """Gives back what nothing needs any more; so many words of the vocabulary are needed.
+
+        Afterwards keyword search scores as in a fresh index, to within rounding. A large index of
+        which little was deleted may be left as it is, unless it is to be `thorough`.
+        """
+        ...
+
+
+class Store(Protocol):
+    """Keeps an index.
+
+    Promises: a reader sees what `isolation` says while a writer works, in this process or another;
+    there is one writer at a time, and it is named to a second one; after a crash or a power cut at
+    any moment the index is as it was after the last batch, or, where documents are isolated, after
+    the last document that was replaced. Several threads may read at once.
+    Does not promise: that a batch is seen by readings that began before it ended.
+    """
+
+    @property
+    def isolation(self) -> Isolation:
+        """What a reader is promised while a writer works."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """Where the index is kept, for people."""
+        ...
+
+    def bytes(self) -> int:
+        """How many bytes it takes there."""
+        ...
+
+    def read(self) -> AbstractContextManager[IndexReader]:
+        """Opens the newest generation; raises `Damaged` when a file of it is not as written."""
+        ...
+
+    def write(self, wait: float = 0.0, part: str = "") -> AbstractContextManager[IndexWriter]:
+        """Becomes the writer; raises `Locked` when another still is after `wait` seconds.
+
+        `part` says that only one part of the documents is written, such as `3/16`. Where documents
+        are isolated, writers of different parts work at once; elsewhere it changes nothing.
+        """
+        ...
+
+    def replace(self, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
+        """Becomes the writer of an index that is written from nothing, in place of this one.
+
+        Where documents are isolated, readers have the former index until the block ends, and keep
+        it when the block raises or the process is killed. Elsewhere the block writes into the index
+        at once: such an index is replaced by exchanging its folder.
+        """
+        ...
+
+    def check(self) -> list[Finding]:
+        """Looks at every part; an empty list means that the index is whole."""
+        ...
+
+    def repair(self, wait: float = 0.0) -> None:
+        """Rebuilds what is damaged, as far as the truth is intact."""
+        ...
+
+    def discard(self, wait: float = 0.0) -> None:
+        """Removes the index, known vectors included: the way out when the truth is damaged."""
+        ...
+
+    def close(self) -> None:
+        """Closes everything that is open; a later call opens it again."""
+        ...
+
+
+class IndexPlaces(Protocol):
+    """Where projects keep their indexes, for what is done with an index that is not open.
+
+    An index belongs to the folder of its project and moves with it. A store that keeps it on
+    another machine keeps in that folder what it needs to find it again.
+    """
+
+    def store(self, project: Path, analyzer: Analyzer, announce: Announce) -> Store:
+        """The store of the project in a folder; nothing is opened yet."""
+        ...
+
+    def holding(self, projects: Path) -> list[str]:
+        """The names of those folders among the projects that hold an index."""
+        ...
+
+    def roots(self, project: Path) -> list[str]:
+        """The folders that an index was made of; nothing when it cannot be read.
+
+        It needs no settings: it is asked when the file of the project is lost.
+        """
+        ...
+
+    def undisturbed(self, project: Path) -> AbstractContextManager[object]:
+        """Keeps writers away from an index, if there is one; raises `Locked` while one works."""
+        ...
+
+    def carry(self, project: Path, to: Path) -> None:
+        """Lets another folder know what is needed to find the index of a project outside of it."""
+        ...
+
+    def remove(self, project: Path) -> None:
+        """Removes what an index has outside the folder of its project; the folder stays."""
+        ...
