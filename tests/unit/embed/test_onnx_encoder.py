@@ -346,7 +346,8 @@ def test_an_interrupt_in_the_caller_ends_the_threads(tmp_path: Path, cache: Path
 _ENDLESS = """
 import sys
 from pathlib import Path
-from dowse._embed import EmbedOptions, open_embedder
+from dowse._embed.open import open_embedder
+from dowse._embed.options import EmbedOptions
 
 embedder = open_embedder(EmbedOptions(model=sys.argv[1], batch_size=4), Path(sys.argv[2]))
 kept = 0
