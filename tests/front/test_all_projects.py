@@ -15,18 +15,17 @@ from starlette.testclient import TestClient
 
 from command_line import Dowse
 from dowse import AllDowse, AsyncAllDowse
-from dowse._interfaces.cli.sent_line import run_line
 from dowse._interfaces.http.security import Door
 from dowse._interfaces.http.server import application
 from dowse._interfaces.mcp.http import McpEndpoint
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
-from dowse._interfaces.socket.server import LineServer
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from dowse._search.answer.llm import EndpointWriter
 from dowse._search.request import SearchRequest
 from mcp_client import text_of, with_client
+from serving import serving
 
 _API = "http://127.0.0.1:7333"
 _FOLDERS = {
@@ -88,7 +87,7 @@ def test_every_door_searches_all_projects_where_none_is_named(
         str(several / "home/garden.md"),
         str(several / "work/mast.md"),
     }
-    with LineServer(service, run_line):
+    with serving(service):
         assert dowse("search", "turbine", "--json").json["hits"] == printed["hits"]
     with _http(service) as http:
         answered = http.get("/api/v1/search", params={"query": "turbine"}).json()
@@ -114,7 +113,7 @@ def test_every_door_answers_from_all_projects(
     for sentence in printed["answer"]["sentences"]:
         assert sentence["text"] in printed["hits"][sentence["hit"] - 1]["text"]
     assert "Garden — home" in dowse("answer", question).out
-    with LineServer(service, run_line):
+    with serving(service):
         assert dowse("answer", question, "--json").json["answer"] == printed["answer"]
     with _http(service) as http:
         told = http.get("/api/v1/answer", params={"query": question}).json()

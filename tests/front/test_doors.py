@@ -25,13 +25,11 @@ from dowse._config.parameters import Parameter
 from dowse._config.presets import PRESETS, preset_values
 from dowse._config.request import OPTIONS, Call, filters_of, option, options_of, parse_request
 from dowse._config.schema import known_settings
-from dowse._interfaces.cli.sent_line import run_line
 from dowse._interfaces.http.security import Door
 from dowse._interfaces.http.server import application
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
-from dowse._interfaces.socket.client import Frames
-from dowse._interfaces.socket.server import LineServer
+from dowse._interfaces.served import RunningServer
 from dowse._model import Response
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
@@ -41,6 +39,7 @@ from dowse._util.bounds import limits
 from dowse.api import Asking
 from dowse.testing import HashEmbedder
 from mcp_client import text_of, with_client
+from serving import serving
 
 _QUERY = "restore the database of the station barometer"
 _API = "http://127.0.0.1:7333"
@@ -92,7 +91,7 @@ class Doors:
     def __init__(self, program: Dowse, line: Line, http: TestClient, service: EnginePool) -> None:
         self._program, self._line, self._http = program, line, http
         self._mcp = build_server(VisibleProjects(lambda: service), ["notes"])
-        self.served: list[bool] = []  # whether the server ran each line that reached its socket
+        self.served: list[bool] = []  # whether each request on its socket was answered
 
     def ask(self, call: Call, asked: Asked) -> dict[str, Outcome]:
         """What each door gives."""
@@ -164,24 +163,29 @@ def _line(asked: Asked) -> Iterator[str]:
 
 
 @pytest.fixture
-def doors(notes: Path, workspace: Workspace, dowse: Line) -> Iterator[Doors]:
+def doors(
+    notes: Path, workspace: Workspace, dowse: Line, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Doors]:
     """All doors to the notes, open."""
     service = EnginePool(workspace, notes)
-    served: list[bool] = []
+    told: list[bool] = []
+    get = RunningServer.get
 
-    def noted(*arguments: Any) -> tuple[int | None, Frames]:
-        code, frames = run_line(*arguments)
-        served.append(code is not None)
-        return code, frames
+    def noted(self: RunningServer, address: str, *rest: Any) -> bytes:
+        told.append(address == "/health")  # until the answer is there
+        body = get(self, address, *rest)
+        told[-1] = True
+        return body
 
+    monkeypatch.setattr(RunningServer, "get", noted)
     with ExitStack() as stack:
         stack.callback(service.close)
-        stack.enter_context(LineServer(service, noted))
+        stack.enter_context(serving(service))
         app = application(service, Door(), watch=False)
         http = stack.enter_context(TestClient(app, base_url=_API))
         program = stack.enter_context(Dowse.open(notes, embedder=HashEmbedder()))
         doors = Doors(program, dowse, http, service)
-        doors.served = served
+        doors.served = told
         yield doors
 
 

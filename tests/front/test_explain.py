@@ -104,7 +104,7 @@ def test_wrong_calls(dowse: Dowse) -> None:
 
 
 def _explanation(*chunks: ChunkOutcome, failed: tuple[str, ...] = ()) -> Explanation:
-    return Explanation("q", "a.md", "A", 10, 5, failed, chunks, ("semantic", "keyword"), ())
+    return Explanation("q", "a.md", "A", 10, 5, failed, chunks, (), ("semantic", "keyword"))
 
 
 def _outcome(

@@ -16,12 +16,10 @@ import engines
 from command_line import Dowse
 from dowse import AllDowse
 from dowse import Dowse as Library
-from dowse._interfaces.cli.sent_line import run_line
 from dowse._interfaces.http.security import Door
 from dowse._interfaces.http.server import application
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
-from dowse._interfaces.socket.server import LineServer
 from dowse._model.ports import Analyzer, Store
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
@@ -30,6 +28,7 @@ from dowse._store.remote.store import RemoteStore
 from dowse._store.store import EmbeddedStore
 from dowse.testing import HashEmbedder
 from mcp_client import with_client
+from serving import serving
 
 _QUERY = "restore the database"
 _ONCE = {"opened": 1, "settings": 1, "selected": 1}
@@ -97,7 +96,7 @@ def test_the_command_line(
 
 
 def test_the_socket(service: EnginePool, dowse: Dowse, counts: Counter[str]) -> None:
-    with LineServer(service, run_line) as lines:
+    with serving(service) as lines:
         assert lines.path
         counts.clear()
         assert dowse("search", "-p", "notes", _QUERY).code == 0
@@ -229,7 +228,7 @@ def test_all_projects_at_the_doors_of_a_server(
         counts.clear()
         return await client.call_tool("query_documents", {"query": _QUERY, "project": "all"})
 
-    with contextlib.closing(service), LineServer(service, run_line) as lines:
+    with contextlib.closing(service), serving(service) as lines:
         assert lines.path
         assert dowse("search", "-p", "all", _QUERY).code == 0
         assert counts == {**_EACH, "selected": 1}

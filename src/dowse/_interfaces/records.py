@@ -196,7 +196,7 @@ class ExplanationRecord(Struct, frozen=True):
     notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
 
     @classmethod
-    def of(cls, explanation: Explanation, why: str, engine: Engine) -> ExplanationRecord:
+    def of(cls, explanation: Explanation, engine: Engine) -> ExplanationRecord:
         """Make the record of an explanation."""
         best = explanation.best
         return _filled(
@@ -205,7 +205,6 @@ class ExplanationRecord(Struct, frozen=True):
             project=engine.project.name,
             path=str(engine.path_of(explanation.document)),
             found=best is not None and best.rank is not None,
-            why=why,
             chunks=tuple(map(ChunkOutcomeRecord.of, explanation.chunks)),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dowse._model import StoredChunk, StrategyRank, Trace
 from dowse._search.stages.retrieval import own_rankers
@@ -35,8 +36,9 @@ class Explanation(Struct, frozen=True):
     top_n: int  # results at most
     failed: tuple[str, ...]  # conditions, as written, that no chunk of it fulfils
     chunks: tuple[ChunkOutcome, ...]  # results, then what was dropped, then what no strategy found
-    strategies: tuple[str, ...]  # that could rank it
     notices: tuple[str, ...]  # what could not be done, and how to change that
+    strategies: tuple[str, ...] = ()  # that could rank it
+    why: str = ""  # the reason, in a sentence
 
     @property
     def best(self) -> ChunkOutcome | None:
@@ -56,7 +58,7 @@ def explain(search: SearchState, document_id: str) -> Explanation:
     ]
     entry = search.reading.catalogue.document(document_id)
     options = search.settings.search
-    return Explanation(
+    explained = Explanation(
         query=search.request.query,
         document=document_id,
         title=entry.entry.fields.title if entry else document_id,
@@ -67,6 +69,7 @@ def explain(search: SearchState, document_id: str) -> Explanation:
         strategies=tuple(one.name for one in _able(search)),
         notices=tuple(search.notices),
     )
+    return replace(explained, why=why(explained))
 
 
 def _able(search: SearchState) -> tuple[Strategy, ...]:

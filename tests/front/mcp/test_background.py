@@ -13,13 +13,9 @@ from mcp import Client
 from mcp.server.lowlevel.server import Server
 
 from command_line import Dowse
-from dowse._interfaces.cli.sent_line import run_line
 from dowse._interfaces.mcp import progress
-from dowse._interfaces.mcp.calls import SharedCalls, run_tool
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
-from dowse._interfaces.socket.client import ask_tool, server_answers
-from dowse._interfaces.socket.server import LineServer
 from dowse._model import Event
 from dowse._project.engine import Engine
 from dowse._project.pool import EnginePool, Job
@@ -27,6 +23,7 @@ from dowse._project.state import noted
 from dowse._search.request import SearchRequest
 from dowse.errors import DowseError
 from mcp_client import Ask, text_of, with_client
+from serving import serving
 
 _SOON = 20  # seconds that a busy machine may take for what takes none
 
@@ -227,7 +224,7 @@ def _serving_itself(service: EnginePool) -> Server[Any]:
 
 def _asking_a_running_server(_: EnginePool) -> Server[Any]:
     projects = VisibleProjects(lambda: pytest.fail("Nothing is opened here."))
-    return build_server(projects, [], calls=SharedCalls(projects, ask_tool, server_answers))
+    return build_server(projects, [], shares=True)
 
 
 @pytest.mark.parametrize("built", [_serving_itself, _asking_a_running_server])
@@ -263,7 +260,7 @@ def test_a_call_with_progress_waits_for_the_first_index(
             meta={"progress_token": "t"},  # a client in another process sets it by itself
         )
 
-    with LineServer(service, run_line, run_tool):
+    with serving(service):
         found = with_client(built(service), work)
     assert [hit["document"] for hit in found.structured_content["hits"]] == ["tide.md"]
     assert said.is_set()

@@ -10,24 +10,23 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult
 
-from dowse._interfaces.cli.sent_line import run_line
-from dowse._interfaces.mcp.calls import SharedCalls, run_tool
+from dowse._interfaces.http.server import OwnSocket
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
-from dowse._interfaces.socket.client import ask_tool, server_answers
-from dowse._interfaces.socket.server import LineServer
+from dowse._interfaces.served import find_server
 from dowse._project.engine import Engine
 from dowse._project.pool import EnginePool
 from dowse._search.request import SearchRequest
 from mcp_client import Ask, started, text_of, with_client
+from serving import serving
 
 
 @pytest.fixture
-def running(service: EnginePool) -> Iterator[LineServer]:
+def running(service: EnginePool) -> Iterator[OwnSocket]:
     """A server that answers on the socket, in this process."""
-    with LineServer(service, run_line, run_tool) as lines:
-        assert not lines.why_not
-        yield lines
+    with serving(service) as own:
+        assert not own.why_not
+        yield own
 
 
 def _refuse() -> EnginePool:
@@ -37,7 +36,6 @@ def _refuse() -> EnginePool:
 @pytest.mark.usefixtures("running")
 def test_calls_are_answered_by_a_running_server(ask: Ask) -> None:
     projects = VisibleProjects(_refuse)
-    shared = SharedCalls(projects, ask_tool, server_answers)
 
     calls: list[tuple[str, dict[str, Any]]] = [
         ("query_documents", {"query": "restore the database", "n": "2"}),
@@ -50,7 +48,7 @@ def test_calls_are_answered_by_a_running_server(ask: Ask) -> None:
         await client.list_tools()  # it would load everything where no server answers
         return [await client.call_tool(name, arguments) for name, arguments in calls]
 
-    there = with_client(build_server(projects, [], calls=shared), work)
+    there = with_client(build_server(projects, [], shares=True), work)
     for (name, arguments), told in zip(calls, there, strict=True):
         here = ask(name, **arguments)
         assert told.structured_content == here.structured_content
@@ -62,16 +60,16 @@ def test_calls_are_answered_by_a_running_server(ask: Ask) -> None:
 def test_without_a_server_the_process_does_it_itself(
     service: EnginePool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls = SharedCalls(VisibleProjects(lambda: service), ask_tool, server_answers)
 
     async def work(client: Client) -> Any:
         return await client.call_tool("query_documents", {"query": "lighthouse"})
 
-    server = build_server(calls.projects, [], calls=calls)
+    server = build_server(VisibleProjects(lambda: service), [], shares=True)
     assert with_client(server, work).structured_content["hits"]
-    with LineServer(service, run_line, run_tool):
+    with serving(service):
+        assert find_server() is not None
         monkeypatch.setenv("DOWSE_NO_SERVER", "1")
-        assert not server_answers()
+        assert find_server() is None
 
 
 @pytest.mark.usefixtures("running")

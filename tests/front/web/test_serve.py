@@ -9,7 +9,7 @@ import stat
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -18,14 +18,13 @@ from urllib.request import Request, urlopen
 import pytest
 
 from command_line import DOWSE, Dowse, process
-from dowse._interfaces.cli.sent_line import run_line
-from dowse._interfaces.socket import client, server
-from dowse._interfaces.socket.client import is_for_server, socket_path
-from dowse._interfaces.socket.server import LineServer
+from dowse._interfaces import served
+from dowse._interfaces.http.server import OwnSocket
+from dowse._interfaces.served import socket_path
 from dowse._project.pool import EnginePool
-from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
 from dowse._util.locations import locations
+from serving import serving
 
 _PATIENCE = 60.0
 
@@ -138,44 +137,34 @@ def test_a_project_that_is_not_there(dowse: Dowse) -> None:
 
 
 @pytest.fixture
-def seen() -> list[bool]:
-    """Whether each line that reached the server was run there."""
-    return []
+def own(notes: Path, workspace: Workspace) -> Iterator[OwnSocket]:
+    """A server that answers the other processes of its user."""
+    with serving(EnginePool(workspace, notes)) as own:
+        assert own.path
+        yield own
 
 
 @pytest.fixture
-def lines(
-    notes: Path, workspace: Workspace, seen: list[bool], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[LineServer]:
-    """A server for lines, without the rest."""
-    is_ours = server._is_ours
+def asked(own: OwnSocket, monkeypatch: pytest.MonkeyPatch) -> list[bool]:  # noqa: ARG001  it listens
+    """Whether the server answered, for each request of a command that reached it."""
+    seen: list[bool] = []
+    get = served.RunningServer.get
 
-    def noted(*arguments: Any) -> tuple[int | None, client.Frames]:
-        code, frames = run_line(*arguments)
-        seen.append(code is not None)
-        return code, frames
-
-    def judged(*arguments: Any) -> bool:
-        ours = is_ours(*arguments)
-        if not ours:
+    def noted(self: served.RunningServer, address: str, *rest: Any) -> bytes:
+        try:
+            body = get(self, address, *rest)
+        except served.NotAnswered:
             seen.append(False)
-        return ours
+            raise
+        if address != "/health":
+            seen.append(True)
+        return body
 
-    monkeypatch.setattr(server, "_is_ours", judged)
-    service = EnginePool(workspace, notes)
-    with LineServer(service, noted) as lines:
-        yield lines
-    service.close()
-
-
-@pytest.fixture
-def asked(lines: LineServer, seen: list[bool]) -> list[bool]:
-    """Whether each line was run by the server, which listens."""
-    assert lines.path
+    monkeypatch.setattr(served.RunningServer, "get", noted)
     return seen
 
 
-def test_the_server_runs_what_it_understands(asked: list[bool], dowse: Dowse) -> None:
+def test_the_server_answers_what_it_understands(asked: list[bool], dowse: Dowse) -> None:
     by_server = dowse("search", "--json", "restore")
     assert asked == [True]
     alone = dowse("search", "--json", "restore", "--no-server")
@@ -186,28 +175,29 @@ def test_the_server_runs_what_it_understands(asked: list[bool], dowse: Dowse) ->
 def test_other_settings_are_not_served(
     asked: list[bool], dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The server sees the same variables, since it runs in this process: what it is asked counts.
-    monkeypatch.setattr(
-        "dowse._interfaces.socket.client.environment_of_settings",
-        lambda: {"DOWSE_SEARCH_TOP_N": "1"},
-    )
+    # The server sees the same variables, since it runs in this process: what it is sent counts.
+    monkeypatch.setattr(served, "setup_of_process", lambda: "other")
     assert len(dowse("search", "--json", "database").json["hits"]) > 1
     assert asked == [False]
 
 
 def test_what_fails_is_reported_by_its_own_process(asked: list[bool], dowse: Dowse) -> None:
-    failed = dowse("search", "--json", "--set", "search.nothing=1", "restore")
+    failed = dowse("get", "nowhere", "--json")
     assert failed.code == 2
-    assert "no setting" in failed.json["error"]
+    assert "nowhere" in failed.json["error"]
     assert asked == [False]
 
 
-def test_another_version_is_not_served(
-    asked: list[bool], dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+def test_the_version_and_the_environment_are_part_of_the_setup(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dowse._interfaces.socket.client.__version__", "0.0.0")
-    assert dowse("search", "restore").code == 0
-    assert asked == [False]
+    before = served.setup_of_process()
+    monkeypatch.setenv("DOWSE_NO_SERVER", "0")
+    assert served.setup_of_process() == before
+    monkeypatch.setenv("DOWSE_SEARCH_TOP_N", "1")
+    other = served.setup_of_process()
+    monkeypatch.setattr(served, "__version__", "0.0.0")
+    assert len({before, other, served.setup_of_process()}) == 3
 
 
 def test_what_a_dead_server_left_behind_is_replaced(
@@ -219,18 +209,16 @@ def test_what_a_dead_server_left_behind_is_replaced(
         dead.bind(str(path))
     assert path.exists()
     assert dowse("search", "restore").code == 0
-    with LineServer(EnginePool(workspace, notes), run_line) as lines:
-        assert lines.path == str(path)
+    with serving(EnginePool(workspace, notes)) as own:
+        assert own.path == str(path)
         assert dowse("search", "restore").code == 0
     assert not path.exists()
 
 
-def test_a_second_server_leaves_the_first_its_socket(
-    lines: LineServer, notes: Path, workspace: Workspace
-) -> None:
-    with LineServer(EnginePool(workspace, notes), run_line) as second:
+def test_a_second_server_leaves_the_first_its_socket(own: OwnSocket, workspace: Workspace) -> None:
+    with OwnSocket(workspace.locations) as second:
         assert second.path == ""
-    assert Path(lines.path).exists()
+    assert Path(own.path).exists()
 
 
 def test_an_answer_that_is_not_whole_is_not_printed(notes: Path, dowse: Dowse) -> None:
@@ -241,22 +229,24 @@ def test_an_answer_that_is_not_whole_is_not_printed(notes: Path, dowse: Dowse) -
         broken.bind(str(path))
         broken.listen()
         alone = dowse("search", "restore", "--no-server")
-        head = b'\n{"code": 0, "frames": 1}\n'
-        for said in (b"", b"nonsense\n", b"\n", head, head + b"\x01\0\0\0\x09abc"):
-            with _answering(broken, said):
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"
+        whole = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+        for said in (b"", b"nonsense\n", b"\n", head, head + b"abc", whole):
+            with _answering(broken, [said] if said != whole else [whole, head + b"[]"]):
                 done = dowse("search", "restore")
             assert done.out == alone.out
 
 
 @contextmanager
-def _answering(listening: socket.socket, said: bytes) -> Iterator[None]:
+def _answering(listening: socket.socket, answers: list[bytes]) -> Iterator[None]:
     import threading  # noqa: PLC0415  only here
 
     def answer() -> None:
-        link, _ = listening.accept()
-        with link:
-            link.recv(1 << 16)
-            link.sendall(said)
+        for said in answers:
+            link, _ = listening.accept()
+            with link:
+                link.recv(1 << 16)
+                link.sendall(said)
 
     thread = threading.Thread(target=answer)
     thread.start()
@@ -264,40 +254,24 @@ def _answering(listening: socket.socket, said: bytes) -> Iterator[None]:
     thread.join(_PATIENCE)
 
 
-def test_nonsense_does_not_harm_the_server(
-    asked: list[bool], lines: LineServer, dowse: Dowse
-) -> None:
-    for said in (b"\n", b"{}\n", b"[1]\n", b"\xff\n", b'{"version": 1', b"a" * 100):
+def test_nonsense_does_not_harm_the_server(asked: list[bool], own: OwnSocket, dowse: Dowse) -> None:
+    request = b"GET /api/v1/projects HTTP/1.0\r\nHost: localhost\r\n\r\n"
+    for said in (b"\n", b"{}\n", b"\xff\n", b"a" * 100, request):
         with socket.socket(socket.AF_UNIX) as link:
-            link.connect(lines.path)
+            link.connect(own.path)
             link.sendall(said)
             link.shutdown(socket.SHUT_WR)
-            assert link.recv(100) == b""
+            assert b" 200 " not in _all_of(link)
     asked.clear()
     assert dowse("search", "restore").code == 0
     assert asked == [True]
 
 
-def test_which_lines_may_be_run_elsewhere() -> None:
-    for line in (
-        "search a",
-        "-p x search a",
-        "--json search a",
-        "--project=x -q search -- --no-server",
-        "-p get get search",
-    ):
-        assert is_for_server(line.split())
-    for line in ("", "index a", "search --no-server a", "-x search a", "-p search", "ls search"):
-        assert not is_for_server(line.split())
-
-
-def test_a_path_that_is_too_long_is_no_socket(
-    notes: Path, given: Given, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_path_that_is_too_long_is_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOWSE_DATA_DIR", "/" + "a" * 120)
     assert socket_path(locations()) is None
-    with LineServer(EnginePool(Workspace(given=given), notes), run_line) as lines:
-        assert (lines.path, "too long" in lines.why_not) == ("", True)
+    with OwnSocket(locations()) as own:
+        assert (own.path, "too long" in own.why_not) == ("", True)
 
 
 @pytest.mark.usefixtures("notes")
@@ -314,24 +288,50 @@ def test_a_server_that_hangs_is_not_waited_for(dowse: Dowse) -> None:
     assert time.monotonic() - begin < 10
 
 
+@pytest.mark.usefixtures("notes")
 def test_a_server_of_another_user_learns_nothing(
-    asked: list[bool], dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+    dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse._interfaces.socket.client.is_same_user", lambda _: False)
-    assert dowse("search", "restore").code == 0
-    assert asked == []
+    path = socket_path(locations())
+    monkeypatch.setattr(served, "is_same_user", lambda _: False)
+    with socket.socket(socket.AF_UNIX) as theirs:
+        theirs.bind(str(path))
+        theirs.listen()
+        assert dowse("search", "restore").code == 0
+        link, _ = theirs.accept()
+        with link:
+            assert link.recv(100) == b""
+
+
+def test_a_process_of_another_user_is_not_answered(
+    own: OwnSocket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dowse._interfaces.http.connection.is_same_user", lambda _: False)
+    with socket.socket(socket.AF_UNIX) as link:
+        link.connect(own.path)
+        with suppress(BrokenPipeError):  # it may have been turned away already
+            link.sendall(b"GET /health HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        assert _all_of(link) == b""
+
+
+def _all_of(link: socket.socket) -> bytes:
+    try:
+        return link.recv(100)
+    except ConnectionResetError:
+        return b""
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])
 def test_what_is_no_socket_is_left_alone(
     notes: Path, workspace: Workspace, dowse: Dowse, what: str
 ) -> None:
+    assert notes.is_dir()
     path = socket_path(locations())
     assert path is not None
     path.mkdir() if what == "folder" else path.write_text("mine", "utf-8")
-    with LineServer(EnginePool(workspace, notes), run_line) as lines:
-        assert lines.path == ""
-        assert str(path) in lines.why_not
+    with OwnSocket(workspace.locations) as own:
+        assert own.path == ""
+        assert str(path) in own.why_not
         assert dowse("search", "restore").code == 0
     assert path.exists()
 
@@ -339,12 +339,7 @@ def test_what_is_no_socket_is_left_alone(
 def test_paths_begin_at_the_folder_of_the_line(
     asked: list[bool], notes: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask = client._request
-
-    def elsewhere(*arguments: Any) -> dict[str, Any]:
-        return ask(*arguments) | {"here": str(notes / "guides")}
-
-    monkeypatch.setattr(client, "_request", elsewhere)
+    monkeypatch.chdir(notes / "guides")
     done = dowse("get", "./restore.md", "--json")
     assert done.json["passages"][0]["document"] == "guides/restore.md"
     assert dowse("related", "../guides/restore.md", "--json").code == 0

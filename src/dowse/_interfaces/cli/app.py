@@ -126,11 +126,6 @@ def run_here(arguments: Sequence[str], given: Given | None = None) -> int:
     return result if isinstance(result, int) else 0
 
 
-def tell_failure(error: BaseException, arguments: Sequence[str]) -> int:
-    """Tells why a line failed elsewhere, and gives its exit code."""
-    return _reported(error, _call(arguments))
-
-
 def _call(arguments: Sequence[str], given: Given | None = None) -> Call:
     # Until the line is understood nobody knows whether it asks for JSON, and it may never be.
     before_dashes = list(arguments)[: _position(arguments, "--")]

@@ -26,7 +26,9 @@ def takes_query(call: Call) -> Callable[[Callable[..., Any]], Callable[..., Any]
         @functools.wraps(function)
         def gathered(*arguments: Any, **given: Any) -> Any:
             said = {name: given.pop(name) for name in names}
-            request = parse_request(call, _as_texts(said), written=True)
+            texts = _as_texts(said)
+            request = parse_request(call, texts, written=True)
+            click.get_current_context().find_root().obj.asked = texts
             return function(*arguments, request=request, **given)
 
         command: Any = gathered

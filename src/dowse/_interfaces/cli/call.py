@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from dowse._interfaces.cli.draw.unseen import escaped
 from dowse._interfaces.cli.screen import Screen
+from dowse._interfaces.served import ServedEngine, find_server
 from dowse._util.process import name_command
 from dowse.errors import UsageError
 
@@ -35,6 +36,9 @@ def _silent(event: Event) -> None:
     """An announcer of its own: the one in `types` would make --help load numpy."""
 
 
+_Asked = TypeVar("_Asked")
+
+
 class Call:
     """What holds for a whole call, wherever in the line it was said."""
 
@@ -44,6 +48,8 @@ class Call:
         self.quiet = False
         self.verbose = False
         self.given = given  # parts that every project is opened with
+        self.alone = False  # no running server is asked
+        self.asked: dict[str, list[str]] = {}  # the query and its options, as they were typed
 
     @cached_property
     def workspace(self) -> Workspace:
@@ -108,6 +114,23 @@ class Call:
                 lambda one: opened.enter_context(self.open_project(one, announce, overrides)),
             )
 
+    @contextmanager
+    def ask(self, open_here: Callable[[], AbstractContextManager[_Asked]]) -> Iterator[_Asked]:
+        """Open what a command only asks: the engine of a running server, or one of this process.
+
+        The second is opened only if no server answers.
+        """
+        server = None if self.alone else find_server()
+        with ExitStack() as opened:
+            if server is None:
+                yield opened.enter_context(open_here())
+            else:
+                # It is no engine, but has all that is asked of one.
+                served: Any = ServedEngine(
+                    server, self.project, self.asked, lambda: opened.enter_context(open_here())
+                )
+                yield served
+
     def open_project(
         self,
         project: Project,
@@ -122,9 +145,6 @@ class Call:
     def begins(self, command: str) -> None:
         """Notes which command this process runs, so that a second writer can name it."""
         name_command(f"dowse {command}")
-
-    def takes_long(self) -> None:
-        """Says that the rest of the call may take longer than a server waits."""
 
     def answer(self, shape: object, draw: Callable[[int | None], Iterable[Text]]) -> None:
         """Gives the result: as one JSON document, or drawn for people."""

@@ -1,7 +1,4 @@
-"""The door: a running server runs the line where there is one, else this process does.
-
-The commands are loaded only in the second case: that takes longer than a server needs to answer.
-"""
+"""The console script: run a line, and end the process with its exit code."""
 
 from __future__ import annotations
 
@@ -11,8 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from dowse._interfaces.cli.screen import Screen, prepare_streams
-from dowse._interfaces.socket.client import ask_server
+from dowse._interfaces.cli.screen import prepare_streams
 
 if TYPE_CHECKING:
     from dowse._project.wiring import Given
@@ -24,15 +20,7 @@ INTERRUPTED = 130
 def run(arguments: Sequence[str], given: Given | None = None) -> int:
     """Runs a line, and gives its exit code; `given` are parts that projects are opened with."""
     prepare_streams()
-    try:
-        code = ask_server(arguments, Screen(sys.stdout), Screen(sys.stderr))
-    except BaseException as error:  # noqa: BLE001  this is the edge: everything gets its exit code
-        from dowse._interfaces.cli.app import tell_failure  # noqa: PLC0415  as below
-
-        return tell_failure(error, arguments)
-    if code is not None:
-        return code
-    from dowse._interfaces.cli.app import run_here  # noqa: PLC0415  a server may spare us this
+    from dowse._interfaces.cli.app import run_here  # noqa: PLC0415  it loads click
 
     return run_here(arguments, given)
 

@@ -256,7 +256,7 @@ def _endpoint(shared: Shared, routes: dict[str, Route]) -> Callable[[Request], A
     async def endpoint(request: Request) -> HttpResponse:
         route = routes["GET" if request.method == "HEAD" else request.method]
         asked = await _asked(route, request)
-        work = partial(route.run, shared, asked)
+        work = partial(route.run, shared.seen_by(request), asked)
         record = work() if route.instant else await _while_waited_for(request, work)
         return answer(record, route.status_of(record))
 

@@ -8,6 +8,8 @@ import socket
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from dowse._interfaces.served import is_same_user
+
 
 class Connection(H11Protocol):
     """HTTP/1.1 with a patience that ends; how long an answer may take is the guard's to say."""
@@ -26,8 +28,12 @@ class Connection(H11Protocol):
         # An answer is written in two parts. Without this, the second waits 40 ms until the client
         # has confirmed the first; asyncio sets it only for sockets that name their protocol.
         link = transport.get_extra_info("socket")
-        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        is_local = link.family == getattr(socket, "AF_UNIX", None)
+        if not is_local:
+            link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         super().connection_made(transport)
+        if is_local and not is_same_user(link):
+            transport.abort()
         self._watch_head()
 
     def data_received(self, data: bytes) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from dowse import __version__
 from dowse._config.editors import editor_address, obsidian_address
@@ -30,13 +33,14 @@ from dowse._interfaces.records import (
     ProjectRecord,
     RelatedRecord,
     ResponseRecord,
-    Searched,
     StatusRecord,
 )
+from dowse._interfaces.served import folder_of, is_own
 from dowse._model import Response, Trace
+from dowse._project.all_projects import AllProjects
 from dowse._project.engine import Engine
 from dowse._project.pool import EnginePool
-from dowse._search.explain import why
+from dowse._project.registry import Project
 from dowse._search.present.budget import within_texts
 from dowse._search.request import SearchRequest
 from dowse.errors import DowseError
@@ -49,24 +53,39 @@ class Shared(Struct, frozen=True):
 
     service: EnginePool
     watchers: Watchers
+    here: Path | None = None  # the folder of a process of this user that asks; None: others ask
+
+    def seen_by(self, request: Request) -> Shared:
+        """Return what a request sees: all projects, from its own folder, if this user sends it."""
+        if not is_own(request.scope):
+            return self
+        here = folder_of(request.headers)
+        return Shared(self.service.seen_from(here), self.watchers, here)
 
     @contextmanager
     def engine(self, asked: Arguments) -> Iterator[Engine]:
         """The engine of the project that a request means; its index is opened once."""
-        engine = self.service.open(self.service.select(asked.get("project")))
+        engine = self._open(self.service.select(asked.get("project")))
         with engine.hold():
             yield engine
 
     @contextmanager
-    def searched(self, asked: Arguments) -> Iterator[Searched]:
+    def searched(self, asked: Arguments) -> Iterator[Engine | AllProjects]:
         """What a request searches: the engine of a project, or all projects."""
         project = self.service.find(asked.get("project"))
         if project is None:
-            yield self.service.open_all()
+            yield AllProjects(self.service.workspace.projects, self._open)
             return
-        engine = self.service.open(project)
+        engine = self._open(project)
         with engine.hold():
             yield engine
+
+    def _open(self, project: Project) -> Engine:
+        """Open a project; a process of this user says itself what lacks the user's consent."""
+        engine = self.service.open(project)
+        if self.here is not None and self.service.settings_of(engine).withheld:
+            raise HTTPException(412, "A dowse.toml asks for more than you have agreed to")
+        return engine
 
 
 def handle_search(shared: Shared, asked: Arguments) -> ResponseRecord:
@@ -76,13 +95,21 @@ def handle_search(shared: Shared, asked: Arguments) -> ResponseRecord:
 
 def handle_answer(shared: Shared, asked: Arguments) -> ResponseRecord:
     """The results, with an answer."""
-    return _found(shared, asked, lambda engine, request: engine.answer(request))
+
+    def answer(engine: Engine | AllProjects, request: SearchRequest) -> Response:
+        if shared.here is not None and engine.writes_answers:
+            raise HTTPException(412, "The process that asks a language model waits for it")
+        return engine.answer(request)
+
+    return _found(shared, asked, answer)
 
 
 def _found(
-    shared: Shared, asked: Arguments, call: Callable[[Searched, SearchRequest], Response]
+    shared: Shared,
+    asked: Arguments,
+    call: Callable[[Engine | AllProjects, SearchRequest], Response],
 ) -> ResponseRecord:
-    request = build_request(asked)
+    request = build_request(asked, local=shared.here is not None)
     with shared.searched(asked) as engine:
         found = call(engine, request)
         shared.service.metrics.searched(engine.project.name, found.seconds)
@@ -98,22 +125,23 @@ def _untraced(found: Response) -> Response:
 
 def handle_explain(shared: Shared, asked: Arguments) -> ExplanationRecord:
     """Why a document has its rank."""
-    request = build_request(asked)
+    request = build_request(asked, local=shared.here is not None)
     with shared.engine(asked) as engine:
-        explanation = engine.explain(request, asked["reference"])
-        return ExplanationRecord.of(explanation, why(explanation), engine)
+        explanation = engine.explain(request, asked["reference"], here=shared.here)
+        return ExplanationRecord.of(explanation, engine)
 
 
 def handle_related(shared: Shared, asked: Arguments) -> RelatedRecord:
     """What belongs to a document."""
     with shared.engine(asked) as engine:
-        return RelatedRecord.of(engine.related(asked["reference"], asked["n"]), engine)
+        related = engine.related(asked["reference"], asked["n"], here=shared.here)
+        return RelatedRecord.of(related, engine)
 
 
 def handle_document(shared: Shared, asked: Arguments) -> DocumentPageRecord:
     """A document, or a part of it."""
     with shared.engine(asked) as engine:
-        meant = engine.get(asked["reference"])
+        meant = engine.get(asked["reference"], here=shared.here)
         shown = engine.get(meant.document) if asked["whole"] else meant
         path = engine.path_of(meant.document)
         return DocumentPageRecord(

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dowse._interfaces.http.answers import refusal
 from dowse._interfaces.http.cors import allowed_origin, is_preflight, preflight
 from dowse._interfaces.http.peers import is_another_user
+from dowse._interfaces.served import FOLDER, SETUP, is_own, setup_of_process
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -127,6 +128,8 @@ class Guard:
 
     def _refusal(self, scope: Scope, headers: Headers, origin: str) -> tuple[int, str, str] | None:
         """Status, reason and hint, when a request may not come in."""
+        if is_own(scope):
+            return _misfit(headers) or _excess(scope, headers, self._door.limits)
         host = headers.getlist("host")
         if len(host) != 1 or not self._door.knows(_name(host[0])):
             return 421, "The server is not called by this name.", self._called
@@ -240,6 +243,13 @@ def _excess(scope: Scope, headers: Headers, limits: Limits) -> tuple[int, str, s
     if not length.isdecimal() or int(length) > limits.body:
         return 413, "The request is too large.", f"At most {limits.body:,} bytes."
     return None
+
+
+def _misfit(headers: Headers) -> tuple[int, str, str] | None:
+    """Refuse a process of this user that would understand the request otherwise."""
+    if headers.get(SETUP) == setup_of_process() and FOLDER in headers:
+        return None
+    return 412, "The server has another version or other settings.", "Do it without the server."
 
 
 def _same_origin(headers: Headers, host: str) -> bool:

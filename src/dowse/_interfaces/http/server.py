@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import signal
 import socket
@@ -12,9 +13,10 @@ from contextlib import (
     AsyncExitStack,
     asynccontextmanager,
     contextmanager,
+    suppress,
 )
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 import uvicorn
 from starlette.applications import Starlette
@@ -36,8 +38,12 @@ from dowse._interfaces.http.observing import Observed, figures
 from dowse._interfaces.http.openapi import description
 from dowse._interfaces.http.security import Door, Guard, is_local
 from dowse._interfaces.http.watching import Watchers
+from dowse._interfaces.served import socket_path
 from dowse._project.pool import EnginePool
+from dowse._util.files import make_private_folder
+from dowse._util.locations import Locations
 from dowse._util.metrics import CONTENT_TYPE
+from dowse._util.privacy import secure
 from dowse.errors import DowseError, UsageError
 
 PAGE = Path(__file__).parent / "page"
@@ -46,6 +52,7 @@ PAGE = Path(__file__).parent / "page"
 _DESCRIPTION = f"{ROOT}/openapi.json"
 _HEADER_BYTES = 64 << 10  # that are kept while a head has not ended; the guard takes half of it
 _CONNECTIONS = 200  # at once; more are turned away
+_BACKLOG = 128  # connections that may wait to be taken
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _GRACE = 3  # seconds that requests at hand are given when the server stops
 
@@ -142,12 +149,76 @@ def bind(host: str, port: int) -> socket.socket:
     bare = host.strip("[]")
     family = socket.AF_INET6 if ":" in bare else socket.AF_INET
     try:
-        return socket.create_server((bare, port), family=family, backlog=128)
+        return socket.create_server((bare, port), family=family, backlog=_BACKLOG)
     except (OSError, OverflowError) as error:
         raise UsageError(
             f"The server cannot listen on {host}, port {port}: {error}.",
             "Choose another with: dowse serve --host HOST --port PORT",
         ) from error
+
+
+class OwnSocket:
+    """A socket that only this user can open, for other processes; the server works without it."""
+
+    def __init__(self, where: Locations) -> None:
+        self._where = where
+        self._made = 0  # the inode of the socket
+        self.sockets: list[socket.socket] = []
+        self.path = ""  # where it listens; empty: nowhere
+        self.why_not = ""  # why it listens nowhere
+
+    def __enter__(self) -> Self:
+        path = socket_path(self._where)
+        if path is None:
+            self.why_not = (
+                "the path of the data folder is too long for a socket"
+                if hasattr(socket, "AF_UNIX")
+                else "Python has no socket files on this system"
+            )
+        elif _is_answered(path):
+            self.why_not = "another server answers already"
+        else:
+            try:
+                self._listen(path)
+            except OSError as error:  # what is no socket is not removed
+                self.why_not = f"{path} cannot be made: {error.strerror}"
+        return self
+
+    def _listen(self, path: Path) -> None:
+        make_private_folder(path.parent)
+        secure(self._where)
+        if path.is_socket():
+            path.unlink(missing_ok=True)
+        listening = socket.socket(socket.AF_UNIX)
+        former = os.umask(0o177)  # so that there is no moment in which others could open it
+        try:
+            listening.bind(str(path))
+            listening.listen(_BACKLOG)
+        except OSError:
+            listening.close()
+            raise
+        finally:
+            os.umask(former)
+        self.sockets, self.path, self._made = [listening], str(path), path.lstat().st_ino
+
+    def __exit__(self, *_: object) -> None:
+        """Stop listening, and remove the socket unless another server has put its own there."""
+        for listening in self.sockets:
+            listening.close()
+            with suppress(OSError):
+                if Path(self.path).lstat().st_ino == self._made:
+                    Path(self.path).unlink()
+
+
+def _is_answered(path: Path) -> bool:
+    """Check that another server listens there; what a dead one has left behind does not answer."""
+    with socket.socket(socket.AF_UNIX) as link:
+        link.settimeout(1.0)
+        try:
+            link.connect(str(path))
+        except OSError:
+            return False
+    return True
 
 
 class Server(uvicorn.Server):

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
 import mcp_types as types
+from anyio import from_thread
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from dowse import __version__
 from dowse._config.parameters import checked
 from dowse._interfaces.mcp import instructions as welcome
-from dowse._interfaces.mcp.calls import Calls
 from dowse._interfaces.mcp.invisible import visible_line
 from dowse._interfaces.mcp.progress import asks_for_progress, while_reporting
 from dowse._interfaces.mcp.projects import BeingIndexed, VisibleProjects
 from dowse._interfaces.mcp.tools.table import ToolSpec, tools
 from dowse._interfaces.mcp.uris import TEMPLATE
+from dowse._interfaces.served import PROJECT, NotAnswered, find_server, folder_of, is_own
 from dowse._text.file_names import media_type
 from dowse._util.cancellation import until_given_up
 from dowse.errors import DowseError
@@ -44,10 +46,13 @@ def build_server(
     names: Sequence[str],
     *,
     compat: bool = False,
-    calls: Calls | None = None,
+    shares: bool = False,
 ) -> Server[Any]:
-    """A server for the projects; its instructions list `names`. `calls` runs the tools."""
-    door = _Door(calls or Calls(projects), names, compat=compat)
+    """Build a server for the projects; its instructions list `names`.
+
+    If it `shares`, a running `dowse serve` calls the tools, so that nothing is loaded here.
+    """
+    door = _Door(projects, names, compat=compat, shares=shares)
     return Server(
         "dowse",
         version=__version__,
@@ -67,10 +72,14 @@ def build_server(
 class _Door:
     """Turns requests of the protocol into calls of the projects, each in a thread of its own."""
 
-    def __init__(self, calls: Calls, names: Sequence[str], *, compat: bool) -> None:
-        self._calls, self._desk = calls, calls.projects
+    def __init__(
+        self, projects: VisibleProjects, names: Sequence[str], *, compat: bool, shares: bool
+    ) -> None:
+        self._desk = projects
         self._names = names
         self._tools = tools(compat=compat)
+        self._find_server = find_server if shares else lambda: None
+        self._warmed = False
         self._limiter: anyio.CapacityLimiter | None = None
 
     async def _aside(self, work: Callable[[], _T]) -> _T:
@@ -97,14 +106,17 @@ class _Door:
     async def list_tools(
         self, _: ServerRequestContext[Any, Any], __: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        self._calls.warm()
+        self._warm()
         return types.ListToolsResult(tools=[_described(one) for one in self._tools.values()])
 
     async def call_tool(
         self, context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        self._calls.warm()
-        spec = self._tools.get(params.name)
+        if answered := await self._ask_server(context, params):
+            return answered
+        desk, known = self._seen_by(context)
+        desk.warm()
+        spec = known.get(params.name)
         if spec is None:
             message = f"There is no tool {params.name!r}. Known are: {', '.join(self._tools)}."
             raise MCPError(types.INVALID_PARAMS, message)
@@ -112,13 +124,55 @@ class _Door:
             # Many clients send null for what they leave out.
             said = {n: one for n, one in (params.arguments or {}).items() if one is not None}
             arguments = checked(spec.parameters, said, guessed=True)
-            work = partial(self._indexed, context, partial(self._calls.run, spec, arguments))
-            reply = await while_reporting(context, self._calls.doing, work)
+            work = partial(self._indexed, context, partial(spec.run, desk, arguments))
+            reply = await while_reporting(context, desk.doing, work)
             return _result(reply, linked=context.protocol_version >= _LINKS_SINCE)
         except DowseError as error:
             return _failure(str(error))
         except OSError as error:
             return _failure(f"{error}. The user finds out more with: dowse doctor")
+
+    def _warm(self) -> None:
+        """Load everything in the background, once, where no server answers."""
+        if not self._warmed:
+            self._warmed = True
+            threading.Thread(target=self._warm_here, name="dowse-mcp-look", daemon=True).start()
+
+    def _warm_here(self) -> None:
+        if self._find_server() is None:
+            self._desk.warm()
+
+    async def _ask_server(
+        self, context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult | None:
+        """Let a running server call a tool; None: there is none, or it does not answer."""
+        server = await self._aside(self._find_server)
+        if server is None:
+            return None
+        asked = params.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+        def report(progress: Any) -> None:
+            told = context.session.report_progress
+            from_thread.run(told, progress["progress"], None, progress.get("message"))
+
+        call = partial(server.call_tool, asked, self._desk.pinned, report)
+        try:
+            result = types.CallToolResult.model_validate(await self._aside(call))
+        except (NotAnswered, ValueError):
+            return None
+        if context.protocol_version < _LINKS_SINCE:
+            result.content = [one for one in result.content if one.type != "resource_link"]
+        return result
+
+    def _seen_by(
+        self, context: ServerRequestContext[Any, Any]
+    ) -> tuple[VisibleProjects, Mapping[str, ToolSpec]]:
+        """Return the projects and tools of a request: other processes of this user say theirs."""
+        request = context.request
+        if request is None or not is_own(request.scope):
+            return self._desk, self._tools
+        seen = self._desk.service.seen_from(folder_of(request.headers))
+        return VisibleProjects(lambda: seen, request.headers.get(PROJECT)), tools(compat=True)
 
     async def list_resources(
         self, _: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams | None

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from dowse._interfaces.mcp.calls import AskTool, Calls, SharedCalls
 from dowse._interfaces.mcp.projects import VisibleProjects
 
 if TYPE_CHECKING:
@@ -25,14 +24,12 @@ def serve_stdio(
     *,
     pinned: str | None = None,
     compat: bool = False,
-    shared: tuple[AskTool, Callable[[], bool]] | None = None,
 ) -> None:
     """Serves one client until it closes stdin.
 
-    `shared` asks a running `dowse serve` to call a tool, and whether there is one.
-
-    The service is opened after the handshake, in the background. Meanwhile stdout belongs to the
-    protocol: whatever else is printed goes to stderr.
+    A running `dowse serve` calls the tools. Without one, the service is opened after the
+    handshake, in the background. Stdout belongs to the protocol: whatever else is printed goes to
+    stderr.
     """
     # Thousands of small objects are made while the SDK is loaded, and all of them stay.
     gc.disable()
@@ -46,8 +43,7 @@ def serve_stdio(
     # The loop could not end while a thread waits for the next line of stdin.
     signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
     projects = VisibleProjects(open_service, pinned)
-    calls = SharedCalls(projects, *shared) if shared else Calls(projects)
-    server = build_server(projects, names, compat=compat, calls=calls)
+    server = build_server(projects, names, compat=compat, shares=True)
 
     # What is printed must reach stderr before stdout is given back at the end: line by line.
     if isinstance(sys.stdout, io.TextIOWrapper):

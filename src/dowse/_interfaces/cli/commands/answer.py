@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import click
 from msgspec.structs import replace
@@ -43,9 +44,10 @@ def command(call: Call, request: SearchRequest) -> None:
     """
     writer = {name: request.changes[name] for name in OF_THE_WRITER & request.changes.keys()}
     others = {name: value for name, value in request.changes.items() if name not in writer}
-    with call.progress() as announce, call.open_to_search(announce, writer) as engine:
-        if engine.writes_answers:
-            call.takes_long()
+    with (
+        call.progress() as announce,
+        call.ask(partial(call.open_to_search, announce, writer)) as engine,
+    ):
         found = engine.answer(replace(request, changes=others))
         response = within_texts(found, request.max_tokens)
         shape = ResponseRecord.of(response, engine) if call.json else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import click
 from rich.text import Text
@@ -14,7 +15,7 @@ from dowse._interfaces.cli.draw.text import folded, line
 from dowse._interfaces.cli.draw.trace import draw_trace
 from dowse._interfaces.records import ExplanationRecord
 from dowse._model import header_line
-from dowse._search.explain import ChunkOutcome, Explanation, lines_of, why
+from dowse._search.explain import ChunkOutcome, Explanation, lines_of
 from dowse._search.request import SearchRequest
 from dowse._text.amounts import counted
 
@@ -49,9 +50,9 @@ def command(call: Call, request: SearchRequest, reference: str, everything: bool
     The same options as in `dowse search` give the same search. The output shows the rank of the
     document in each strategy, and the stage that dropped it.
     """
-    with call.progress() as announce, call.open(announce=announce) as engine:
+    with call.progress() as announce, call.ask(partial(call.open, announce=announce)) as engine:
         explanation = engine.explain(request, reference, here=call.here)
-        shape = ExplanationRecord.of(explanation, why(explanation), engine)
+        shape = ExplanationRecord.of(explanation, engine)
     shown = len(explanation.chunks) if everything else _BEST
     call.answer(shape, lambda width: _draw(explanation, shown, width))
     if not call.json:
@@ -61,7 +62,7 @@ def command(call: Call, request: SearchRequest, reference: str, everything: bool
 def _draw(explanation: Explanation, shown: int, width: int | None) -> Iterator[Text]:
     named = line((explanation.document, "cyan"), "  ", (explanation.title, "bold"))
     yield from folded(named, width)
-    yield from folded(line(why(explanation)), width)
+    yield from folded(line(explanation.why), width)
     for outcome in explanation.chunks[:shown]:
         yield Text()
         yield from _draw_fate(outcome, width)

@@ -40,7 +40,7 @@ def command(call: Call, references: tuple[str, ...], numbered: bool) -> None:
     DOC is a path as `dowse ls` lists it, the end of one, a path from the current folder, or an id
     that `dowse search` shows. The text is the one in the index; piped, it is printed as it is.
     """
-    with call.open() as engine, engine.hold():
+    with call.ask(call.open) as engine, engine.hold():
         passages = [engine.get(reference, here=call.here) for reference in references]
         if call.json:
             shapes = tuple(PassageRecord.of(passage, engine) for passage in passages)

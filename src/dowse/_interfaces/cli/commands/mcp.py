@@ -67,7 +67,6 @@ def command(context: click.Context, compat: bool, log_format: str, log_level: st
 
 def _serve(call: Call, *, compat: bool) -> None:
     from dowse._interfaces.mcp.stdio import serve_stdio  # noqa: PLC0415  --help does not need it
-    from dowse._interfaces.socket.client import ask_tool, server_answers  # noqa: PLC0415  as above
 
     if sys.stdin.isatty():
         call.remark(
@@ -82,8 +81,7 @@ def _serve(call: Call, *, compat: bool) -> None:
 
         return EnginePool(call.workspace, call.here)
 
-    shared = (ask_tool, server_answers)
-    serve_stdio(open_service, names, pinned=pinned, compat=compat, shared=shared)
+    serve_stdio(open_service, names, pinned=pinned, compat=compat)
     sys.stderr.flush()
     # After stdin is closed nobody wants to wait for threads; an index survives that.
     os._exit(0)

@@ -42,7 +42,7 @@ def command(call: Call, reference: str, limit: int) -> None:
     What it links to, what links to it, what else is in its community, and what is similar, with
     the cosine; then links of it that lead nowhere yet. DOC is what `dowse get` takes.
     """
-    with call.open() as engine:
+    with call.ask(call.open) as engine:
         related = engine.related(reference, limit, here=call.here)
         shape = RelatedRecord.of(related, engine) if call.json else None
     call.answer(shape, lambda width: _draw(related, width))

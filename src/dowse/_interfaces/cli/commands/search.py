@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from dowse._interfaces.cli.asking import takes_query
@@ -13,6 +15,7 @@ from dowse._interfaces.records import ResponseRecord
 from dowse._model.display import NO_GOOD_MATCH
 from dowse._search.present.budget import within_budget
 from dowse._search.request import SearchRequest
+from dowse._util.locations import locations
 from dowse.errors import UsageError
 
 _NOTHING_FOUND = 1
@@ -64,7 +67,7 @@ def command(
     full: bool,
     explain: bool,
     fail_on_empty: bool,
-    no_server: bool,  # noqa: ARG001  it is looked at before anything is loaded: see remote.py
+    no_server: bool,
 ) -> int:
     """Find the passages that answer a query.
 
@@ -87,13 +90,14 @@ def command(
     max_tokens = request.max_tokens
     if max_tokens and name in {"files", "grep"}:
         raise UsageError(f"--max-tokens cuts texts, and --format {name} has none.", "Use one.")
+    call.alone = no_server
     printed = Form(name, full or max_tokens is not None, explain)
-    with call.progress() as announce, call.open_to_search(announce) as engine:
+    with call.progress() as announce, call.ask(partial(call.open_to_search, announce)) as engine:
         found = engine.search(request)
         shown = within_budget(found, max_tokens, printed.tokens) if max_tokens else found
         printed.show(call, shown, engine)
         if name in LISTS:
-            remember(call.workspace.locations, engine.project.name, found)
+            remember(locations(), engine.project.name, found)
     if found.no_good_match and name not in SAY_MATCH:
         call.remark(NO_GOOD_MATCH)
     if found.hits and name != "md":

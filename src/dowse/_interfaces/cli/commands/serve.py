@@ -107,11 +107,14 @@ def command(  # noqa: PLR0917  click passes them by name
     and get ask this process, so that they answer at once. Runs until Ctrl-C. With --json it prints
     one JSON document when it is ready. With -p, the page, the API and MCP show that project alone.
     """
-    from dowse._interfaces.cli.sent_line import run_line  # noqa: PLC0415  --help does not need it
-    from dowse._interfaces.http.server import Server, application, bind, door_for  # noqa: PLC0415  as above
-    from dowse._interfaces.mcp.calls import run_tool  # noqa: PLC0415  as above
+    from dowse._interfaces.http.server import (  # noqa: PLC0415  --help does not need it
+        OwnSocket,
+        Server,
+        application,
+        bind,
+        door_for,
+    )
     from dowse._interfaces.mcp.http import McpEndpoint  # noqa: PLC0415  as above
-    from dowse._interfaces.socket.server import LineServer  # noqa: PLC0415  as above
     from dowse._project.pool import EnginePool  # noqa: PLC0415  as above
 
     start_logging(log_format, log_level)
@@ -121,16 +124,16 @@ def command(  # noqa: PLR0917  click passes them by name
     service = EnginePool(call.workspace, start, only=call.project)
     mcp = McpEndpoint(service, compat=compat)
     server = Server(application(service, door, watch=not no_watch, mcp=mcp))
-    with bind(host, port) as listening, LineServer(service, run_line, run_tool) as lines:
+    with bind(host, port) as listening, OwnSocket(call.workspace.locations) as own:
         bound = listening.getsockname()[1]
-        _tell(call, ServeRecord(_address(host, bound), "" if token else door.token, lines.path))
+        _tell(call, ServeRecord(_address(host, bound), "" if token else door.token, own.path))
         if door.token and not token and not call.json:
             _tell_token(call, host, bound, door.token)
         if not call.quiet and not call.json:
             call.aside.write("Stop with Ctrl-C.\n")
-        if lines.why_not:
-            call.remark(f"Lines from the shell run by themselves: {lines.why_not}.")
-        server.run(sockets=[listening])
+        if own.why_not:
+            call.remark(f"Lines from the shell run by themselves: {own.why_not}.")
+        server.run(sockets=[listening, *own.sockets])
     if call.aside.is_terminal and not call.quiet:
         call.aside.write("\rStopped serving.\n")
 

@@ -1,1 +1,0 @@
-"""The warm socket: a running server runs the command lines of other processes."""
