@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -13,10 +14,11 @@ import xxhash
 from msgspec import Struct, field
 
 from dowse._model import Announce, ChunkKey, Event, Keys
-from dowse._model.ports import KeywordField, KeywordSearch, VectorSearch
+from dowse._model.ports import IndexReader, KeywordField, KeywordSearch, VectorSearch
 from dowse._store.failures import disk_errors, replica_damaged
-from dowse._store.sql.conditions import Owners
-from dowse._store.sql.database import Database
+from dowse._store.sql.conditions import Owners, matching
+from dowse._store.sql.database import Database, Statements
+from dowse._store.sql.reader import SqlDocumentTable, SqlLinks, SqlTextVectors, SqlVocabulary
 from dowse._util.files import close_tree, replace_file, sync_folder
 from dowse.errors import Damaged
 
@@ -197,6 +199,18 @@ class Indexes(NamedTuple):
     def are_whole(self) -> bool:
         """Whether no file that is still being read was truncated since it was opened."""
         return self.keyword.is_whole and self.vectors.is_whole
+
+    def reader(self, sql: Statements) -> IndexReader:
+        """Read the index: the tables in one transaction, and the replicas at its generation."""
+        return IndexReader(
+            SqlDocumentTable(sql),
+            SqlLinks(sql),
+            SqlVocabulary(sql),
+            SqlTextVectors(sql),
+            self.keyword,
+            self.vectors,
+            partial(matching, sql, self.keyword.phrase, self.owners),
+        )
 
 
 class Replicas:

@@ -31,14 +31,7 @@ from dowse._store.failures import (
 from dowse._store.keyword import KeywordReplica
 from dowse._store.lock import writer_lock
 from dowse._store.replicas import Indexes, OpenVectors, Replica, Replicas
-from dowse._store.sql.conditions import matching
 from dowse._store.sql.database import Database, Statements
-from dowse._store.sql.reader import (
-    SqlDocumentTable,
-    SqlLinks,
-    SqlTextVectors,
-    SqlVocabulary,
-)
 from dowse._store.sql.sqlite import Connections, check_structure, upgrade
 from dowse._store.sql.writer import SqlWriter
 from dowse._store.vectors.replica import VectorReplica
@@ -90,16 +83,7 @@ class EmbeddedStore:
         """Opens the newest generation; raises `Damaged` when a file of it is not as written."""
         with database_errors(self._database), self._connections.borrow() as connection:
             indexes = self._settle(connection)
-            sql = Statements(connection, self._errors)
-            yield IndexReader(
-                SqlDocumentTable(sql),
-                SqlLinks(sql),
-                SqlVocabulary(sql),
-                SqlTextVectors(sql),
-                indexes.keyword,
-                indexes.vectors,
-                partial(matching, sql, indexes.keyword.phrase, indexes.owners),
-            )
+            yield indexes.reader(Statements(connection, self._errors))
 
     @contextmanager
     def write(self, wait: float = 0.0, part: str = "") -> Iterator[SqlWriter]:  # noqa: ARG002

@@ -230,7 +230,7 @@ def test_a_frozen_reading_notices_a_writer(folder: Path, monkeypatch: pytest.Mon
     from dowse._store.sql.sqlite import Connections  # noqa: PLC0415
     from dowse.errors import Locked  # noqa: PLC0415
 
-    monkeypatch.setattr(reader._connections, "_open", reader._connections._open_frozen)
+    monkeypatch.setattr(reader._connections, "_open", reader._connections._open_unchanged)
     assert isinstance(reader._connections, Connections)
 
     def read_while_somebody_writes() -> None:

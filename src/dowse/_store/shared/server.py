@@ -7,13 +7,13 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib.resources import files
 from queue import Empty, LifoQueue
 
 import psycopg
 from psycopg import errors
 
 from dowse._store.shared.connection import Address, PostgresConnection, lock_key
+from dowse._store.sql.database import SCHEMA_FILES, schema_file
 from dowse.errors import Damaged, DowseError, EngineFailed, Locked, StampMismatch
 
 _FRESH = 1.0  # seconds after which an idle connection is asked whether its server still lives
@@ -183,8 +183,8 @@ def _format(connection: PostgresConnection) -> str | None:
 
 def _create(connection: PostgresConnection) -> None:
     connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{connection.address.schema}"')
-    for name in ("schema.sql", "schema-2.sql", "schema-3.sql"):
-        text = files("dowse._store.sql").joinpath(name).read_text("utf-8")
+    for name in SCHEMA_FILES:
+        text = schema_file(name)
         for sqlite, postgresql in _SCHEMA:
             text = re.sub(sqlite, postgresql, text)
         connection.script(text)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from typing import Protocol
 
 from dowse._model import ChunkedDocument, Finding
@@ -19,9 +18,7 @@ from dowse._store import checks
 from dowse._store.replicas import Indexes, ReplicaManifest
 from dowse._store.shared.connection import PostgresConnection
 from dowse._store.shared.server import PostgresSchema
-from dowse._store.sql.conditions import matching
 from dowse._store.sql.database import Database, Fresh, SqlConnection, Statements
-from dowse._store.sql.reader import SqlDocumentTable, SqlLinks, SqlTextVectors, SqlVocabulary
 from dowse._store.sql.writer import SqlWriter, TableWriter
 
 _JOURNAL = 1000  # generations that a replica may be behind before it is built again
@@ -125,16 +122,7 @@ class PostgresStore:
                 return SharedDatabase(connection)
 
             indexes = self._indexes.open(begin)
-            sql = Statements(connection, self._server.errors)
-            yield IndexReader(
-                SqlDocumentTable(sql),
-                SqlLinks(sql),
-                SqlVocabulary(sql),
-                SqlTextVectors(sql),
-                indexes.keyword,
-                indexes.vectors,
-                partial(matching, sql, indexes.keyword.phrase, indexes.owners),
-            )
+            yield indexes.reader(Statements(connection, self._server.errors))
 
     @contextmanager
     def write(self, wait: float = 0.0, part: str = "") -> Iterator[SqlWriter]:

@@ -1,4 +1,7 @@
-"""Ask the database: its statements, and its generation, changes and rows for the replicas."""
+"""Ask the database that keeps the truth: SQLite's or PostgreSQL's, by the same statements.
+
+Both have the tables of the `SCHEMA_FILES`, the journal and the generations.
+"""
 
 from __future__ import annotations
 
@@ -19,36 +22,29 @@ from dowse.errors import EmbedError, StampMismatch
 if TYPE_CHECKING:
     from dowse._store.replicas import ReplicaManifest
 
-# ── How vectors are kept: as half floats, and only if they fit ────────────
 
+SCHEMA_FILES = ("schema.sql", "schema-3.sql")
+"""What makes the tables, in this order; written for SQLite."""
 
-def model_of(stamp: Stamp | None) -> tuple[str, int]:
-    """The key and the dimensions of the model whose vectors an index takes."""
-    stamp = stamp or {}
-    return str(stamp.get("model", "")), int(stamp.get("dimensions", 0))
+ROOTS = "roots"
+"""The row of the table `meta` that lists the folders which the index was made of, as JSON."""
 
+Errors = Callable[[], AbstractContextManager[None]]
+"""Translates what a database raises."""
 
-def encode_vector(vector: Vector, dimensions: int) -> bytes:
-    """A vector as it is kept: half floats, little endian."""
-    if vector.shape != (dimensions,):
-        raise StampMismatch(
-            f"The index takes vectors of {dimensions} dimensions, not of shape {vector.shape}.",
-            "Rebuild it with: dowse index --rebuild",
-        )
-    if not np.isfinite(vector).all():
-        raise EmbedError(
-            "The embedding model gave a vector that is not made of numbers.",
-            "Look at the model with: dowse doctor",
-        )
-    return vector.astype("<f2").tobytes()
+KeywordRow = tuple[ChunkKey, Stream, Stream]
+"""A chunk, the terms of its text, the terms of its code."""
 
+Fresh = Mapping[ChunkKey, tuple[Stream, Stream]]
+"""The terms of the text and those of the code, by chunk."""
 
-def decode_vector(kept: bytes) -> Vector:
-    """A kept vector, to calculate with."""
-    return np.frombuffer(kept, dtype="<f2").astype(np.float32)
+_AT_ONCE = 100  # rows: each may hold much code
 
+VectorRow = tuple[ChunkKey, bytes]
+"""A chunk and its vector as it is kept."""
 
-# ── Statements on one connection that several threads may share ───────────
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 
 class SqlConnection(Protocol):
@@ -72,28 +68,8 @@ class SqlConnection(Protocol):
         ...
 
 
-Errors = Callable[[], AbstractContextManager[None]]
-"""Translates what a database raises."""
-
-_T = TypeVar("_T")
-_R = TypeVar("_R")
-
-
-ROOTS = "roots"
-"""The row of the table `meta` that lists them, as JSON."""
-
-
-def checked(shape: type[_T], rows: Sequence[Any]) -> list[_T]:
-    """Rows whose values are of the kinds that a shape names; raises `Damaged` for others.
-
-    SQLite keeps any value in any column, so a damaged file can hold text where a number is meant.
-    """
-    with content_errors():
-        return msgspec.convert(rows, list[shape], builtin_types=(bytes,))  # type: ignore[valid-type]
-
-
 class Statements:
-    """Asks the truth, one statement at a time."""
+    """Ask the database through one connection, which several threads may share."""
 
     def __init__(self, connection: SqlConnection, errors: Errors) -> None:
         self._connection = connection
@@ -101,55 +77,60 @@ class Statements:
         self._errors = errors
 
     def meta(self, name: str) -> str | None:
-        """What the index says about itself under a name."""
+        """Read what the index says about itself under a name."""
         row = self.row(tuple[str], "SELECT value FROM meta WHERE name = ?", name)
         return None if row is None else row[0]
 
     def generation(self) -> int:
-        """How many batches the index has taken."""
+        """Count the batches that the index has taken."""
         with content_errors():
             return int(self.meta("generation") or 0)
 
     def stamp(self) -> Stamp | None:
-        """What the index was built with; None while it is new."""
+        """Read what the index was built with; None while it is new."""
         stamp = self.meta("stamp")
         with content_errors():
             return None if stamp is None else msgspec.json.decode(stamp, type=dict[str, Any])
 
     def model(self) -> tuple[str, int]:
-        """The key and the dimensions of the model whose vectors the index takes."""
+        """Read the key and the dimensions of the model whose vectors the index takes."""
         with content_errors():
             return model_of(self.stamp())
 
     def row(self, shape: type[_T], query: str, *values: object) -> _T | None:
-        """The first row, or None."""
+        """Read the first row, or None."""
         return next(iter(self.rows(shape, query, *values)), None)
 
     def rows(self, shape: type[_T], query: str, *values: object) -> list[_T]:
-        """All rows; raises `Damaged` when one has a value of another kind than its shape."""
+        """Read all rows; raise `Damaged` when one has a value of another kind than its shape."""
         with self._errors(), self._one_at_a_time:
             found = self._connection.execute(query, values).fetchall()
         return checked(shape, found)
 
     def keys(self, query: str, *values: object) -> Keys:
-        """The keys that the first column lists, ascending."""
+        """Read the keys that the first column lists, ascending."""
         rows = self.rows(tuple[int], query, *values)
         return np.sort(np.fromiter((row[0] for row in rows), np.int64, len(rows)))
 
     def columns(self, names: Sequence[str], query: str, *values: object) -> list[Keys]:
-        """Columns of whole numbers, in the order of the rows.
+        """Read columns of whole numbers, in the order of the rows.
 
         As one string each: to hand over a million rows takes twice as long.
         """
         joined = ", ".join(f"group_concat({name})" for name in names)
         ((*texts,),) = self.rows(tuple[str | None, ...], f"SELECT {joined} FROM ({query})", *values)
+        numbers: list[Keys] = []
         with content_errors():
-            return [_numbers(text or "") for text in texts]
+            for text in texts:
+                if text and text.strip("0123456789,"):
+                    raise ValueError(f"{text[:20]!r} is not a list of whole numbers")
+                numbers.append(np.fromstring(text or "", np.int64, sep=","))
+        return numbers
 
     def made(
         self, make: Callable[[_T], _R], shape: Any, query: str, *values: object, hold: int = 50
     ) -> list[_R]:
-        """What is made of each row, which has the shape that `make` takes; few are held at once."""
+        """Make something of each row, which has the shape that it takes; few are held at once."""
         made: list[_R] = []
         with self._errors(), self._one_at_a_time, content_errors():
             cursor = self._connection.execute(query, values)
@@ -158,42 +139,13 @@ class Statements:
         return made
 
 
-def _numbers(text: str) -> Keys:
-    """The whole numbers that a text lists; raises `ValueError` when it lists anything else."""
-    if text.strip("0123456789,"):
-        raise ValueError(f"{text[:20]!r} is not a list of whole numbers")
-    numbers: Keys = np.fromstring(text, np.int64, sep=",")
-    return numbers
+def checked(shape: type[_T], rows: Sequence[Any]) -> list[_T]:
+    """Check that rows have values of the kinds that a shape names; raise `Damaged` otherwise.
 
-
-def headings(path: str) -> tuple[str, ...]:
-    """The headings in a column."""
-    return msgspec.json.decode(path, type=tuple[str, ...])
-
-
-def decoded(value: str | None) -> list[str]:
-    """The roots in a row; nothing when it holds anything else."""
-    try:
-        found = json.loads(value or "[]")
-    except ValueError:
-        return []
-    fits = isinstance(found, list) and all(isinstance(root, str) for root in found)
-    return found if fits else []
-
-
-KeywordRow = tuple[ChunkKey, Stream, Stream]
-"""A chunk, the terms of its text, the terms of its code."""
-
-Fresh = Mapping[ChunkKey, tuple[Stream, Stream]]
-"""The terms of the text and those of the code, by chunk."""
-
-_TextRow = tuple[ChunkKey, int, str, int, int, str | None]
-"""A chunk, its document, its header path, its start and end, its code."""
-
-_AT_ONCE = 100  # rows: each may hold much code
-
-VectorRow = tuple[ChunkKey, bytes]
-"""A chunk and its vector as it is kept."""
+    SQLite keeps any value in any column, so a damaged file can hold text where a number is meant.
+    """
+    with content_errors():
+        return msgspec.convert(rows, list[shape], builtin_types=(bytes,))  # type: ignore[valid-type]
 
 
 class Database:
@@ -223,7 +175,7 @@ class Database:
             raise database_damaged(f"The database does not say what it is: {error}.") from error
 
     def reached_by(self, manifest: ReplicaManifest | None) -> bool:
-        """Whether a replica is at this very generation."""
+        """Tell whether a replica is at this very generation."""
         return (
             manifest is not None
             and manifest.index == self.identity
@@ -232,7 +184,7 @@ class Database:
         )
 
     def can_extend(self, manifest: ReplicaManifest | None) -> bool:
-        """Whether the journal reaches back to the generation of a replica."""
+        """Tell whether the journal reaches back to the generation of a replica."""
         return (
             manifest is not None
             and manifest.index == self.identity
@@ -240,7 +192,7 @@ class Database:
         )
 
     def changed_since(self, generation: int, *, terms_only: bool) -> list[ChunkKey]:
-        """The chunks that came or went after a generation, or only got another vector."""
+        """List the chunks that came or went after a generation, or only got another vector."""
         condition = "AND terms != 0" if terms_only else ""
         query = (
             f"SELECT DISTINCT chunk FROM journal WHERE generation > ? {condition} ORDER BY chunk"
@@ -248,21 +200,21 @@ class Database:
         return [row[0] for row in self.connection.execute(query, (generation,))]
 
     def chunk_count(self) -> int:
-        """How many chunks there are."""
+        """Count the chunks."""
         return int(self.connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
 
     def is_empty(self) -> bool:
-        """Whether there is no chunk."""
+        """Tell whether there is no chunk."""
         return self.connection.execute("SELECT 1 FROM chunks LIMIT 1").fetchone() is None
 
     def chunk_keys(self) -> set[ChunkKey]:
-        """All chunks."""
+        """List all chunks."""
         return {row[0] for row in self.connection.execute("SELECT key FROM chunks")}
 
     def keyword_rows(
         self, analyzer: Analyzer, among: Iterable[ChunkKey] | None = None
     ) -> Iterator[KeywordRow]:
-        """What the keyword index holds of all chunks, or of some, by key."""
+        """Make what the keyword index holds of all chunks, or of some, by key."""
         if among is None:
             yield from self._analyzed(analyzer, None)
             return
@@ -282,16 +234,19 @@ class Database:
             among,
         )
         document, text, fields = -1, "", Fields()
-        for key, owner, path, start, end, code in _checked_rows(rows):
-            if owner != document:  # once a document, however many chunks it has
-                document, (text, fields) = owner, self._document(owner)
-            with content_errors():
-                above = headings(path)
-            body = analyzer.chunk_stream(fields, above, text[start:end])
-            yield key, body, analyzer.code_stream(code) if code else ""
+        while some := rows.fetchmany(_AT_ONCE):
+            for key, owner, path, start, end, code in checked(
+                tuple[int, int, str, int, int, str | None], some
+            ):
+                if owner != document:  # once a document, however many chunks it has
+                    document, (text, fields) = owner, self._document(owner)
+                with content_errors():
+                    above = headings(path)
+                body = analyzer.chunk_stream(fields, above, text[start:end])
+                yield key, body, analyzer.code_stream(code) if code else ""
 
     def vector_rows(self, among: Iterable[ChunkKey] | None = None) -> Iterator[VectorRow]:
-        """The vectors of all chunks that have one, or of some."""
+        """Read the vectors of all chunks that have one, or of some."""
         # A cross join begins with the chunks; SQLite would go through all vectors for a few chunks.
         join = "CROSS JOIN embeddings e ON e.model = ? AND e.text_key = c.text_key"
         for key, vector in self._select("c.key, e.vector", join, among, self.model):
@@ -316,6 +271,49 @@ class Database:
             return text, msgspec.json.decode(fields, type=Fields)
 
 
-def _checked_rows(rows: Any) -> Iterator[_TextRow]:
-    while some := rows.fetchmany(_AT_ONCE):
-        yield from checked(tuple[int, int, str, int, int, str | None], some)
+def schema_file(name: str) -> str:
+    """Read one of the `SCHEMA_FILES`."""
+    from importlib.resources import files  # noqa: PLC0415  only a new database needs it
+
+    return files("dowse._store.sql").joinpath(name).read_text("utf-8")
+
+
+def headings(path: str) -> tuple[str, ...]:
+    """Read the headings in a column."""
+    return msgspec.json.decode(path, type=tuple[str, ...])
+
+
+def decoded_roots(value: str | None) -> list[str]:
+    """Read the roots in a row; nothing when it holds anything else."""
+    try:
+        found = json.loads(value or "[]")
+    except ValueError:
+        return []
+    fits = isinstance(found, list) and all(isinstance(root, str) for root in found)
+    return found if fits else []
+
+
+def model_of(stamp: Stamp | None) -> tuple[str, int]:
+    """Read the key and the dimensions of the model whose vectors an index takes."""
+    stamp = stamp or {}
+    return str(stamp.get("model", "")), int(stamp.get("dimensions", 0))
+
+
+def encode_vector(vector: Vector, dimensions: int) -> bytes:
+    """Write a vector as it is kept: half floats, little endian."""
+    if vector.shape != (dimensions,):
+        raise StampMismatch(
+            f"The index takes vectors of {dimensions} dimensions, not of shape {vector.shape}.",
+            "Rebuild it with: dowse index --rebuild",
+        )
+    if not np.isfinite(vector).all():
+        raise EmbedError(
+            "The embedding model gave a vector that is not made of numbers.",
+            "Look at the model with: dowse doctor",
+        )
+    return vector.astype("<f2").tobytes()
+
+
+def decode_vector(kept: bytes) -> Vector:
+    """Read a kept vector, to calculate with."""
+    return np.frombuffer(kept, dtype="<f2").astype(np.float32)

@@ -34,7 +34,7 @@ from dowse._store.sql.database import (
     ROOTS,
     Statements,
     decode_vector,
-    decoded,
+    decoded_roots,
     headings,
 )
 from dowse._store.sql.sums import is_sound
@@ -146,7 +146,7 @@ class SqlDocumentTable:
 
     def roots(self) -> list[str]:
         """The folders that the index was made of, as far as it knows."""
-        return decoded(self._sql.meta(ROOTS))
+        return decoded_roots(self._sql.meta(ROOTS))
 
     def counts(self) -> Counts:
         """How much the index holds."""

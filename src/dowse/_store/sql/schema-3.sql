@@ -1,4 +1,10 @@
--- What format 3 added: a new database gets it last, an older one when it is next written.
+-- What format 3 added to format 1: a new database gets it last, an older one when it is next written.
+
+-- xxh3 over the vector, so that a damaged one is never used again.
+ALTER TABLE embeddings ADD COLUMN checksum INTEGER;
+
+-- xxh3 over what a document says and all of its parts, as sums.py lists them.
+ALTER TABLE documents ADD COLUMN checksum INTEGER;
 
 -- What a chunk is called: the headings in it. Title and aliases of a document name its first.
 CREATE TABLE chunk_names (

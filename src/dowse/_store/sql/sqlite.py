@@ -1,4 +1,10 @@
-"""Open the SQLite file that holds the truth: connections, format, upgrade, soundness."""
+"""Open the SQLite file that holds the truth: connections, format, soundness.
+
+Where nothing can be written (a read-only folder, or a full disk) it is read as a file that nobody
+changes. SQLite shares its log between processes through a file that it must create or grow; where
+that fails, the database can still be read, provided that its log is empty. Nobody may change it
+meanwhile: its state is compared before and after each use.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +25,17 @@ from dowse._store.failures import (
     disk_errors,
     error_code,
 )
-from dowse._store.sql.database import ROOTS, decoded
+from dowse._store.sql.database import ROOTS, SCHEMA_FILES, decoded_roots, schema_file
 from dowse._store.sql.sums import keep_document_sums, sum_of
 from dowse._util.files import create_private_file, make_private_folder, sync_folder
 from dowse.errors import DowseError, IndexUnusable, Locked, StampMismatch
 
-# ── Reading a database where nothing can be written: a read-only folder, or a full disk ───
+FORMAT = 3
+"""The version of the schema."""
 
+_OLDER = 1  # what can still be read, and is upgraded by the next writer
 
-State = tuple[int, ...]
-"""What is different once somebody has written to a database."""
-
+_PATIENCE = 30.0  # seconds that a statement waits for another process
 _CANNOT_WRITE = (
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_READONLY,
@@ -38,58 +44,16 @@ _CANNOT_WRITE = (
     sqlite3.SQLITE_IOERR,
 )
 
-
-def may_be_read(database: Path, error: Exception) -> bool:
-    """Whether an error only says that nothing can be written; raises when reading is unsafe."""
-    if isinstance(error, sqlite3.Error) and error_code(error) not in _CANNOT_WRITE:
-        return False
-    if not database.is_file():
-        return False
-    if _log_size(database):
-        raise DowseError(
-            f"The last changes are still in {database}-wal, which cannot be read here,"
-            " since nothing can be written.",
-            "Free some space, or copy the folder to where it can be written.",
-        ) from error
-    return True
-
-
-def state_of(database: Path) -> State:
-    """The state of a database and its log."""
-    found = database.stat()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, _log_size(database)
-
-
-def check_unchanged(database: Path, before: State) -> None:
-    """Raises `Locked` when somebody has written to a database since it was in a state."""
-    if state_of(database) != before:
-        raise Locked(f"{database} was changed while it was read.", "Run the command again.")
-
-
-def _log_size(database: Path) -> int:
-    try:
-        return database.with_name(f"{database.name}-wal").stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-FORMAT = 3
-"""The version of the schema."""
-
-_OLDER = (1, 2)  # what can still be read, and is upgraded by the next writer
-
-_ADDED = {2: "schema-2.sql", 3: "schema-3.sql"}  # by the format that added it
-
-_PATIENCE = 30.0  # seconds that a statement waits for another process
-_FileId = tuple[int, int]
+_State = tuple[int, ...]
+"""What is different once somebody has written to a database."""
 
 
 class _Open(NamedTuple):
     """A connection, and what it was opened for."""
 
     connection: sqlite3.Connection
-    file: _FileId | None
-    frozen: State | None = None  # when it is read as one that nobody changes: its state
+    file: tuple[int, int] | None
+    unchanged: _State | None = None  # when it is read as one that nobody changes: its state
 
 
 class Connections:
@@ -101,7 +65,7 @@ class Connections:
 
     @contextmanager
     def borrow(self, *, writable: bool = False) -> Iterator[sqlite3.Connection]:
-        """A connection outside any transaction; what is open at the end is rolled back.
+        """Lend a connection outside any transaction; what is open at the end is rolled back.
 
         One that need not be writable can be had where nothing can be written.
         """
@@ -110,15 +74,17 @@ class Connections:
             yield lent.connection
             if lent.connection.in_transaction:
                 lent.connection.rollback()
-            if lent.frozen is not None:
-                check_unchanged(self._path, lent.frozen)
+            if lent.unchanged is not None and lent.unchanged != self._state():
+                raise Locked(
+                    f"{self._path} was changed while it was read.", "Run the command again."
+                )
         except BaseException:
             lent.connection.close()  # which rolls back, too
             raise
         self._idle.put(lent)
 
     def close(self) -> None:
-        """Closes all connections that are not lent."""
+        """Close all connections that are not lent."""
         with suppress(Empty):
             while True:
                 self._idle.get_nowait().connection.close()
@@ -127,23 +93,19 @@ class Connections:
         with suppress(Empty):
             while True:
                 idle = self._idle.get_nowait()
-                if idle.file == _file_id(self._path) and self._is_usable(idle, writable):
+                is_the_same = idle.file == self._file_id()  # nobody has replaced the database since
+                if idle.unchanged is not None:
+                    is_the_same &= not writable and idle.unchanged == self._state()
+                if is_the_same:
                     return idle
-                idle.connection.close()  # somebody has replaced the database since
+                idle.connection.close()
         with content_errors():
             try:
                 return self._open()
             except (DowseError, sqlite3.Error) as error:
-                if writable or isinstance(error, IndexUnusable):
+                if writable or isinstance(error, IndexUnusable) or not self._can_be_read(error):
                     raise
-                if not may_be_read(self._path, error):
-                    raise
-                return self._open_frozen()
-
-    def _is_usable(self, idle: _Open, writable: bool) -> bool:
-        if idle.frozen is None:
-            return True
-        return not writable and idle.frozen == state_of(self._path)
+                return self._open_unchanged()
 
     def _open(self) -> _Open:
         with disk_errors(self._path):
@@ -153,22 +115,59 @@ class Connections:
                 make_private_folder(self._path.parent)
                 create_private_file(self._path)  # its log and its index take this file's rights
         create(self._path)
-        return _Open(connect(self._path), _file_id(self._path))
+        return _Open(connect(self._path), self._file_id())
 
-    def _open_frozen(self) -> _Open:
+    def _open_unchanged(self) -> _Open:
         with disk_errors(self._path):
-            state = state_of(self._path)
-        return _Open(connect(self._path, frozen=True), _file_id(self._path), state)
+            state = self._state()
+        return _Open(connect(self._path, unchanged=True), self._file_id(), state)
+
+    def _can_be_read(self, error: Exception) -> bool:
+        """Tell whether an error only says that nothing can be written; raise when it is unsafe."""
+        if isinstance(error, sqlite3.Error) and error_code(error) not in _CANNOT_WRITE:
+            return False
+        if not self._path.is_file():
+            return False
+        if self._log_size():
+            raise DowseError(
+                f"The last changes are still in {self._path}-wal, which cannot be read here,"
+                " since nothing can be written.",
+                "Free some space, or copy the folder to where it can be written.",
+            ) from error
+        return True
+
+    def _state(self) -> _State:
+        found = self._path.stat()
+        return (
+            found.st_dev,
+            found.st_ino,
+            found.st_size,
+            found.st_mtime_ns,
+            self._log_size(),
+        )
+
+    def _log_size(self) -> int:
+        try:
+            return self._path.with_name(f"{self._path.name}-wal").stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def _file_id(self) -> tuple[int, int] | None:
+        try:
+            status = self._path.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
 
 
-def connect(path: Path, *, frozen: bool = False) -> sqlite3.Connection:
-    """A connection for one thread at a time, with every pragma that the design relies on.
+def connect(path: Path, *, unchanged: bool = False) -> sqlite3.Connection:
+    """Open a connection for one thread at a time, with every pragma that the design relies on.
 
-    A frozen database is read without its log, as one that nobody changes.
+    A database that nobody changes is read without its log.
     """
     connection = sqlite3.connect(
-        f"file:{quote(str(path))}?immutable=1" if frozen else path,
-        uri=frozen,
+        f"file:{quote(str(path))}?immutable=1" if unchanged else path,
+        uri=unchanged,
         timeout=_PATIENCE,
         isolation_level=None,
         check_same_thread=False,
@@ -182,15 +181,24 @@ def connect(path: Path, *, frozen: bool = False) -> sqlite3.Connection:
         connection.execute("PRAGMA temp_store = MEMORY")  # a search needs no space on disk
         # A batch is reported once it is committed, so it must survive a power cut from then on.
         connection.execute("PRAGMA synchronous = FULL")
-        _check_format(connection)
+        found = format_of(connection)
+        if found not in {str(_OLDER), str(FORMAT)}:
+            raise StampMismatch(
+                f"The index has format {found or 'unknown'},"
+                f" this version of dowse reads format {FORMAT}.",
+                "Rebuild it with: dowse index --rebuild",
+            )
     except BaseException:
         connection.close()
         raise
     return connection
 
 
+# ── The format ────────────────────────────────────────────────────────────
+
+
 def create(path: Path) -> None:
-    """Makes a new database, whole or not at all, unless there is one."""
+    """Make a new database, whole or not at all, unless there is one."""
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -219,7 +227,7 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def _fill(connection: sqlite3.Connection) -> None:
-    for name in ("schema.sql", *_ADDED.values()):
+    for name in SCHEMA_FILES:
         _run(connection, name)
     connection.executemany(
         "INSERT INTO meta VALUES (?, ?)",
@@ -228,44 +236,25 @@ def _fill(connection: sqlite3.Connection) -> None:
 
 
 def _run(connection: sqlite3.Connection, name: str) -> None:
-    from importlib.resources import files  # noqa: PLC0415  only a new database needs it
-
-    for statement in files("dowse._store.sql").joinpath(name).read_text("utf-8").split(";"):
+    for statement in schema_file(name).split(";"):
         connection.execute(statement)
 
 
-def expected_schema() -> set[tuple[str, str]]:
-    """What a sound database says about its tables: name and definition."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        _fill(connection)
-        return schema_of(connection)
-
-
-def schema_of(connection: sqlite3.Connection) -> set[tuple[str, str]]:
-    """What a database says about its tables."""
-    query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
-    return {row for row in connection.execute(query) if not row[0].startswith("sqlite_")}
-
-
 def format_of(connection: sqlite3.Connection) -> str | None:
-    """The version of a database's schema, as it says itself."""
+    """Read the version of a database's schema, as it says itself."""
     found = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
     return None if found is None else str(found[0])
 
 
 def upgrade(connection: sqlite3.Connection) -> None:
-    """Brings a database of an older format to this one, whole or not at all."""
-    found = format_of(connection)
-    if found == str(FORMAT):
+    """Bring a database of the older format to this one, whole or not at all."""
+    if format_of(connection) == str(FORMAT):
         return
     connection.create_function("sum_of", 1, sum_of, deterministic=True)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for version, name in _ADDED.items():
-            if version > int(found or 0):
-                _run(connection, name)
-        if found == "1":
-            connection.execute("UPDATE embeddings SET checksum = sum_of(vector)")
+        _run(connection, SCHEMA_FILES[1])
+        connection.execute("UPDATE embeddings SET checksum = sum_of(vector)")
         keys = [key for (key,) in connection.execute("SELECT key FROM documents")]
         keep_document_sums(connection, keys)
         connection.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(FORMAT),))
@@ -275,36 +264,17 @@ def upgrade(connection: sqlite3.Connection) -> None:
         raise
 
 
-def _check_format(connection: sqlite3.Connection) -> None:
-    """Refuses a database that another version of dowse has written."""
-    found = format_of(connection)
-    if found not in {str(known) for known in (*_OLDER, FORMAT)}:
-        raise StampMismatch(
-            f"The index has format {found or 'unknown'},"
-            f" this version of dowse reads format {FORMAT}.",
-            "Rebuild it with: dowse index --rebuild",
-        )
-
-
-def _file_id(path: Path) -> _FileId | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
-# ── Whether a database is sound as SQLite sees it: its pages, its indexes, its tables ───
+# ── Soundness ─────────────────────────────────────────────────────────────
 
 
 def check_structure(connection: sqlite3.Connection) -> None:
-    """Raises `Damaged` when a database must not be written to any more."""
+    """Raise `Damaged` when a database must not be written to any more."""
     for complaint in complaints(connection):
         raise database_damaged(complaint)
 
 
 def complaints(connection: sqlite3.Connection) -> Iterator[str]:
-    """What is wrong with the structure of a database, in sentences."""
+    """Say what is wrong with the pages, the indexes and the tables of a database."""
     for (complaint,) in connection.execute("PRAGMA integrity_check(3)"):
         if complaint != "ok":
             yield f"The database is damaged: {complaint}."
@@ -312,15 +282,21 @@ def complaints(connection: sqlite3.Connection) -> Iterator[str]:
         yield f"The table {table} refers to rows that are gone."
     # One of an older format has other tables, which nobody has written down.
     if format_of(connection) == str(FORMAT):
-        for name, _ in sorted(expected_schema() ^ schema_of(connection))[:1]:
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as sound:
+            _fill(sound)
+            expected = _schema_of(sound)
+        for name, _ in sorted(expected ^ _schema_of(connection))[:1]:
             yield f"The definition of {name} is not as it was written."
 
 
-# ── Which folders an index was made of, for a project whose own file is lost ───
+def _schema_of(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    """List the tables of a database: name and definition."""
+    query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+    return {row for row in connection.execute(query) if not row[0].startswith("sqlite_")}
 
 
 def noted_roots(database: Path) -> list[str]:
-    """What a database knows of the roots of its index; nothing when it cannot be read.
+    """Read the roots of an index, for a project whose own file is lost; nothing if that fails.
 
     The replicas are left alone: opening them needs settings, which are lost with the file.
     """
@@ -329,6 +305,6 @@ def noted_roots(database: Path) -> list[str]:
             return []
         with closing(sqlite3.connect(database, timeout=5)) as connection:
             row = connection.execute("SELECT value FROM meta WHERE name = ?", (ROOTS,)).fetchone()
-            return decoded(row[0] if row else None)
+            return decoded_roots(row[0] if row else None)
     except (sqlite3.Error, OSError):  # or the folder cannot be entered
         return []
