@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
 
-from msgspec import Struct
-
-from dowse._util.bounds import ALWAYS, NAME, check_bounds
+from dowse._util.bounds import ALWAYS, NAME, Options
 from dowse.errors import UsageError
 
 _GOTO = ("--goto", "{path}:{line}")
@@ -50,7 +48,7 @@ KNOWN = tuple(sorted({*_ARGUMENTS, *_ADDRESSES}))
 """Editors that can be named without a template."""
 
 
-class OpenOptions(Struct, frozen=True):
+class OpenOptions(Options, frozen=True):
     """What `dowse open` opens files with."""
 
     editor: Annotated[
@@ -61,9 +59,6 @@ class OpenOptions(Struct, frozen=True):
         "and {line}. No shell reads it: {path} is an argument, never a part of a script. "
         "Empty: $VISUAL or $EDITOR.",
     ] = ""
-
-    def __post_init__(self) -> None:
-        check_bounds(self, "open")
 
 
 def open_command(

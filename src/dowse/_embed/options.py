@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
-from dowse._util.bounds import ALWAYS, NAME, check_bounds, check_key_variable, check_web_address
+from dowse._util.bounds import ALWAYS, NAME, Options, check_key_variable, check_web_address
 from dowse.errors import BadSettings
 
 DEFAULT_MODEL = "dowse-docs-1"
 """The model that is part of dowse: there is nothing to fetch."""
 
 
-class EmbedOptions(Struct, frozen=True):
+class EmbedOptions(Options, frozen=True):
     """Which model turns texts into vectors, and where it runs."""
 
     provider: Annotated[
@@ -89,7 +89,7 @@ class EmbedOptions(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Rejects what no embedder could be opened with."""
-        check_bounds(self, "embed")
+        super().__post_init__()
         if self.provider == "endpoint":
             self._check_endpoint()
 

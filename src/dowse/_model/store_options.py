@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from dowse._util.bounds import ALWAYS, ENTRIES, NAME, Entry, check_bounds, check_key_variable
+from dowse._util.bounds import ALWAYS, ENTRIES, NAME, Entry, Options, check_key_variable
 from dowse.errors import BadSettings
 
 SCHEMES = ("milvus", "milvus+tls", "qdrant", "qdrant+tls")
@@ -37,7 +37,7 @@ class EngineAddress(Struct, frozen=True):
         return f"{'https' if self.tls else 'http'}://{self.host}:{self.port}"
 
 
-class StoreOptions(Struct, frozen=True):
+class StoreOptions(Options, frozen=True):
     """Where the index is kept: in the project's folder, or in an engine that machines share."""
 
     url: Annotated[
@@ -102,7 +102,7 @@ class StoreOptions(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Rejects what no engine could be reached with."""
-        check_bounds(self, "store")
+        super().__post_init__()
         if self.url:
             self.address  # noqa: B018  (it raises)
         for option in ("name", "prefix"):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Annotated
 
 import Stemmer
-from msgspec import Meta, Struct
+from msgspec import Meta
 
-from dowse._util.bounds import NAME, check_bounds
+from dowse._util.bounds import NAME, Options
 from dowse.errors import BadSettings
 
 _WEIGHT = Meta(ge=0, le=10)
 
 
-class KeywordOptions(Struct, frozen=True):
+class KeywordOptions(Options, frozen=True):
     """How words become terms, and how much a match in each field weighs (BM25F boosts)."""
 
     language: Annotated[str, NAME, "Language of the stemmer and its rules, such as english."] = (
@@ -46,10 +46,10 @@ class KeywordOptions(Struct, frozen=True):
         if self.tokenizer not in TOKENIZERS:
             known = ", ".join(TOKENIZERS)
             raise BadSettings(f"keyword.tokenizer is {self.tokenizer!r}.", f"Known: {known}.")
-        check_bounds(self, "keyword")
+        super().__post_init__()
 
 
-class VocabularyOptions(Struct, frozen=True):
+class VocabularyOptions(Options, frozen=True):
     """Which words of the documents are embedded, so that queries can be expanded with them."""
 
     size: Annotated[
@@ -58,10 +58,6 @@ class VocabularyOptions(Struct, frozen=True):
         "How many of the most frequent words; 0: none; -1: 10,000 when expand.enabled is set, "
         "none otherwise.",
     ] = -1
-
-    def __post_init__(self) -> None:
-        """Rejects what no vocabulary could be built with."""
-        check_bounds(self, "vocabulary")
 
 
 TOKENIZERS = ("default", "auto", "japanese", "korean", "chinese")

@@ -8,6 +8,7 @@ file can ask for all memory. A test fails when a setting has none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Annotated, Any, get_type_hints
@@ -80,20 +81,22 @@ def complaint(hint: Any, value: object) -> str:
     return ""
 
 
-def check_bounds(options: Any, section: str) -> None:
-    """Raises `BadSettings` when an option is outside the limits that it declares.
+class Options(Struct, frozen=True):
+    """A section of the settings: `NearDedupOptions` is that of `near_dedup`."""
 
-    Defaults are within them, and most options have theirs: to evaluate the declarations of all
-    classes takes longer than to search.
-    """
-    defaults = zip(options.__struct_fields__, options.__struct_defaults__, strict=True)
-    chosen = [name for name, default in defaults if getattr(options, name) is not default]
-    kind: type = type(options)
-    hints = declared(kind) if chosen else {}
-    for name in [one for one in chosen if one in hints]:
-        hint = hints[name]
-        if problem := complaint(hint, getattr(options, name)):
-            raise BadSettings(f"{section}.{name} {problem}.", meaning(hint))
+    def __post_init__(self) -> None:
+        """Raise `BadSettings` when an option is outside the limits that it declares.
+
+        Defaults are within them, and most options have theirs: to evaluate the declarations of all
+        classes takes longer than to search.
+        """
+        defaults = zip(self.__struct_fields__, self.__struct_defaults__, strict=True)
+        chosen = [name for name, default in defaults if getattr(self, name) is not default]
+        hints = declared(type(self)) if chosen else {}
+        for name in [one for one in chosen if one in hints]:
+            if problem := complaint(hints[name], getattr(self, name)):
+                section = re.sub(r"\B([A-Z])", r"_\1", type(self).__name__.removesuffix("Options"))
+                raise BadSettings(f"{section.lower()}.{name} {problem}.", meaning(hints[name]))
 
 
 def check_key_variable(setting: str, name: str) -> None:

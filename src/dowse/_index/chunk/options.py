@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, get_args
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from dowse._model import Context
-from dowse._util.bounds import check_bounds
+from dowse._util.bounds import Options
 from dowse.errors import BadSettings
 
 Strategy = Literal["headers", "fixed"]
@@ -18,7 +18,7 @@ _SIZE = Meta(ge=1, le=100_000)
 _OVERLAP = Meta(ge=0, le=100_000)
 
 
-class ChunkOptions(Struct, frozen=True):
+class ChunkOptions(Options, frozen=True):
     """Sizes in characters; those of `headers` and those of `fixed` do not affect each other."""
 
     strategy: Annotated[
@@ -67,7 +67,7 @@ class ChunkOptions(Struct, frozen=True):
         for name in self.__struct_fields__:
             if name not in {"strategy", "context"}:
                 self._check_number(name)
-        check_bounds(self, "chunk")
+        super().__post_init__()
         self._check_order("chunk_min", "chunk_goal")
         self._check_order("chunk_goal", "chunk_max")
         self._check_order("chunk_max", "section_max")

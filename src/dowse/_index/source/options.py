@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from dowse._index.source.secrets import compiled
 from dowse._text.file_names import ALWAYS, CONVERTED
@@ -17,12 +17,12 @@ from dowse._util.bounds import (
     WHEN_MORE,
     WHEN_TRUE,
     Entry,
-    check_bounds,
+    Options,
 )
 from dowse.errors import BadSettings
 
 
-class ReadOptions(Struct, frozen=True):
+class ReadOptions(Options, frozen=True):
     """Which files of a root are sources, and how large they may be."""
 
     include: Annotated[
@@ -93,7 +93,7 @@ class ReadOptions(Struct, frozen=True):
     own: ReadOptions | None = None
 
     def __post_init__(self) -> None:
-        check_bounds(self, "read")
+        super().__post_init__()
         compiled(self.redact)
         if unknown := sorted(set(self.convert) - set(CONVERTED)):
             raise BadSettings(

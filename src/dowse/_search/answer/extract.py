@@ -16,7 +16,7 @@ from dowse._text.markup import reveal, strip_marks, without_images
 from dowse._text.matching import Wanted
 from dowse._text.pieces import Piece, heading_path, pieces, under_headings
 from dowse._text.sentences import is_finished, split_sentences
-from dowse._util.bounds import ALWAYS, NAME, check_bounds, check_key_variable, check_web_address
+from dowse._util.bounds import ALWAYS, NAME, Options, check_key_variable, check_web_address
 from dowse.errors import BadSettings
 
 # ── Markdown → sentences that read as prose ───────────────────────────────
@@ -93,7 +93,7 @@ send documents and keys anywhere.
 """
 
 
-class AnswerOptions(Struct, frozen=True):
+class AnswerOptions(Options, frozen=True):
     """How an answer is put together, and which language model writes it, if any."""
 
     sentences: Annotated[
@@ -142,7 +142,7 @@ class AnswerOptions(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Rejects what no answer could be made with."""
-        check_bounds(self, "answer")
+        super().__post_init__()
         check_key_variable("answer.api_key_env", self.api_key_env)
         if self.endpoint_url:
             self._check_endpoint()

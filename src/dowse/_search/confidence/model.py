@@ -25,12 +25,12 @@ from msgspec import Meta, Struct
 from dowse._model import Matrix, ModelFit, Vector
 from dowse._search.state import SearchState
 from dowse._util.arrays import np
-from dowse._util.bounds import check_bounds
+from dowse._util.bounds import Options
 from dowse._util.decoding import read_small
 from dowse._util.files import replace_file
 
 
-class CalibrateOptions(Struct, frozen=True):
+class CalibrateOptions(Options, frozen=True):
     """How a fused score becomes a confidence between 0 and 1."""
 
     enabled: Annotated[bool, "Turn fused scores into confidences."] = True
@@ -48,10 +48,6 @@ class CalibrateOptions(Struct, frozen=True):
         Meta(ge=0, le=1_000_000),
         "Of the sigmoid: how sharply confidence rises there; 0: the fusion's own.",
     ] = 0.0
-
-    def __post_init__(self) -> None:
-        """Reject a sigmoid that would fall."""
-        check_bounds(self, "calibrate")
 
 
 # ── The model ────────────────────────────────────────────────────────────────

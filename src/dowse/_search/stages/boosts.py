@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from dowse._search.state import SearchState
-from dowse._util.bounds import SHARE, check_bounds
+from dowse._util.bounds import SHARE, Options
 
 
-class CommunityOptions(Struct, frozen=True):
+class CommunityOptions(Options, frozen=True):
     """Whether documents that belong together by their links help each other."""
 
     enabled: Annotated[
         bool, "Raise results whose document is in the link community of a top-ranked document."
     ] = False
     boost: Annotated[float, Meta(ge=1, le=10), "What their score is multiplied by (1–10)."] = 1.1
-
-    def __post_init__(self) -> None:
-        """Rejects a boost that is none."""
-        check_bounds(self, "community")
 
 
 def favour_communities(search: SearchState) -> None:
@@ -59,7 +55,7 @@ _WEEK_BOOST = 0.2
 _MONTH_BOOST = 0.1
 
 
-class RecencyOptions(Struct, frozen=True):
+class RecencyOptions(Options, frozen=True):
     """How much newer documents are preferred."""
 
     bias: Annotated[
@@ -68,10 +64,6 @@ class RecencyOptions(Struct, frozen=True):
         "Preference for newer documents (0–1): 0.5 multiplies the score by 1.2 up to 7 days and by"
         " 1.1 up to 30; 1 doubles that; 0: off.",
     ] = 0.0
-
-    def __post_init__(self) -> None:
-        """Rejects a bias outside its range."""
-        check_bounds(self, "recency")
 
 
 def prefer_recent(search: SearchState) -> None:

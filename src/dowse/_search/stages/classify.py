@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from dowse._search.query.parser import lex
 from dowse._search.stages.strategies import STRATEGIES
 from dowse._search.state import SearchState
 from dowse._text.late_pattern import late_pattern
-from dowse._util.bounds import check_bounds
+from dowse._util.bounds import Options
 
 QueryType = Literal["factual", "navigational", "exploratory"]
 """What a query asks for: a thing by its exact name, a place in the documents, or an explanation."""
@@ -58,7 +58,7 @@ _PLACE = late_pattern(
 )
 
 
-class ClassifyOptions(Struct, frozen=True):
+class ClassifyOptions(Options, frozen=True):
     """Whether the kind of a query changes the weights, and by how much."""
 
     enabled: Annotated[bool, "Change the weights of strategies by the kind of the query."] = False
@@ -69,10 +69,6 @@ class ClassifyOptions(Struct, frozen=True):
         float, _FACTOR, _multiplies("navigational", "when the query asks for a place")
     ] = 1.5
     exploratory: Annotated[float, _FACTOR, _multiplies("exploratory", "of all other queries")] = 1.3
-
-    def __post_init__(self) -> None:
-        """Rejects factors that no weight could be multiplied by."""
-        check_bounds(self, "classify")
 
     def multipliers(self, kind: QueryType) -> dict[str, float]:
         """The factor for the weight of each strategy."""

@@ -6,12 +6,10 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from msgspec import Struct
-
 from dowse._model import Vector
 from dowse._search.state import SearchState
 from dowse._util.arrays import is_loaded, np
-from dowse._util.bounds import SHARE, check_bounds
+from dowse._util.bounds import SHARE, Options
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -147,13 +145,13 @@ def cosines(rows: Directions, row: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.round(products, _PLACES)
 
 
-class ExactDedupOptions(Struct, frozen=True):
+class ExactDedupOptions(Options, frozen=True):
     """Whether a text is shown once only."""
 
     enabled: Annotated[bool, "Drop results with the same text as a better one."] = True
 
 
-class NearDedupOptions(Struct, frozen=True):
+class NearDedupOptions(Options, frozen=True):
     """Whether nearly the same text is shown once only."""
 
     enabled: Annotated[
@@ -168,22 +166,14 @@ class NearDedupOptions(Struct, frozen=True):
         " (0–1).",
     ] = 0.9
 
-    def __post_init__(self) -> None:
-        """Rejects a share that cannot be."""
-        check_bounds(self, "near_dedup")
 
-
-class SemanticDedupOptions(Struct, frozen=True):
+class SemanticDedupOptions(Options, frozen=True):
     """Whether what means the same is shown once only."""
 
     enabled: Annotated[bool, "Drop results that mean the same as a better one."] = False
     similarity: Annotated[
         float, SHARE, "Cosine similarity at or above which two passages count as duplicates (0–1)."
     ] = 0.85
-
-    def __post_init__(self) -> None:
-        """Rejects a cosine out of range."""
-        check_bounds(self, "semantic_dedup")
 
 
 def drop_exact(search: SearchState) -> None:

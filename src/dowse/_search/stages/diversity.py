@@ -9,16 +9,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from dowse._model import Vector
 from dowse._search.stages.dedup import cosines, directions
 from dowse._search.state import SearchState, cap_scores
 from dowse._util.arrays import np
-from dowse._util.bounds import SHARE, check_bounds
+from dowse._util.bounds import SHARE, Options
 
 
-class DiversityOptions(Struct, frozen=True):
+class DiversityOptions(Options, frozen=True):
     """Whether results are chosen to differ from each other."""
 
     mmr: Annotated[bool, "Choose results by maximal marginal relevance."] = False
@@ -28,10 +28,6 @@ class DiversityOptions(Struct, frozen=True):
         Meta(ge=0, le=10_000),
         "Results of one document at most; 0: no limit. Not used with MMR.",
     ] = 0
-
-    def __post_init__(self) -> None:
-        """Rejects what nothing could be chosen by."""
-        check_bounds(self, "diversity")
 
 
 def diversify(search: SearchState) -> None:

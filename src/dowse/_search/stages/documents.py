@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from dowse._search.stages.dedup import drop_repeats, repeats
 from dowse._search.state import Candidate, SearchState, cap_scores
-from dowse._util.bounds import check_bounds
+from dowse._util.bounds import Options
 from dowse.errors import BadSettings
 
 _WORTH = 0.5  # share of the best passage's score; one with less is hardly a match next to it
 
 
-class DocumentsOptions(Struct, frozen=True):
+class DocumentsOptions(Options, frozen=True):
     """Whether a document is one result, or each of its passages is."""
 
     passages: Annotated[
@@ -99,7 +99,7 @@ def _reason(best: Candidate, other: Candidate) -> str:
 # ── Results that are left out for their confidence, or for their place in the list ───
 
 
-class ThresholdOptions(Struct, frozen=True):
+class ThresholdOptions(Options, frozen=True):
     """How sure dowse must be of a result."""
 
     min_confidence: Annotated[
@@ -111,7 +111,7 @@ class ThresholdOptions(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Rejects a confidence that cannot be."""
-        check_bounds(self, "threshold")
+        super().__post_init__()
         if -1 < self.min_confidence < 0:
             raise BadSettings(
                 "threshold.min_confidence must be between 0 and 1, or -1.",
@@ -149,7 +149,7 @@ def keep_first(search: SearchState) -> None:
 # ── Whole sections instead of chunks ──────────────────────────────────────
 
 
-class ParentsOptions(Struct, frozen=True):
+class ParentsOptions(Options, frozen=True):
     """Whether whole sections are returned."""
 
     enabled: Annotated[bool, "Return the whole section around each chunk, once."] = False

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from msgspec import Struct
-
 from dowse._model import ChunkKey, Name, NameKind
 from dowse._model.ports import within
 from dowse._search.state import Candidate, SearchState
 from dowse._util.arrays import np
+from dowse._util.bounds import Options
 
 _MOST = 100  # a heading that more passages have, such as "See also", is the name of none of them
 _TIERS: tuple[tuple[NameKind, ...], ...] = (("heading",), ("title", "alias"))  # the best last
 
 
-class ExactOptions(Struct, frozen=True):
+class ExactOptions(Options, frozen=True):
     """Whether a query that is a title, an alias or a heading finds it first."""
 
     enabled: Annotated[

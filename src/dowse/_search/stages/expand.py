@@ -6,7 +6,7 @@ import threading
 from collections.abc import Collection, Sequence
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from dowse._model import Matrix, Vector, text_key
 from dowse._model.ports import IndexReader
@@ -14,10 +14,10 @@ from dowse._search.query.correct import listed
 from dowse._search.stages.strategies import query_vector
 from dowse._search.state import SearchState
 from dowse._util.arrays import np
-from dowse._util.bounds import SHARE, check_bounds
+from dowse._util.bounds import SHARE, Options
 
 
-class ExpandOptions(Struct, frozen=True):
+class ExpandOptions(Options, frozen=True):
     """Whether words near the query are appended to it for the semantic search."""
 
     enabled: Annotated[
@@ -27,10 +27,6 @@ class ExpandOptions(Struct, frozen=True):
     similarity: Annotated[
         float, SHARE, "Cosine to the query at or above which a word may be added (0–1)."
     ] = 0.5
-
-    def __post_init__(self) -> None:
-        """Rejects what no query could be expanded by."""
-        check_bounds(self, "expand")
 
 
 _LEARN = "Make them with: dowse config set expand.enabled true, then dowse index"

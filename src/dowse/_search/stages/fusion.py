@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 from msgspec.structs import replace
 
 from dowse._model import ChunkKey, Place, Ranking, Scores
 from dowse._search.stages.strategies import STRATEGIES, StrategyWeights
 from dowse._search.state import Candidate, SearchState
 from dowse._text.scripts import latin_share
-from dowse._util.bounds import SHARE, check_bounds
+from dowse._util.bounds import SHARE, Options
 
 # ── Convex combination of normalised scores (Bruch, Gai and Ingber, 2023), weighted by strategy ───
 
@@ -121,10 +121,6 @@ class FuseOptions(StrategyWeights, frozen=True):
         float, Meta(gt=0, le=10_000), "Smoothing constant of reciprocal rank fusion, above 0."
     ] = 60.0
 
-    def __post_init__(self) -> None:
-        """Rejects what nothing could be fused with."""
-        check_bounds(self, "fuse")
-
     @property
     def sigmoid(self) -> tuple[float, float]:
         """Midpoint and steepness of the confidence that belongs to this fusion."""
@@ -160,7 +156,7 @@ _DISTRUST = 3  # power of the share of Latin letters: best on both halves of a C
 _USE_VECTORS = {one.name for one in STRATEGIES if one.uses != "words"}
 
 
-class ReadableOptions(Struct, frozen=True):
+class ReadableOptions(Options, frozen=True):
     """Whether vectors count only as far as the model can read the script of a text."""
 
     enabled: Annotated[
@@ -203,7 +199,7 @@ def trusted(ranking: Ranking, trust: Mapping[ChunkKey, float]) -> Ranking:
 # ── Strategies whose scores hardly differ lose weight ─────────────────────
 
 
-class DynamicWeightsOptions(Struct, frozen=True):
+class DynamicWeightsOptions(Options, frozen=True):
     """Whether a strategy whose scores hardly differ loses weight."""
 
     enabled: Annotated[bool, "Lower the weight of strategies whose scores hardly differ."] = False
@@ -213,10 +209,6 @@ class DynamicWeightsOptions(Struct, frozen=True):
         Meta(gt=0, le=1),
         "Variance of scaled scores at or above which a strategy keeps its weight.",
     ] = 0.1
-
-    def __post_init__(self) -> None:
-        """Rejects what no weight could be computed with."""
-        check_bounds(self, "dynamic_weights")
 
 
 def adjust_weights(search: SearchState) -> None:
@@ -279,7 +271,7 @@ def _variance(scores: Scores) -> float:
 # ── What the chunks of a document do for each other ───────────────────────
 
 
-class GatherOptions(Struct, frozen=True):
+class GatherOptions(Options, frozen=True):
     """How much a chunk gains from the rest of its document."""
 
     share: Annotated[
@@ -287,10 +279,6 @@ class GatherOptions(Struct, frozen=True):
         SHARE,
         "Share of a result's score that comes from the best chunks of its document (0–1); 0: off.",
     ] = 0.75
-
-    def __post_init__(self) -> None:
-        """Rejects a share that is none."""
-        check_bounds(self, "gather")
 
 
 def gather(search: SearchState) -> None:

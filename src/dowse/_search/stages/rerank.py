@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from dowse._model import StoredChunk, header_line, titled_path
 from dowse._search.stages.exact import put_named_first
 from dowse._search.state import SearchState
 from dowse._text.markup import plain
 from dowse._text.pieces import pieces
-from dowse._util.bounds import ALWAYS, NAME, SHARE, check_bounds
+from dowse._util.bounds import ALWAYS, NAME, SHARE, Options
 from dowse.errors import EmbedError
 
 
-class RerankOptions(Struct, frozen=True):
+class RerankOptions(Options, frozen=True):
     """Whether the first results are read once more, together with the query."""
 
     enabled: Annotated[bool, "Read the first results again, together with the query."] = False
@@ -34,10 +34,6 @@ class RerankOptions(Struct, frozen=True):
         SHARE,
         "Share of the reranker in the score (0–1); 1: it alone decides the order.",
     ] = 0.2
-
-    def __post_init__(self) -> None:
-        """Rejects what nothing could be reranked with."""
-        check_bounds(self, "rerank")
 
 
 def read_closely(search: SearchState) -> None:

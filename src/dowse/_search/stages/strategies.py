@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from dowse._model import Keys, Ranking, Scores, Vector
 from dowse._model.ports import IndexReader, within
 from dowse._search.state import MOST_RESULTS, SearchState
-from dowse._util.bounds import check_bounds
+from dowse._util.bounds import Options
 from dowse.errors import EmbedError, UsageError
 
 # ── Ranking by words ──────────────────────────────────────────────────────
@@ -88,7 +88,7 @@ def _embed(search: SearchState) -> Vector | None:
 # ── Ranking by the identifiers of code ────────────────────────────────────
 
 
-class CodeOptions(Struct, frozen=True):
+class CodeOptions(Options, frozen=True):
     """Whether code blocks are a strategy of their own."""
 
     enabled: Annotated[
@@ -109,17 +109,13 @@ def rank_by_code(search: SearchState, limit: int, among: Keys | None = None) -> 
 _BLOCK = 200  # chunks that are looked up at a time
 
 
-class GraphOptions(Struct, frozen=True):
+class GraphOptions(Options, frozen=True):
     """Whether links between documents are a strategy of their own."""
 
     enabled: Annotated[bool, "Hybrid search also ranks documents linked with what was found."] = (
         False
     )
     depth: Annotated[int, Meta(ge=1, le=5), "How many links away a document may be (1–5)."] = 1
-
-    def __post_init__(self) -> None:
-        """Rejects a depth that finds nothing, or everything."""
-        check_bounds(self, "graph")
 
 
 def rank_by_links(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
@@ -269,7 +265,7 @@ _WEIGHT = Meta(ge=0, le=100)
 _CANDIDATES = 50  # what fusion and confidence were fitted with; ten cost up to .013 of nDCG@10
 
 
-class StrategyWeights(Struct, frozen=True, kw_only=True):
+class StrategyWeights(Options, frozen=True, kw_only=True):
     """The weight of each strategy in fusion."""
 
     semantic: Annotated[float, _WEIGHT, "Weight of the semantic ranking."] = 1.3
@@ -283,7 +279,7 @@ class StrategyWeights(Struct, frozen=True, kw_only=True):
         return {name: getattr(self, name) for name in StrategyWeights.__struct_fields__}
 
 
-class SearchOptions(Struct, frozen=True):
+class SearchOptions(Options, frozen=True):
     """What a search returns, and where it looks."""
 
     mode: Annotated[Mode, f"Which strategies rank. {modes_explained()}"] = "hybrid"
@@ -297,10 +293,6 @@ class SearchOptions(Struct, frozen=True):
         " that is asked for. -1: max(10, 2 × top_n).",
     ] = 0
     fresh: Annotated[bool, "Leave out results whose file has been deleted since."] = True
-
-    def __post_init__(self) -> None:
-        """Reject what no search could be run with."""
-        check_bounds(self, "search")
 
     @property
     def candidates(self) -> int:
