@@ -15,8 +15,7 @@ from command_line import Dowse
 from dowse._config.presets import PRESETS
 from dowse._config.request import settable
 from dowse._config.schema import known_settings
-from dowse._interfaces.http.api import ROUTES
-from dowse._interfaces.http.parameters import searching
+from dowse._interfaces.http.routes import ROUTES
 from dowse._interfaces.http.security import Door, Limits
 from dowse._interfaces.http.server import application
 from dowse._project.pool import EnginePool
@@ -289,7 +288,7 @@ def test_a_project_without_an_index_says_so(client: TestClient, home: Path, dows
 
 
 def test_the_names_of_presets_are_those_there_are() -> None:
-    rows = {row.name: row for row in searching("search")}
+    rows = {row.name: row for row in ROUTES[0].takes}
     assert rows["preset"].choices == tuple(PRESETS)
 
 

@@ -1,8 +1,14 @@
-"""The OpenAPI description, made from the same records that requests and answers are made of."""
+"""The API described twice: as OpenAPI for programs, and as the page at `/api` for people.
+
+Both are made from the routes and from the records that these give, so they say what the server
+does. The page loads nothing from elsewhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import html
+import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, get_args, get_type_hints
 
@@ -10,8 +16,8 @@ import msgspec
 
 from dowse import __version__
 from dowse._config.parameters import Parameter, object_schema
-from dowse._interfaces.http.api import ROUTES, Route
 from dowse._interfaces.http.records import ErrorRecord
+from dowse._interfaces.http.routes import ROOT, ROUTES, Route
 
 _REFERENCE = "#/components/schemas/{name}"
 _FAILURES = {
@@ -33,38 +39,29 @@ _FAILURES = {
 }
 
 
-_METRICS: dict[str, Any] = {
-    "operationId": "metrics",
-    "summary": "Figures for Prometheus.",
-    "responses": {
-        "200": {
-            "description": "All of them.",
-            "content": {"text/plain": {"schema": {"type": "string"}}},
-        }
-    }
-    | {
-        code: {
-            "description": what,
-            "content": {
-                "application/json": {"schema": {"$ref": _REFERENCE.format(name="ErrorRecord")}}
-            },
-        }
-        for code, what in _FAILURES.items()
-    },
-}
-
-
 @cache
 def description() -> Mapping[str, Any]:
-    """The whole description."""
-    shapes = list(dict.fromkeys([ErrorRecord, *(route.gives for route in ROUTES)]))
-    _, components = msgspec.json.schema_components(shapes, ref_template=_REFERENCE)
-    for kind in shapes:
-        _describe(kind, components)
+    """Describe the API as OpenAPI 3.1 wants it."""
+    records = list(dict.fromkeys([ErrorRecord, *(route.gives for route in ROUTES)]))
+    _, components = msgspec.json.schema_components(records, ref_template=_REFERENCE)
+    for kind in records:
+        _explain_fields(kind, components)
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
         paths.setdefault(route.address, {})[route.method.lower()] = _operation(route)
-    paths["/metrics"] = {"get": _METRICS}
+    paths["/metrics"] = {
+        "get": {
+            "operationId": "metrics",
+            "summary": "Figures for Prometheus.",
+            "responses": {
+                "200": {
+                    "description": "All of them.",
+                    "content": {"text/plain": {"schema": {"type": "string"}}},
+                },
+                **_failures(),
+            },
+        }
+    }
     return {
         "openapi": "3.1.0",
         "info": {
@@ -83,75 +80,132 @@ def description() -> Mapping[str, Any]:
 
 def _operation(route: Route) -> dict[str, Any]:
     name = route.path.strip("/")
+    responses = {str(route.status): _content("It is done.", route.gives), **_failures()}
+    if route.unready:
+        responses[str(route.unready)] = _content("It is not ready.", route.gives)
     operation: dict[str, Any] = {
         "operationId": name if route.method == "GET" else f"{route.method.lower()}_{name}",
         "summary": route.summary,
-        "responses": {str(route.status): _content("It is done.", route.gives.__name__)}
-        | {code: _content(what, "ErrorRecord") for code, what in _FAILURES.items()}
-        | _unready(route),
+        "responses": responses,
     }
     if route.body:
+        described = {row.name: _schema(row) | {"description": row.meaning} for row in route.takes}
+        schema = object_schema(route.takes, described)
         operation["requestBody"] = {
             "required": True,
-            "content": {"application/json": {"schema": _body(route.takes)}},
+            "content": {"application/json": {"schema": schema}},
         }
     else:
-        operation["parameters"] = [_parameter(row) for row in route.takes]
+        operation["parameters"] = [
+            {
+                "name": row.name,
+                "in": "query",
+                "required": row.required,
+                "schema": _schema(row),
+                "description": row.meaning,
+            }
+            for row in route.takes
+        ]
     return operation
-
-
-def _unready(route: Route) -> dict[str, Any]:
-    if route.unready is None:
-        return {}
-    return {str(route.unready): _content("It is not ready.", route.gives.__name__)}
-
-
-def _parameter(row: Parameter) -> dict[str, Any]:
-    return {
-        "name": row.name,
-        "in": "query",
-        "required": row.required,
-        "schema": _schema(row),
-        "description": row.meaning,
-    }
 
 
 def _schema(row: Parameter) -> dict[str, Any]:
     return row.schema() | ({} if row.default is None else {"default": row.default})
 
 
-def _body(rows: Sequence[Parameter]) -> dict[str, Any]:
-    described = {row.name: _schema(row) | {"description": row.meaning} for row in rows}
-    return object_schema(rows, described)
+def _failures() -> dict[str, Any]:
+    return {code: _content(what, ErrorRecord) for code, what in _FAILURES.items()}
 
 
-def _content(what: str, record: str) -> dict[str, Any]:
-    return {
-        "description": what,
-        "content": {"application/json": {"schema": _reference(record)}},
-    }
+def _content(what: str, record: type) -> dict[str, Any]:
+    schema = {"$ref": _REFERENCE.format(name=record.__name__)}
+    return {"description": what, "content": {"application/json": {"schema": schema}}}
 
 
-def _reference(name: str) -> dict[str, str]:
-    return {"$ref": _REFERENCE.format(name=name)}
-
-
-def _describe(kind: Any, components: Mapping[str, Any]) -> None:
-    """Adds what the fields of a record, and of those in it, say of themselves."""
-    name = getattr(kind, "__name__", "")
-    if not msgspec.inspect.is_struct_type(kind) or name not in components:
+def _explain_fields(hint: Any, components: Mapping[str, Any]) -> None:
+    """Add what the fields of a record, and of those in it, say of themselves."""
+    for inner in get_args(hint):
+        _explain_fields(inner, components)
+    schema = components.get(getattr(hint, "__name__", ""), {})
+    if not msgspec.inspect.is_struct_type(hint):
         return
-    properties = components[name]["properties"]
-    for field, hint in get_type_hints(kind, include_extras=True).items():
-        meaning = next((one for one in getattr(hint, "__metadata__", ()) if one), None)
-        if isinstance(meaning, str) and "description" not in properties.get(field, {}):
-            properties[field]["description"] = meaning
-            for inner in _inner(hint):
-                _describe(inner, components)
+    for name, field in get_type_hints(hint, include_extras=True).items():
+        meaning = next(iter(getattr(field, "__metadata__", ())), None)
+        described = schema.get("properties", {}).get(name, {})
+        if isinstance(meaning, str) and "description" not in described:
+            described["description"] = meaning
+            _explain_fields(field, components)
 
 
-def _inner(hint: Any) -> list[Any]:
-    found = [hint] if isinstance(hint, type) else []
-    for one in get_args(hint):
-        found += _inner(one)
-    return found
+# ── The page for people ──────────────────────────────────────────────────────
+
+_CODE = re.compile(r"`([^`]+)`")
+_HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>dowse API</title>
+<link rel="stylesheet" href="/api.css">
+</head>
+<body>
+<main>
+"""
+
+
+@cache
+def page() -> str:
+    """Write the page at `/api`."""
+    return _HEAD + "\n".join(_parts()) + "\n</main>\n</body>\n</html>\n"
+
+
+def _parts() -> Iterator[str]:
+    yield f"<h1>dowse {html.escape(__version__)}: the JSON API</h1>"
+    yield (
+        f"<p>Every answer is JSON. A machine-readable description is at"
+        f' <a href="{ROOT}/openapi.json">{ROOT}/openapi.json</a>.'
+        " An error is <code>{&quot;error&quot;: …, &quot;hint&quot;: …}</code>."
+        " Where the server asks for a token, send"
+        " <code>Authorization: Bearer TOKEN</code>.</p>"
+    )
+    yield f"<pre>curl '{ROOT}/search?query=restore+a+backup&amp;n=3'</pre>"
+    yield "<nav><ul>"
+    yield from (f'<li><a href="#{_anchor(one)}">{_signature(one)}</a></li>' for one in ROUTES)
+    yield "</ul></nav>"
+    for route in ROUTES:
+        yield from _section(route)
+
+
+def _section(route: Route) -> Iterator[str]:
+    yield f'<section id="{_anchor(route)}">'
+    yield f"<h2><code>{_signature(route)}</code></h2>"
+    yield f"<p>{_prose(route.summary)}</p>"
+    if route.takes:
+        place = "one JSON object" if route.body else "the address"
+        yield f"<table><caption>Parameters, in {place}</caption>"
+        yield "<thead><tr><th>Name</th><th>Value</th><th>Meaning</th></tr></thead><tbody>"
+        yield from (_row(one) for one in route.takes)
+        yield "</tbody></table>"
+    yield "</section>"
+
+
+def _row(row: Parameter) -> str:
+    required = " (required)" if row.required and not row.unless else ""
+    default = str(row.default).lower() if isinstance(row.default, bool) else str(row.default)
+    said = "" if row.default is None else f" Default: {html.escape(default)}."
+    return (
+        f"<tr><td><code>{row.name}</code>{required}</td><td>{_prose(row.must_be)}</td>"
+        f"<td>{_prose(row.meaning)}{said}</td></tr>"
+    )
+
+
+def _prose(text: str) -> str:
+    return _CODE.sub(r"<code>\1</code>", html.escape(text, quote=False))
+
+
+def _signature(route: Route) -> str:
+    return f"{route.method} {route.address}"
+
+
+def _anchor(route: Route) -> str:
+    return f"{route.method}{route.address.replace('/', '-')}".lower()

@@ -29,13 +29,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from dowse._interfaces.http.answers import answer, from_bug, from_failure, from_http, from_nobody
-from dowse._interfaces.http.api import ROOT, ROUTES, http_routes
+from dowse._interfaces.http.api import http_routes
 from dowse._interfaces.http.connection import Connection
 from dowse._interfaces.http.cors import checked_origins
-from dowse._interfaces.http.described import described
-from dowse._interfaces.http.handlers import Shared
 from dowse._interfaces.http.observing import Observed, figures
-from dowse._interfaces.http.openapi import description
+from dowse._interfaces.http.openapi import description, page
+from dowse._interfaces.http.routes import ROOT, ROUTES
 from dowse._interfaces.http.security import Door, Guard, is_local
 from dowse._interfaces.http.watching import Watchers
 from dowse._interfaces.served import socket_path
@@ -71,13 +70,14 @@ def application(
 ) -> ASGIApp:
     """The whole server as an ASGI application, with its checks around it."""
     watchers = Watchers(service)
-    shared = Shared(service, watchers)
+    api = http_routes(service, watchers)
+    api.append(Route("/openapi.json", _description, methods=["GET"]))
     routes: list[BaseRoute] = [
-        *http_routes(shared, root=""),
+        *http_routes(service, watchers, root=""),
         Route("/metrics", _figures(service), methods=["GET"]),
         Route("/api", _described, methods=["GET"]),
         Route("/api/", _described, methods=["GET"]),
-        Mount(ROOT, Router(_api(shared), redirect_slashes=False)),
+        Mount(ROOT, Router(api, redirect_slashes=False)),
         Mount("/api", routes=[]),
     ]
     routes += [Route("/mcp", mcp.app)] if mcp else []
@@ -113,11 +113,6 @@ def application(
     return Observed(Guard(app, door), service.metrics, known)
 
 
-def _api(shared: Shared) -> list[Route]:
-    routes = http_routes(shared)
-    return [*routes, Route("/openapi.json", _description, methods=["GET"])]
-
-
 def _figures(service: EnginePool) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(_: Request) -> Response:
         page = await run_in_threadpool(figures, service)
@@ -131,7 +126,7 @@ async def _description(_: Request) -> Response:
 
 
 async def _described(_: Request) -> Response:
-    return Response(described(), media_type="text/html")
+    return Response(page(), media_type="text/html")
 
 
 def door_for(

@@ -1,0 +1,475 @@
+"""What the JSON API answers: every route is a function from a call to a record.
+
+A new route is a function here. Its parameters, its docstring and the record that it returns also
+make its OpenAPI description and its section on the page at `/api`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_type_hints
+from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
+from starlette.exceptions import HTTPException
+
+from dowse import __version__
+from dowse._config.editors import editor_address, obsidian_address
+from dowse._config.parameters import Arguments, Parameter
+from dowse._config.request import build_request, option, options_of
+from dowse._index.source.pictures import read_picture
+from dowse._interfaces.http.observing import AliveRecord, ReadyRecord, readiness
+from dowse._interfaces.http.records import (
+    DocumentPageRecord,
+    HealthRecord,
+    JobRecord,
+    PageProjectsRecord,
+    PictureRecord,
+    ServerStatusRecord,
+    SwitchesRecord,
+)
+from dowse._interfaces.http.watching import Watchers
+from dowse._interfaces.records import (
+    CountedListRecord,
+    DocumentListRecord,
+    ExplanationRecord,
+    FieldListRecord,
+    GraphRecord,
+    ProjectRecord,
+    RelatedRecord,
+    ResponseRecord,
+    StatusRecord,
+)
+from dowse._model import Response, Trace
+from dowse._project.all_projects import AllProjects
+from dowse._project.engine import Engine
+from dowse._project.pool import EnginePool
+from dowse._project.registry import Project
+from dowse._search.listing import FILTERS, SORTS, Filter
+from dowse._search.present.budget import within_texts
+from dowse._search.request import SearchRequest
+from dowse._text.fold import fold
+from dowse.errors import DowseError, NotFound
+
+ROOT = "/api/v1"
+"""Where the API begins."""
+
+_UNTRACED = Trace((), ())
+
+
+class ApiCall(Struct, frozen=True):
+    """One call of the API: what it asks, and what the server answers it with."""
+
+    pool: EnginePool
+    watchers: Watchers
+    arguments: Arguments
+    here: Path | None = None  # the folder of a process of this user that asks; None: others ask
+
+    def seen_from(self, here: Path) -> ApiCall:
+        """Return the call as a process of this user means it: all projects, from its folder."""
+        return replace(self, pool=self.pool.seen_from(here), here=here)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.arguments[name]
+
+    @property
+    def project(self) -> str | None:
+        """The name of the project that is asked for; None where none is named."""
+        return self.arguments.get("project")
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The paths below which documents are asked for."""
+        return tuple(self.arguments.get("path", ()))
+
+    @contextmanager
+    def engine(self) -> Iterator[Engine]:
+        """Yield the engine of the project that is meant, with its index opened once."""
+        engine = self._open(self.pool.select(self.project))
+        with engine.hold():
+            yield engine
+
+    @contextmanager
+    def searched(self) -> Iterator[Engine | AllProjects]:
+        """Yield what a search means: the engine of a project, or all projects."""
+        project = self.pool.find(self.project)
+        if project is None:
+            yield AllProjects(self.pool.workspace.projects, self._open)
+            return
+        engine = self._open(project)
+        with engine.hold():
+            yield engine
+
+    def _open(self, project: Project) -> Engine:
+        """Open a project; a process of this user says itself what lacks the user's consent."""
+        engine = self.pool.open(project)
+        if self.here is not None and self.pool.settings_of(engine).withheld:
+            raise HTTPException(412, "A dowse.toml asks for more than you have agreed to")
+        return engine
+
+    @property
+    def request(self) -> SearchRequest:
+        """The search that is asked for; only a process of this user may name a folder in it."""
+        return build_request(self.arguments, local=self.here is not None)
+
+
+class Route(Struct, frozen=True):
+    """One thing that can be asked."""
+
+    method: Literal["GET", "POST"]
+    path: str  # below `root`
+    takes: tuple[Parameter, ...]
+    gives: type
+    summary: str
+    run: Callable[[ApiCall], object]
+    body: bool = False  # the parameters come as JSON, not in the address
+    status: int = 200  # when all went well
+    root: str = ROOT
+    instant: bool = False  # it is answered also while all threads are at work
+    unready: int = 0  # the status of a record that is not `ready`; 0: there is none
+
+    @property
+    def address(self) -> str:
+        """The whole path."""
+        return self.root + self.path
+
+    def status_of(self, record: object) -> int:
+        """Return the status of an answer."""
+        return self.status if getattr(record, "ready", True) else self.unready
+
+
+ROUTES: list[Route] = []
+"""Everything that can be asked."""
+
+_Run = TypeVar("_Run", bound=Callable[[ApiCall], object])
+
+
+def _route(
+    method: Literal["GET", "POST"],
+    path: str,
+    *takes: Parameter,
+    summary: str = "",
+    **options: Any,
+) -> Callable[[_Run], _Run]:
+    """Add a function to the routes; without a `summary`, its docstring is that."""
+
+    def add(run: _Run) -> _Run:
+        gives = get_type_hints(run)["return"]
+        ROUTES.append(
+            Route(method, path, takes, gives, summary or run.__doc__ or "", run, **options)
+        )
+        return run
+
+    return add
+
+
+# ── Parameters ───────────────────────────────────────────────────────────────
+
+_PROJECT = Parameter(
+    "project",
+    "The project; without it, the one that the server was started in. A search without it searches"
+    " all projects where none is meant, and with `all` in any case.",
+)
+_REFERENCE = Parameter(
+    "reference",
+    "A document, or a part of it: `path`, `path:first-last`, or an id.",
+    required=True,
+)
+_EXPLAIN = Parameter(
+    "explain",
+    "Say how each result came to its place: `places` and `steps`.",
+    "boolean",
+    default=True,
+)
+_PART = (
+    Parameter("limit", "How many at most.", "integer", low=1, high=10_000, default=100),
+    Parameter(
+        "offset",
+        "How many of the first ones to pass over.",
+        "integer",
+        low=0,
+        high=10_000_000,
+        default=0,
+    ),
+)
+_COUNTED = (_PROJECT, option("path"), *_PART)
+_OF_A_SEARCH = (_PROJECT, _EXPLAIN, *options_of("search"))
+
+
+# ── Searching ────────────────────────────────────────────────────────────────
+
+
+@_route("POST", "/search", *_OF_A_SEARCH, body=True, summary="Search, with the parameters as JSON.")
+@_route("GET", "/search", *_OF_A_SEARCH)
+def search(call: ApiCall) -> ResponseRecord:
+    """Search."""
+    request = call.request
+    with call.searched() as engine:
+        return _found(call, engine, engine.search(request), request.max_tokens)
+
+
+@_route("GET", "/answer", _PROJECT, _EXPLAIN, *options_of("answer"))
+def answer(call: ApiCall) -> ResponseRecord:
+    """Answer a question."""
+    request = call.request
+    with call.searched() as engine:
+        if call.here is not None and engine.writes_answers:
+            raise HTTPException(412, "The process that asks a language model waits for it")
+        return _found(call, engine, engine.answer(request), request.max_tokens)
+
+
+def _found(
+    call: ApiCall, engine: Engine | AllProjects, found: Response, max_tokens: int | None
+) -> ResponseRecord:
+    call.pool.metrics.searched(engine.project.name, found.seconds)
+    found = within_texts(found, max_tokens)
+    if not call["explain"]:
+        hits = tuple(replace(hit, trace=_UNTRACED) for hit in found.hits)
+        nearest = tuple(replace(hit, trace=_UNTRACED) for hit in found.nearest)
+        found = replace(found, hits=hits, nearest=nearest)
+    return ResponseRecord.of(found, engine)
+
+
+@_route("GET", "/explain", _PROJECT, _REFERENCE, *options_of("explain"))
+def explain(call: ApiCall) -> ExplanationRecord:
+    """Say why a document is, or is not, among the results."""
+    request = call.request
+    with call.engine() as engine:
+        explanation = engine.explain(request, call["reference"], here=call.here)
+        return ExplanationRecord.of(explanation, engine)
+
+
+# ── Reading ──────────────────────────────────────────────────────────────────
+
+
+@_route(
+    "GET",
+    "/related",
+    _PROJECT,
+    _REFERENCE,
+    Parameter(
+        "n",
+        "How many of each kind at most.",
+        "integer",
+        low=1,
+        high=1_000,
+        default=10,
+        older=("limit",),
+    ),
+)
+def related(call: ApiCall) -> RelatedRecord:
+    """Documents related to a document."""
+    with call.engine() as engine:
+        related = engine.related(call["reference"], call["n"], here=call.here)
+        return RelatedRecord.of(related, engine)
+
+
+@_route(
+    "GET",
+    "/document",
+    _PROJECT,
+    _REFERENCE,
+    Parameter(
+        "format",
+        "With `html`, also as HTML that can do no harm.",
+        "choice",
+        choices=("text", "html"),
+        default="text",
+    ),
+    Parameter(
+        "whole",
+        "The whole document, also when the reference is a part of it.",
+        "boolean",
+        default=False,
+    ),
+)
+def document(call: ApiCall) -> DocumentPageRecord:
+    """A document, or lines of it."""
+    with call.engine() as engine:
+        meant = engine.get(call["reference"], here=call.here)
+        shown = engine.get(meant.document) if call["whole"] else meant
+        path = engine.path_of(meant.document)
+        html = None
+        if call["format"] == "html":
+            from dowse._interfaces.http.render import render, targets_of  # noqa: PLC0415  most requests need none
+
+            targets = targets_of(engine.links(shown.document), shown.document)
+            html = render(shown.text, engine.project.name, targets, shown.first_line)
+        return DocumentPageRecord(
+            project=engine.project.name,
+            document=meant.document,
+            path=str(path),
+            title=meant.title,
+            first_line=meant.first_line,
+            last_line=meant.last_line,
+            total_lines=meant.total_lines,
+            text=shown.text,
+            html=html,
+            editor=editor_address(path, engine.settings.open.editor),
+            obsidian=obsidian_address(path),
+        )
+
+
+@_route(
+    "GET",
+    "/picture",
+    _PROJECT,
+    _REFERENCE,
+    Parameter("name", "The picture, as the document writes its path.", required=True, longest=1000),
+)
+def picture(call: ApiCall) -> PictureRecord:
+    """A picture that a document shows."""
+    name = call["name"]
+    with call.engine() as engine:
+        document = engine.get(call["reference"]).document
+        text = engine.get(document).text
+        # Only what a document mentions can be had, plainly written or as an address.
+        if not any(one in text for one in (name, quote(name), name.replace(" ", "%20"))):
+            raise NotFound(
+                f"{document} does not mention the picture {name!r}.",
+                "Write the path as the document does.",
+            )
+        found = read_picture(engine.project.named_roots, engine.settings.read, document, name)
+        return PictureRecord(engine.project.name, document, name, found.type, found.data)
+
+
+# ── Listing ──────────────────────────────────────────────────────────────────
+
+
+@_route(
+    "GET",
+    "/documents",
+    _PROJECT,
+    Parameter(
+        "sort",
+        "By path, newest first (`modified`), or first what most documents link to (`links`).",
+        "choice",
+        choices=SORTS,
+        default="path",
+    ),
+    Parameter("since", "Only changed since: 2024-06-30, 2024, yesterday, 7d.", "date"),
+    option("path"),
+    *_PART,
+)
+def documents(call: ApiCall) -> DocumentListRecord:
+    """List documents: all of them, the newest, or the most linked."""
+    with call.engine() as engine:
+        listed = engine.listed(call["sort"], call.arguments.get("since", ""), call.paths)
+        return DocumentListRecord.of(listed, engine, call["limit"], call["offset"])
+
+
+@_route("GET", "/tags", *_COUNTED)
+def tags(call: ApiCall) -> CountedListRecord:
+    """List tags; a document with `a/b` counts for `a` too."""
+    return _values(call, "tag")
+
+
+@_route("GET", "/folders", *_COUNTED)
+def folders(call: ApiCall) -> CountedListRecord:
+    """List folders; a document counts for all folders that it is below."""
+    return _values(call, "path")
+
+
+@_route(
+    "GET",
+    "/fields",
+    *_COUNTED,
+    Parameter("name", "Only this field."),
+    Parameter("values", "Values of each field at most.", "integer", low=0, high=10_000, default=20),
+)
+def fields(call: ApiCall) -> FieldListRecord:
+    """List the fields of the frontmatter and their values."""
+    with call.engine() as engine:
+        found, name = engine.fields(call.paths), call.arguments.get("name")
+        if name is not None:
+            found = [one for one in found if fold(one.name) == fold(name)]
+        limit, offset = call["limit"], call["offset"]
+        return FieldListRecord.of(found, engine, limit, offset, values=call["values"])
+
+
+@_route(
+    "GET",
+    "/values",
+    _PROJECT,
+    Parameter("filter", "Which filter.", "choice", choices=FILTERS, required=True),
+    option("path"),
+    *_PART,
+)
+def values(call: ApiCall) -> CountedListRecord:
+    """List the values of a filter."""
+    return _values(call, call["filter"])
+
+
+def _values(call: ApiCall, name: Filter) -> CountedListRecord:
+    with call.engine() as engine:
+        found = engine.values_of(name, call.paths)
+        return CountedListRecord.of(found, engine, call["limit"], call["offset"])
+
+
+# ── Projects and their state ─────────────────────────────────────────────────
+
+
+@_route("GET", "/graph", _PROJECT)
+def graph(call: ApiCall) -> GraphRecord:
+    """All documents and links."""
+    with call.engine() as engine:
+        return GraphRecord.of(engine.graph(), engine.project.name)
+
+
+@_route("GET", "/projects")
+def projects(call: ApiCall) -> PageProjectsRecord:
+    """All projects."""
+    workspace = call.pool.workspace
+    found = tuple(ProjectRecord.of(one, workspace) for one in call.pool.projects())
+    try:
+        current: str | None = call.pool.select().name
+    except DowseError:
+        current = None
+    return PageProjectsRecord(found, current)
+
+
+@_route("GET", "/status", _PROJECT)
+def status(call: ApiCall) -> ServerStatusRecord:
+    """What the index holds, and whether it is up to date."""
+    with call.engine() as engine:
+        job = call.pool.job(engine.project.name)
+        return ServerStatusRecord.around(
+            StatusRecord.of(engine.status()),
+            JobRecord.of(job, engine.project) if job else None,
+            call.watchers.state(engine.project.name),
+        )
+
+
+@_route("POST", "/index", _PROJECT, status=202)
+def index(call: ApiCall) -> JobRecord:
+    """Update the index in the background."""
+    project = call.pool.select(call.project)
+    return JobRecord.of(call.pool.index(project), project)
+
+
+@_route("GET", "/settings", _PROJECT)
+def settings(call: ApiCall) -> SwitchesRecord:
+    """The settings that one search may change."""
+    engine = call.pool.open(call.pool.select(call.project))
+    return SwitchesRecord.of(engine, call.pool.settings_of(engine))
+
+
+@_route("GET", "/healthz")
+def healthz(_: ApiCall) -> HealthRecord:
+    """Whether the server runs."""
+    return HealthRecord("ok", __version__)
+
+
+@_route("GET", "/health", root="", instant=True)
+def health(_: ApiCall) -> AliveRecord:
+    """Whether the process answers."""
+    return AliveRecord("ok")
+
+
+@_route("GET", "/ready", root="", unready=503)
+def ready(call: ApiCall) -> ReadyRecord:
+    """Whether every project can be searched."""
+    return readiness(call.pool)
