@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from dowse._index.chunk.chunker import chunk
 from dowse._index.chunk.options import ChunkOptions
 from dowse._index.markdown.document import parse
-from dowse._index.source.load import Unreadable, load
+from dowse._index.source.files import Unreadable
+from dowse._index.source.load import load
 from dowse._index.source.options import ReadOptions
 from dowse._model import (
     Document,

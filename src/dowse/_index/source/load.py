@@ -1,4 +1,4 @@
-"""From a source file to what it says."""
+"""Read a source file: from its bytes to what it says."""
 
 from __future__ import annotations
 
@@ -18,10 +18,40 @@ from dowse._text.file_names import CANVAS, TEXT, kind_of
 from dowse._util.arrays import np
 from dowse._util.deadline import Deadline
 
-# ── A canvas of Obsidian → Markdown: its cards by group, and what its arrows say ───
-
-
 _LONGEST_NAME = 60  # characters of a card that stand for it where an arrow is described
+
+
+def load(source: SourceFile, options: ReadOptions) -> SourceText:
+    """Reads, and where needed converts, a file; `Unreadable` says why when it cannot be used.
+
+    Raises `TookTooLong` when what is computed here takes longer than `read.file_seconds`.
+    """
+    # The id has the name that the walk judged: a link's target may have another ending.
+    kind = kind_of(source.id.rpartition("/")[2]) or TEXT
+    data = read_regular(source.path, options.limit(kind))
+    text, encoding = _read(data, kind, options)
+    if len(text) > options.max_bytes:  # a small file can unpack to a text of any size
+        raise Unreadable(
+            f"Its text has {len(text):,} characters, the limit is {options.max_bytes:,}; split it, "
+            "or raise read.max_bytes in the settings."
+        )
+    text, secrets = redact(text, options.redact)
+    return SourceText(text, hashlib.sha256(data).hexdigest(), secrets, encoding)
+
+
+def _read(data: bytes, kind: str, options: ReadOptions) -> tuple[str, str]:
+    """The text, and its encoding where that was recognised by its bytes."""
+    if kind == TEXT:
+        return decode_any(data)
+    if kind == CANVAS:
+        return canvas_text(decode(data), Deadline(options.file_seconds)), ""
+    if kind == "csv":
+        text, encoding = decode_any(data)
+        return convert(text.encode(), kind, options.convert_seconds), encoding
+    return convert(data, kind, options.convert_seconds), ""
+
+
+# ── A canvas of Obsidian: its cards by group, and what its arrows say ────────
 
 
 class _Card(Struct, frozen=True):
@@ -112,36 +142,3 @@ def _arrows(edges: list[Mapping[str, Any]], cards: Mapping[str, _Card]) -> Itera
 def _name(card: _Card) -> str:
     first = card.text.strip().partition("\n")[0].lstrip("#!> ").strip()
     return first if len(first) <= _LONGEST_NAME else f"{first[:_LONGEST_NAME].rstrip()}…"
-
-
-__all__ = ["Unreadable", "load"]
-
-
-def load(source: SourceFile, options: ReadOptions) -> SourceText:
-    """Reads, and where needed converts, a file; `Unreadable` says why when it cannot be used.
-
-    Raises `TookTooLong` when what is computed here takes longer than `read.file_seconds`.
-    """
-    # The id has the name that the walk judged: a link's target may have another ending.
-    kind = kind_of(source.id.rpartition("/")[2]) or TEXT
-    data = read_regular(source.path, options.limit(kind))
-    text, encoding = _read(data, kind, options)
-    if len(text) > options.max_bytes:  # a small file can unpack to a text of any size
-        raise Unreadable(
-            f"Its text has {len(text):,} characters, the limit is {options.max_bytes:,}; split it, "
-            "or raise read.max_bytes in the settings."
-        )
-    text, secrets = redact(text, options.redact)
-    return SourceText(text, hashlib.sha256(data).hexdigest(), secrets, encoding)
-
-
-def _read(data: bytes, kind: str, options: ReadOptions) -> tuple[str, str]:
-    """The text, and its encoding where that was recognised by its bytes."""
-    if kind == TEXT:
-        return decode_any(data)
-    if kind == CANVAS:
-        return canvas_text(decode(data), Deadline(options.file_seconds)), ""
-    if kind == "csv":
-        text, encoding = decode_any(data)
-        return convert(text.encode(), kind, options.convert_seconds), encoding
-    return convert(data, kind, options.convert_seconds), ""

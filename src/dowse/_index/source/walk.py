@@ -1,4 +1,4 @@
-"""Finds a project's source files from directory entries alone, with what had to be left out."""
+"""Find a project's source files from directory entries alone, with what had to be left out."""
 
 from __future__ import annotations
 
@@ -25,326 +25,21 @@ from dowse._index.source.rules import VENV_MARK, Gate, is_inside
 from dowse._model import LeftOut, SourceFile
 from dowse._text.file_names import ALWAYS, ENDINGS, INSTALL, why_not_read
 
-# ── What was found of one root: files that can be used, and others with the reason ───
-
-
-NOT_UTF8 = "Its name is not valid UTF-8; rename it."
-"""Why something that cannot have an id is left out."""
-
+_NOT_UTF8 = "Its name is not valid UTF-8; rename it."
 _SPECIAL = "It is not a regular file but a pipe, a socket or a device."
-
-
-class SourceCollector:
-    """Collects the sources of one root and what of it is left out."""
-
-    def __init__(self, root: Root, options: ReadOptions) -> None:
-        self.sources: list[SourceFile] = []
-        self.left_out: list[LeftOut] = []
-        self._root = root
-        self._options = options
-
-    def take(self, below: str, path: str, kind: str, status: os.stat_result) -> None:
-        """Takes a file that the rules let through, unless it cannot be used as it is."""
-        identifier = document_id(self._root, below)
-        reason = self._objection(kind, status)
-        if identifier is None or reason:
-            self.leave_out(below, reason or NOT_UTF8, lost=reason != INSTALL)
-        else:
-            source = SourceFile(identifier, path, status.st_size, status.st_mtime_ns)
-            self.sources.append(source)
-
-    def leave_out(self, below: str, reason: str, *, lost: bool = True) -> None:
-        """Notes what cannot be used; "" stands for the root itself."""
-        if below:
-            name = document_id(self._root, below) or self._root.prefix + readable(below)
-        else:
-            name = readable(str(self._root.path))
-        self.left_out.append(LeftOut(name, reason, lost=lost))
-
-    def _objection(self, kind: str, status: os.stat_result) -> str:
-        if not stat.S_ISREG(status.st_mode):
-            return _SPECIAL
-        limit = self._options.limit(kind)
-        if status.st_size > limit:
-            return too_large(status.st_size, limit)
-        return "" if kind in ALWAYS or self._can_convert else INSTALL
-
-    @cached_property
-    def _can_convert(self) -> bool:
-        return is_installed()
-
-
-# ── Which part of a root a walk is asked for ──────────────────────────────
-
-
-Wanted: TypeAlias = "dict[str, Wanted] | None"
-"""Entries that are asked for, by name in NFC, with what is asked for below each; None for all."""
-
-
-def wanted_below(root: Root, within: Sequence[Path]) -> Wanted:
-    """What the paths ask for of this root; without paths, all of it."""
-    if not within:
-        return None
-    wanted: dict[str, Wanted] = {}
-    for path in within:
-        if _covers(path, root):
-            return None
-        below = root.relative(path)
-        if below:
-            _add(wanted, unicodedata.normalize("NFC", below).split("/"))
-    return wanted
-
-
-def concerns(path: Path, roots: Sequence[Root]) -> bool:
-    """Whether a path is in one of the roots, or above one."""
-    return any(root.relative(path) is not None or _covers(path, root) for root in roots)
-
-
-def _covers(path: Path, root: Root) -> bool:
-    return root.path.is_relative_to(os.path.realpath(path))
-
-
-def _add(wanted: dict[str, Wanted], parts: Sequence[str]) -> None:
-    *above, last = parts
-    for part in above:
-        deeper = wanted.setdefault(part, {})
-        if deeper is None:
-            return
-        wanted = deeper
-    wanted[last] = None
-
-
-# ── One root's share of a walk: its folders and files, then what its links add ───
-
-
 _MISSING = "There is no such file or folder. Restore it, or remove it from the project."
 _OUTWARDS = "It is a link that leads out of the folder; move what it points at into the folder."
 _LOOP = "It is a link to a folder that contains it."
+_DEAD = "It is a link to something that does not exist; fix or remove it."
+_OUTSIDE = "It is outside the folders of the project."
 _WITHHELD = (
     "Only a dowse.toml lets in what your own settings leave out, such as {}. "
     "Agree to it with: dowse project trust {}"
 )
-_DEAD = "It is a link to something that does not exist; fix or remove it."
-
-
-class _Folder(Struct, frozen=True):
-    """A folder that is to be looked at."""
-
-    path: str  # real
-    base: str  # what paths in it start with, below the root: "" or "a/b/"
-    ignores: Ignores
-    chosen: bool  # what the include patterns say about it as a whole
-    wanted: Wanted
-    by_link: bool = False
-
-    def wants(self, name: str) -> bool:
-        return self.wanted is None or unicodedata.normalize("NFC", name) in self.wanted
-
-    def wanted_in(self, name: str) -> Wanted:
-        return self.wanted and self.wanted[unicodedata.normalize("NFC", name)]
-
-
-class Tree:
-    """Walks one root: `found` has what it finds, `linked` what links add to it."""
-
-    def __init__(self, root: Root, options: ReadOptions, reserved: frozenset[str]) -> None:
-        self.root = root
-        self.found = SourceCollector(root, options)
-        self.linked: set[str] = set()
-        self.withheld: list[str] = []  # what waits for consent to a dowse.toml
-        self._follows = options.follow_symlinks
-        self._reserved = reserved  # folder names that would read like another root's ids
-        self._top = str(root.path)
-        self._gate = Gate(self._top, options)
-        self._folders: list[_Folder] = []
-        self._links: list[tuple[str, _Folder]] = []
-        self._files_by_link: set[str] = set()
-
-    def gather(self, wanted: Wanted) -> None:
-        """Walks as much of the root as is wanted."""
-        if wanted == {}:
-            return
-        if (real := self.root.leads_to) is not None:
-            self.found.leave_out("", f"A link that leads to {readable(str(real))} is in its place.")
-            return
-        try:
-            status = self.root.path.stat()
-        except OSError as error:
-            missing = isinstance(error, FileNotFoundError | NotADirectoryError)
-            reason = _MISSING if missing else f"It cannot be opened: {wording(error)}."
-            self.found.leave_out("", reason)
-            return
-        if stat.S_ISDIR(status.st_mode):
-            outermost, everything = self._gate.outermost, self._gate.includes_all
-            self._folders.append(_Folder(self._top, "", outermost, everything, wanted))
-            self._scan_folders()
-            self._follow_links()
-            for below in self.withheld:
-                named = readable(min(self.withheld)), shlex.quote(readable(self._top))
-                self.found.leave_out(below, _WITHHELD.format(*named), lost=False)
-        else:
-            self._take_root(status)
-
-    def _take_root(self, status: os.stat_result) -> None:
-        """Takes a root that is a file: it was named, so no rule holds it back."""
-        kind = self._gate.kind(self.root.path.name)
-        if kind is None:
-            reason = f"dowse does not read such files, only {' '.join(ENDINGS)}."
-            self.found.leave_out("", reason)
-        else:
-            self.found.take(self.root.path.name, self._top, kind, status)
-
-    # ── Folders and files ────────────────────────────────────────────────────
-
-    def _scan_folders(self) -> None:
-        while self._folders:
-            self._scan(self._folders.pop())
-
-    def _scan(self, folder: _Folder) -> None:
-        try:
-            with os.scandir(folder.path) as listing:
-                entries = list(listing)
-        except (FileNotFoundError, NotADirectoryError):
-            return  # it was removed a moment ago
-        except OSError as error:
-            self._leave_out_folder(folder, f"The folder cannot be opened: {wording(error)}.")
-            return
-        names = {entry.name for entry in entries}
-        if VENV_MARK in names and folder.base:
-            return
-        if not names.isdisjoint(MARKS):
-            try:
-                ignores = self._gate.enter(folder.path, folder.base, folder.ignores)
-            except Unreadable as error:
-                self._leave_out_folder(folder, error.reason)
-                return
-            folder = replace(folder, ignores=ignores)
-        for entry in entries:
-            if self._gate.sees(entry.name) and folder.wants(entry.name):
-                self._look_at(entry, folder)
-
-    def _look_at(self, entry: os.DirEntry[str], folder: _Folder) -> None:
-        try:
-            if entry.is_symlink():
-                self._links.append((entry.name, folder))
-            elif entry.is_dir(follow_symlinks=False):
-                self._queue(entry.name, entry.path, folder, by_link=folder.by_link)
-            elif (kind := self._kind(entry.name, folder)) and not (
-                folder.by_link and self._is_known(entry.path)
-            ):
-                status = entry.stat(follow_symlinks=False)
-                self._take(folder.base + entry.name, entry.path, kind, status)
-            elif reason := why_not_read(entry.name):
-                self._say_not_read(entry.name, folder, reason)
-        except FileNotFoundError:
-            pass  # it was removed a moment ago
-        except OSError as error:
-            reason = f"It cannot be opened: {wording(error)}."
-            self.found.leave_out(folder.base + entry.name, reason)
-
-    def _take(self, below: str, path: str, kind: str, status: os.stat_result) -> None:
-        if self._gate.withholds(below, path):
-            self.withheld.append(below)
-        else:
-            self.found.take(below, path, kind, status)
-
-    def _say_not_read(self, name: str, folder: _Folder, reason: str) -> None:
-        below = folder.base + name
-        hidden = folder.ignores.ignore(below, name, is_folder=False)
-        if folder.chosen and not hidden and folder.wanted_in(name) is None:
-            self.found.leave_out(below, reason, lost=False)
-
-    def _queue(self, name: str, path: str, outer: _Folder, *, by_link: bool) -> None:
-        below = outer.base + name
-        if outer.ignores.ignore(below, name, is_folder=True):
-            return
-        if below in self._reserved:
-            reason = f"Its name reads like the ids of the root {name[1:]}; rename one of them."
-            self.found.leave_out(below, reason)
-        elif document_id(self.root, name) is None:
-            self.found.leave_out(below, NOT_UTF8)
-        else:
-            chosen = self._gate.includes(below, name, is_folder=True, outer=outer.chosen)
-            wanted = outer.wanted_in(name)
-            inner = _Folder(path, f"{below}/", outer.ignores, chosen, wanted, by_link)
-            self._folders.append(inner)
-
-    def _kind(self, name: str, folder: _Folder) -> str | None:
-        """How an entry is read; None when it is no source, by its name or by a rule."""
-        kind = self._gate.kind(name)
-        below = folder.base + name
-        if kind is None or folder.wanted_in(name) is not None:
-            return None
-        if folder.ignores.ignore(below, name, is_folder=False):
-            return None
-        chosen = self._gate.includes(below, name, is_folder=False, outer=folder.chosen)
-        return kind if chosen else None
-
-    def _leave_out_folder(self, folder: _Folder, reason: str) -> None:
-        self.found.leave_out(folder.base.rstrip("/"), reason)
-
-    # ── Links ────────────────────────────────────────────────────────────────
-    # They come last: a link to something that is found by its own name adds nothing.
-
-    def _follow_links(self) -> None:
-        while self._links and self._follows:
-            links = sorted(self._links, key=lambda link: link[1].base + link[0])
-            self._links = []
-            for name, folder in links:
-                self._follow(name, folder)
-                self._scan_folders()
-
-    def _follow(self, name: str, folder: _Folder) -> None:
-        path = Path(folder.path, name)
-        try:
-            status = path.stat()
-        except OSError as error:
-            self._leave_out_link(name, folder, error)
-            return
-        target = os.path.realpath(path)
-        is_folder = stat.S_ISDIR(status.st_mode)
-        below = folder.base + name
-        kind = None if is_folder else self._kind(name, folder)
-        if not is_folder and kind is None:
-            return
-        if is_folder and folder.ignores.ignore(below, name, is_folder=True):
-            return
-        if not is_inside(target, self._top):
-            self.found.leave_out(below, _OUTWARDS)
-        elif kind is not None:
-            self._take_linked(below, target, kind, status)
-        elif is_inside(folder.path, target):
-            self.found.leave_out(below, _LOOP)
-        elif target not in self.linked and not self._is_reached(target, is_folder=True):
-            self.linked.add(target)
-            self._queue(name, target, folder, by_link=True)
-
-    def _take_linked(self, below: str, target: str, kind: str, status: os.stat_result) -> None:
-        if not self._is_known(target):
-            self.linked.add(target)
-            self._take(below, target, kind, status)
-
-    def _leave_out_link(self, name: str, folder: _Folder, error: OSError) -> None:
-        below = folder.base + name
-        if error.errno == errno.ELOOP:
-            if not folder.ignores.ignore(below, name, is_folder=False):
-                self.found.leave_out(below, _LOOP)
-        elif self._kind(name, folder):
-            dead = isinstance(error, FileNotFoundError)
-            self.found.leave_out(
-                below, _DEAD if dead else f"It cannot be opened: {wording(error)}."
-            )
-
-    def _is_known(self, real_file: str) -> bool:
-        """Whether a file that a link leads to is a source by its own name or an earlier link."""
-        known = real_file in self._files_by_link or self._is_reached(real_file, is_folder=False)
-        self._files_by_link.add(real_file)
-        return known
-
-    def _is_reached(self, real: str, *, is_folder: bool) -> bool:
-        below = Path(real).relative_to(self.root.path).as_posix()
-        whole = not is_folder or self._gate.includes_all
-        return whole and self._gate.reaches(below, is_folder=is_folder)
+_TWIN = (
+    "Its name looks the same as that of another file, they differ only in how "
+    "characters are encoded; rename one of them."
+)
 
 
 class Walk(Struct, frozen=True):
@@ -357,17 +52,21 @@ class Walk(Struct, frozen=True):
 
 
 def walk(roots: Sequence[Root], options: ReadOptions, within: Sequence[Path] = ()) -> Walk:
-    """All sources of the roots; with `within`, only those at or below these paths.
+    """Find all sources of the roots; with `within`, only those at or below these paths.
 
     The rules of every folder above hold in either case. Only ignore files are opened.
     """
     names = frozenset(f"@{root.name}" for root in roots if root.name)
-    trees = [Tree(root, options, frozenset() if root.name else names) for root in roots]
+    trees = [_Tree(root, options, frozenset() if root.name else names) for root in roots]
     for tree in trees:
-        tree.gather(wanted_below(tree.root, within))
-    left_out = [item for tree in trees for item in tree.found.left_out]
-    left_out += [_outside(path) for path in within if not concerns(path, roots)]
-    sources = _without_twins((item for tree in trees for item in tree.found.sources), left_out)
+        tree.gather(_wanted_below(tree.root, within))
+    left_out = [item for tree in trees for item in tree.left_out]
+    left_out += [
+        LeftOut(readable(os.fspath(path)), _OUTSIDE)
+        for path in within
+        if not any(root.relative(path) is not None or _covers(path, root) for root in roots)
+    ]
+    sources = _without_twins((item for tree in trees for item in tree.sources), left_out)
     left_out.sort(key=lambda item: (item.id, item.reason))
     linked = sorted({Path(path) for tree in trees for path in tree.linked})
     withheld = sorted(tree.root.path / below for tree in trees for below in tree.withheld)
@@ -375,7 +74,7 @@ def walk(roots: Sequence[Root], options: ReadOptions, within: Sequence[Path] = (
 
 
 def _without_twins(found: Iterable[SourceFile], left_out: list[LeftOut]) -> list[SourceFile]:
-    """Sorts by id; of files whose names differ only in how accents are encoded, one remains."""
+    """Sort by id; of files whose names differ only in how accents are encoded, one remains."""
     kept: list[SourceFile] = []
     for source in sorted(found, key=attrgetter("id")):
         if kept and kept[-1].id == source.id:
@@ -386,11 +85,261 @@ def _without_twins(found: Iterable[SourceFile], left_out: list[LeftOut]) -> list
     return kept
 
 
-_TWIN = (
-    "Its name looks the same as that of another file, they differ only in how "
-    "characters are encoded; rename one of them."
-)
+_Wanted: TypeAlias = "dict[str, _Wanted] | None"
+"""Entries that are asked for, by name in NFC, with what is asked for below each; None for all."""
 
 
-def _outside(path: Path) -> LeftOut:
-    return LeftOut(readable(os.fspath(path)), "It is outside the folders of the project.")
+def _wanted_below(root: Root, within: Sequence[Path]) -> _Wanted:
+    """Return what the paths ask for of this root; without paths, all of it."""
+    if not within or any(_covers(path, root) for path in within):
+        return None
+    everything: dict[str, _Wanted] = {}
+    for path in within:
+        if below := root.relative(path):
+            *above, last = unicodedata.normalize("NFC", below).split("/")
+            wanted: _Wanted = everything
+            for part in above:
+                if wanted is not None:
+                    wanted = wanted.setdefault(part, {})
+            if wanted is not None:
+                wanted[last] = None
+    return everything
+
+
+def _covers(path: Path, root: Root) -> bool:
+    return root.path.is_relative_to(os.path.realpath(path))
+
+
+class _Folder(Struct, frozen=True):
+    """A folder that is to be looked at."""
+
+    path: str  # real
+    base: str  # what paths in it start with, below the root: "" or "a/b/"
+    ignores: Ignores
+    chosen: bool  # what the include patterns say about it as a whole
+    wanted: _Wanted
+    by_link: bool = False
+
+    def wants(self, name: str) -> bool:
+        return self.wanted is None or unicodedata.normalize("NFC", name) in self.wanted
+
+    def wanted_in(self, name: str) -> _Wanted:
+        return self.wanted and self.wanted[unicodedata.normalize("NFC", name)]
+
+
+class _Tree:
+    """The walk of one root: its folders and files, then what its links add."""
+
+    def __init__(self, root: Root, options: ReadOptions, reserved: frozenset[str]) -> None:
+        self.root = root
+        self.sources: list[SourceFile] = []
+        self.left_out: list[LeftOut] = []
+        self.linked: set[str] = set()  # what only links add
+        self.withheld: list[str] = []  # what waits for consent to a dowse.toml
+        self._options = options
+        self._reserved = reserved  # folder names that would read like another root's ids
+        self._top = str(root.path)
+        self._gate = Gate(self._top, options)
+        self._folders: list[_Folder] = []
+        self._links: list[tuple[str, _Folder]] = []
+        self._files_by_link: set[str] = set()
+
+    def gather(self, wanted: _Wanted) -> None:
+        """Walk as much of the root as is wanted."""
+        if wanted == {}:
+            return
+        if (real := self.root.leads_to) is not None:
+            self._leave_out("", f"A link that leads to {readable(str(real))} is in its place.")
+            return
+        try:
+            status = self.root.path.stat()
+        except OSError as error:
+            missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+            self._leave_out("", _MISSING if missing else _not_opened(error))
+            return
+        if stat.S_ISDIR(status.st_mode):
+            outermost, everything = self._gate.outermost, self._gate.includes_all
+            self._folders.append(_Folder(self._top, "", outermost, everything, wanted))
+            self._scan_folders()
+            self._follow_links()
+            for below in self.withheld:
+                named = readable(min(self.withheld)), shlex.quote(readable(self._top))
+                self._leave_out(below, _WITHHELD.format(*named), lost=False)
+        elif kind := self._gate.kind(self.root.path.name):
+            # It was named, so no rule holds it back.
+            self._take(self.root.path.name, self._top, kind, status)
+        else:
+            self._leave_out("", f"dowse does not read such files, only {' '.join(ENDINGS)}.")
+
+    def _leave_out(self, below: str, reason: str, *, lost: bool = True) -> None:
+        """Note what cannot be used; "" stands for the root itself."""
+        if below:
+            name = document_id(self.root, below) or self.root.prefix + readable(below)
+        else:
+            name = readable(self._top)
+        self.left_out.append(LeftOut(name, reason, lost=lost))
+
+    # ── Folders and files ────────────────────────────────────────────────────
+
+    def _scan_folders(self) -> None:
+        while self._folders:
+            self._scan(self._folders.pop())
+
+    def _scan(self, folder: _Folder) -> None:
+        try:
+            with os.scandir(folder.path) as listing:
+                entries = list(listing)
+            names = {entry.name for entry in entries}
+            if VENV_MARK in names and folder.base:
+                return
+            if not names.isdisjoint(MARKS):
+                ignores = self._gate.enter(folder.path, folder.base, folder.ignores)
+                folder = replace(folder, ignores=ignores)
+        except (FileNotFoundError, NotADirectoryError):
+            return  # it was removed a moment ago
+        except OSError as error:
+            reason = f"The folder cannot be opened: {wording(error)}."
+            self._leave_out(folder.base.rstrip("/"), reason)
+            return
+        except Unreadable as error:
+            self._leave_out(folder.base.rstrip("/"), error.reason)
+            return
+        for entry in entries:
+            if self._gate.sees(entry.name) and folder.wants(entry.name):
+                try:
+                    self._look_at(entry, folder)
+                except FileNotFoundError:
+                    pass  # it was removed a moment ago
+                except OSError as error:
+                    self._leave_out(folder.base + entry.name, _not_opened(error))
+
+    def _look_at(self, entry: os.DirEntry[str], folder: _Folder) -> None:
+        name, below = entry.name, folder.base + entry.name
+        if entry.is_symlink():
+            self._links.append((name, folder))
+        elif entry.is_dir(follow_symlinks=False):
+            self._queue(name, entry.path, folder, by_link=folder.by_link)
+        elif (kind := self._kind(name, folder)) and not (
+            folder.by_link and self._is_known(entry.path)
+        ):
+            self._take_allowed(below, entry.path, kind, entry.stat(follow_symlinks=False))
+        elif (
+            (reason := why_not_read(name))
+            and folder.chosen
+            and folder.wanted_in(name) is None
+            and not folder.ignores.ignore(below, name, is_folder=False)
+        ):
+            self._leave_out(below, reason, lost=False)
+
+    def _kind(self, name: str, folder: _Folder) -> str | None:
+        """Say how an entry is read; None when it is no source, by its name or by a rule."""
+        kind = self._gate.kind(name)
+        below = folder.base + name
+        if kind is None or folder.wanted_in(name) is not None:
+            return None
+        if folder.ignores.ignore(below, name, is_folder=False):
+            return None
+        chosen = self._gate.includes(below, name, is_folder=False, outer=folder.chosen)
+        return kind if chosen else None
+
+    def _take_allowed(self, below: str, path: str, kind: str, status: os.stat_result) -> None:
+        if self._gate.withholds(below, path):
+            self.withheld.append(below)
+        else:
+            self._take(below, path, kind, status)
+
+    def _take(self, below: str, path: str, kind: str, status: os.stat_result) -> None:
+        """Take a file that the rules let through, unless it cannot be used as it is."""
+        identifier, limit = document_id(self.root, below), self._options.limit(kind)
+        if not stat.S_ISREG(status.st_mode):
+            self._leave_out(below, _SPECIAL)
+        elif status.st_size > limit:
+            self._leave_out(below, too_large(status.st_size, limit))
+        elif kind not in ALWAYS and not self._can_convert:
+            self._leave_out(below, INSTALL, lost=False)
+        elif identifier is None:
+            self._leave_out(below, _NOT_UTF8)
+        else:
+            source = SourceFile(identifier, path, status.st_size, status.st_mtime_ns)
+            self.sources.append(source)
+
+    @cached_property
+    def _can_convert(self) -> bool:
+        return is_installed()
+
+    def _queue(self, name: str, path: str, outer: _Folder, *, by_link: bool) -> None:
+        below = outer.base + name
+        if outer.ignores.ignore(below, name, is_folder=True):
+            return
+        if below in self._reserved:
+            reason = f"Its name reads like the ids of the root {name[1:]}; rename one of them."
+            self._leave_out(below, reason)
+        elif document_id(self.root, name) is None:
+            self._leave_out(below, _NOT_UTF8)
+        else:
+            chosen = self._gate.includes(below, name, is_folder=True, outer=outer.chosen)
+            wanted = outer.wanted_in(name)
+            inner = _Folder(path, f"{below}/", outer.ignores, chosen, wanted, by_link)
+            self._folders.append(inner)
+
+    # ── Links ────────────────────────────────────────────────────────────────
+    # They come last: a link to something that is found by its own name adds nothing.
+
+    def _follow_links(self) -> None:
+        while self._links and self._options.follow_symlinks:
+            links = sorted(self._links, key=lambda link: link[1].base + link[0])
+            self._links = []
+            for name, folder in links:
+                self._follow(name, folder)
+                self._scan_folders()
+
+    def _follow(self, name: str, folder: _Folder) -> None:
+        path = Path(folder.path, name)
+        below = folder.base + name
+        try:
+            status = path.stat()
+        except OSError as error:
+            self._leave_out_link(name, folder, error)
+            return
+        target = os.path.realpath(path)
+        is_folder = stat.S_ISDIR(status.st_mode)
+        kind = None if is_folder else self._kind(name, folder)
+        if not is_folder and kind is None:
+            return
+        if is_folder and folder.ignores.ignore(below, name, is_folder=True):
+            return
+        if not is_inside(target, self._top):
+            self._leave_out(below, _OUTWARDS)
+        elif kind is not None:
+            if not self._is_known(target):
+                self.linked.add(target)
+                self._take_allowed(below, target, kind, status)
+        elif is_inside(folder.path, target):
+            self._leave_out(below, _LOOP)
+        elif target not in self.linked and not self._is_reached(target, is_folder=True):
+            self.linked.add(target)
+            self._queue(name, target, folder, by_link=True)
+
+    def _leave_out_link(self, name: str, folder: _Folder, error: OSError) -> None:
+        below = folder.base + name
+        if error.errno == errno.ELOOP:
+            if not folder.ignores.ignore(below, name, is_folder=False):
+                self._leave_out(below, _LOOP)
+        elif self._kind(name, folder):
+            dead = isinstance(error, FileNotFoundError)
+            self._leave_out(below, _DEAD if dead else _not_opened(error))
+
+    def _is_known(self, real_file: str) -> bool:
+        """Say whether a linked file is a source by its own name or by an earlier link."""
+        known = real_file in self._files_by_link or self._is_reached(real_file, is_folder=False)
+        self._files_by_link.add(real_file)
+        return known
+
+    def _is_reached(self, real: str, *, is_folder: bool) -> bool:
+        below = Path(real).relative_to(self.root.path).as_posix()
+        whole = not is_folder or self._gate.includes_all
+        return whole and self._gate.reaches(below, is_folder=is_folder)
+
+
+def _not_opened(error: OSError) -> str:
+    return f"It cannot be opened: {wording(error)}."

@@ -23,7 +23,7 @@ from dowse._config.schema import Settings, known_settings
 from dowse._embed.open import known_models
 from dowse._index.chunk.chunker import chunk
 from dowse._index.markdown.document import parse
-from dowse._index.source.load import Unreadable
+from dowse._index.source.files import Unreadable
 from dowse._index.source.secrets import redact
 from dowse._model import (
     EMBEDDING_TEXT_VERSION,
