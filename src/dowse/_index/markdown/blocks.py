@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator, Sequence, Sized
 from typing import NamedTuple
 
 import tree_sitter_markdown
 from msgspec import Struct, field
-from tree_sitter import Language, Node, Parser, Tree, TreeCursor
+from tree_sitter import Language, Node, Parser, TreeCursor
 
 from dowse._index.markdown.skeleton import NESTED_TOO_DEEP, block_skeleton
 from dowse._model import Block, BlockKind, CodeBlock
@@ -17,126 +17,6 @@ from dowse._text.lines import LineNumbers
 from dowse._text.pieces import FENCE, closing_fence
 from dowse._util import limits
 from dowse._util.deadline import Deadline
-
-# ── A fence in the block tree → a code block: its language, its code, its lines ───
-
-
-_MARK = re.compile(r"`{3,}|~{3,}")
-_CLASS = re.compile(r"\.([^\s.{}]+)")
-_WORD = re.compile(r"[{=\s]*([^\s{}(),:;=\"'\[\]]*)(=?)")
-_OPENING = re.compile(rf" {{0,3}}({FENCE})", re.MULTILINE)
-_LONGEST_INFO = 1000  # characters after an opening fence that are looked at
-_TAB = 4
-
-
-class _Extent(Struct, frozen=True):
-    content: int  # offset of the line after the opening fence
-    content_end: int
-    end: int  # of the last line, without its line feed
-
-
-def read_fence(text: str, node: Node, shift: int, quoted: bool, lines: LineNumbers) -> CodeBlock:
-    """Reads a fence whose node counts its bytes from `shift`; `quoted` if it is in a quote."""
-    mark = _MARK.search(text, node.start_byte + shift)
-    start = mark.start() if mark else node.start_byte + shift
-    extent = _extent(text, start, node, shift)
-    code = text[extent.content : min(extent.content_end, extent.content + limits.CODE)]
-    if quoted:
-        code = _unquote(code, node, shift - extent.content)
-        indent = text[node.start_byte + shift : start]
-    else:
-        indent = text[text.rfind("\n", 0, start) + 1 : start]
-    return _code_block(text, start, extent.end, _dedent(code, indent), lines)
-
-
-def read_long_fence(text: str, start: int, lines: LineNumbers) -> CodeBlock | None:
-    """Reads a fence that starts with the line at `start`, without the grammar; None: none does."""
-    opening = _OPENING.match(text, start)
-    if opening is None:
-        return None
-    content = min(_line_end(text, start) + 1, len(text))
-    closing = closing_fence(opening[1]).search(text, content)
-    content_end = closing.start() if closing else len(text)
-    code = text[content : min(content_end, content + limits.CODE)]
-    indent = " " * (opening.start(1) - start)
-    end = closing.end() if closing else max(len(text.rstrip()), content - 1)
-    return _code_block(text, start + len(indent), end, _dedent(code, indent), lines)
-
-
-def _code_block(text: str, start: int, end: int, code: str, lines: LineNumbers) -> CodeBlock:
-    return CodeBlock(
-        language=language(text[start : min(_line_end(text, start), start + _LONGEST_INFO)]),
-        text=code.removesuffix("\n"),
-        start=start,
-        end=end,
-        first_line=lines.at(start),
-        last_line=lines.at(end),
-    )
-
-
-def language(opening: str) -> str:
-    """The language that an opening fence names, in lower case; "" when it names none."""
-    info = _MARK.sub("", opening, count=1).strip().lower()
-    if info.startswith("{") and (named := _CLASS.search(info)):
-        return named[1][: limits.LANGUAGE]
-    word = _WORD.match(info)
-    return "" if word is None or word[2] else word[1].lstrip(".#")[: limits.LANGUAGE]
-
-
-def _extent(text: str, start: int, node: Node, shift: int) -> _Extent:
-    """An unclosed fence runs to the end of what contains it."""
-    first_end = _line_end(text, start)
-    content = min(first_end + 1, len(text))
-    marks = [part for part in node.named_children if part.type == "fenced_code_block_delimiter"]
-    if len(marks) > 1:
-        closing = marks[-1].start_byte + shift
-        content_end = max(text.rfind("\n", 0, closing) + 1, content)
-        return _Extent(content, content_end, _line_end(text, closing))
-    rest = text[content : node.end_byte + shift].rstrip()
-    last = content + len(rest)
-    return _Extent(content, last, last if rest else first_end)
-
-
-def _unquote(code: str, fence: Node, shift: int) -> str:
-    """Takes away what is in front of the lines only because of the quote."""
-    parts = list(fence.named_children)
-    for part in fence.named_children:
-        if part.type == "code_fence_content":
-            parts.extend(part.named_children)
-    marks = sorted(
-        (part.start_byte + shift, part.end_byte + shift)
-        for part in parts
-        if part.type == "block_continuation"
-    )
-    kept, done = [], 0
-    for start, end in marks:
-        if start >= done:
-            kept.append(code[done:start])
-            done = end
-    return "".join(kept) + code[done:]
-
-
-def _dedent(code: str, indent: str) -> str:
-    """Takes away as much indentation as the opening fence has in front of it, and no more."""
-    if not indent:
-        return code
-    columns = len(indent.expandtabs(_TAB))
-    return "\n".join(_dedent_line(line, columns) for line in code.split("\n"))
-
-
-def _dedent_line(line: str, columns: int) -> str:
-    """A tab that reaches further leaves what is left of it."""
-    column = position = 0
-    while column < columns and line[position : position + 1] in (" ", "\t"):
-        column += 1 if line[position] == " " else _TAB - column % _TAB
-        position += 1
-    return " " * (column - columns) + line[position:]
-
-
-def _line_end(text: str, offset: int) -> int:
-    end = text.find("\n", offset)
-    return len(text) if end < 0 else end
-
 
 _LANGUAGE = Language(tree_sitter_markdown.language())
 
@@ -162,8 +42,8 @@ _CELL = _ids("pipe_table_cell")
 _LABEL = _ids("link_label")
 _DESTINATION = _ids("link_destination")
 
-
 _BLANK_LINES = re.compile(r"(?:[ \t]*+\n)*+")
+_BETWEEN_PARAGRAPHS = re.compile(r"\n(?:[ \t]*+\n)++")
 
 
 class Stretch(NamedTuple):
@@ -187,8 +67,28 @@ class Outline(Struct):
 
 
 def read_blocks(text: str, body: int, lines: LineNumbers, deadline: Deadline) -> Outline:
-    """Reads the text from `body` on."""
+    """Read the text from `body` on."""
     return _BlockReader(text, body, lines).read(deadline)
+
+
+def plain_blocks(text: str, body: int) -> list[Block]:
+    """Read text without Markdown: one block per paragraph, each with the blank lines after it."""
+    starts = [body]
+    for match in _BETWEEN_PARAGRAPHS.finditer(text, body):
+        start = match.end()
+        if start < len(text) and (
+            len(starts) < limits.BLOCKS or start - starts[-1] >= limits.JOINED
+        ):
+            starts.append(start)
+    return _joined(["text"] * len(starts), starts, len(text))
+
+
+def _joined(kinds: Sequence[BlockKind], starts: Sequence[int], length: int) -> list[Block]:
+    """Return blocks that each run to the start of the next; none where there is no text."""
+    if starts[0] >= length:
+        return []
+    ends = [*starts[1:], length]
+    return [Block(*each) for each in zip(kinds, starts, ends, strict=True)]
 
 
 class _BlockReader:
@@ -205,121 +105,107 @@ class _BlockReader:
         self._kinds: list[BlockKind] = []
         self._tables = 0
 
-    def read(self, deadline: Deadline) -> Outline:
-        start = self._body
-        while (start := self._after_blank_lines(start)) < len(self._text):
-            deadline.check()
-            start = self._read_window(start)
-        self._join_blocks()
-        self._note_flattened()
-        return self._outline
-
     # ── Windows ──────────────────────────────────────────────────────────────
     # The grammar's tree takes up to 530 times the memory of its text. Nothing that is before a
     # block at the top level changes what the block is, so a long text is read in windows, each from
     # the start of the last block that the one before could not see to its end.
 
+    def read(self, deadline: Deadline) -> Outline:
+        outline, start = self._outline, self._body
+        while True:
+            blank = _BLANK_LINES.match(self._text, start)  # the grammar is slow at empty lines
+            start = blank.end() if blank else start
+            if start >= len(self._text):
+                break
+            deadline.check()
+            start = self._read_window(start)
+        kinds: list[BlockKind] = self._kinds or ["text"]
+        outline.blocks = _joined(kinds, [self._body, *self._starts[1:]], len(self._text))
+        starts = [code.start for code in outline.code_blocks]
+        for offset in self._too_deep:
+            before = bisect_right(starts, offset) - 1
+            # In code such lines are as they should be.
+            if before < 0 or offset > outline.code_blocks[before].end:
+                outline.flattened.append(self._lines.at(offset))
+        return outline
+
     def _read_window(self, start: int) -> int:
-        """Reads blocks from `start`, the start of a line; returns where the next window starts."""
-        end = self._window_end(start)
-        if end is None:
-            return self._take_long_line(start)
-        whole = end == len(self._text)
-        tree = self._parse(start, end)
-        edge = end if whole else self._last_start(tree)
-        if edge <= start:  # one block fills the window
-            if fence := read_long_fence(self._text, start, self._lines):
-                return self._take_long_fence(fence)
-            edge = end
-        self._take_leaves(tree, edge)
-        return edge
-
-    def _after_blank_lines(self, start: int) -> int:
-        """The start of the next line that says something: the grammar is slow at empty lines."""
-        blank = _BLANK_LINES.match(self._text, start)
-        return blank.end() if blank else start
-
-    def _window_end(self, start: int) -> int | None:
-        """The end of a window, which is the end of a line; None for a line that is too long."""
-        if len(self._text) - start <= limits.WINDOW:
-            return len(self._text)
-        return self._text.rfind("\n", start, start + limits.WINDOW) + 1 or None
-
-    def _parse(self, start: int, end: int) -> Tree:
+        """Read blocks from `start`, the start of a line; return where the next window starts."""
+        end = len(self._text)
+        if end - start > limits.WINDOW:
+            end = self._text.rfind("\n", start, start + limits.WINDOW) + 1
+        if not end:  # the line is too long
+            return self._take_long_fence(start) or self._take_long_line(start)
         text = self._text[start:end]
         too_deep = [start + match.start() for match in NESTED_TOO_DEEP.finditer(text)]
         self._too_deep.extend(too_deep)
         # The line feed put in front keeps the grammar from taking "---" there for metadata.
         self._shift = start - 1
-        return Parser(_LANGUAGE).parse(b"\n" + block_skeleton(text, flatten=bool(too_deep)))
-
-    def _last_start(self, tree: Tree) -> int:
-        """Where the last block or list item at the top level starts."""
-        starts = (node.start_byte for node, nested, _ in leaves(tree.walk()) if not nested)
-        last = max(starts, default=0) + self._shift
-        return self._text.rfind("\n", 0, max(0, last)) + 1
-
-    def _take_leaves(self, tree: Tree, edge: int) -> None:
-        for node, nested, quoted in leaves(tree.walk()):
+        tree = Parser(_LANGUAGE).parse(b"\n" + block_skeleton(text, flatten=bool(too_deep)))
+        edge = end
+        if end < len(self._text):  # where the last block or list item at the top level starts
+            starts = (node.start_byte for node, nested, _ in _leaves(tree.walk()) if not nested)
+            last = max(starts, default=0) + self._shift
+            edge = self._text.rfind("\n", 0, max(0, last)) + 1
+        if edge <= start:  # one block fills the window
+            if after := self._take_long_fence(start):
+                return after
+            edge = end
+        for node, nested, quoted in _leaves(tree.walk()):
             if node.start_byte + self._shift < edge:
                 self._take(node, nested, quoted)
+        return edge
 
     def _take_long_line(self, start: int) -> int:
-        if fence := read_long_fence(self._text, start, self._lines):
-            return self._take_long_fence(fence)
         end = self._text.find("\n", start) + 1 or len(self._text)
         self._cut("line", start)
         self._take_inline(Stretch(start, end))
         self._open_block(start, "text")
         return end
 
-    def _take_long_fence(self, fence: CodeBlock) -> int:
+    def _take_long_fence(self, start: int) -> int | None:
+        """Take the fence that starts with the line at `start`; return its end, None without one."""
+        fence = _read_long_fence(self._text, start, self._lines)
+        if fence is None:
+            return None
         self._take_code(fence)
         return min(fence.end + 1, len(self._text))
 
     # ── Blocks ───────────────────────────────────────────────────────────────
 
     def _take(self, node: Node, nested: bool, quoted: bool) -> None:
-        kind = node.kind_id
+        kind, place = node.kind_id, self._place(node, quoted)
         if kind in _PARAGRAPH:
-            place = self._place(node, quoted)
             self._take_inline(place)
             self._open_block(place.start, "text")
         elif kind in _HEADINGS:
-            self._take_heading(node, nested, quoted)
+            self._take_heading(place, nested)
         elif kind in _FENCE:
-            self._take_code(read_fence(self._text, node, self._shift, quoted, self._lines))
+            self._take_code(_read_fence(self._text, node, self._shift, quoted, self._lines))
         elif kind in _TABLE:
-            self._take_table(node)
+            self._take_table(node, place)
         else:
-            self._take_other(node)
+            self._open_block(place.start, "text")
+            if kind in _DEFINITION:
+                self._take_definition(node, place)
 
     def _take_inline(self, place: Stretch) -> None:
-        """Keeps a stretch of prose if a link, a tag or a comment can be in it."""
+        """Keep a stretch of prose if a link, a tag or a comment can be in it."""
         prose = self._text[place.start : place.end]
         if "[" not in prose and "#" not in prose and "%%" not in prose:
             return
         if self._fits("paragraphs", self._outline.inlines, limits.PARAGRAPHS, place.start):
             self._outline.inlines.append(place)
 
-    def _fits(self, what: str, taken: Sized, most: int, offset: int) -> bool:
-        """Whether one more can be taken; the first that cannot is noted."""
-        fits = len(taken) < most
-        if not fits:
-            self._cut(what, offset)
-        return fits
-
-    def _cut(self, what: str, offset: int) -> None:
-        self._outline.cuts.setdefault(what, offset)
-
-    def _take_heading(self, node: Node, nested: bool, quoted: bool) -> None:
-        place = self._place(node, quoted)
+    def _take_heading(self, place: Stretch, nested: bool) -> None:
         self._take_inline(place)
         # What fills a list item or a quote never starts its line; where the grammar lost its way
         # it may still say so.
-        nested = nested and not self._starts_line(place.start)
+        starts_line = place.start == 0 or self._text[place.start - 1] == "\n"
         headings = self._outline.headings
-        if nested or not self._fits("headings", headings, limits.HEADINGS, place.start):
+        if (nested and not starts_line) or not self._fits(
+            "headings", headings, limits.HEADINGS, place.start
+        ):
             self._open_block(place.start, "text")
         else:
             headings.append(place)
@@ -335,8 +221,7 @@ class _BlockReader:
         else:
             self._open_block(code.start, "text")
 
-    def _take_table(self, node: Node) -> None:
-        place = self._place(node)
+    def _take_table(self, node: Node, place: Stretch) -> None:
         # One that is not distinguished from text is cut at its lines all the same.
         self._tables += 1
         self._open_block(place.start, "table" if self._tables <= limits.TABLES else "text")
@@ -346,13 +231,9 @@ class _BlockReader:
                     if cell.kind_id in _CELL:
                         self._take_inline(self._place(cell))
 
-    def _take_other(self, node: Node) -> None:
-        place = self._place(node)
-        self._open_block(place.start, "text")
-        if node.kind_id not in _DEFINITION:
-            return
+    def _take_definition(self, node: Node, place: Stretch) -> None:
         if self._text.startswith("[^", place.start):  # a footnote of one word
-            self._take_inline(place)
+            self._take_inline(place._replace(quoted=False))
             return
         labels = [part for part in node.named_children if part.kind_id in _LABEL]
         addresses = [part for part in node.named_children if part.kind_id in _DESTINATION]
@@ -365,50 +246,36 @@ class _BlockReader:
     def _place(self, node: Node, quoted: bool = False) -> Stretch:
         return Stretch(node.start_byte + self._shift, node.end_byte + self._shift, quoted)
 
-    def _starts_line(self, offset: int) -> bool:
-        return offset == 0 or self._text[offset - 1] == "\n"
+    def _fits(self, what: str, taken: Sized, most: int, offset: int) -> bool:
+        """Say whether one more can be taken; the first that cannot is noted."""
+        fits = len(taken) < most
+        if not fits:
+            self._cut(what, offset)
+        return fits
+
+    def _cut(self, what: str, offset: int) -> None:
+        self._outline.cuts.setdefault(what, offset)
 
     def _open_block(self, offset: int, kind: BlockKind) -> None:
-        """A block starts with the line of its first character."""
+        """Begin a block with the line of its first character."""
         start = self._text.rfind("\n", 0, offset) + 1
         if self._starts and start <= self._starts[-1]:
             if kind != "text":
                 self._kinds[-1] = kind
             return
-        if kind == "text" and self._joins(start):
+        if (
+            kind == "text"  # a paragraph is joined with the one before when there are too many
+            and len(self._starts) >= limits.BLOCKS
+            and self._kinds[-1] == "text"
+            and start - self._starts[-1] < limits.JOINED
+        ):
             return
         self._starts.append(start)
         self._kinds.append(kind)
 
-    def _joins(self, start: int) -> bool:
-        """Whether a paragraph is joined with the one before, as there are too many blocks."""
-        return (
-            len(self._starts) >= limits.BLOCKS
-            and self._kinds[-1] == "text"
-            and start - self._starts[-1] < limits.JOINED
-        )
 
-    def _join_blocks(self) -> None:
-        """Each block runs to the start of the next, the first from the start of the body."""
-        if self._body >= len(self._text):
-            return
-        kinds: list[BlockKind] = self._kinds or ["text"]
-        starts = [self._body, *self._starts[1:]]
-        ends = [*starts[1:], len(self._text)]
-        for kind, start, end in zip(kinds, starts, ends, strict=True):
-            self._outline.blocks.append(Block(kind, start, end))
-
-    def _note_flattened(self) -> None:
-        """In code such lines are as they should be."""
-        starts = [code.start for code in self._outline.code_blocks]
-        for offset in self._too_deep:
-            before = bisect_right(starts, offset) - 1
-            if before < 0 or offset > self._outline.code_blocks[before].end:
-                self._outline.flattened.append(self._lines.at(offset))
-
-
-def leaves(cursor: TreeCursor) -> Iterator[tuple[Node, bool, bool]]:
-    """Every leaf block and list item, with whether it is nested and whether it is quoted."""
+def _leaves(cursor: TreeCursor) -> Iterator[tuple[Node, bool, bool]]:
+    """Yield every leaf block and list item, with whether it is nested and whether it is quoted."""
     opened: list[int] = []
     nesting = quotes = 0
     while True:
@@ -430,22 +297,110 @@ def leaves(cursor: TreeCursor) -> Iterator[tuple[Node, bool, bool]]:
             quotes -= left in _QUOTE
 
 
-# ── Text without Markdown: paragraphs, and nothing else ───────────────────
+# ── Fences ───────────────────────────────────────────────────────────────────
+
+_MARK = re.compile(r"`{3,}|~{3,}")
+_CLASS = re.compile(r"\.([^\s.{}]+)")
+_WORD = re.compile(r"[{=\s]*([^\s{}(),:;=\"'\[\]]*)(=?)")
+_OPENING = re.compile(rf" {{0,3}}({FENCE})", re.MULTILINE)
+_LONGEST_INFO = 1000  # characters after an opening fence that are looked at
+_TAB = 4
 
 
-_BETWEEN_PARAGRAPHS = re.compile(r"\n(?:[ \t]*+\n)++")
+def _read_fence(text: str, node: Node, shift: int, quoted: bool, lines: LineNumbers) -> CodeBlock:
+    """Read a fence whose node counts its bytes from `shift`; `quoted` if it is in a quote."""
+    mark = _MARK.search(text, node.start_byte + shift)
+    start = mark.start() if mark else node.start_byte + shift
+    first_end = _line_end(text, start)
+    content = min(first_end + 1, len(text))
+    marks = [part for part in node.named_children if part.type == "fenced_code_block_delimiter"]
+    if len(marks) > 1:
+        closing = marks[-1].start_byte + shift
+        content_end = max(text.rfind("\n", 0, closing) + 1, content)
+        end = _line_end(text, closing)
+    else:  # one that is not closed runs to the end of what contains it
+        rest = text[content : node.end_byte + shift].rstrip()
+        content_end = content + len(rest)
+        end = content_end if rest else first_end
+    code = text[content : min(content_end, content + limits.CODE)]
+    if quoted:
+        code = _unquote(code, node, shift - content)
+        indent = text[node.start_byte + shift : start]
+    else:
+        indent = text[text.rfind("\n", 0, start) + 1 : start]
+    return _code_block(text, start, end, _dedent(code, indent), lines)
 
 
-def plain_blocks(text: str, body: int) -> list[Block]:
-    """One block per paragraph, each with the blank lines after it."""
-    if body >= len(text):
-        return []
-    found = (match.end() for match in _BETWEEN_PARAGRAPHS.finditer(text, body))
-    starts = [body]
-    for start in found:
-        if start < len(text) and (
-            len(starts) < limits.BLOCKS or start - starts[-1] >= limits.JOINED
-        ):
-            starts.append(start)
-    ends = [*starts[1:], len(text)]
-    return [Block("text", start, end) for start, end in zip(starts, ends, strict=True)]
+def _read_long_fence(text: str, start: int, lines: LineNumbers) -> CodeBlock | None:
+    """Read a fence that starts with the line at `start`, without the grammar; None: none does."""
+    opening = _OPENING.match(text, start)
+    if opening is None:
+        return None
+    content = min(_line_end(text, start) + 1, len(text))
+    closing = closing_fence(opening[1]).search(text, content)
+    content_end = closing.start() if closing else len(text)
+    code = text[content : min(content_end, content + limits.CODE)]
+    indent = " " * (opening.start(1) - start)
+    end = closing.end() if closing else max(len(text.rstrip()), content - 1)
+    return _code_block(text, start + len(indent), end, _dedent(code, indent), lines)
+
+
+def _code_block(text: str, start: int, end: int, code: str, lines: LineNumbers) -> CodeBlock:
+    return CodeBlock(
+        language=_language(text[start : min(_line_end(text, start), start + _LONGEST_INFO)]),
+        text=code.removesuffix("\n"),
+        start=start,
+        end=end,
+        first_line=lines.at(start),
+        last_line=lines.at(end),
+    )
+
+
+def _language(opening: str) -> str:
+    """Return the language that an opening fence names, in lower case; "" when it names none."""
+    info = _MARK.sub("", opening, count=1).strip().lower()
+    if info.startswith("{") and (named := _CLASS.search(info)):
+        return named[1][: limits.LANGUAGE]
+    word = _WORD.match(info)
+    return "" if word is None or word[2] else word[1].lstrip(".#")[: limits.LANGUAGE]
+
+
+def _unquote(code: str, fence: Node, shift: int) -> str:
+    """Take away what is in front of the lines only because of the quote."""
+    parts = list(fence.named_children)
+    for part in fence.named_children:
+        if part.type == "code_fence_content":
+            parts.extend(part.named_children)
+    marks = sorted(
+        (part.start_byte + shift, part.end_byte + shift)
+        for part in parts
+        if part.type == "block_continuation"
+    )
+    kept, done = [], 0
+    for start, end in marks:
+        if start >= done:
+            kept.append(code[done:start])
+            done = end
+    return "".join(kept) + code[done:]
+
+
+def _dedent(code: str, indent: str) -> str:
+    """Take away as much indentation as the opening fence has in front of it, and no more."""
+    if not indent:
+        return code
+    columns = len(indent.expandtabs(_TAB))
+
+    def dedented(line: str) -> str:
+        column = position = 0
+        while column < columns and line[position : position + 1] in (" ", "\t"):
+            column += 1 if line[position] == " " else _TAB - column % _TAB
+            position += 1
+        # A tab that reaches further leaves what is left of it.
+        return " " * (column - columns) + line[position:]
+
+    return "\n".join(map(dedented, code.split("\n")))
+
+
+def _line_end(text: str, offset: int) -> int:
+    end = text.find("\n", offset)
+    return len(text) if end < 0 else end

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
-from dowse._index.markdown.blocks import Outline, Stretch, plain_blocks, read_blocks
+from dowse._index.markdown.blocks import Outline, plain_blocks, read_blocks
 from dowse._index.markdown.fields import read_fields, read_properties, read_related, without_repeats
 from dowse._index.markdown.frontmatter import Frontmatter, Problem, read_frontmatter
 from dowse._index.markdown.inline import Definitions, plain_text
@@ -20,40 +20,91 @@ from dowse._text.lines import LineNumbers
 from dowse._util import limits
 from dowse._util.deadline import Deadline
 
-# ── The lines of a heading → its level and its text ───────────────────────
 
+def parse(
+    id: str,  # noqa: A002 - the record's own word
+    text: str,
+    deadline: Deadline | None = None,
+) -> Document:
+    """Read a document; whatever is wrong with the text, there is one, with its problems noted.
+
+    `text` is decoded, without a byte order mark, its lines ended by a line feed alone. What
+    Obsidian hides between two `%%` is no part of the document. Raises `TookTooLong` when the
+    deadline passes.
+    """
+    if is_plain(id):
+        fields = Fields(title=_fallback_title(id, ()))
+        return Document(id, text, 0, fields, blocks=tuple(plain_blocks(text, 0)))
+    deadline = deadline or Deadline()
+    front = read_frontmatter(text)
+    text = without_obsidian_comments(text, front.body)
+    lines = LineNumbers(text)
+    outline = read_blocks(text, front.body, lines, deadline)
+    definitions = read_definitions(text, outline)
+    headings = _read_headings(text, outline, definitions, deadline)
+    references = read_references(text, outline, definitions, lines, deadline)
+    fields = read_fields(front)
+    fields = replace(
+        fields,
+        title=fields.title or _fallback_title(id, headings),
+        tags=without_repeats([*fields.tags, *references.tags.values()]),
+        properties=read_properties(front),
+    )
+    if sum(map(len, fields.texts().values())) > limits.FIELD_CHARACTERS:
+        outline.cuts["fields"] = 0
+    return Document(
+        id=id,
+        text=text,
+        body=front.body,
+        fields=fields,
+        headings=headings,
+        blocks=tuple(outline.blocks),
+        code_blocks=tuple(outline.code_blocks),
+        links=(*read_related(front), *references.links),
+        problems=_problems(id, front, outline, references, lines),
+    )
+
+
+def _fallback_title(document_id: str, headings: Iterable[Heading]) -> str:
+    """Return the first H1 that says something, else the name of the file or of its folder."""
+    for heading in headings:
+        if heading.level == 1 and heading.text:
+            return heading.text
+    path = PurePosixPath(document_id)
+    if path.stem.lower() in INDEX_PAGES and path.parent.name:
+        return path.parent.name.removeprefix("@")
+    return path.stem
+
+
+# ── Headings ─────────────────────────────────────────────────────────────────
 
 _BLANKS = " \t"
 _MOST_MARKUP = 5 * limits.HEADING  # characters of a heading that are read: markup takes some
 
 
-def read_headings(
+def _read_headings(
     text: str, outline: Outline, definitions: Definitions, deadline: Deadline
 ) -> tuple[Heading, ...]:
-    """Reads the headings; of a very long one the beginning, which is noted in the outline."""
+    """Read the headings; of a very long one the beginning, which is noted in the outline."""
     found = []
     for place in outline.headings:
         deadline.check()
-        found.append(_read_heading(text, place, outline, definitions))
+        start = text.rfind("\n", 0, place.start) + 1
+        level, content = _split(text[place.start : place.end].removesuffix("\n"))
+        content = _without_attributes(content)
+        shown = plain_text(content[:_MOST_MARKUP], definitions)
+        if len(shown) > limits.HEADING or len(content) > _MOST_MARKUP:
+            outline.cuts.setdefault("heading", start)
+            shown = shown[: limits.HEADING - 1].rstrip() + "…"
+        found.append(Heading(level, shown, start))
     return tuple(found)
-
-
-def _read_heading(text: str, place: Stretch, outline: Outline, definitions: Definitions) -> Heading:
-    start = text.rfind("\n", 0, place.start) + 1
-    level, content = _split(text[place.start : place.end].removesuffix("\n"))
-    content = _without_attributes(content)
-    shown = plain_text(content[:_MOST_MARKUP], definitions)
-    if len(shown) > limits.HEADING or len(content) > _MOST_MARKUP:
-        outline.cuts.setdefault("heading", start)
-        shown = shown[: limits.HEADING - 1].rstrip() + "…"
-    return Heading(level, shown, start)
 
 
 # Patterns with two stretches of blanks in a row take time that grows with the square of a stretch.
 
 
 def _split(written: str) -> tuple[int, str]:
-    """The level and the marked-up text of a heading."""
+    """Return the level and the marked-up text of a heading."""
     bare = written.lstrip(_BLANKS)
     marks = len(bare) - len(bare.lstrip("#"))
     if 1 <= marks <= 6 and bare[marks : marks + 1] in ("", *_BLANKS, "\n"):
@@ -82,31 +133,16 @@ def _without_attributes(content: str) -> str:
     return bare[:opening].rstrip(_BLANKS) if inside[:1] in ("#", ".", ":") else content
 
 
-# ── What a document is called when its frontmatter does not say ───────────
+# ── What could not be read ───────────────────────────────────────────────────
 
-
-def fallback_title(document_id: str, headings: Iterable[Heading]) -> str:
-    """The first H1 that says something, else the name of the file, or of the folder it opens."""
-    for heading in headings:
-        if heading.level == 1 and heading.text:
-            return heading.text
-    path = PurePosixPath(document_id)
-    if path.stem.lower() in INDEX_PAGES and path.parent.name:
-        return path.parent.name.removeprefix("@")
-    return path.stem
-
-
-# ── What is said of a document that goes beyond a limit: what was left out, and what to do ───
-
-
-NESTED_TOO_DEEP = (
+_NESTED_TOO_DEEP = (
     f"quotes or lists are nested {MOST_NESTED} deep, so the line was read as plain text; "
     "flatten it to have it read as Markdown"
 )
 
 _SPLIT = "split the document to have all of them found"
 
-TOO_MUCH = {
+_TOO_MUCH = {
     "fields": (
         f"title, keywords, tags and the like have more than {limits.FIELD_CHARACTERS:,} "
         "characters, of which only the first weigh in each passage; filters use all of them"
@@ -149,50 +185,6 @@ TOO_MUCH = {
 """By what was too much."""
 
 
-def parse(
-    id: str,  # noqa: A002 - the record's own word
-    text: str,
-    deadline: Deadline | None = None,
-) -> Document:
-    """Reads a document; whatever is wrong with the text, there is one, with its problems noted.
-
-    `text` is decoded, without a byte order mark, its lines ended by a line feed alone. What
-    Obsidian hides between two `%%` is no part of the document. Raises `TookTooLong` when the
-    deadline passes.
-    """
-    if is_plain(id):
-        fields = Fields(title=fallback_title(id, ()))
-        return Document(id, text, 0, fields, blocks=tuple(plain_blocks(text, 0)))
-    deadline = deadline or Deadline()
-    front = read_frontmatter(text)
-    text = without_obsidian_comments(text, front.body)
-    lines = LineNumbers(text)
-    outline = read_blocks(text, front.body, lines, deadline)
-    definitions = read_definitions(text, outline)
-    headings = read_headings(text, outline, definitions, deadline)
-    references = read_references(text, outline, definitions, lines, deadline)
-    fields = read_fields(front)
-    fields = replace(
-        fields,
-        title=fields.title or fallback_title(id, headings),
-        tags=without_repeats([*fields.tags, *references.tags.values()]),
-        properties=read_properties(front),
-    )
-    if sum(map(len, fields.texts().values())) > limits.FIELD_CHARACTERS:
-        outline.cuts["fields"] = 0
-    return Document(
-        id=id,
-        text=text,
-        body=front.body,
-        fields=fields,
-        headings=headings,
-        blocks=tuple(outline.blocks),
-        code_blocks=tuple(outline.code_blocks),
-        links=(*read_related(front), *references.links),
-        problems=_problems(id, front, outline, references, lines),
-    )
-
-
 def _problems(
     document_id: str,
     front: Frontmatter,
@@ -204,8 +196,8 @@ def _problems(
     cuts = {what: lines.at(offset) for what, offset in outline.cuts.items()} | references.cuts
     problems = [
         *front.problems,
-        *(Problem(line, NESTED_TOO_DEEP) for line in outline.flattened[:1]),
-        *(Problem(line, TOO_MUCH[what]) for what, line in cuts.items()),
+        *(Problem(line, _NESTED_TOO_DEEP) for line in outline.flattened[:1]),
+        *(Problem(line, _TOO_MUCH[what]) for what, line in cuts.items()),
     ]
     reasons = (f"Line {problem.line}: {problem.what}." for problem in problems)
     return tuple(LeftOut(document_id, reason, whole=False) for reason in reasons)

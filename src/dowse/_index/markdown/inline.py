@@ -6,7 +6,7 @@ import html
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from typing import NamedTuple
 
 import tree_sitter_markdown
@@ -16,8 +16,8 @@ from tree_sitter import Language, Node, Parser
 from dowse._index.markdown.skeleton import inline_skeleton, mask_brackets, one_byte_per_character
 from dowse._text.links import WIKILINK, read_wikilink
 
-LANGUAGE = Language(tree_sitter_markdown.inline_language())
-LINKS = {"inline_link", "full_reference_link", "collapsed_reference_link", "shortcut_link"}
+_LANGUAGE = Language(tree_sitter_markdown.inline_language())
+_LINKS = {"inline_link", "full_reference_link", "collapsed_reference_link", "shortcut_link"}
 
 Definitions = Mapping[str, str]
 """Folded label of a link definition → the address it stands for, as written."""
@@ -59,53 +59,44 @@ def fold_label(label: str) -> str:
 
 
 def read_inline(text: str, definitions: Definitions) -> Inline:
-    """Reads the links of a stretch of text and notes what is not prose in it."""
+    """Read the links of a stretch of text and note what is not prose in it."""
     found = Inline()
     if not _SPECIAL.search(text) and not (definitions and "[" in text):
         return found
-    for start, piece in _pieces(text, found):
-        _read_piece(start, piece, definitions, found)
+    for start, end, marks in _pieces(text):
+        if marks <= _MOST_MARKS:
+            _read_piece(start, text[start:end], definitions, found)
+        else:
+            found.unread.append(start)
+            found.hidden.append((start, end))
     return found
 
 
-def _pieces(text: str, found: Inline) -> Iterator[tuple[int, str]]:
-    """The text, in parts where it has too many marks to be read at once."""
-    if len(text) <= _MOST_MARKS:
-        yield 0, text
-        return
+def _pieces(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield start, end and marks of the text's parts: one, unless it has too many marks."""
     start = marks = 0
-    for part_start, part_end in pairwise(chain([0], _part_starts(text), [len(text)])):
-        more = sum(1 for _ in _MARK.finditer(text, part_start, part_end))
-        if marks + more > _MOST_MARKS and start < part_start:
-            yield from _piece(text, start, part_start, marks, found)
-            start, marks = part_start, 0
-        marks += more
-    yield from _piece(text, start, len(text), marks, found)
-
-
-def _part_starts(text: str) -> Iterator[int]:
-    return (match.end() for match in _BETWEEN_PARTS.finditer(text))
-
-
-def _piece(text: str, start: int, end: int, marks: int, found: Inline) -> Iterator[tuple[int, str]]:
-    if marks <= _MOST_MARKS:
-        yield start, text[start:end]
-    else:
-        found.unread.append(start)
-        found.hidden.append((start, end))
+    if len(text) > _MOST_MARKS:
+        starts = (match.end() for match in _BETWEEN_PARTS.finditer(text))
+        for part_start, part_end in pairwise(chain([0], starts, [len(text)])):
+            more = sum(1 for _ in _MARK.finditer(text, part_start, part_end))
+            if marks + more > _MOST_MARKS and start < part_start:
+                yield start, part_start, marks
+                start, marks = part_start, 0
+            marks += more
+    yield start, len(text), marks
 
 
 def _read_piece(start: int, text: str, definitions: Definitions, found: Inline) -> None:
     skeleton = inline_skeleton(text, lambda label: fold_label(label) in definitions)
-    for node in Parser(LANGUAGE).parse(skeleton).root_node.named_children:
+    for node in Parser(_LANGUAGE).parse(skeleton).root_node.named_children:
         kind, node_start = node.type, node.start_byte
-        if kind in LINKS:
-            _take_link(start, text, node, definitions, found)
+        if kind in _LINKS:
+            found.links.append(_read_link(start, text, node, definitions))
         if kind != "backslash_escape" and not text.startswith("![[", node_start):
             found.hidden.append((start + node_start, start + node.end_byte))
 
 
-def _take_link(start: int, text: str, node: Node, definitions: Definitions, found: Inline) -> None:
+def _read_link(start: int, text: str, node: Node, definitions: Definitions) -> MarkdownLink:
     parts = {part.type: text[part.start_byte : part.end_byte] for part in node.named_children}
     label = parts.get("link_text", "")
     if node.type == "inline_link":
@@ -113,11 +104,10 @@ def _take_link(start: int, text: str, node: Node, definitions: Definitions, foun
     else:
         reference = parts.get("link_label", "")[1:-1] or label
         address = definitions.get(fold_label(reference), "")
-    found.links.append(MarkdownLink(start + node.start_byte, label, address))
+    return MarkdownLink(start + node.start_byte, label, address)
 
 
-# ── A heading or a label as people read it: without its markup ────────────
-
+# ── As people read it ────────────────────────────────────────────────────────
 
 _MARKUP = re.compile(r"[*_`~<>\[\]\\&]")
 # Emphasis takes the grammar time that grows with the square of its length.
@@ -126,75 +116,58 @@ _MOST_CHARACTERS = 1000
 _DROPPED = {"emphasis_delimiter", "code_span_delimiter", "html_tag"}
 _SHOWN = {"link_text", "image_description"}
 _AUTOLINKS = {"uri_autolink", "email_autolink"}
+# What becomes of a character; code is kept exactly as it is, of the rest entities are unescaped.
 _DROP, _KEEP, _CODE = b"\0", b"\1", b"\2"
 
 
 def plain_text(markup: str, definitions: Definitions) -> str:
-    """What a reader sees of `markup`, on one line."""
+    """Return what a reader sees of a heading or a label, on one line, without its markup."""
     if not _MARKUP.search(markup) or len(markup) > _MOST_CHARACTERS:
         return " ".join(markup.split())
-    chunks = _fates(markup, definitions)
-    parts = []
-    for outcome, start, end in _runs(chunks):
-        if outcome == _KEEP:
+    parts, end = [], 0
+    for fate, run in groupby(_fates(markup, definitions)):
+        start, end = end, end + sum(1 for _ in run)
+        if fate == _KEEP[0]:
             parts.append(html.unescape(markup[start:end]))
-        elif outcome == _CODE:
+        elif fate == _CODE[0]:
             parts.append(markup[start:end])
     return " ".join("".join(parts).split())
 
 
 def _fates(markup: str, definitions: Definitions) -> bytearray:
-    """For every character whether it is dropped, kept, or kept exactly as it is."""
-    chunks = bytearray(_KEEP * len(markup))
+    """Say for every character whether it is dropped, kept, or kept exactly as it is."""
+    fates = bytearray(_KEEP * len(markup))
     skeleton = one_byte_per_character(markup)
     skeleton = mask_brackets(skeleton, markup, lambda label: fold_label(label) in definitions)
-    for node in _walk(Parser(LANGUAGE).parse(skeleton).root_node):
-        _decide(node, chunks)
-    for match in WIKILINK.finditer(markup):
-        if chunks[match.start() : match.start() + 1] == _KEEP:
-            _show_only(chunks, match.span(), _shown_part(match))
-    return chunks
-
-
-def _walk(root: Node) -> Iterator[Node]:
-    """All named nodes, each before what it contains."""
-    waiting = [root]
-    while waiting:
+    waiting = [Parser(_LANGUAGE).parse(skeleton).root_node]
+    while waiting:  # each before what it contains
         node = waiting.pop()
-        yield node
+        _decide(node, fates)
         waiting.extend(node.named_children)
+    for match in WIKILINK.finditer(markup):
+        if fates[match.start() : match.start() + 1] == _KEEP:
+            shown = read_wikilink(match).shown
+            start = markup.rindex(shown, match.start(), match.end())
+            _show_only(fates, match.span(), (start, start + len(shown)))
+    return fates
 
 
-def _decide(node: Node, chunks: bytearray) -> None:
+def _decide(node: Node, fates: bytearray) -> None:
     kind, start, end = node.type, node.start_byte, node.end_byte
     if kind in _DROPPED:
-        chunks[start:end] = _DROP * (end - start)
+        fates[start:end] = _DROP * (end - start)
     elif kind == "code_span":
-        chunks[start:end] = _CODE * (end - start)
+        fates[start:end] = _CODE * (end - start)
     elif kind == "backslash_escape":
-        chunks[start : start + 1] = _DROP
+        fates[start : start + 1] = _DROP
     elif kind in _AUTOLINKS:
-        _show_only(chunks, (start, end), (start + 1, end - 1))
-    elif kind in LINKS or kind == "image":
+        _show_only(fates, (start, end), (start + 1, end - 1))
+    elif kind in _LINKS or kind == "image":
         shown = [child for child in node.named_children if child.type in _SHOWN]
         part = (shown[0].start_byte, shown[0].end_byte) if shown else (start, start)
-        _show_only(chunks, (start, end), part)
+        _show_only(fates, (start, end), part)
 
 
-def _show_only(chunks: bytearray, whole: tuple[int, int], part: tuple[int, int]) -> None:
-    chunks[whole[0] : part[0]] = _DROP * (part[0] - whole[0])
-    chunks[part[1] : whole[1]] = _DROP * (whole[1] - part[1])
-
-
-def _shown_part(match: re.Match[str]) -> tuple[int, int]:
-    shown = read_wikilink(match).shown
-    start = match.string.rindex(shown, match.start(), match.end())
-    return start, start + len(shown)
-
-
-def _runs(chunks: bytearray) -> Iterator[tuple[bytes, int, int]]:
-    start = 0
-    for end in range(1, len(chunks) + 1):
-        if end == len(chunks) or chunks[end] != chunks[start]:
-            yield bytes(chunks[start : start + 1]), start, end
-            start = end
+def _show_only(fates: bytearray, whole: tuple[int, int], part: tuple[int, int]) -> None:
+    fates[whole[0] : part[0]] = _DROP * (part[0] - whole[0])
+    fates[part[1] : whole[1]] = _DROP * (whole[1] - part[1])
