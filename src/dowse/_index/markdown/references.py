@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dowse._index.markdown.blocks import Outline, Stretch
-from dowse._index.markdown.fields import find_tags, is_usable, may_hold_tags
+from dowse._index.markdown.fields import clean_tag, is_usable
 from dowse._index.markdown.inline import Definitions, Inline, fold_label, plain_text, read_inline
 from dowse._model import Link
 from dowse._text.fold import fold
@@ -20,6 +20,14 @@ from dowse._util.deadline import Deadline
 
 _QUOTE_MARKS = re.compile(r"(?<=\n)[ \t>]+")
 _COMMENT_MARK = re.compile("%%")
+# `#tag` and `#nested/tag`, by Obsidian's rules. Everything may belong to a tag but spaces and
+# punctuation; "-", "_" and "/" may.
+_TAG = re.compile(
+    r"""(?<!\S)\#
+    ([^\s\x00-\x1f!-,.:-@\[-^`{-\x7f\u2000-\u206f\u2e00-\u2e7f\u3000-\u303f\uff00-\uff0f]+)""",
+    re.VERBOSE,
+)
+_SAYS_NOTHING = re.compile(r"[\d/_-]*")
 
 
 class References(Struct):
@@ -68,7 +76,8 @@ def _parts(text: str, place: Stretch) -> Iterator[Stretch]:
 
 
 def _read_prose(prose: str, place: Stretch, definitions: Definitions, found: _Collector) -> None:
-    if "[" not in prose and "%%" not in prose and not may_hold_tags(prose):
+    may_hold_tags = "#" in prose and _TAG.search(prose) is not None
+    if "[" not in prose and "%%" not in prose and not may_hold_tags:
         return
     if found.is_full and "#" not in prose and "%%" not in prose:
         return
@@ -107,8 +116,9 @@ def _tags(prose: str, inline: Inline) -> Iterator[tuple[int, str]]:
     if "#" not in prose:
         return
     wikilinks = Inline(hidden=[match.span() for match in WIKILINK.finditer(prose)])
-    for offset, name in find_tags(prose):
-        if not inline.hides(offset) and not wikilinks.hides(offset):
+    for match in _TAG.finditer(prose):
+        name, offset = clean_tag(match[1]), match.start()
+        if not (_SAYS_NOTHING.fullmatch(name) or inline.hides(offset) or wikilinks.hides(offset)):
             yield offset, name
 
 
