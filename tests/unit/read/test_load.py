@@ -115,6 +115,20 @@ def test_other_encodings_are_not_guessed(write: Write) -> None:
     assert "not UTF-8" in reason_for(write("日本語のテキスト".encode("shift-jis")))
 
 
+@pytest.mark.parametrize("words", ["テスト", "これはペンです", "天気予報", "電池の交換"])
+def test_english_with_japanese_in_shift_jis_is_not_guessed(write: Write, words: str) -> None:
+    text = f"# Manual\n\nThe label of the switch says {words}, and it's on the left side."
+    assert "not UTF-8" in reason_for(write(text.encode("shift-jis")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It’s what we don’t know.", "Le célèbre été: “I” ‘x’", "ƒ(x) and ƒ100", "‚Zitat‘ — „Größe“"],
+)
+def test_western_text_is_not_taken_for_shift_jis(write: Write, text: str) -> None:
+    assert load(write(text.encode("cp1252")), ReadOptions()).text == text
+
+
 def test_a_file_that_vanished(write: Write) -> None:
     source = write(b"x")
     source.path.unlink()

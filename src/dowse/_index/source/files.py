@@ -104,6 +104,9 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _OF_UTF8 = re.compile(rb"[\xc3-\xdf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}")
+_OF_SHIFT_JIS = re.compile(
+    rb"\x82[\x9f-\xf1]|\x83[\x40-\x96]|([\x88-\x9f][\x40-\x7e\x80-\xfc]){2}"
+)
 
 
 def decode(data: bytes) -> str:
@@ -168,8 +171,8 @@ def _place(data: bytes, offset: int) -> str:
 
 
 def _is_western(data: bytes) -> bool:
-    """Whether the bytes are Windows-1252: printable, most of them ASCII, and no part is UTF-8."""
-    if data.startswith(codecs.BOM_UTF8) or _OF_UTF8.search(data):
+    """Say if the bytes are Windows-1252: printable, mostly ASCII, not UTF-8, not Shift-JIS."""
+    if data.startswith(codecs.BOM_UTF8) or _OF_UTF8.search(data) or _is_shift_jis(data):
         return False
     try:
         text = data.decode("cp1252")
@@ -177,3 +180,17 @@ def _is_western(data: bytes) -> bool:
         return False
     odd = sum(not (char.isprintable() or char in "\t\r\n\f\xa0\xad") for char in text)
     return odd == 0 and sum(map(str.isascii, text)) > len(text) / 2
+
+
+def _is_shift_jis(data: bytes) -> bool:
+    """Say if the bytes are Shift-JIS: valid, with kana or with two characters in a row.
+
+    Valid alone says little: the apostrophe of "don’t" and its "t" are a character of Shift-JIS.
+    """
+    if not _OF_SHIFT_JIS.search(data):
+        return False
+    try:
+        data.decode("cp932")
+    except UnicodeDecodeError:
+        return False
+    return True
