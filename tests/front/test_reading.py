@@ -70,6 +70,18 @@ def test_what_cannot_be_found_is_no_bug(dowse: Dowse, reference: str) -> None:
     assert dowse("get", reference).code == 2
 
 
+@pytest.mark.parametrize("lines", ["", ":3", ":3-3", ":3:1", "#restore-a-backup"])
+def test_the_colon_of_a_drive_letter_begins_no_lines(
+    dowse: Dowse, home: Path, indexed: Path, lines: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "C:").mkdir()  # elsewhere, a name like any other
+    (home / "C:" / "notes").symlink_to(indexed)
+    monkeypatch.chdir(home)
+    expected = dowse("get", "-p", "vault", f"guides/restore.md{lines}")
+    assert expected.code == 0
+    assert dowse("get", "-p", "vault", f"C:/notes/guides/restore.md{lines}").out == expected.out
+
+
 def test_a_home_that_is_nobodys_is_no_bug(dowse: Dowse) -> None:
     assert dowse("index", "~nobody/notes").code == 2
     assert dowse("project", "add", "~nobody/notes").code == 2

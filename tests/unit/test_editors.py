@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import pytest
 
-from dowse._config.editors import editor_address, obsidian_address
+from dowse._config.editors import editor_address, obsidian_address, open_command
 
 PATH = Path("/notes/a b/ü.md")
 
@@ -26,6 +26,23 @@ PATH = Path("/notes/a b/ü.md")
 )
 def test_an_editor_has_an_address_or_none(editor: str, address: str) -> None:
     assert editor_address(PATH, editor, {}) == address
+
+
+@pytest.mark.parametrize(
+    ("editor", "address"),
+    [
+        ("code", "vscode://file/C:/notes/a%20b.md:{line}"),
+        ("pycharm", "pycharm://open?file=C%3A%5Cnotes%5Ca%20b.md&line={line}"),
+    ],
+)
+def test_a_path_with_a_drive_letter_has_an_address(editor: str, address: str) -> None:
+    assert editor_address(PureWindowsPath(r"C:\notes\a b.md"), editor, {}) == address
+
+
+def test_windows_finds_an_editor_by_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "win32")
+    command = open_command(PATH, 7, r'"C:\Program Files\ed.exe" +{line} {path}', {})
+    assert command == [r"C:\Program Files\ed.exe", "+7", str(PATH)]
 
 
 def test_without_a_setting_the_environment_and_then_what_is_installed_decide(

@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated
 from urllib.parse import quote
 
@@ -80,7 +80,7 @@ def open_command(
 
 
 def editor_address(
-    path: Path, editor: str = "", environment: Mapping[str, str] = os.environ
+    path: PurePath, editor: str = "", environment: Mapping[str, str] = os.environ
 ) -> str:
     """The address that makes a browser open a file in the editor, with `{line}` for the line.
 
@@ -89,7 +89,9 @@ def editor_address(
     """
     chosen = (editor or environment.get("VISUAL") or environment.get("EDITOR") or "").strip()
     template = chosen if "://" in chosen else _link_of(chosen)
-    return template.replace("{path}", quote(str(path), safe="/" if "://file" in template else ""))
+    if "://file" not in template:
+        return template.replace("{path}", quote(str(path), safe=""))
+    return template.replace("{path}", path.as_uri().removeprefix("file://"))
 
 
 def obsidian_address(path: Path) -> str:
@@ -131,8 +133,12 @@ def _filled(template: str, path: str, line: int) -> str:
 
 
 def _split(command: str) -> list[str]:
+    words = shlex.shlex(command, posix=True)
+    words.whitespace_split, words.commenters = True, ""
+    if sys.platform == "win32":
+        words.escape = ""  # a part of paths such as C:\Tools\code.exe
     try:
-        parts = shlex.split(command)
+        parts = list(words)
     except ValueError as error:
         raise UsageError(f"The editor {command!r} cannot be read: {error}.", _SET_ONE) from error
     if not parts:
