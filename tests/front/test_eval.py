@@ -224,6 +224,17 @@ def test_two_ways_of_searching_are_compared(
     assert by_name["mrr"]["wins"] + by_name["mrr"]["ties"] + by_name["mrr"]["losses"] == 3
 
 
+def test_a_choice_of_different_results_is_seen_in_a_comparison(
+    dowse: Dowse, collection: Path
+) -> None:
+    for hour in range(6):
+        text = f"# Restore at {hour}\n\nRestore the database at {hour} o'clock.\n"
+        (collection / "docs" / f"hour-{hour}.md").write_text(text, "utf-8")
+    shape = dowse("eval", collection, "--compare", "default", "diversity.mmr=true", "--json").json
+    by_name = {one["measure"]: one["values"] for one in shape["comparison"]["measures"]}
+    assert by_name["mrr"]["ties"] < 3
+
+
 def test_two_files_are_compared_without_searching(dowse: Dowse, home: Path) -> None:
     (home / "a.qrels").write_text("1 0 x 1\n2 0 y 1\n", "utf-8")
     (home / "a.run").write_text("1 Q0 z 1 2 t\n1 Q0 x 2 1 t\n2 Q0 y 1 1 t\n", "utf-8")
