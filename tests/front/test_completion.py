@@ -19,7 +19,7 @@ def _completions(*words: str) -> list[str]:
     return [line.partition(",")[2] for line in done.stdout.decode().split("\n") if line]
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
 def test_the_script_names_the_command(dowse: Dowse, shell: str) -> None:
     result = dowse("completion", shell)
     assert result.code == 0
@@ -30,6 +30,12 @@ def test_the_script_names_the_command(dowse: Dowse, shell: str) -> None:
 def test_the_bash_script_is_one(dowse: Dowse) -> None:
     script = dowse("completion", "bash").out
     assert subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+
+
+@pytest.mark.usefixtures("home")
+def test_powershell_gets_three_lines_for_each_word() -> None:
+    done = process(_DOWSE_COMPLETE="powershell_complete", COMP_WORDS="dowse sea", COMP_CWORD="1")
+    assert done.stdout.decode().splitlines()[:2] == ["plain", "search"]
 
 
 def test_an_unknown_shell(dowse: Dowse) -> None:

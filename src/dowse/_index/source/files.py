@@ -104,9 +104,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _OF_UTF8 = re.compile(rb"[\xc3-\xdf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}")
-_OF_SHIFT_JIS = re.compile(
-    rb"\x82[\x9f-\xf1]|\x83[\x40-\x96]|([\x88-\x9f][\x40-\x7e\x80-\xfc]){2}"
-)
+_OF_SHIFT_JIS = re.compile(rb"\x82[\x9f-\xf1]|\x83[\x40-\x96]|([\x88-\x9f][\x40-\x7e\x80-\xfc]){2}")
 
 
 def decode(data: bytes) -> str:

@@ -20,6 +20,7 @@ To install it:
   dowse completion bash > ~/.local/share/bash-completion/completions/dowse
   dowse completion zsh > ~/.zfunc/_dowse
   dowse completion fish > ~/.config/fish/completions/dowse.fish
+  dowse completion powershell >> $PROFILE
 
 Make the folder first where it is missing. For zsh, write "fpath+=~/.zfunc" into ~/.zshrc, before
 "autoload -Uz compinit; compinit". Then open a new shell.
@@ -34,14 +35,16 @@ class CompletionRecord(Struct, frozen=True):
 
 
 @click.command(cls=Command, shape=CompletionRecord, epilog=_INSTALL)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish", "powershell"]))
 @click.pass_context
 @pass_call
 def command(call: Call, context: click.Context, shell: str) -> None:
     """Print the completion script for a shell."""
     kind = get_completion_class(shell)
     if kind is None:
-        raise UsageError(f"There is no completion for {shell}.", "Use bash, zsh or fish.")
+        raise UsageError(
+            f"There is no completion for {shell}.", "Use bash, zsh, fish or powershell."
+        )
     complete = kind(context.find_root().command, {}, "dowse", VARIABLE)
     script = complete.source_template % complete.source_vars()  # `source` would also run the shell
     if call.json:
