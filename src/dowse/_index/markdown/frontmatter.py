@@ -24,7 +24,7 @@ _CLOSING = {
     "+++": re.compile(r"^\+\+\+[ \t]*(?:\n|\Z)", re.MULTILINE),
 }
 # The first line that says something has no key and opens nothing.
-_PROSE = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*+(?![^\n:=]*[:=]|[-{\[?])\S")
+_PROSE = re.compile(r"(?>(?:[ \t]*(?:#[^\n]*)?\n)*)(?![^\n:=]*[:=]|[-{\[?])\S")
 _ENTRY = re.compile(r"^(?=[^\s#\-][^\n:]*:(?:\s|$))", re.MULTILINE)
 _BRACKET = re.compile(r"[\[\]{}]")
 _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)")
@@ -81,7 +81,7 @@ def read_frontmatter(text: str) -> Frontmatter:
         return Frontmatter()
     front = Frontmatter(body=closing.end(), written=text[opening.end() : closing.start()])
     is_toml = opening[1] == "+++"
-    if _PROSE.match(front.written):
+    if _PROSE.match(front.written, 0, limits.FRONTMATTER):
         _keep_as_text(front)
     elif trouble := _too_much(front.written, _DEEP_KEY if is_toml else _DEEP_LINE):
         front.problems.append(Problem(1, trouble))

@@ -39,8 +39,8 @@ _BUILT_IN: dict[str, tuple[tuple[str, ...], str]] = {
         ("PRIVATE KEY",),
         (
             r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-            r"(?:(?:[^-]|-(?!----)){0,20000}+-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-            r"|(?:\s{0,9}[A-Za-z0-9+/=]{16,200}){0,400}+)"
+            r"(?:(?>(?:[^-]|-(?!----)){0,20000})-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+            r"|(?>(?:\s{0,9}[A-Za-z0-9+/=]{16,200}){0,400}))"
         ),
     ),
     "aws": (("AKIA", "ASIA", "ABIA", "ACCA"), r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),

@@ -302,16 +302,19 @@ _MOST_WORK = 4_000_000  # open elements times tags: about a second
 _LONGEST_TAG = 10_000  # characters; each attribute is compared with all others of its tag
 _LONGEST_ODD = 50_000  # characters of a text whose tags cannot be read with certainty
 
-# Tags and comments that every parser reads in the same way; any other < is odd.
+# Tags and comments that every parser reads in the same way; any other < is odd, and so is a tag of
+# more attributes.
 _TAG_COMMENT_OR_ODD = re.compile(
     r"""
       < (?P<end>/?) (?P<name>[a-zA-Z][a-zA-Z0-9-]*+)
-        (?: \s++ [^\s"'<>/=]++ (?: = (?: "[^"<>]*+" | '[^'<>]*+' | [^\s"'<>=`]++ ) )? )*+
-        \s*+ /? >
-    | <!-- (?!-?>) (?:[^-]|-(?!-))*+ -->
+        (?>
+          (?: \s++ [^\s"'<>/=]++ (?: = (?: "[^"<>]*+" | '[^'<>]*+' | [^\s"'<>=`]++ ) )? ){0,5000}
+        )
+        (?: \s*+ /? > | (?P<more>\s) )
+    | <!-- (?!-?>) (?> .*? -- ) >
     | (?P<odd><)
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.DOTALL,
 )
 # Elements that hold nothing, or end where the next of their kind begins.
 _NEVER_NESTED = frozenset(
@@ -335,11 +338,13 @@ def _measure(html: str) -> tuple[int, int, bool]:
     deepest = begun = longest = 0
     is_odd = False
     for match in _TAG_COMMENT_OR_ODD.finditer(html):
-        is_odd = is_odd or match["odd"] is not None
+        is_odd = is_odd or match["odd"] is not None or match["more"] is not None
         name = (match["name"] or "").lower()
         if not name or name in _NEVER_NESTED:
             continue
         longest = max(longest, match.end() - match.start())
+        if match["more"]:
+            continue
         if not match["end"]:
             begun += 1
             open_elements.append(name)
