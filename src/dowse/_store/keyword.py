@@ -251,20 +251,19 @@ class KeywordIndex:
 
     def frequencies(self, field: KeywordField, terms: Sequence[str]) -> dict[str, int]:
         """Count in about how many chunks each term occurs."""
-        return {term: self._frequency(field, term) for term in terms}
+        found = {}
+        for term in terms:
+            found[term] = int(self._searcher.doc_freq(field, term))
+            # This counts deleted chunks until their segment is merged, which matters for rare
+            # terms alone, and those are quickly counted.
+            if 0 < found[term] <= _RARE:
+                hits: Any = self._searcher.search(self._term(field, term), 1, count=True)
+                found[term] = int(hits.count)
+        return found
 
     def keys(self) -> set[ChunkKey]:
         """List all the chunks it holds."""
         return set(self.phrase("body", ()).tolist())
-
-    def _frequency(self, field: KeywordField, term: str) -> int:
-        # tantivy's own figure counts deleted chunks until their segment is merged, which matters
-        # for rare terms alone, and those are quickly counted.
-        about = self._searcher.doc_freq(field, term)
-        if not about or about > _RARE:
-            return int(about)
-        found: Any = self._searcher.search(self._term(field, term), 1, count=True)
-        return int(found.count)
 
     def _best(self, query: tantivy.Query, limit: int, among: Keys | None) -> Scores:
         """Return the best hits; equal scores by key, also where the limit cuts."""

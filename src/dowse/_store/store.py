@@ -202,7 +202,7 @@ class EmbeddedStore:
             indexes = replicas.open(database)
             if indexes is None:
                 raise reason
-            self._opened = (_generation_of(database), indexes)
+            self._opened = (database.id, indexes)
             return indexes
 
     def _new_elsewhere(self) -> Path:
@@ -214,7 +214,7 @@ class EmbeddedStore:
 
     def _open(self, connection: sqlite3.Connection) -> Indexes | None:
         database = Database(connection)
-        wanted = _generation_of(database)
+        wanted = database.id
         with self._opening:
             if self._opened is not None and not self._opened[1].are_whole:
                 self._opened = None
@@ -225,10 +225,6 @@ class EmbeddedStore:
                     return None
                 self._opened = (wanted, indexes)
             return self._opened[1]
-
-
-def _generation_of(database: Database) -> tuple[str, object]:
-    return database.identity, database.generation_id or database.generation
 
 
 def _remove(path: Path) -> None:

@@ -47,6 +47,10 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
+headings = msgspec.json.Decoder(tuple[str, ...]).decode
+"""Reads the headings in a column."""
+
+
 class SqlConnection(Protocol):
     """What the store asks of a connection: SQLite's has it, and so has that to PostgreSQL."""
 
@@ -78,8 +82,8 @@ class Statements:
 
     def meta(self, name: str) -> str | None:
         """Read what the index says about itself under a name."""
-        row = self.row(tuple[str], "SELECT value FROM meta WHERE name = ?", name)
-        return None if row is None else row[0]
+        rows = self.rows(tuple[str], "SELECT value FROM meta WHERE name = ?", name)
+        return rows[0][0] if rows else None
 
     def generation(self) -> int:
         """Count the batches that the index has taken."""
@@ -165,6 +169,7 @@ class Database:
             # A replica of another index, or of vectors of another model, is a stranger.
             self.identity = f"{meta['index']}/{self.model}/{self.dimensions}"
             self.generation_id = meta.get("generation_id", "")
+            self.id = self.identity, self.generation_id or self.generation
             # The generations that the journal leads on from. A number alone does not name one:
             # a generation that a power cut took is followed by another of the same number.
             self._extendable = {
@@ -276,11 +281,6 @@ def schema_file(name: str) -> str:
     from importlib.resources import files  # noqa: PLC0415  only a new database needs it
 
     return files("dowse._store.sql").joinpath(name).read_text("utf-8")
-
-
-def headings(path: str) -> tuple[str, ...]:
-    """Read the headings in a column."""
-    return msgspec.json.decode(path, type=tuple[str, ...])
 
 
 def decoded_roots(value: str | None) -> list[str]:

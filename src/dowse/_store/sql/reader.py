@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import Struct
 
 from dowse._model import (
     Chunk,
@@ -28,7 +29,7 @@ from dowse._model import (
     StoredDocument,
     Vector,
 )
-from dowse._store.failures import database_damaged
+from dowse._store.failures import content_errors, database_damaged
 from dowse._store.sql.conditions import SECRETS
 from dowse._store.sql.database import (
     ROOTS,
@@ -67,9 +68,6 @@ CHUNK = """c.id, c.section, c.header_path, c.start, c."end", c.overlap, c.first_
 
 ChunkRow = tuple[str, str, str, int, int, int, int, int]
 """The values in `CHUNK`."""
-
-KeyedChunkRow = tuple[int, int, str, str, str, int, int, int, int, int]
-"""A key, the key of a document, and the values in `CHUNK`."""
 
 EDGES = """SELECT s.id, l.kind, l.target, l.anchor, l.label, l.line, t.id FROM edges l
   JOIN documents s ON s.key = l.source LEFT JOIN documents t ON t.key = l.leads"""
@@ -113,11 +111,6 @@ def edge_of(row: EdgeRow) -> Edge:
     return Edge(row[0], Link(*row[1:6]), row[6])
 
 
-def keyed_chunk_of(row: KeyedChunkRow) -> tuple[ChunkKey, int, Chunk]:
-    """A chunk with its key and that of its document."""
-    return row[0], row[1], chunk_of(row[2:])
-
-
 def name_of(row: NamedRow) -> tuple[ChunkKey, Name]:
     """A chunk and what it is called."""
     key, kind, path, start, line = row
@@ -129,11 +122,10 @@ _TextRow = tuple[int, str, str, str, str, Moment, int, int, int]
 """The key of a document, its text, and what the index lists of it."""
 
 
-class SqlDocumentTable:
+class SqlDocumentTable(Struct, frozen=True):
     """The documents and their chunks."""
 
-    def __init__(self, sql: Statements) -> None:
-        self._sql = sql
+    _sql: Statements
 
     @property
     def generation(self) -> int:
@@ -176,7 +168,7 @@ class SqlDocumentTable:
     def has_more_than(self, documents: int) -> bool:
         """Whether there are more documents than so many."""
         query = "SELECT 1 FROM documents LIMIT 1 OFFSET ?"
-        return self._sql.row(tuple[int], query, documents) is not None
+        return bool(self._sql.rows(tuple[int], query, documents))
 
     def files(self, beginnings: Sequence[str] = ("",)) -> dict[str, FileState]:
         """What is known of the files whose document ids begin in one of these ways, by id."""
@@ -234,14 +226,15 @@ class SqlDocumentTable:
     def chunks(self, keys: Sequence[ChunkKey]) -> list[StoredChunk]:
         """Chunks by key, in the order asked for; unknown keys are passed over."""
         wanted: dict[int, list[tuple[ChunkKey, Chunk]]] = {}
-        for key, document, chunk in self._sql.made(
-            keyed_chunk_of,
-            KeyedChunkRow,
+        query = (
             f"SELECT c.key, c.document, {CHUNK} FROM chunks c"
-            " WHERE c.key IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
-            json.dumps([int(key) for key in keys]),
-        ):
-            wanted.setdefault(document, []).append((key, chunk))
+            " WHERE c.key IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
+        )
+        asked = json.dumps([int(key) for key in keys])
+        rows = self._sql.rows(tuple[int, int, str, str, str, int, int, int, int, int], query, asked)
+        with content_errors():
+            for row in rows:
+                wanted.setdefault(row[1], []).append((row[0], chunk_of(row[2:])))
 
         def cut(row: _TextRow) -> list[StoredChunk]:
             document, text, entry = row[0], row[1], entry_of(row[2:])
@@ -281,11 +274,10 @@ class SqlDocumentTable:
 # ── Links: what they are, and where those lead that a change concerns ─────
 
 
-class SqlLinks:
+class SqlLinks(Struct, frozen=True):
     """How the documents hang together."""
 
-    def __init__(self, sql: Statements) -> None:
-        self._sql = sql
+    _sql: Statements
 
     def all(self) -> list[Edge]:
         """All links, by source and line."""
@@ -336,11 +328,10 @@ _AFTER_ALL = "\U0010ffff"  # sorts behind every letter
 _SEPARATOR = "\x1f"  # between words that are handed over as one string; no word holds it
 
 
-class SqlVocabulary:
+class SqlVocabulary(Struct, frozen=True):
     """The words of all documents."""
 
-    def __init__(self, sql: Statements) -> None:
-        self._sql = sql
+    _sql: Statements
 
     def most_frequent(self, size: int) -> list[str]:
         """The most frequent words, most frequent first."""
@@ -389,11 +380,10 @@ class SqlVocabulary:
 _AT_ONCE = 500  # values bound to one statement: old builds of SQLite take 999
 
 
-class SqlTextVectors:
+class SqlTextVectors(Struct, frozen=True):
     """The vectors of the model that the index was built with."""
 
-    def __init__(self, sql: Statements) -> None:
-        self._sql = sql
+    _sql: Statements
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         """The vectors of these text keys, as far as there are any."""

@@ -377,12 +377,10 @@ _IDLE = "idle"
 deleted, when they were last counted."""
 
 
-class _WriterVectors(SqlTextVectors):
+class _WriterVectors(SqlTextVectors, frozen=True):
     """Remembers that no chunk waits for a vector: to find that out takes a look at all chunks."""
 
-    def __init__(self, sql: Statements, note: Callable[[str, str], None]) -> None:
-        super().__init__(sql)
-        self._note = note
+    _note: Callable[[str, str], None]
 
     def waiting(self) -> dict[ChunkKey, str]:
         """The chunks without a vector, in the order of the text, each with its document's id."""

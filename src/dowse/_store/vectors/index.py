@@ -75,7 +75,7 @@ class VectorIndex:
     @property
     def is_whole(self) -> bool:
         """Whether the vectors that are still on disk can be read."""
-        return all(segment.is_whole for segment in self._segments)
+        return all(segment.vectors.is_whole for segment in self._segments)
 
     def nearest(self, vector: Vector, limit: int, among: Keys | None = None) -> Scores:
         """Chunks by cosine to the vector, best first; only `among` these keys, if given."""
@@ -83,7 +83,8 @@ class VectorIndex:
         count = self._size - len(self._dead) if rows is None else len(rows)
         if limit < 1 or not count:
             return []
-        if not self._small and count > self._few:
+        few = min(self._exact_rows, max(_GATHERED, self._size // _SHARE))
+        if not self._is_small and count > few:
             rows = self._candidates(vector, rows, limit)
         elif rows is None:
             rows = self._alive
@@ -111,17 +112,13 @@ class VectorIndex:
         """The first row of each segment, and the number of all rows."""
         return [0, *np.cumsum([len(segment.keys) for segment in self._segments]).tolist()]
 
-    @property
+    @cached_property
     def _size(self) -> int:
         return self._starts[-1]
 
-    @property
-    def _small(self) -> bool:
+    @cached_property
+    def _is_small(self) -> bool:
         return self._size <= self._exact_rows
-
-    @property
-    def _few(self) -> int:
-        return min(self._exact_rows, max(_GATHERED, self._size // _SHARE))
 
     @cached_property
     def _rotation(self) -> Matrix:
@@ -131,9 +128,9 @@ class VectorIndex:
     @cached_property
     def _dead(self) -> Rows:
         """The rows whose chunks are no more."""
-        return self._rows_of(self._dead_file.array() if self._dead_file else no_keys())
+        return self._rows_of(self._dead_file.array() if self._dead_file else np.zeros(0, np.int64))
 
-    @property
+    @cached_property
     def _alive(self) -> Rows:
         return np.delete(np.arange(self._size), self._dead)
 
@@ -151,13 +148,13 @@ class VectorIndex:
 
     def _keys_of(self, rows: Rows) -> Keys:
         found = [segment.keys[places] for segment, places in self._places(rows)]
-        return np.concatenate([no_keys(), *found])
+        return np.concatenate([np.zeros(0, np.int64), *found])
 
     def _allowed(self, among: Keys) -> Rows:
         """The rows of some keys, ascending."""
         ordered = among if bool((among[1:] > among[:-1]).all()) else np.unique(among)
-        allowed = [np.zeros(0, np.bool_), *(one.allowed(ordered) for one in self._segments)]
-        mask = np.concatenate(allowed)
+        allowed = [members(one.keys, ordered, one.largest) for one in self._segments]
+        mask = np.concatenate([np.zeros(0, np.bool_), *allowed])
         mask[self._dead] = False
         return np.flatnonzero(mask)
 
@@ -191,7 +188,7 @@ class VectorIndex:
         return np.concatenate(picked, axis=1)
 
     def _scores(self, rows: Rows, vector: Vector) -> NDArray[np.float32]:
-        if self._small and 4 * len(rows) > self._size:  # otherwise gathering them is cheaper
+        if self._is_small and 4 * len(rows) > self._size:  # otherwise gathering them is cheaper
             scores: NDArray[np.float32] = np.vecdot(self._matrix, vector)[rows]
             return scores
         found: NDArray[np.float32] = np.vecdot(self._gather(rows), vector)
@@ -223,11 +220,6 @@ class OpenSegment:
         self._keys, self._codes = OpenFile(keys), OpenFile(codes)
         self.vectors = VectorFile(vectors)
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the vectors that are still on disk can be read."""
-        return self.vectors.is_whole
-
     @cached_property
     def keys(self) -> Keys:
         """The key of each row."""
@@ -239,6 +231,11 @@ class OpenSegment:
         """The sign codes."""
         return np.ascontiguousarray(self._codes.array().T)  # a copy of those of older indexes
 
+    @cached_property
+    def largest(self) -> int:
+        """The largest key; 0 where there is none."""
+        return int(self.keys.max(initial=0))
+
     def rows_of(self, keys: Keys) -> Rows:
         """The rows of a few keys, ascending."""
         if not len(self.keys):
@@ -249,19 +246,11 @@ class OpenSegment:
         found = rows[self.keys[rows] == keys].tolist()
         return np.array(sorted(set(found)), np.intp)  # np.unique would load numpy.ma
 
-    def allowed(self, keys: Keys) -> NDArray[np.bool_]:
-        """Whether the key of each row is among some keys, which ascend."""
-        return members(self.keys, keys, self._last)
-
     @cached_property
     def _order(self) -> Rows | None:
         """The rows by key; None where they already are: vectors may come in any order."""
         keys = self.keys
         return None if bool((keys[1:] > keys[:-1]).all()) else np.argsort(keys, kind="stable")
-
-    @cached_property
-    def _last(self) -> int:
-        return int(self.keys.max(initial=0))
 
 
 class OpenSegments:
@@ -274,7 +263,7 @@ class OpenSegments:
         """The segment of a number, whose files have these sums."""
         id_ = folder, tuple(files[name] for name in file_names(number))
         found = self._open.get(id_)
-        if found is None or not found.is_whole:
+        if found is None or not found.vectors.is_whole:
             found = self._open[id_] = OpenSegment(folder, number)
         return found
 
@@ -282,11 +271,6 @@ class OpenSegments:
 def file_names(number: int) -> list[str]:
     """The files of a segment."""
     return [f"{part}-{number}.npy" for part in _PARTS]
-
-
-def no_keys() -> Keys:
-    """No keys at all."""
-    return np.zeros(0, dtype=np.int64)
 
 
 def words_of(dimensions: int) -> int:
@@ -377,22 +361,19 @@ class VectorFile(OpenFile):
     """A file of half floats, a row for each vector."""
 
     def blocks(self) -> Iterator[NDArray[np.float16]]:
-        """All vectors, some at a time."""
+        """Read all vectors, some at a time."""
         count = self._header.shape[0]
         for first in range(0, count, _BLOCK):
-            yield self._array(self._run(first, min(_BLOCK, count - first)))
+            yield self.rows(np.arange(first, min(first + _BLOCK, count)))
 
     def rows(self, places: Keys) -> NDArray[np.float16]:
-        """The vectors at some places, which must ascend."""
-        return self._array(b"".join(self._run(first, count) for first, count in _runs(places)))
-
-    def _run(self, first: int, count: int) -> bytes:
-        row = self._header.row
-        return self._bytes(count * row, self._header.start + first * row)
-
-    def _array(self, content: bytes) -> NDArray[np.float16]:
-        _, dimensions = self._header.shape
-        return np.frombuffer(content, self._header.kind).reshape(-1, dimensions)
+        """Read the vectors at some places, which must ascend."""
+        head = self._header
+        content = b"".join(
+            self._bytes(count * head.row, head.start + first * head.row)
+            for first, count in _runs(places)
+        )
+        return np.frombuffer(content, head.kind).reshape(-1, head.shape[1])
 
 
 def _runs(places: Keys) -> Iterator[tuple[int, int]]:

@@ -21,7 +21,6 @@ from dowse._store.vectors.index import (
     VectorIndex,
     codes_of,
     file_names,
-    no_keys,
     words_of,
 )
 from dowse._util.arrays import np
@@ -60,14 +59,14 @@ class VectorReplica:
         folder, segments = self._base / manifest.folder, _segments(manifest)
         rotation, number = load_array(folder / ROTATION), max(segments, default=0) + 1
         parts: Iterable[Segment] = blocks(database.vector_rows(), rotation)
-        dead = no_keys()
+        dead = np.zeros(0, np.int64)
         if changed is not None:
             new = stack(database.vector_rows(changed), rotation)
             joined, gone = _joined(folder, manifest, changed, new)
             old = [survivors(folder, segment, gone) for segment in segments if segment in joined]
             parts = chain(*old, [new])
             segments = [segment for segment in segments if segment not in joined]
-            dead = np.setdiff1d(gone, new.keys) if segments else no_keys()
+            dead = np.setdiff1d(gone, new.keys) if segments else np.zeros(0, np.int64)
         count = save(folder, number, parts, len(rotation))
         save_array(folder / dead_name(number), dead)
         detail = {str(one): manifest.detail[str(one)] for one in segments} | {str(number): count}
@@ -126,8 +125,9 @@ def _superseded(
 
     A key must not be both dead and alive, so a segment that holds one of the new keys has to go.
     """
-    dead: Keys = load_array(folder / dead_name(max(segments))) if segments else no_keys()
-    first = float("inf")
+    dead, first = np.zeros(0, np.int64), float("inf")
+    if segments:  # the newest knows
+        dead = load_array(folder / dead_name(max(segments)))
     for segment in reversed(segments):
         keys: Keys = load_array(folder / file_names(segment)[0])
         dead = np.union1d(dead, _found(changed, keys))
@@ -187,7 +187,7 @@ def survivors(folder: Path, number: int, dead: Keys) -> Iterator[Segment]:
 def save(folder: Path, number: int, parts: Iterable[Segment], dimensions: int) -> int:
     """Writes rows as one segment, a part after the other; returns how many there are."""
     keys_name, vectors_name, codes_name = file_names(number)
-    keys, codes = [no_keys()], [np.zeros((0, words_of(dimensions)), np.uint64)]
+    keys, codes = [np.zeros(0, np.int64)], [np.zeros((0, words_of(dimensions)), np.uint64)]
     with (folder / vectors_name).open("wb") as file:
         _write_header(file, 0, dimensions)
         for part in parts:
