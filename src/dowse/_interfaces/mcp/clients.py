@@ -1,30 +1,50 @@
-"""Where clients keep their list of servers, and how dowse is entered there."""
+"""Clients of the Model Context Protocol, and how dowse is entered into their configurations.
+
+A client is a row of `CLIENTS`. Its configuration is JSON, TOML or YAML; for each there is a reader,
+which refuses what could not be written again without loss, and a writer, which puts one entry in
+and leaves the rest as it is. A file is copied before it is changed, and never written through a
+link. A skill, or a rule, is a file that is written whole.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
+import stat
 import sys
+import tomllib
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any, Literal
 
 from msgspec import Struct
 
 from dowse import DISTRIBUTION
-from dowse._interfaces.mcp.configurations import Form
-from dowse.errors import NotFound, UsageError
+from dowse._util.files import PRIVATE_FILE, make_private_folder, replace_file
+from dowse.errors import NotFound, Refused, UsageError
 
 NAME = "dowse"
 """The name under which clients list the server."""
 
-FOLDERS = ("DOWSE_CONFIG_DIR", "DOWSE_DATA_DIR", "DOWSE_CACHE_DIR")
-"""What an entry passes on of the environment."""
+Form = Literal["json", "toml", "yaml"]
+"""How a configuration is written."""
 
-OWN = ("type", "source", "command", "cmd", "args", "url", "httpUrl", "serverUrl", "headers")
-"""The fields that say how a server is reached; the rest of an entry belongs to the user."""
+Object = dict[str, Any]
+"""What a configuration holds."""
 
 Scope = Literal["user", "folder"]
 """Where an entry applies: everywhere, or in the current folder."""
+
+# What an entry passes on of the environment.
+_FOLDERS = ("DOWSE_CONFIG_DIR", "DOWSE_DATA_DIR", "DOWSE_CACHE_DIR")
+# The fields that say how a server is reached; the rest of an entry belongs to the user.
+_OWN = ("type", "source", "command", "cmd", "args", "url", "httpUrl", "serverUrl", "headers")
+
+
+# ── The table ────────────────────────────────────────────────────────────────
 
 
 class Client(Struct, frozen=True):
@@ -48,22 +68,21 @@ class Client(Struct, frozen=True):
     @property
     def path(self) -> Path:
         """Its configuration file, for this user."""
-        return self.path_for("user")
+        windows = self.on_windows if sys.platform == "win32" else ""
+        path, older = _placed(windows or self.file), _placed(self.older)
+        return older if self.older and older.is_file() and not path.exists() else path
 
     def path_for(self, scope: Scope) -> Path:
-        """Its configuration file, for this user or for the current folder."""
-        if scope == "folder" and not self.in_folder:
+        """Return its configuration file, for this user or for the current folder."""
+        if scope == "user":
+            return self.path
+        if not self.in_folder:
             has = ", ".join(one.name for one in CLIENTS if one.in_folder)
             raise UsageError(
                 f"{self.title} has no file for one folder.",
                 f"Leave --scope out. These have one: {has}.",
             )
-        return _placed(self.in_folder) if scope == "folder" else self._users_own()
-
-    def _users_own(self) -> Path:
-        windows = self.on_windows if sys.platform == "win32" else ""
-        path, older = _placed(windows or self.file), _placed(self.older)
-        return older if self.older and older.is_file() and not path.exists() else path
+        return _placed(self.in_folder)
 
     @property
     def skill_path(self) -> Path:
@@ -75,23 +94,24 @@ class Client(Struct, frozen=True):
             )
         return _placed(self.skill)
 
-    def entry(self, command: list[str]) -> dict[str, Any]:
-        """What makes it start a command."""
-        entry: dict[str, Any] = dict(self.says)
-        entry |= {self.command: command} if self.whole else _split(self.command, command)
+    def entry(self, project: str | None) -> Object:
+        """Return the entry that makes it start dowse for a project, or for all of them."""
+        command = start_command(project)
+        start = {} if self.whole else {"args": command[1:]}
         # A client started from the desktop does not know what the shell was told, nor where.
-        told = {name: os.environ[name] for name in FOLDERS if os.environ.get(name)}
-        moved = {name: str(Path(folder).absolute()) for name, folder in told.items()}
-        return entry | ({self.env: moved} if moved else {})
+        set_here = {name: os.environ[name] for name in _FOLDERS if os.environ.get(name)}
+        moved = {name: str(Path(folder).absolute()) for name, folder in set_here.items()}
+        return {
+            **dict(self.says),
+            self.command: command if self.whole else command[0],
+            **start,
+            **({self.env: moved} if moved else {}),
+        }
 
-
-def _placed(file: str) -> Path:
-    filled = file.format(apps=_applications(), config=_configurations(), xdg=_xdg())
-    return Path(filled).expanduser().absolute()
-
-
-def _split(field: str, command: list[str]) -> dict[str, Any]:
-    return {field: command[0], "args": command[1:]}
+    def shown(self, entry: Object) -> str:
+        """Return an entry alone, as it belongs into the configuration."""
+        _, put = _FORMS[self.form]
+        return put("", {self.key: {NAME: entry}}, self.key).rstrip("\n")
 
 
 _STDIO = (("type", "stdio"),)
@@ -211,7 +231,7 @@ CLIENTS = (
 
 
 def find_client(name: str) -> Client:
-    """The client of that name."""
+    """Return the client of that name."""
     for client in CLIENTS:
         if client.name == name:
             return client
@@ -220,7 +240,7 @@ def find_client(name: str) -> Client:
 
 
 def start_command(project: str | None) -> list[str]:
-    """The line that starts the server, by its full path: clients search no folders."""
+    """Return the line that starts the server, by its full path: clients search no folders."""
     folder = str(Path(sys.executable).parent)
     found = shutil.which("dowse", path=folder) or shutil.which("dowse")
     if found is None:
@@ -230,20 +250,237 @@ def start_command(project: str | None) -> list[str]:
     return [str(Path(found).absolute()), "mcp", *(["-p", project] if project else [])]
 
 
-def _configurations() -> Path:
-    """Where programs keep settings that people edit."""
-    return Path.home() / ".config" if sys.platform == "darwin" else _applications()
-
-
-def _xdg() -> Path:
-    """Where programs keep settings that follow the XDG rule on every system."""
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-
-
-def _applications() -> Path:
-    """Where programs of the desktop keep settings."""
+def _placed(file: str) -> Path:
+    """Return the path of a file of the table, on this system."""
+    # Where programs keep settings: those that follow the XDG rule on every system, those of the
+    # desktop, and those that people edit.
+    xdg = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    apps = config = xdg
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support"
-    if sys.platform == "win32":
-        return Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
-    return _xdg()
+        apps = Path.home() / "Library" / "Application Support"
+        config = Path.home() / ".config"
+    elif sys.platform == "win32":
+        apps = config = Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
+    return Path(file.format(apps=apps, config=config, xdg=xdg)).expanduser().absolute()
+
+
+# ── Changing a file ──────────────────────────────────────────────────────────
+
+
+class Change(Struct, frozen=True):
+    """What a file would become."""
+
+    path: Path
+    before: str | None  # None when there is no file yet
+    after: str
+
+    @property
+    def needed(self) -> bool:
+        """Whether anything would change."""
+        return self.before != self.after
+
+
+def plan_entry(path: Path, client: Client, entry: Object) -> Change:
+    """Put an entry into a configuration; raise `Refused` when that could lose something."""
+    before = _read(path)
+    try:
+        after = _with_entry((before or "").replace("\r\n", "\n"), client, entry)
+    except (ValueError, RecursionError) as error:
+        why = f"it is not plain {client.form.upper()}, or could lose something"
+        raise _refused(path, f"{why}: {error}") from error
+    return Change(path, before, after.replace("\n", "\r\n") if "\r\n" in (before or "") else after)
+
+
+def plan_text(path: Path, text: str) -> Change:
+    """Make a file a text."""
+    return Change(path, _read(path), text)
+
+
+def write(change: Change, command: str) -> Path | None:
+    """Put the new file into the place of the old one at once; return the copy of the old one.
+
+    Raises `Refused` when a link leads it elsewhere: `command` and a path write to that path.
+    """
+    path = change.path
+    _check_no_link(path, command)
+    make_private_folder(path.parent)
+    backup, mode = None, PRIVATE_FILE
+    if change.before is not None:
+        if _read(path) != change.before:
+            raise Refused(f"{path} has changed meanwhile.", "Try again.")
+        backup = _free(path.with_name(f"{path.name}.before-dowse"))
+        mode = stat.S_IMODE(path.stat().st_mode)
+        replace_file(backup, path.read_bytes(), mode=mode)
+    replace_file(path, change.after.encode("utf-8"), mode=mode)
+    return backup
+
+
+def _check_no_link(path: Path, command: str) -> None:
+    """Raise `Refused` when the file, or a folder on the way to it, is a link.
+
+    A cloned folder can have links to any file of the user's. The way begins at the home or at the
+    current folder: links above these are the system's.
+    """
+    bases = [base for base in (Path.home(), Path.cwd()) if path.is_relative_to(base)]
+    base = max(bases, key=lambda one: len(one.parts), default=path.parent)
+    real = os.path.realpath(path)
+    if real != str(Path(os.path.realpath(base), path.relative_to(base))):
+        raise Refused(
+            f"{path} leads to {real} by a symbolic link. dowse does not write through links.",
+            f"If that file is yours, write to it with: {command} {quote(real)}",
+        )
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise _refused(path, f"it cannot be read: {error}") from error
+
+
+def _refused(path: Path, why: str) -> Refused:
+    return Refused(
+        f"{path} is left as it is: {why}.",
+        "Put the entry into it by hand.",
+    )
+
+
+def _free(path: Path) -> Path:
+    """Return a path where nothing is yet, so that the oldest copy is kept too."""
+    number, free = 1, path
+    while free.exists():
+        number += 1
+        free = path.with_name(f"{path.name}-{number}")
+    return free
+
+
+# ── Putting an entry in ──────────────────────────────────────────────────────
+
+
+def parsed(text: str, form: Form) -> Object:
+    """Read a configuration; raise `ValueError` if it could not be written again without loss."""
+    parse, _ = _FORMS[form]
+    whole = parse(text) if text.strip() else {}
+    if not isinstance(whole, dict):
+        raise ValueError("it is not an object")
+    return whole
+
+
+def _with_entry(text: str, client: Client, entry: Object) -> str:
+    whole = parsed(text, client.form)
+    servers = whole.get(client.key)
+    servers = {} if servers is None else servers
+    if not isinstance(servers, dict):
+        raise ValueError(f'"{client.key}" in it is not an object')
+    known = servers.get(NAME)
+    wanted = _with_choices(entry, known, client.env) if isinstance(known, dict) else entry
+    if text and known == wanted:
+        return text
+    _, put = _FORMS[client.form]
+    return put(text, whole | {client.key: servers | {NAME: wanted}}, client.key)
+
+
+def _with_choices(entry: Object, known: Object, env: str) -> Object:
+    """Return the entry with what the user or the client has added to what dowse writes."""
+    kept = {name: value for name, value in known.items() if name not in {*_OWN, env}}
+    merged = kept | {name: one for name, one in entry.items() if name not in kept}
+    others = known.get(env)
+    if not isinstance(others, dict):
+        return merged
+    variables = {name: value for name, value in others.items() if name not in _FOLDERS}
+    variables |= entry.get(env, {})
+    return merged | ({env: variables} if variables else {})
+
+
+# JSON is written anew, with its indentation and every number digit by digit.
+
+_INDENT = re.compile(r"^\{\s*?\n(?P<indent>[ \t]+)\"")
+# Stands for a number in a text, so that it is written again as it was.
+_NUMBER = re.compile(r'"\\u0000(?P<digits>[-+.0-9eE]+)\\u0000"')
+
+
+def _parse_json(text: str) -> Any:
+    if "\\u0000" in text:
+        raise ValueError("it has a NUL character")
+    whole = json.loads(text, object_pairs_hook=_once, parse_float=lambda digits: f"\0{digits}\0")
+    json.dumps(whole, ensure_ascii=False).encode()
+    return whole
+
+
+def _once(pairs: list[tuple[str, Any]]) -> Object:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("it has a name twice")
+    return found
+
+
+def _put_json(text: str, whole: Object, _: str) -> str:
+    indent = _INDENT.match(text)
+    written = json.dumps(whole, indent=indent["indent"] if indent else 2, ensure_ascii=False)
+    return _NUMBER.sub(lambda match: match["digits"], written) + "\n"
+
+
+# Of TOML and YAML one entry is written; to write all of it again would lose the comments.
+
+
+def _put_toml(text: str, whole: Object, key: str) -> str:
+    import tomlkit  # noqa: PLC0415  most clients need none of it
+
+    document = tomlkit.parse(text)
+    if key not in document:
+        document[key] = tomlkit.table(is_super_table=True)
+    document[key][NAME] = whole[key][NAME]
+    return _checked(tomlkit.dumps(document), whole, tomllib.loads)
+
+
+def _parse_yaml(text: str) -> Any:
+    import yaml  # noqa: PLC0415  as above
+
+    try:
+        return yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+
+
+def _put_yaml(text: str, whole: Object, key: str) -> str:
+    import yaml  # noqa: PLC0415  as above
+
+    lines = text.splitlines()
+    start = next((n for n, line in enumerate(lines) if re.match(rf"{key}:\s*(#.*)?$", line)), None)
+    if start is None:
+        lines, start = [*lines, f"{key}:"], len(lines)
+    below = (
+        line for line in lines[start + 1 :] if line.strip() and not line.lstrip().startswith("#")
+    )
+    indent = re.match(r" *", next(below, ""))[0] or "  "  # type: ignore[index]  # it always matches
+    entry = yaml.safe_dump({NAME: whole[key][NAME]}, sort_keys=False, allow_unicode=True)
+    first, last = _lines_of(lines, start, f"{indent}{NAME}:", len(indent))
+    lines[first:last] = [f"{indent}{line}" for line in entry.splitlines()]
+    return _checked("\n".join(lines) + "\n", whole, _parse_yaml)
+
+
+def _lines_of(lines: list[str], start: int, head: str, indent: int) -> tuple[int, int]:
+    """Find the lines that an entry has now: none, right below the key, where it is new."""
+    first = next((n for n in range(start + 1, len(lines)) if lines[n].rstrip() == head), None)
+    if first is None:
+        return start + 1, start + 1
+    last = first + 1
+    while last < len(lines) and lines[last].startswith(" " * (indent + 1)):
+        last += 1
+    return first, last
+
+
+def _checked(text: str, whole: Object, parse: Callable[[str], Any]) -> str:
+    if parse(text) != whole:
+        raise ValueError("the entry cannot be put in without changing something else")
+    return text
+
+
+_FORMS: Mapping[Form, tuple[Callable[[str], Any], Callable[[str, Object, str], str]]] = {
+    "json": (_parse_json, _put_json),
+    "toml": (tomllib.loads, _put_toml),
+    "yaml": (_parse_yaml, _put_yaml),
+}
+"""Of each form the reader, and the writer: of a text, of all that it is to hold, and of its key."""

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
 from msgspec import Struct
@@ -15,14 +15,22 @@ from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw.unseen import escaped
 from dowse._interfaces.cli.lazy import Group
 from dowse._interfaces.cli.logs import start_logging, takes_logging
-from dowse._interfaces.mcp.clients import CLIENTS, NAME, Client, Scope, find_client, start_command
+from dowse._interfaces.mcp.clients import (
+    CLIENTS,
+    Change,
+    Client,
+    Object,
+    Scope,
+    find_client,
+    plan_entry,
+    write,
+)
 from dowse._util.files import typed_path
 from dowse.errors import Refused
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from dowse._interfaces.mcp.install import Change
     from dowse._project.pool import EnginePool
     from dowse._util.locations import Locations
 
@@ -119,7 +127,9 @@ def _introduced(where: Locations, names: list[str]) -> list[str]:
     type=click.Choice([one.name for one in CLIENTS]),
     help="The program that is to use dowse.",
 )
-@click.option("--write", is_flag=True, help="Change its configuration, after making a copy.")
+@click.option(
+    "--write", "writes", is_flag=True, help="Change its configuration, after making a copy."
+)
 @click.option(
     "--scope",
     type=click.Choice(["user", "folder"]),
@@ -135,22 +145,20 @@ def _introduced(where: Locations, names: list[str]) -> list[str]:
     help="Its configuration, where it is not in the usual place.",
 )
 @pass_call
-def install_command(call: Call, name: str, write: bool, scope: Scope, file: Path | None) -> None:
+def install_command(call: Call, name: str, writes: bool, scope: Scope, file: Path | None) -> None:
     """Add dowse to the configuration of a client.
 
     Prints what belongs into the client's configuration, or writes it there: what else is in the
     file stays, and a copy of it is made first. An entry that cannot be written without loss, as
     into JSON with comments, is printed.
     """
-    from dowse._interfaces.mcp.configurations import printed  # noqa: PLC0415  serving does not need it
-
     client = find_client(name)
     if call.project:
         call.select()  # a name that is none would only be noticed by the client
-    entry = client.entry(start_command(call.project))
-    snippet = escaped(printed(client.key, NAME, entry, client.form).encode()).decode()
+    entry = client.entry(call.project)
+    snippet = escaped(client.shown(entry).encode()).decode()
     path = typed_path(file) if file else client.path_for(scope)
-    if not write:
+    if not writes:
         _print(call, InstallRecord(name, str(path), False, None, snippet))
         return
     try:
@@ -172,18 +180,14 @@ def _print(call: Call, shape: InstallRecord) -> None:
     call.remark(f"This belongs into {shape.path}. Write it there with: --write")
 
 
-def _written(
-    call: Call, client: Client, entry: dict[str, Any], path: Path
-) -> tuple[Change, Path | None]:
-    """What became of the configuration, and the copy of the old one."""
-    from dowse._interfaces.mcp import install  # noqa: PLC0415  serving does not need it
-
-    change = install.plan(path, client, entry)
+def _written(call: Call, client: Client, entry: Object, path: Path) -> tuple[Change, Path | None]:
+    """Write the configuration; return what became of it, and the copy of the old one."""
+    change = plan_entry(path, client, entry)
     if not change.needed:
         return change, None
     _check_place(call, change.path)
     again = f"dowse mcp install --client {client.name} --write --file"
-    return change, install.write(change, again)
+    return change, write(change, again)
 
 
 def _check_place(call: Call, path: Path) -> None:

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.lazy import Group
-from dowse._interfaces.mcp.clients import CLIENTS, find_client
-from dowse._interfaces.mcp.skill import SKILL
+from dowse._interfaces.mcp.clients import CLIENTS, find_client, plan_text, write
+from dowse._interfaces.mcp.instructions import SKILL
 from dowse.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ def install_command(call: Call, name: str | None, only_print: bool) -> None:
 
 
 def _written(call: Call, name: str) -> SkillRecord:
-    from dowse._interfaces.mcp.install import plan_text, write  # noqa: PLC0415  --help does not need it
-    from dowse._project.outputs import check_outside_roots  # noqa: PLC0415  as above
+    from dowse._project.outputs import check_outside_roots  # noqa: PLC0415  --help does not need it
 
     change = plan_text(find_client(name).skill_path, SKILL)
     check_outside_roots(call.workspace, change.path)
