@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import types
 import typing
@@ -19,7 +18,6 @@ from dowse._interfaces.cli.call import Command, global_options
 from dowse._interfaces.cli.commands.config import as_toml
 from dowse._util.bounds import ALWAYS, consent, limits
 
-_EXPLAINED = re.compile(r"^(\S.*?\S)\s{2,}(\S.*)$")
 _GENERATED = "<!-- Written by `make docs` from the code: change the code, not this page. -->"
 
 
@@ -34,7 +32,10 @@ def commands_page() -> str:
     parts = [
         "# Commands",
         _GENERATED,
-        "Every command takes the options of the last section, before or after its name.",
+        (
+            "Every command takes the options of the last section, before or after its name."
+            " `dowse COMMAND --help` says what each option means, with examples."
+        ),
     ]
     for heading, topic in TOPICS.items():
         parts.append(f"## {heading}")
@@ -72,44 +73,24 @@ def _command(parent: click.Context, name: str) -> Iterator[str]:
         raise LookupError(name)
     context = click.Context(command, info_name=name, parent=parent)
     yield f"### {context.command_path}"
-    yield _paragraphs(command.help or "")
+    yield _first_paragraph(command.help or "")
     if isinstance(command, click.Group):
-        yield from _examples(command.epilog or "")
         for one in command.list_commands(context):
             yield from _command(context, one)
         return
-    yield f"```\n{command.get_usage(context).removeprefix('Usage: ')}\n```".replace(
-        "\n        ", " "
-    )
+    usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
+    yield f"```bash\n{usage}\n```"
     own = [one for one in command.params if one.expose_value]
-    if any(isinstance(one, click.Option) for one in own):
-        yield _table(_option_rows(own, context))
+    if options := [names for names, _ in _option_rows(own, context)[1:]]:
+        yield f"Options: {', '.join(options)}."
     if older := [_code(one.opts[0]) for one in own if getattr(one, "hidden", False)]:
-        yield f"Older names that still work: {', '.join(older)}."
-    yield from _examples(command.epilog or "")
+        yield f"Other names that work: {', '.join(older)}."
     if isinstance(command, Command) and command.shape is not None:
-        yield "With `--json`:"
-        yield _table([("field", "type", "meaning"), *_fields(command.shape)])
+        yield f"Fields of `--json`: {', '.join(_code(name) for name in _fields(command.shape))}."
 
 
-def _paragraphs(text: str) -> str:
-    paragraphs = text.strip().split("\n\n")
-    return "\n\n".join(" ".join(one.split()) for one in paragraphs)
-
-
-def _examples(text: str) -> Iterator[str]:
-    """The blocks of an epilog: a marked one is set as code under its first line."""
-    for block in text.strip().split("\n\n"):
-        if block.startswith("\b"):
-            heading, _, lines = block.removeprefix("\b\n").partition("\n")
-            yield f"{heading}\n\n```bash\n{_as_shell(lines)}\n```"
-        elif block:
-            yield " ".join(block.split())
-
-
-def _as_shell(lines: str) -> str:
-    """Lines of the help as a shell takes them: what explains a command becomes a comment."""
-    return "\n".join(_EXPLAINED.sub(r"\1  # \2", line.strip()) for line in lines.split("\n"))
+def _first_paragraph(text: str) -> str:
+    return " ".join(text.strip().split("\n\n")[0].split())
 
 
 def _option_rows(
@@ -124,19 +105,15 @@ def _option_rows(
     return rows
 
 
-def _fields(
-    shape: type, prefix: str = "", listed: set[type] | None = None
-) -> Iterator[tuple[str, str, str]]:
-    """Every field of what --json prints, with those of records inside it that explain theirs.
-
-    A record that is in several places is listed at the first of them.
-    """
+def _fields(shape: type, prefix: str = "", listed: set[type] | None = None) -> Iterator[str]:
+    """Name every field of what --json prints; those of a record inside it, where it comes first."""
     listed = set() if listed is None else listed
     for name, hint in get_type_hints(shape, include_extras=True).items():
-        bare, meaning = hint.__origin__, hint.__metadata__[0]
-        yield f"`{prefix}{name}`", _kind(bare), meaning
+        bare = hint.__origin__
         inner = bare if isinstance(bare, type) else get_args(bare)[0]
-        if inner not in listed and _explains_its_fields(inner):
+        if inner in listed or not _explains_its_fields(inner):
+            yield f"{prefix}{name}"
+        else:
             listed.add(inner)
             dots = "[]." if get_origin(bare) is tuple else "."
             yield from _fields(inner, f"{prefix}{name}{dots}", listed)
