@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dowse import Dowse
-from dowse._config.parameters import checked
+from dowse._config.parameters import check_arguments
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.resources import page
 from dowse._interfaces.mcp.tools.table import tools
@@ -163,7 +163,7 @@ class Agent:
 
     def _known(self, name: str) -> set[str]:
         rows = self._tools[name].parameters
-        return {one for row in rows for one in (row.name, *row.older)}
+        return {one for row in rows for one in (row.name, *row.aliases)}
 
     def call(self, call: Call) -> str:
         """What a model reads of a reply."""
@@ -173,9 +173,9 @@ class Agent:
         spec = self._tools[name]
         try:
             try:
-                values = checked(spec.parameters, arguments, guessed=True)
+                values = check_arguments(spec.parameters, arguments, guessed=True)
             except TypeError:  # older versions guess nothing
-                values = checked(spec.parameters, arguments)
+                values = check_arguments(spec.parameters, arguments)
             reply = spec.run(self._projects, values)
         except DowseError as error:
             return str(error)

@@ -320,7 +320,7 @@ def request_of(call: Call, query: object, asking: Asking) -> SearchRequest:
     return parse_request(call, {name: _plain(name, one) for name, one in values.items()}, settings)
 
 
-_LISTS = frozenset(name for row in OPTIONS if row.is_list for name in (row.name, *row.older))
+_LISTS = frozenset(name for row in OPTIONS if row.is_list for name in (row.name, *row.aliases))
 
 
 def _plain(name: str, value: Any) -> object:

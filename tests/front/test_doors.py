@@ -134,7 +134,7 @@ class Doors:
 def _usual_number(asked: Asked) -> dict[str, Any]:
     """How many results other doors give, where the call does not say it."""
     row = option("n")
-    if asked.keys() & {row.name, *row.older}:
+    if asked.keys() & {row.name, *row.aliases}:
         return {}
     name = str(asked.get("preset"))
     preset = preset_values(name) if name in PRESETS else {}
@@ -264,10 +264,10 @@ def test_operators_and_fields_mean_the_same_at_every_door(
 
 def test_older_names_still_work_at_every_door(doors: Doors) -> None:
     for row in _ROWS:
-        for older in row.older:
-            by_older = doors.ask("search", {"query": _QUERY, older: _good(row)[-1]})
+        for alias in row.aliases:
+            by_alias = doors.ask("search", {"query": _QUERY, alias: _good(row)[-1]})
             by_name = doors.ask("search", {"query": _QUERY, row.name: _good(row)[-1]})
-            assert by_older == by_name, older
+            assert by_alias == by_name, alias
 
 
 def test_every_wrong_value_is_refused_in_the_same_words(doors: Doors) -> None:
@@ -420,7 +420,7 @@ def test_every_filter_has_a_row() -> None:
 def test_type_checkers_see_the_rows() -> None:
     own = {"settings", "tags"}
     assert Asking.__annotations__.keys() == {row.name for row in _ROWS} | own
-    assert "tags" in option("tag").older
+    assert "tags" in option("tag").aliases
 
 
 def test_a_query_has_a_longest_length() -> None:

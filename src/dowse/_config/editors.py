@@ -1,4 +1,4 @@
-"""How a file is opened at a line in the editor that the user likes."""
+"""Open a file at a line in the editor that the user likes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class OpenOptions(Options, frozen=True):
 def open_command(
     path: Path, line: int, editor: str = "", environment: Mapping[str, str] = os.environ
 ) -> list[str]:
-    """The command that opens a file at a line; its program need not be installed."""
+    """Return the command that opens a file at a line; its program need not be installed."""
     chosen = editor or environment.get("VISUAL") or environment.get("EDITOR") or ""
     if not chosen.strip():
         return [_opener(), str(path)]
@@ -82,7 +82,7 @@ def open_command(
 def editor_address(
     path: PurePath, editor: str = "", environment: Mapping[str, str] = os.environ
 ) -> str:
-    """The address that makes a browser open a file in the editor, with `{line}` for the line.
+    """Return the address with which a browser opens a file in the editor, `{line}` for the line.
 
     Empty when the editor, such as one in a terminal, has none. Where none is set, it is the first
     installed editor that has one.
@@ -95,7 +95,7 @@ def editor_address(
 
 
 def obsidian_address(path: Path) -> str:
-    """The address that opens a file in Obsidian; empty when it is in no vault."""
+    """Return the address that opens a file in Obsidian; empty when it is in no vault."""
     in_vault = any((folder / ".obsidian").is_dir() for folder in path.parents)
     return _ADDRESSES["obsidian"].replace("{path}", quote(str(path), safe="")) if in_vault else ""
 
@@ -107,12 +107,12 @@ def _link_of(command: str) -> str:
 
 
 def viewer_command(path: Path) -> list[str]:
-    """The command that shows a file which no editor can show, such as a PDF."""
+    """Return the command that shows a file which no editor can show, such as a PDF."""
     return [_opener(), str(path)]
 
 
 def _check_no_script(command: list[str]) -> None:
-    """Raises `UsageError` when a program would read the path as a part of a script.
+    """Raise `UsageError` when a program would read the path as a part of a script.
 
     The names of files are anybody's: in a script, `$(touch x).md` is a command.
     """
@@ -147,5 +147,5 @@ def _split(command: str) -> list[str]:
 
 
 def _opener() -> str:
-    """The program of the system that opens files with what belongs to them."""
+    """Return the program of the system that opens files with what belongs to them."""
     return _OPENERS.get(sys.platform, "xdg-open")

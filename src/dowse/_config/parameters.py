@@ -1,7 +1,7 @@
-"""One parameter of a call, at any door: its name, what it may be, and how a wrong value is refused.
+"""One parameter of a call, at any interface: its name, its values, and how a wrong one is refused.
 
-A door turns its own syntax into names and values; `checked` says whether a call can mean that. The
-words of a refusal are therefore the same everywhere, and so are the limits that a door describes.
+An interface turns its own syntax into names and values, and `check_arguments` checks them. So the
+words of a refusal are the same everywhere, and so are the limits that an interface describes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from dowse._util.decoding import shown
 from dowse.errors import UsageError
 
 Kind = Literal["text", "texts", "date", "choice", "integer", "number", "boolean", "assignments"]
-"""What a value may be; `texts` and `assignments` are lists, an assignment is `section.name=x`."""
+"""Kinds of values; `texts` and `assignments` are lists, an assignment is `section.name=x`."""
 
 Arguments = Mapping[str, Any]
-"""What a call says, checked: values by the names of parameters."""
+"""The checked values of a call, by the names of parameters."""
 
 MOST_VALUES = 100
 """The most values of one parameter; more belong into a folder, a tag or a project of their own."""
@@ -63,13 +63,13 @@ _LISTS = frozenset({"texts", "assignments"})
 
 
 class Malformed(UsageError):
-    """A call says something that no call could mean, whatever the documents are."""
+    """A call is wrong in itself, whatever the documents are."""
 
 
 class Parameter(Struct, frozen=True):
     """One parameter of a call."""
 
-    name: str  # at every door; the command line writes per_doc as --per-doc
+    name: str  # at every interface; the command line writes per_doc as --per-doc
     meaning: str  # one sentence
     kind: Kind = "text"
     required: bool = False
@@ -78,21 +78,21 @@ class Parameter(Struct, frozen=True):
     high: float | None = None  # of a number: the most; of a list: how many at most
     longest: int = LONGEST  # characters of a text
     default: object = None  # None: left out
-    older: tuple[str, ...] = ()  # names that doors used before, which still work
+    aliases: tuple[str, ...] = ()  # names that it has in other tools
     setting: str = ""  # the setting that it changes for one call
     unless: frozenset[str] = frozenset()  # parameters of which one takes the place of it
-    instead_of: str = ""  # a switch that is turned off with it, and may not be asked for with it
+    instead_of: str = ""  # a setting that is turned off with it, and may not be set with it
     example: str = ""  # of a value, for forms
     calls: tuple[str, ...] = ()  # where it belongs; empty: wherever it is listed
 
     @property
     def is_list(self) -> bool:
-        """Whether it may be given several times."""
+        """Tell whether it may be given several times."""
         return self.kind in _LISTS
 
     @property
     def must_be(self) -> str:
-        """What a value must be, in words."""
+        """Describe its values, for messages."""
         if self.kind == "choice":
             return f"one of: {', '.join(self.choices)}"
         if self.kind in {"integer", "number"}:
@@ -117,7 +117,7 @@ class Parameter(Struct, frozen=True):
     # ── Checking ─────────────────────────────────────────────────────────────
 
     def read(self, texts: Sequence[str]) -> object:
-        """The value that somebody has written; what cannot be read stays a text."""
+        """Convert what somebody has written; what cannot be converted stays a text."""
         if self.is_list:
             return list(texts)
         if len(texts) != 1:
@@ -125,7 +125,7 @@ class Parameter(Struct, frozen=True):
         return _READ.get(self.kind, str)(texts[0])
 
     def guess(self, value: object) -> object:
-        """The value that a model means: it may write `"3"` for 3, or one text for a list of one."""
+        """Convert what a language model wrote: `"3"` for 3, or one text for a list of one."""
         if self.is_list:
             several = _listed(value) if isinstance(value, str) else value
             return list(map(_worded, several)) if isinstance(several, list) else several
@@ -134,7 +134,7 @@ class Parameter(Struct, frozen=True):
         return _worded(value) if self.kind in _WORDED else value
 
     def check(self, value: object) -> object:
-        """The value; raises `Malformed` when it cannot be meant."""
+        """Return the value, or raise `Malformed` when it is none of its values."""
         if self.kind == "integer" and isinstance(value, float) and value.is_integer():
             value = int(value)  # to JSON Schema, 3.0 is an integer too
         if isinstance(value, list) and len(value) > self._many:
@@ -173,7 +173,7 @@ class Parameter(Struct, frozen=True):
     # ── Describing ───────────────────────────────────────────────────────────
 
     def schema(self, *, brief: bool = False) -> dict[str, Any]:
-        """Its JSON Schema, always of one type; `brief` leaves out limits, which a refusal names."""
+        """Return its JSON Schema, of one type; `brief` leaves out limits, which a refusal names."""
         if self.is_list:
             held: dict[str, Any] = {"type": "array", "items": self._of_text(brief=brief)}
             return held if brief else held | {"minItems": self._few, "maxItems": self._many}
@@ -194,7 +194,7 @@ class Parameter(Struct, frozen=True):
 
 
 def _listed(text: str) -> list[object]:
-    """The list that a text is as JSON; otherwise a list of this text."""
+    """Read a list that is written as JSON; any other text becomes a list of one."""
     if text.lstrip().startswith("["):
         with suppress(ValueError, RecursionError):
             found = json.loads(text)
@@ -204,44 +204,44 @@ def _listed(text: str) -> list[object]:
 
 
 def _worded(value: object) -> object:
-    """A number as a text, where texts are meant: a year, or a tag of digits."""
+    """Turn a number into a text, where texts are meant: a year, or a tag of digits."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return str(value) if is_number else value
 
 
 def _without_halves(value: object) -> object:
-    """The value without halves of characters, which JSON and odd bytes can name."""
+    """Replace halves of characters, which JSON and odd bytes can name."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     return [_without_halves(one) for one in value] if isinstance(value, list) else value
 
 
-def checked(
+def check_arguments(
     rows: Iterable[Parameter],
     given: Mapping[str, Any],
     *,
     written: bool = False,
     guessed: bool = False,
 ) -> Arguments:
-    """What a call says, by the names of the rows; raises `Malformed` with what to do instead.
+    """Check a call; return values by the names of the rows, or raise `Malformed` with advice.
 
     With `written`, every value is a list of texts, as in an address or on a command line. With
     `guessed`, a model wrote the values, which may be of a similar type.
     """
     rows = tuple(rows)
-    known = {name: row for row in rows for name in (row.name, *row.older)}
+    known = {name: row for row in rows for name in (row.name, *row.aliases)}
     values: dict[str, Any] = {}
     for name, value in given.items():
         row = known.get(name)
         if row is None:
             raise _unknown(name, [row.name for row in rows])
         if row.name in values:
-            other = name if name != row.name else next(one for one in given if one in row.older)
+            other = name if name != row.name else next(one for one in given if one in row.aliases)
             raise Malformed(f"{other} is another name of {row.name}.", "Use one.")
-        said = replace(row, name=name)  # a refusal uses the name that the call used
-        read = said.read(value) if written else said.guess(value) if guessed else value
+        named = replace(row, name=name)  # a refusal uses the name that the call used
+        read = named.read(value) if written else named.guess(value) if guessed else value
         if not (row.unless & given.keys() and isinstance(read, str) and not read.strip()):
-            values[row.name] = said.check(read)
+            values[row.name] = named.check(read)
     for row in rows:
         if row.required and row.name not in values and not row.unless & values.keys():
             raise Malformed(f"The {row.name} is missing.", row.meaning)
@@ -256,7 +256,7 @@ def _unknown(name: str, known: Sequence[str]) -> Malformed:
 
 
 def object_schema(rows: Iterable[Parameter], schemas: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of all parameters of a call together."""
+    """Return the JSON Schema of all parameters of a call together."""
     required = [one.name for one in rows if one.required]
     return {
         "type": "object",

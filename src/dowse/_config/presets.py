@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 from dowse.errors import BadSettings
@@ -104,7 +104,7 @@ _ALL_ELSE_OFF = {"seed-a", "seed-b"}  # stages that those systems did not have m
 
 
 def preset_values(name: str) -> Mapping[str, Value]:
-    """All settings of a preset; raises `BadSettings` when there is none of that name."""
+    """Return all settings of a preset; raise `BadSettings` when there is none of that name."""
     if name not in PRESETS:
         raise BadSettings(f"There is no preset {name!r}.", f"Known: {', '.join(PRESETS)}.")
     return {**(_everything_off() if name in _ALL_ELSE_OFF else {}), **PRESETS[name]}
@@ -112,20 +112,16 @@ def preset_values(name: str) -> Mapping[str, Value]:
 
 @cache
 def _everything_off() -> Mapping[str, Value]:
-    """Every stage and strategy that can be off is off; the others have their usual weights."""
-    return dict(_switched_off())
-
-
-def _switched_off() -> Iterator[tuple[str, Value]]:
-    # Names of presets are listed by doors that must not wait for the stages to load.
+    """Turn off every stage and strategy that can be off; the others keep their usual weights."""
+    # Interfaces list the names of presets, and must not wait for the stages to load.
     from dowse._search.pipeline import SEARCH_FLOW  # noqa: PLC0415
     from dowse._search.stages.strategies import STRATEGIES, StrategyWeights  # noqa: PLC0415
 
-    weights = StrategyWeights().weights
+    off: dict[str, Value] = {}
     for strategy in STRATEGIES:
-        yield f"fuse.{strategy.name}", weights[strategy.name]
+        off[f"fuse.{strategy.name}"] = StrategyWeights().weights[strategy.name]
         if strategy.optional:
-            yield f"{strategy.name}.enabled", False
+            off[f"{strategy.name}.enabled"] = False
     for stage in SEARCH_FLOW:
-        for option, value in stage.off.items():
-            yield f"{stage.name}.{option}", value
+        off |= {f"{stage.name}.{option}": value for option, value in stage.off.items()}
+    return off

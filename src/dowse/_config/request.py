@@ -1,8 +1,8 @@
-"""What can be asked: one table of options and one check, for every door.
+"""The options of a search: one table and one check, for every interface.
 
-The command line, the socket, HTTP, MCP and Python turn their own syntax into names and values, and
-take a `SearchRequest` back. A new option is a row of `OPTIONS`: every door takes it, `--help`, the
-OpenAPI description, the MCP schema, the page and the reference list it.
+The command line, HTTP, MCP and Python turn their own syntax into names and values, and get a
+`SearchRequest` back. A new option is a row of `OPTIONS`: every interface takes it, and `--help`,
+the OpenAPI description, the MCP schema, the page and the reference list it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal
 
-from dowse._config.parameters import Parameter, checked
+from dowse._config.parameters import Parameter, check_arguments
 from dowse._config.presets import PRESETS
 from dowse._search.request import Filters, SearchRequest
 from dowse._search.stages.strategies import MODES, modes_explained
@@ -36,7 +36,7 @@ OPTIONS: tuple[Parameter, ...] = (
         required=True,
         unless=_FILTERS,
         longest=LONGEST_QUERY,
-        older=("q",),
+        aliases=("q",),
     ),
     Parameter(
         "n",
@@ -45,7 +45,7 @@ OPTIONS: tuple[Parameter, ...] = (
         low=1,
         high=10_000,
         setting="search.top_n",
-        older=("top_n", "limit"),
+        aliases=("top_n", "limit"),
     ),
     Parameter(
         "offset",
@@ -66,7 +66,7 @@ OPTIONS: tuple[Parameter, ...] = (
         "tag",
         "Only with all of these tags, or tags below them.",
         "texts",
-        older=("tags",),
+        aliases=("tags",),
         example="database",
     ),
     Parameter("path", "Only paths that begin with one of these.", "texts", example="guides/"),
@@ -87,7 +87,7 @@ OPTIONS: tuple[Parameter, ...] = (
         "language",
         "Only with code in one of these languages.",
         "texts",
-        older=("lang",),
+        aliases=("lang",),
         example="python",
     ),
     Parameter(
@@ -149,17 +149,17 @@ OPTIONS: tuple[Parameter, ...] = (
 
 
 def options_of(call: Call) -> tuple[Parameter, ...]:
-    """The options of one call."""
+    """List the options of one call."""
     return tuple(one for one in OPTIONS if not one.calls or call in one.calls)
 
 
 def filters_of(call: Call) -> tuple[Parameter, ...]:
-    """The options of a call that are filters."""
+    """List the options of a call that are filters."""
     return tuple(one for one in options_of(call) if one.name in _FILTERS)
 
 
 def option(name: str) -> Parameter:
-    """The row of this name."""
+    """Return the row of this name."""
     return next(one for one in OPTIONS if one.name == name)
 
 
@@ -175,7 +175,7 @@ def parse_request(
     `given` has values by the names of options. `settings` are changed for this call alone, by their
     full names. With `written`, every value is a list of texts.
     """
-    values = checked(options_of(call), given, written=written)
+    values = check_arguments(options_of(call), given, written=written)
     return build_request(values, settings, local=True)
 
 
@@ -192,40 +192,38 @@ def build_request(
     }
     filters = Filters(**chosen)
     filters.conditions()  # what is no date or field is refused before anything is opened
-    changes = _changes(values) | dict(settings)
-    if not local:
-        _refuse_folders(changes)
+    changes = {
+        one.setting: values[one.name] for one in OPTIONS if one.setting and one.name in values
+    }
+    if "set" in values:
+        from dowse._config.schema import assigned  # noqa: PLC0415  most calls set none
+
+        changes |= dict(assigned(text) for text in values["set"])
+    changes |= settings
+    if _MODEL in changes and not local:
+        _refuse_folder(str(changes[_MODEL]))
+    _turn_off_rivals(changes)
     return SearchRequest(
         values.get("query", ""),
         filters,
-        _without_rivals(changes),
+        changes,
         values.get("max_tokens"),
         values.get("offset", 0),
     )
 
 
-def _changes(values: Mapping[str, Any]) -> dict[str, Any]:
-    named = {one.setting: values[one.name] for one in OPTIONS if one.setting and one.name in values}
-    if "set" not in values:
-        return named
-    from dowse._config.schema import assigned  # noqa: PLC0415  most calls set none
+def _refuse_folder(model: str) -> None:
+    from dowse._embed.open import is_folder  # noqa: PLC0415  as above
 
-    return named | dict(assigned(text) for text in values["set"])
-
-
-def _refuse_folders(changes: Mapping[str, Any]) -> None:
-    if _MODEL in changes:
-        from dowse._embed.open import is_folder  # noqa: PLC0415  as above
-
-        if is_folder(str(changes[_MODEL])):
-            raise Refused(
-                f"{_MODEL} cannot be a folder in a request to a server.",
-                f"Name a model, or set it on the server with: dowse config set {_MODEL} FOLDER",
-            )
+    if is_folder(model):
+        raise Refused(
+            f"{_MODEL} cannot be a folder in a request to a server.",
+            f"Name a model, or set it on the server with: dowse config set {_MODEL} FOLDER",
+        )
 
 
-def _without_rivals(changes: dict[str, Any]) -> dict[str, Any]:
-    """The changes, with switches turned off that would take the place of what is asked for."""
+def _turn_off_rivals(changes: dict[str, Any]) -> None:
+    """Turn off the switches that would take the place of what the call sets."""
     for one in OPTIONS:
         if one.instead_of and _is_on(changes, one.setting):
             if _is_on(changes, one.instead_of):
@@ -235,17 +233,18 @@ def _without_rivals(changes: dict[str, Any]) -> dict[str, Any]:
                     "Use one.",
                 )
             changes[one.instead_of] = False
-    return changes
 
 
 def _is_on(changes: Mapping[str, Any], name: str) -> bool:
+    if name not in changes:
+        return False
     from dowse._config.schema import check_value  # noqa: PLC0415  most calls change neither
 
-    return name in changes and bool(check_value(name, changes[name], "arguments"))
+    return bool(check_value(name, changes[name], "arguments"))
 
 
 def settable(call: Call) -> tuple[str, ...]:
-    """The names of all settings that one call may change."""
+    """List the names of all settings that one call may change."""
     from dowse._config.schema import is_of_a_search, known_settings  # noqa: PLC0415  as above
     from dowse._search.answer.extract import OF_THE_WRITER  # noqa: PLC0415  a description needs none of this
 

@@ -1,4 +1,4 @@
-"""Settings: files, environment and arguments become each room's own options, once, at the door.
+"""Settings: files, environment and arguments become one typed record, once, at the edge.
 
 From weakest to strongest: built-in defaults, the user's config.toml, a dowse.toml that is with
 the documents, what the user has set for the project, DOWSE_SECTION_NAME in the environment,
@@ -39,7 +39,7 @@ _PRESET = "search.preset"
 
 
 class Settings(SearchSettings, frozen=True):
-    """Each room's own options: those of a search, and those of an index."""
+    """All settings: the sections of a search, and those of an index."""
 
     read: ReadOptions = field(default_factory=ReadOptions)
     chunk: ChunkOptions = field(default_factory=ChunkOptions)
@@ -52,7 +52,7 @@ class Settings(SearchSettings, frozen=True):
 
     @property
     def learned_words(self) -> int:
-        """How many words are embedded; only the expansion of queries reads them."""
+        """Return how many words are embedded; only the expansion of queries reads them."""
         if self.vocabulary.size >= 0:
             return self.vocabulary.size
         return MANY_WORDS if self.expand.enabled else 0
@@ -86,7 +86,7 @@ _CHOICES: Mapping[str, Any] = {_PRESET: Literal[("", *PRESETS)]}
 
 @cache
 def known_settings() -> dict[str, Setting]:
-    """Every setting there is, by full name."""
+    """Return every setting there is, by full name."""
     return {
         name: setting for section in SECTIONS for name, setting in _settings_of(section).items()
     }
@@ -94,7 +94,7 @@ def known_settings() -> dict[str, Setting]:
 
 @cache
 def _settings_of(section: str) -> dict[str, Setting]:
-    """The settings of a section; to describe all of them takes longer than most searches."""
+    """Describe the settings of a section; to describe all takes longer than most searches."""
     options, found = SECTIONS[section], {}
     plain, hints = get_type_hints(options), declared(options)
     for one in msgspec.structs.fields(options):
@@ -107,7 +107,7 @@ def _settings_of(section: str) -> dict[str, Setting]:
 
 
 def find_setting(name: str, where: str = "") -> Setting:
-    """The setting of this name; raises `BadSettings` with what comes nearest."""
+    """Return the setting of this name; raise `BadSettings` with what comes nearest."""
     section = name.partition(".")[0]
     setting = _settings_of(section).get(name) if section in SECTIONS else None
     if setting is None:
@@ -117,12 +117,12 @@ def find_setting(name: str, where: str = "") -> Setting:
 
 
 def is_of_a_search(name: str) -> bool:
-    """Whether a setting can be changed from search to search; the others need another index."""
+    """Tell whether a setting can change from search to search; others need another index."""
     return name.partition(".")[0] in SearchSettings.__struct_fields__
 
 
 def combine(layers: Iterable[Layer]) -> tuple[Settings, dict[str, str]]:
-    """The settings that hold, and for each that is not a default where it comes from."""
+    """Return the settings that hold, and for each that is no default where it comes from."""
     values: dict[str, dict[str, Any]] = {}
     origins: dict[str, str] = {}
     for layer in layers:
@@ -137,7 +137,7 @@ def combine(layers: Iterable[Layer]) -> tuple[Settings, dict[str, str]]:
 
 @cache
 def _defaults() -> Settings:
-    """Made once: a server combines settings for every request, and most sections are not set."""
+    """Make them once: a server combines settings for every request, and few sections are set."""
     return Settings()
 
 
@@ -161,7 +161,7 @@ def change_search(settings: SearchSettings, changes: Mapping[str, Any]) -> Searc
 def change_answer(
     options: AnswerOptions, changes: Mapping[str, Any]
 ) -> tuple[AnswerOptions, dict[str, Any]]:
-    """The options of answers with what one call wants different, and the changes that are left."""
+    """Return the options of answers with the changes of one call, and the changes that are left."""
     left = dict(changes)
     own = {name for name in left if name.startswith("answer.")} - OF_THE_WRITER
     values = {name: check_value(name, left.pop(name), "arguments") for name in sorted(own)}
@@ -184,19 +184,19 @@ def _not_of_a_search(name: str, section: str) -> BadSettings:
 
 
 def of_an_index(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """What of these changes an index is built with, also when a preset brings it."""
+    """Return those of the changes that an index is built with, also when a preset has them."""
     named = _with_preset(Layer("arguments", changes))
     return {name: value for name, (value, _) in named.items() if not is_of_a_search(name)}
 
 
 def built_otherwise(settings: Settings, changes: Mapping[str, Any]) -> list[str]:
-    """The settings of the index in which the preset of a search differs from these."""
+    """List the settings of an index in which the preset of a search differs from these."""
     wanted = of_an_index(changes)
     return sorted(name for name, value in wanted.items() if settings.value(name) != value)
 
 
 def _with_preset(layer: Layer) -> dict[str, tuple[Any, str]]:
-    """The values of a layer with their origin, those of the preset it names first."""
+    """Return the values of a layer with their origin, those of the preset it names first."""
     preset, own = layer.values.get(_PRESET), {n: (v, layer.origin) for n, v in layer.values.items()}
     if not preset:
         return own
@@ -206,7 +206,7 @@ def _with_preset(layer: Layer) -> dict[str, tuple[Any, str]]:
 
 
 def check_value(name: str, value: object, origin: str) -> object:
-    """The value in the setting's own type; raises `BadSettings` when it cannot be that."""
+    """Convert a value to the setting's own type; raise `BadSettings` when it does not fit."""
     setting = find_setting(name, f"{origin}: ")
     try:
         converted = msgspec.convert(value, setting.type, strict=not isinstance(value, str))
@@ -217,20 +217,17 @@ def check_value(name: str, value: object, origin: str) -> object:
     else:
         problem = complaint(setting.declared, converted)
     if problem:
+        choices = get_args(setting.type) if get_origin(setting.type) is Literal else ()
+        known = ", ".join(filter(None, map(str, choices)))
         raise BadSettings(
             f"{origin}: {name} = {shown(value)} {problem}.",
-            f"It means: {setting.meaning}{_choices(setting.type)}",
+            f"It means: {setting.meaning}{f' Known: {known}.' if known else ''}",
         )
     return converted
 
 
-def _choices(kind: Any) -> str:
-    named = ", ".join(filter(None, map(str, get_args(kind)))) if get_origin(kind) is Literal else ""
-    return named and f" Known: {named}."
-
-
 def read_file(path: Path, ignored: Sequence[str] = ()) -> Layer:
-    """The settings of a TOML file; an absent file has none. `ignored` names tables for others."""
+    """Read the settings of a TOML file; an absent file has none. `ignored` tables are skipped."""
     try:
         data = read_small(path)
     except FileNotFoundError:
@@ -241,12 +238,12 @@ def read_file(path: Path, ignored: Sequence[str] = ()) -> Layer:
 
 
 def unreadable_file(path: Path, error: Exception) -> BadSettings:
-    """What to say about a file of settings that cannot be read or decoded."""
+    """Return the error for a file of settings that cannot be read or decoded."""
     return BadSettings(f"{path} cannot be read: {why_unreadable(error)}.", "Fix or remove it.")
 
 
 def parse_toml(path: Path, data: bytes) -> dict[str, Any]:
-    """What is written in a TOML file with these bytes."""
+    """Parse the bytes of a TOML file."""
     try:
         return tomllib.loads(data.decode("utf-8"))
     except UNREADABLE as error:
@@ -254,7 +251,7 @@ def parse_toml(path: Path, data: bytes) -> dict[str, Any]:
 
 
 def layer_of(path: Path, tables: Mapping[str, Any], ignored: Sequence[str] = ()) -> Layer:
-    """The settings in the tables of a file."""
+    """Read the settings in the tables of a file."""
     values: dict[str, Any] = {}
     for section, table in tables.items():
         if section in ignored:
@@ -268,7 +265,7 @@ def layer_of(path: Path, tables: Mapping[str, Any], ignored: Sequence[str] = ())
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Layer:
-    """The settings that DOWSE_SECTION_NAME variables give."""
+    """Read the settings that DOWSE_SECTION_NAME variables give."""
     values: dict[str, Any] = {}
     ours = [variable for variable in environment if variable.startswith("DOWSE_")]
     for section in SECTIONS:
@@ -283,20 +280,16 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Layer:
 
 
 def parse_text(setting: Setting, text: str) -> object:
-    """A value as people type it: a list is separated by commas, or written as in TOML."""
+    """Parse a value as people type it: a list has commas, or is written as in TOML."""
     if get_origin(setting.type) is not tuple:
         return text
-    if text.lstrip().startswith("["):
-        return _toml_list(setting.name, text)
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _toml_list(name: str, text: str) -> object:
+    if not text.lstrip().startswith("["):
+        return [part.strip() for part in text.split(",") if part.strip()]
     try:
         return tomllib.loads(f"list = {text}")["list"]
     except UNREADABLE as error:
         raise BadSettings(
-            f"{name} = {shown(text)} is no list: {why_unreadable(error)}.",
+            f"{setting.name} = {shown(text)} is no list: {why_unreadable(error)}.",
             'Write one with commas, or as ["one", "two"].',
         ) from error
 
@@ -307,7 +300,7 @@ def _suggestion(name: str) -> str:
 
 
 def assigned(text: str) -> tuple[str, object]:
-    """The setting and the value that `section.name=value` gives it."""
+    """Parse `section.name=value`."""
     name, sign, value = text.partition("=")
     if not sign:
         raise UsageError(

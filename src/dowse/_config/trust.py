@@ -55,11 +55,14 @@ class LocalFile(Struct, frozen=True):
 def read_local(
     path: Path, trust: Trust, present: Mapping[str, Any] = MappingProxyType({})
 ) -> LocalFile:
-    """A dowse.toml, without what the user has not agreed to.
+    """Read a dowse.toml, without what the user has not agreed to.
 
     `present` are the user's own settings for all projects, which the file may not widen.
     """
-    data = _bytes(path)
+    try:
+        data = read_small(path)
+    except OSError as error:
+        raise unreadable_file(path, error) from error
     tables = parse_toml(path, data)
     layer, table = layer_of(path, tables, ignored=("project",)), _project_table(path, tables)
     home = Path(os.path.realpath(path.parent))
@@ -71,7 +74,9 @@ def read_local(
     inside = tuple(root for root in roots if root not in outside) or (home,)
     if trust.covers(path, digest):
         return LocalFile(path, table.get("name"), inside, tuple(outside), layer, (), (), digest)
-    wishes = {name: _wish(name, value) for name, value in layer.values.items()}
+    wishes = {
+        name: f"set {name} = {hide_secrets(shown(value))}" for name, value in layer.values.items()
+    }
     if strange:
         named = [f"name the project {shown(table['name'])}"] if "name" in table else []
         withheld = (*named, *(f"read {root}" for root in roots if root != home), *wishes.values())
@@ -85,7 +90,7 @@ def read_local(
 
 
 def _why_strange(path: Path) -> str:
-    """Why a file need not be what the people wrote whose documents the user has chosen."""
+    """Say why somebody else than the owner of the documents may have written the file."""
     if path.is_symlink():
         return f"it is a link to {os.path.realpath(path)}"
     owner = path.stat().st_uid
@@ -94,7 +99,7 @@ def _why_strange(path: Path) -> str:
 
 
 def _left_out(home: Path, roots: list[Path], present: Mapping[str, Any]) -> list[Path]:
-    """The roots that the user's settings leave out where they read the folder of the file."""
+    """Return the roots that the user's own settings leave out of the folder of the file."""
     if not roots:
         return []
     from dowse._index.source.rules import Gate  # noqa: PLC0415  few files name roots
@@ -104,25 +109,14 @@ def _left_out(home: Path, roots: list[Path], present: Mapping[str, Any]) -> list
     return [root for root, below in places if not gate.reaches(below, is_folder=not root.is_file())]
 
 
-def _wish(name: str, value: object) -> str:
-    return f"set {name} = {hide_secrets(shown(value))}"
-
-
 def _is_sensitive(layer: Layer, name: str, present: Mapping[str, Any]) -> bool:
-    """Whether a value waits for consent, as the declaration of the setting says."""
+    """Tell whether a value waits for consent, as the declaration of the setting says."""
     setting = find_setting(name, f"{layer.origin}: ")
     rule = consent(setting.declared)
     if rule is None or rule is ALWAYS:
         return rule is not None
     value = check_value(name, layer.values[name], layer.origin)
     return rule.needed(value, check_value(name, present.get(name, setting.default), "config.toml"))
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return read_small(path)
-    except OSError as error:
-        raise unreadable_file(path, error) from error
 
 
 def _project_table(path: Path, tables: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,15 +144,15 @@ class Trust:
         self._file = file
 
     def covers(self, path: Path, digest: str) -> bool:
-        """Whether the user has agreed to this file with this digest."""
+        """Tell whether the user has agreed to this file with this digest."""
         return self._known().get(_key(path)) == digest
 
     def grant(self, path: Path, digest: str) -> None:
-        """Notes the user's consent to this file for as long as it has this digest."""
+        """Note the user's consent to this file for as long as it has this digest."""
         self._change(lambda known: known | {_key(path): digest})
 
     def revoke(self, path: Path) -> None:
-        """Takes the consent back."""
+        """Take the consent back."""
         own = _key(path)
         self._change(lambda known: {name: value for name, value in known.items() if name != own})
 
@@ -176,7 +170,7 @@ class Trust:
 
 
 def _key(path: Path) -> str:
-    """Where a file is; a file that is a link is another one than what it leads to."""
+    """Return where a file is; a file that is a link is another one than what it leads to."""
     return str(Path(os.path.realpath(path.parent), path.name))
 
 
@@ -189,7 +183,7 @@ def _consents(data: bytes) -> dict[str, str]:
 
 
 def _digest(data: bytes, outside: Sequence[Path], strange: str) -> str:
-    """Of the file and of where links lead today: a link can change while the file does not."""
+    """Hash the file and where its links lead today: a link can change while the file does not."""
     also = [*map(str, outside), *([strange] if strange else [])]
     leads_to = "\0".join(also).encode("utf-8", "surrogateescape")
     return hashlib.sha256(data + b"\0" + leads_to).hexdigest()

@@ -1,4 +1,4 @@
-"""What every setting declares about itself: its limits, and when a dowse.toml needs consent for it.
+"""The declarations of settings: their limits, and when a dowse.toml needs consent for them.
 
     threads: Annotated[int, "What it means.", Meta(ge=0, le=1024), ALWAYS] = 0
 
@@ -51,28 +51,28 @@ FOR_FILES = Consent(
 
 @cache
 def declared(options: type) -> dict[str, Any]:
-    """The type of every option of a class, with all that is declared about it."""
+    """Return the type of every option of a class, with all that is declared about it."""
     hints = get_type_hints(options, include_extras=True)
     return {name: hint for name, hint in hints.items() if hasattr(hint, "__metadata__")}
 
 
 def meaning(hint: Any) -> str:
-    """What an option means, as its declaration says."""
+    """Return what an option means, as its declaration says."""
     return next((one for one in hint.__metadata__ if isinstance(one, str)), "")
 
 
 def consent(hint: Any) -> Consent | None:
-    """When an option needs consent; None: never."""
+    """Return when an option needs consent; None: never."""
     return next((one for one in hint.__metadata__ if isinstance(one, Consent)), None)
 
 
 def limits(hint: Any) -> Meta | None:
-    """The limits of an option itself, not those of a list's entries."""
+    """Return the limits of an option itself, not those of a list's entries."""
     return next((one for one in hint.__metadata__ if isinstance(one, Meta)), None)
 
 
 def complaint(hint: Any, value: object) -> str:
-    """Why a value of the right type is outside its limits; empty when it is not."""
+    """Say why a value of the right type is outside its limits; empty when it is not."""
     try:
         msgspec.convert(value, hint)
     except msgspec.ValidationError as error:
@@ -100,7 +100,7 @@ class Options(Struct, frozen=True):
 
 
 def check_key_variable(setting: str, name: str) -> None:
-    """Raises `BadSettings` when a name cannot be that of the variable that holds a key."""
+    """Raise `BadSettings` when a name cannot be that of the variable that holds a key."""
     if name and not name.isidentifier():
         raise BadSettings(
             f"{setting} must be the name of an environment variable.",
@@ -109,7 +109,7 @@ def check_key_variable(setting: str, name: str) -> None:
 
 
 def check_web_address(setting: str, address: str) -> None:
-    """Raises `BadSettings` when an address is not one of the web."""
+    """Raise `BadSettings` when an address is not one of the web."""
     if not address.startswith(("http://", "https://")):
         raise BadSettings(
             f"{setting} must start with http:// or https://.",
@@ -118,7 +118,7 @@ def check_web_address(setting: str, address: str) -> None:
 
 
 def range_words(found: Meta | None) -> str:
-    """The limits of a number for people."""
+    """Describe the limits of a number, for messages."""
     if found is None or not _has_range(found):
         return ""
     if found.gt is not None:

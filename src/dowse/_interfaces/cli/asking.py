@@ -46,7 +46,7 @@ def _parameters(call: Call) -> Iterator[click.Parameter]:
     yield click.Argument(["query"], nargs=-1, required=False, metavar="QUERY...")
     rows = [one for one in options_of(call) if one.name != "query"]
     yield from (_option(row, row.name, call) for row in rows)
-    yield from (_option(row, older, call, hidden=True) for row in rows for older in row.older)
+    yield from (_option(row, alias, call, hidden=True) for row in rows for alias in row.aliases)
 
 
 def _option(row: Parameter, name: str, call: Call, *, hidden: bool = False) -> click.Option:

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route as HttpRoute
 
-from dowse._config.parameters import Arguments, Malformed, Parameter, checked
+from dowse._config.parameters import Arguments, Malformed, Parameter, check_arguments
 from dowse._interfaces.http.answers import answer
 from dowse._interfaces.http.routes import ROOT, ROUTES, ApiCall, Route
 from dowse._interfaces.http.watching import Watchers
@@ -72,7 +72,7 @@ def _from_address(rows: Sequence[Parameter], given: Iterable[tuple[str, str]]) -
     values: dict[str, list[str]] = {}
     for name, value in given:
         values.setdefault(name, []).append(value)
-    return checked(rows, values, written=True)
+    return check_arguments(rows, values, written=True)
 
 
 def _from_json(rows: Sequence[Parameter], body: bytes) -> Arguments:
@@ -84,7 +84,7 @@ def _from_json(rows: Sequence[Parameter], body: bytes) -> Arguments:
         raise Malformed("The body is nested too deeply.", "Send one flat JSON object.") from error
     if not isinstance(values, dict):
         raise Malformed("The body is not a JSON object.", "Send one, as in: {}")
-    return checked(rows, values)
+    return check_arguments(rows, values)
 
 
 async def _while_waited_for(request: Request, work: Callable[[], object]) -> object:

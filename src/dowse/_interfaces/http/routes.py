@@ -257,7 +257,7 @@ def explain(call: ApiCall) -> ExplanationRecord:
         low=1,
         high=1_000,
         default=10,
-        older=("limit",),
+        aliases=("limit",),
     ),
 )
 def related(call: ApiCall) -> RelatedRecord:

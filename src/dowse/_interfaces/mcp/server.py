@@ -15,7 +15,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from dowse import __version__
-from dowse._config.parameters import checked
+from dowse._config.parameters import check_arguments
 from dowse._interfaces.mcp import instructions as welcome
 from dowse._interfaces.mcp.invisible import visible_line
 from dowse._interfaces.mcp.progress import asks_for_progress, while_reporting
@@ -123,7 +123,7 @@ class _Door:
         try:
             # Many clients send null for what they leave out.
             said = {n: one for n, one in (params.arguments or {}).items() if one is not None}
-            arguments = checked(spec.parameters, said, guessed=True)
+            arguments = check_arguments(spec.parameters, said, guessed=True)
             work = partial(self._indexed, context, partial(spec.run, desk, arguments))
             reply = await while_reporting(context, desk.doing, work)
             return _result(reply, linked=context.protocol_version >= _LINKS_SINCE)

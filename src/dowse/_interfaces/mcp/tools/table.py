@@ -83,7 +83,7 @@ _HYPOTHESIS = ToolSpec(
     "Find passages that mean the same as a text you make up: write the answer you expect, in the"
     " words the documents would use. Helps when query_documents finds little.",
     (
-        replace(option("query"), name="hypothesis", meaning="One to five sentences.", older=()),
+        replace(option("query"), name="hypothesis", meaning="One to five sentences.", aliases=()),
         _PROJECT,
         *(replace(option(name), meaning="") for name in _OF_A_HYPOTHESIS),  # explained above
     ),
@@ -126,7 +126,7 @@ _RELATED = ToolSpec(
             low=1,
             high=1_000,
             default=10,
-            older=("limit",),
+            aliases=("limit",),
         ),
     ),
     outputs.RELATED,
@@ -176,7 +176,7 @@ ALIASES = {
     "search": replace(
         _QUERY,
         parameters=tuple(
-            replace(one, older=(*one.older, "top_k")) if one.name == "n" else one
+            replace(one, aliases=(*one.aliases, "top_k")) if one.name == "n" else one
             for one in _QUERY.parameters
         ),
     ),
