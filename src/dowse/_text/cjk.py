@@ -1,4 +1,4 @@
-"""Which words a run of Chinese, Japanese or Korean characters has, as the settings want it."""
+"""The words of a run of Chinese, Japanese or Korean characters, as the settings want them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,70 @@ from dowse import DISTRIBUTION
 from dowse._text.scripts import HAN_CHARACTER, HANGUL_RUN, KANA_CHARACTER, pairs
 from dowse.errors import BadSettings
 
-# ── The words of Chinese, Japanese and Korean, by tokenizers that are installed as an extra ───
-
-
 Language = Literal["japanese", "korean", "chinese"]
 """A language that has a tokenizer."""
+
+_HAN: dict[str, Language] = {
+    "auto": "chinese",
+    "chinese": "chinese",
+    "japanese": "japanese",
+    "korean": "korean",
+}
+
+
+class CjkTerms:
+    """Cuts runs by the tokenizers that are wanted and installed, and into pairs otherwise."""
+
+    def __init__(self, tokenizer: str, stopwords: bool) -> None:
+        # Two tokenizers draw the borders of words differently. Where the text decides which one
+        # reads Chinese characters, a few of them in a query may be read otherwise than those of
+        # the documents; each character by itself is what all readings have in common.
+        self._wish = Wish(characters=tokenizer == "auto", common=not stopwords)
+        self._by_text = tokenizer == "auto"
+        self._han = _HAN.get(tokenizer, "chinese")
+        self._used = _used(tokenizer)
+
+    @property
+    def versions(self) -> str:
+        """The packages that terms depend on, with their versions."""
+        return ", ".join(versions_of(language) for language in self._used)
+
+    def is_japanese(self, text: str) -> bool:
+        """Whether the Chinese characters of a text are to be read as Japanese because of others."""
+        return self._by_text and not text.isascii() and KANA_CHARACTER.search(text) is not None
+
+    def terms(self, run: str, japanese: bool) -> Iterator[str]:
+        """The terms of a run, in a text that is Japanese or not known to be."""
+        if not self._used:
+            yield from pairs(run)
+            return
+        for index, piece in enumerate(HANGUL_RUN.split(run)):
+            language: Language = "korean"
+            if index % 2 == 0:
+                language = "japanese" if japanese or KANA_CHARACTER.search(piece) else self._han
+            if language in self._used:
+                yield from cut(language, piece, self._wish)
+            else:
+                yield from pairs(piece)
+
+
+def _used(tokenizer: str) -> list[Language]:
+    """The languages that are cut by a tokenizer: the one that is set must be installed."""
+    if tokenizer == "default":
+        return []
+    han = _HAN[tokenizer]
+    if tokenizer == han and not versions_of(han):
+        raise BadSettings(
+            f"keyword.tokenizer is {tokenizer!r}, but that tokenizer is not installed.",
+            f'Install it with: pip install "{DISTRIBUTION}[cjk]"',
+        )
+    wanted: set[Language] = {"japanese", "korean", han}
+    return sorted(language for language in wanted if versions_of(language))
+
+
+# ── Tokenizers, which are installed as an extra ──────────────────────────────
+# Every tokenizer is loaded when the first text in its language turns up, once per process, and is
+# used by one thread at a time. What it makes of a run is a list of words in the order of the text.
 
 _PACKAGES: dict[Language, tuple[str, ...]] = {
     "japanese": ("sudachipy", "sudachidict-small"),
@@ -153,64 +212,3 @@ class _Korean:
                 if len(word) > 2:
                     # A compound that no dictionary knows is found by what it is made of.
                     yield from _PAIR.findall(word)
-
-
-_HAN: dict[str, Language] = {
-    "auto": "chinese",
-    "chinese": "chinese",
-    "japanese": "japanese",
-    "korean": "korean",
-}
-
-
-class CjkTerms:
-    """Cuts runs by the tokenizers that are wanted and installed, and into pairs otherwise."""
-
-    def __init__(self, tokenizer: str, stopwords: bool) -> None:
-        # Two tokenizers draw the borders of words differently. Where the text decides which one
-        # reads Chinese characters, a few of them in a query may be read otherwise than those of
-        # the documents; each character by itself is what all readings have in common.
-        self._wish = Wish(characters=tokenizer == "auto", common=not stopwords)
-        self._by_text = tokenizer == "auto"
-        self._han = _HAN.get(tokenizer, "chinese")
-        self._used = _used(tokenizer)
-
-    @property
-    def versions(self) -> str:
-        """The packages that terms depend on, with their versions."""
-        return ", ".join(versions_of(language) for language in self._used)
-
-    def is_japanese(self, text: str) -> bool:
-        """Whether the Chinese characters of a text are to be read as Japanese because of others."""
-        return self._by_text and not text.isascii() and KANA_CHARACTER.search(text) is not None
-
-    def terms(self, run: str, japanese: bool) -> Iterator[str]:
-        """The terms of a run, in a text that is Japanese or not known to be."""
-        if not self._used:
-            yield from pairs(run)
-            return
-        for index, piece in enumerate(HANGUL_RUN.split(run)):
-            if index % 2:
-                yield from self._cut("korean", piece)
-            elif piece:
-                yield from self._cut(self._language(piece, japanese), piece)
-
-    def _language(self, piece: str, japanese: bool) -> Language:
-        return "japanese" if japanese or KANA_CHARACTER.search(piece) else self._han
-
-    def _cut(self, language: Language, piece: str) -> Iterator[str]:
-        return cut(language, piece, self._wish) if language in self._used else pairs(piece)
-
-
-def _used(tokenizer: str) -> list[Language]:
-    """The languages that are cut by a tokenizer: the one that is set must be installed."""
-    if tokenizer == "default":
-        return []
-    han = _HAN[tokenizer]
-    if tokenizer == han and not versions_of(han):
-        raise BadSettings(
-            f"keyword.tokenizer is {tokenizer!r}, but that tokenizer is not installed.",
-            f'Install it with: pip install "{DISTRIBUTION}[cjk]"',
-        )
-    wanted: set[Language] = {"japanese", "korean", han}
-    return sorted(language for language in wanted if versions_of(language))

@@ -15,43 +15,14 @@ from msgspec import Struct
 from dowse._text.fold import fold_name
 from dowse._text.markup import plain
 
-# ── How a block of code begins and ends in Markdown ───────────────────────
-
+PieceKind = Literal["heading", "prose", "row", "code"]
+"""What a piece is."""
 
 FENCE = r"(?:`{3,}(?=[^`\n]*$)|~{3,})"
 """A pattern for what opens a block; backticks with others on their line are code in a sentence."""
 
-
-def closing_fence(opening: str) -> re.Pattern[str]:
-    """The line that closes what these backticks or tildes have opened."""
-    return re.compile(rf"^ {{0,3}}{opening[0]}{{{len(opening)},}}[ \t]*$", re.MULTILINE)
-
-
-# ── Callouts: block quotes that begin with their kind, as in `> [!warning] Hot` ───
-
-
 CALLOUT = re.compile(r"\[!(?P<kind>[\w-]{1,40})(?:\|[^\]\n]{0,100})?\][+-]?[ \t]*")
-"""The kind of a callout, where a quote begins with it."""
-
-
-def callout_name(match: re.Match[str]) -> str:
-    """The kind of what `CALLOUT` matched, for people: Warning."""
-    return match["kind"].replace("-", " ").capitalize()
-
-
-PieceKind = Literal["heading", "prose", "row", "code"]
-"""What a piece is."""
-
-
-class Piece(Struct, frozen=True):
-    """One stretch of a text that belongs together, without the marks of its block."""
-
-    kind: PieceKind
-    markup: str  # inline marks are still in it, except in code, which is literal
-    labelled: str = ""  # of a row: each cell with the name of its column
-    level: int = 0  # of a heading, 1 to 6; 0 for the head of a table
-    line: int = 0  # of the text, from 0, where it begins
-
+"""The kind of a callout, where a quote begins with it: `> [!warning] Hot`."""
 
 _LONGEST_FRONTMATTER = 20_000  # characters
 _FRONTMATTER_LINE = re.compile(r"[\w-]+\s*[:=]|#|$")
@@ -67,13 +38,24 @@ _INDENTED = re.compile(r"(?: {4}|\t)")
 _CELL = re.compile(r"(?<!\\)\|")
 
 
+class Piece(Struct, frozen=True):
+    """One stretch of a text that belongs together, without the marks of its block."""
+
+    kind: PieceKind
+    markup: str  # inline marks are still in it, except in code, which is literal
+    labelled: str = ""  # of a row: each cell with the name of its column
+    level: int = 0  # of a heading, 1 to 6; 0 for the head of a table
+    line: int = 0  # of the text, from 0, where it begins
+
+
 def pieces(text: str) -> list[Piece]:
     """The pieces of a text, in their order; frontmatter, comments and rules are left out."""
     reader = _Reader()
     body = _without_frontmatter(text)
     first = text.count("\n") - body.count("\n")
     for number, line in enumerate(_without_comments(body), first):
-        reader.take(line, number)
+        if line is not None:
+            reader.take(line, number)
     reader.end()
     return reader.found
 
@@ -122,30 +104,32 @@ class _Reader:
         self._number = 0  # of the line that is being read
         self._first = 0  # of the line that the open paragraph, item or code began with
         self._in_list = False
-        self._after_blank = True
 
-    def take(self, line: str | None, number: int) -> None:
-        """Reads one line; None has nothing to read."""
-        if line is None:
-            return
+    def take(self, line: str, number: int) -> None:
+        """Read one line."""
         self._number = number
         bare = _without_quote_marks(line) if ">" in line[:4] else line
         if self._fence:
-            self._take_code(bare)
+            closing = bare.strip()
+            if len(closing) >= len(self._fence) and not closing.strip(self._fence[0]):
+                self._fence = ""
+                self.end()
+            else:
+                self._add_code(bare)
         elif not bare.strip():
             self.end()
-            self._after_blank = True
         else:
             self._take_text(bare)
-            self._after_blank = False
 
     def end(self) -> None:
-        """Closes whatever is open."""
+        """Close whatever is open."""
         if self._lines:
             self._add("prose", " ".join(self._lines), line=self._first)
-        self._lines = []
-        self._end_table()
-        self._end_code()
+        if self._rows:
+            self._add_table()
+        if self._code:
+            self._add("code", "\n".join(self._code), line=self._first)
+        self._lines, self._rows, self._code = [], [], []
 
     def _take_text(self, line: str) -> None:
         if fence := _FENCE.match(line):
@@ -157,7 +141,11 @@ class _Reader:
             text = _without_closing_marks(line[heading.end() :])
             self._add("heading", text, level=len(heading[1]), line=self._number)
         elif self._is_row(line):
-            self._take_row(line)
+            if not self._rows:
+                head = [self._lines.pop()] if self._lines and _SEPARATOR.match(line) else []
+                self.end()
+                self._rows = [(self._number - 1, row) for row in head]
+            self._rows.append((self._number, line))
         elif self._lines and _UNDERLINE.match(line):
             level = 1 if "=" in line else 2
             self._add("heading", " ".join(self._lines), level=level, line=self._first)
@@ -167,53 +155,33 @@ class _Reader:
         else:
             self._take_prose(line)
 
-    def _take_prose(self, line: str) -> None:
-        item = _ITEM.match(line)
-        if self._is_indented_code(line):
-            self._add_code(line)
-        elif item:
-            self.end()
-            self._in_list = True
-            self._first = self._number
-            self._lines = [line[item.end() :].strip()]
-        elif self._lines or not _DEFINITION.match(line):
-            self._end_table()
-            self._end_code()
-            self._in_list = self._in_list and line[0].isspace()
-            self._first = self._first if self._lines else self._number
-            self._lines.append(line.strip())
-
-    def _is_indented_code(self, line: str) -> bool:
-        possible = not self._lines and not self._in_list
-        return possible and _INDENTED.match(line) is not None
-
-    def _take_code(self, line: str) -> None:
-        closing = line.strip()
-        if len(closing) >= len(self._fence) and not closing.strip(self._fence[0]):
-            self._fence = ""
-            self._end_code()
-        else:
-            self._add_code(line)
-
-    def _add_code(self, line: str) -> None:
-        self._first = self._first if self._code else self._number
-        self._code.append(line)
-
     def _is_row(self, line: str) -> bool:
         if "|" not in line:
             return False
         headed = bool(self._lines) and "|" in self._lines[-1] and _SEPARATOR.match(line)
         return line.lstrip().startswith("|") or bool(self._rows) or bool(headed)
 
-    def _take_row(self, line: str) -> None:
-        if not self._rows:
-            head = [self._lines.pop()] if self._lines and _SEPARATOR.match(line) else []
+    def _take_prose(self, line: str) -> None:
+        if not self._lines and not self._in_list and _INDENTED.match(line):
+            self._add_code(line)
+        elif item := _ITEM.match(line):
             self.end()
-            self._rows = [(self._number - 1, row) for row in head]
-        self._rows.append((self._number, line))
+            self._in_list = True
+            self._first = self._number
+            self._lines = [line[item.end() :].strip()]
+        elif self._lines or not _DEFINITION.match(line):
+            if not self._lines:
+                self.end()
+                self._first = self._number
+            self._in_list = self._in_list and line[0].isspace()
+            self._lines.append(line.strip())
 
-    def _end_table(self) -> None:
-        rows, self._rows = self._rows, []
+    def _add_code(self, line: str) -> None:
+        self._first = self._first if self._code else self._number
+        self._code.append(line)
+
+    def _add_table(self) -> None:
+        rows = self._rows
         has_head = len(rows) > 1 and _SEPARATOR.match(rows[1][1])
         names = _cells(rows[0][1]) if has_head else []
         if names:
@@ -221,13 +189,11 @@ class _Reader:
         for number, row in rows[2:] if has_head else rows:
             if not _SEPARATOR.match(row):
                 cells = _cells(row)
+                padded = names + [""] * (len(cells) - len(names))
+                named = [(name, cell) for name, cell in zip(padded, cells, strict=False) if cell]
+                labelled = "; ".join(f"{name}: {cell}" if name else cell for name, cell in named)
                 shown = " · ".join(filter(None, cells))
-                self._add("row", shown, _labelled(names, cells), line=number)
-
-    def _end_code(self) -> None:
-        if self._code:
-            self._add("code", "\n".join(self._code), line=self._first)
-        self._code = []
+                self._add("row", shown, labelled, line=number)
 
     def _add(
         self, kind: PieceKind, markup: str, labelled: str = "", *, level: int = 0, line: int
@@ -252,12 +218,6 @@ def _cells(row: str) -> list[str]:
     return [cell.strip() for cell in _CELL.split(row.strip().strip("|"))]
 
 
-def _labelled(names: list[str], cells: list[str]) -> str:
-    padded = names + [""] * (len(cells) - len(names))
-    pairs = [(name, cell) for name, cell in zip(padded, cells, strict=False) if cell]
-    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs)
-
-
 # ── Which headings a part of a passage is under ───────────────────────────
 
 
@@ -276,3 +236,16 @@ def heading_path(above: tuple[str, ...], inside: Sequence[str]) -> tuple[str, ..
     """The headings above a passage, then those in it that the first do not name already."""
     known = {fold_name(heading) for heading in above}
     return (*above, *(heading for heading in inside if fold_name(heading) not in known))
+
+
+# ── Marks ────────────────────────────────────────────────────────────────────
+
+
+def closing_fence(opening: str) -> re.Pattern[str]:
+    """The line that closes what these backticks or tildes have opened."""
+    return re.compile(rf"^ {{0,3}}{opening[0]}{{{len(opening)},}}[ \t]*$", re.MULTILINE)
+
+
+def callout_name(match: re.Match[str]) -> str:
+    """The kind of what `CALLOUT` matched, for people: Warning."""
+    return match["kind"].replace("-", " ").capitalize()

@@ -1,4 +1,4 @@
-"""A text's words, cut so that technical terms survive as written.
+"""A text's words, cut so that technical terms survive as written; and the words of code.
 
 `Node.js` becomes node.js and its parts node and js, so that it is found as written before it is
 found by a part. What is written without spaces is cut by the rules of its language.
@@ -9,43 +9,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain
 
 from dowse._text.cjk import CjkTerms
 from dowse._text.scripts import CJK_RUN, one_width
-
-# ── The words inside an identifier, in whatever style it is written ───────
-
-
-_CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|\?+")
-_SNAKE = re.compile(r"[^\W\d_][^\W_]*(?:_+[^\W\d_][^\W_]*)+")
-
-
-def split_identifier(name: str) -> list[str]:
-    """The words inside an identifier, in lower case: `HTTPResponse_v2` gives http response v 2."""
-    shape = name if name.isascii() else "".join(map(_shape, name))
-    return [name[match.start() : match.end()].casefold() for match in _CAMEL.finditer(shape)]
-
-
-def joined(name: str) -> list[str]:
-    """What `get_user` is as a whole in the style of `getUser`, so that one finds the other."""
-    return [name.replace("_", "")] if "_" in name and _SNAKE.fullmatch(name) else []
-
-
-def _shape(character: str) -> str:
-    """An ASCII character that is cut alike; "?" for letters that are neither large nor small."""
-    if character.isupper() or character.istitle():
-        return "A"
-    if character.islower():
-        return "a"
-    if character.isdecimal():
-        return "0"
-    return "?" if character.isalnum() else "_"
-
-
-# ── Words too common to tell documents apart ──────────────────────────────
-
 
 _WORDS = """
     a about above after again all also although am among an and another any are as at be
@@ -91,69 +59,54 @@ class WordTerms:
         self._stopwords = STOPWORDS if stopwords else frozenset[str]()
         self._cjk = cjk
         self._of_run = {
-            False: _Remembered(partial(self._terms, japanese=False)),
-            True: _Remembered(partial(self._terms, japanese=True)),
+            False: _Remembered(partial(self._run_terms, japanese=False)),
+            True: _Remembered(partial(self._run_terms, japanese=True)),
         }
-        self._of_part = _Remembered(self._part)
 
-    def terms(self, text: str) -> list[str]:
-        """The terms of a text, in their order."""
-        if text.isascii():
-            return self._terms_of(text, japanese=False)
-        return self._terms_of(unicodedata.normalize("NFC", text), self._cjk.is_japanese(text))
-
-    def _terms_of(self, text: str, japanese: bool) -> list[str]:
+    def terms(self, text: str, japanese: bool | None = None) -> list[str]:
+        """Return the terms of a text, in their order; if None, the text says if it is Japanese."""
+        if not text.isascii():
+            japanese = self._cjk.is_japanese(text) if japanese is None else japanese
+            text = unicodedata.normalize("NFC", text)
         pattern = _RUN_WITH_SIGNS if _SIGNS.search(text) else _RUN
-        return self._of_run[japanese].all(pattern.findall(text))
+        known = self._of_run[bool(japanese)]
+        return list(chain.from_iterable(map(known.__getitem__, pattern.findall(text))))
 
-    def _terms(self, run: str, japanese: bool) -> Iterable[str]:
+    def _run_terms(self, run: str, japanese: bool) -> Iterable[str]:
+        """Cut what has no blanks: between scripts, then each piece by the rules of its script."""
         if run.isascii():
             return self._western(run)
-        return self._mixed(run, japanese)
-
-    def _mixed(self, run: str, japanese: bool) -> Iterator[str]:
         usual = one_width(run)
         if usual != run:
-            yield from self._terms_of(usual, japanese)
-            return
+            return self.terms(usual, japanese)
+        terms: list[str] = []
         for index, piece in enumerate(CJK_RUN.split(run)):
             if index % 2:
-                yield from self._cjk.terms(piece, japanese)
+                terms.extend(self._cjk.terms(piece, japanese))
             elif piece:
-                yield from self._western(piece)
+                terms.extend(self._western(piece))
+        return terms
 
     def _western(self, piece: str) -> list[str]:
         word = piece if piece.isalnum() else _bare(piece)
         whole = word.casefold()
+        if whole.isalnum() and len(whole) <= LONGEST:
+            # The whole is stemmed as if it were written in small letters, so that either finds it.
+            inside = [] if word[1:].islower() else split_identifier(word)
+            return self._plain([whole, *inside] if len(inside) > 1 else [whole])
+        if whole and len(whole) <= LONGEST:
+            if decorated := _DECORATED.fullmatch(word):
+                return [whole, *self._western(decorated[1] or decorated[2])]
+            if not any(map(str.isalnum, whole)):
+                return []
+        parts: list[str] = []
+        for part in _PART.findall(word):
+            is_name = part[-1] in "+#"  # C++, C#
+            words = [part.casefold()] if is_name else split_identifier(part[: 4 * LONGEST])
+            parts += words if is_name else self._plain(words)
         if not whole or len(whole) > LONGEST:
-            return self._parts(word)
-        if whole.isalnum():
-            return self._alphanumeric(word, whole)
-        if decorated := _DECORATED.fullmatch(word):
-            return [whole, *self._western(decorated[1] or decorated[2])]
-        return self._compound(word, whole)
-
-    def _compound(self, word: str, whole: str) -> list[str]:
-        if not any(map(str.isalnum, whole)):
-            return []
-        parts = [part for part in self._parts(word) if part != whole]
-        return [whole, *self._plain(joined(whole)), *parts]
-
-    def _alphanumeric(self, word: str, whole: str) -> list[str]:
-        # The whole is stemmed as if it were written in small letters, so that either finds it.
-        plain = self._plain([whole])
-        if word[1:].islower():
-            return plain
-        parts = split_identifier(word)
-        return plain + self._plain(parts) if len(parts) > 1 else plain
-
-    def _parts(self, word: str) -> list[str]:
-        return self._of_part.all(_PART.findall(word))
-
-    def _part(self, part: str) -> list[str]:
-        if part[-1] in "+#":
-            return [part.casefold()]
-        return self._plain(split_identifier(part[: 4 * LONGEST]))
+            return parts
+        return [whole, *self._plain(joined(whole)), *(part for part in parts if part != whole)]
 
     def _plain(self, words: list[str]) -> list[str]:
         kept = [word for word in words if len(word) >= 2 and word not in self._stopwords]
@@ -167,10 +120,6 @@ class _Remembered(dict[str, tuple[str, ...]]):
         super().__init__()
         self._make = make
 
-    def all(self, pieces: list[str]) -> list[str]:
-        """The terms of several pieces, in their order."""
-        return list(chain.from_iterable(map(self.__getitem__, pieces)))
-
     def __missing__(self, piece: str) -> tuple[str, ...]:
         # A dictionary of Chinese, Japanese or Korean may know words with a blank in them.
         terms = tuple(" ".join(self._make(piece)).split())
@@ -182,40 +131,57 @@ class _Remembered(dict[str, tuple[str, ...]]):
 
 
 def _bare(piece: str) -> str:
-    """A piece of text without the signs before and after its word: up to two at each end."""
-    once = _trimmed(piece)
-    return once if once == piece or once.isalnum() else _trimmed(once)
+    """Take the signs before and after a word away: up to two at each end."""
+    for _ in range(2):
+        leading = _LEADING.match(piece)
+        word = piece[leading.end() :] if leading else piece
+        bare = word.rstrip(_TRAILING)  # a pattern that ends with $ would try again at every sign
+        if bare == word and word[-1:] in {"s", "S"} and word[-2:-1] in {"'", "’"}:
+            bare = word[:-2]
+        elif bare == word and word and _AFTER_A_WORD.fullmatch(piece[-3:]):
+            bare = word[:-1]
+        if bare == piece or bare.isalnum():
+            return bare
+        piece = bare
+    return piece
 
 
-def _trimmed(piece: str) -> str:
-    """A piece of text without the signs before and after its word: one at each end."""
-    leading = _LEADING.match(piece)
-    word = piece[leading.end() :] if leading else piece
-    bare = word.rstrip(_TRAILING)  # a pattern that ends with $ would try again at every sign
-    if bare != word:
-        return bare
-    if word[-1:] in {"s", "S"} and word[-2:-1] in {"'", "’"}:
-        return word[:-2]
-    return word[:-1] if word and _AFTER_A_WORD.fullmatch(piece[-3:]) else word
-
-
-# ── The terms of code: identifiers as written and their parts, never stemmed ───
-
+# ── Identifiers and code ─────────────────────────────────────────────────────
 
 _IDENTIFIER = re.compile(r"(?<!\w)[A-Za-z](?:\+\+|#)(?!\w)|\w+(?:(?:::|\.|->)\w+)*")
+_CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|\?+")
+_SNAKE = re.compile(r"[^\W\d_][^\W_]*(?:_+[^\W\d_][^\W_]*)+")
+
+
+def split_identifier(name: str) -> list[str]:
+    """The words inside an identifier, in lower case: `HTTPResponse_v2` gives http response v 2."""
+    shape = name if name.isascii() else "".join(map(_shape, name))
+    return [name[match.start() : match.end()].casefold() for match in _CAMEL.finditer(shape)]
+
+
+def joined(name: str) -> list[str]:
+    """What `get_user` is as a whole in the style of `getUser`, so that one finds the other."""
+    return [name.replace("_", "")] if "_" in name and _SNAKE.fullmatch(name) else []
+
+
+def _shape(character: str) -> str:
+    """An ASCII character that is cut alike; "?" for letters that are neither large nor small."""
+    if character.isupper() or character.istitle():
+        return "A"
+    if character.islower():
+        return "a"
+    if character.isdecimal():
+        return "0"
+    return "?" if character.isalnum() else "_"
 
 
 def code_terms(text: str) -> Iterator[str]:
-    """The terms of a piece of code, in their order."""
+    """Return the terms of a piece of code, in their order: never stemmed, and with their parts."""
     names = _IDENTIFIER.findall(unicodedata.normalize("NFC", text))
-    return chain.from_iterable(map(_terms_of, names))
+    return chain.from_iterable(map(_OF_NAME.__getitem__, names))
 
 
-def _terms_of(name: str) -> tuple[str, ...]:
-    return _remembered(name) if len(name) <= LONGEST else _terms(name)
-
-
-def _terms(name: str) -> tuple[str, ...]:
+def _name_terms(name: str) -> Iterable[str]:
     whole = name.casefold()
     if name[-1] in "+#":
         return (whole,)
@@ -224,4 +190,4 @@ def _terms(name: str) -> tuple[str, ...]:
     return (*wholes, *(part for part in parts if len(part) <= LONGEST))
 
 
-_remembered = lru_cache(20_000)(_terms)  # most names recur
+_OF_NAME = _Remembered(_name_terms)
