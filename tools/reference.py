@@ -13,9 +13,9 @@ import click
 import msgspec
 
 from dowse._config.schema import SECTIONS, Setting, known_settings
-from dowse._interfaces.cli.app import TOPICS, cli
-from dowse._interfaces.cli.call import Command, global_options
+from dowse._interfaces.cli.command import Command, global_options
 from dowse._interfaces.cli.commands.config import as_toml
+from dowse._interfaces.cli.main import TOPICS, cli
 from dowse._util.bounds import ALWAYS, consent, limits
 
 _GENERATED = "<!-- Written by `make docs` from the code: change the code, not this page. -->"
@@ -85,8 +85,8 @@ def _command(parent: click.Context, name: str) -> Iterator[str]:
         yield f"Options: {', '.join(options)}."
     if older := [_code(one.opts[0]) for one in own if getattr(one, "hidden", False)]:
         yield f"Other names that work: {', '.join(older)}."
-    if isinstance(command, Command) and command.shape is not None:
-        yield f"Fields of `--json`: {', '.join(_code(name) for name in _fields(command.shape))}."
+    if isinstance(command, Command) and command.record is not None:
+        yield f"Fields of `--json`: {', '.join(_code(name) for name in _fields(command.record))}."
 
 
 def _first_paragraph(text: str) -> str:
@@ -105,10 +105,10 @@ def _option_rows(
     return rows
 
 
-def _fields(shape: type, prefix: str = "", listed: set[type] | None = None) -> Iterator[str]:
+def _fields(record: type, prefix: str = "", listed: set[type] | None = None) -> Iterator[str]:
     """Name every field of what --json prints; those of a record inside it, where it comes first."""
     listed = set() if listed is None else listed
-    for name, hint in get_type_hints(shape, include_extras=True).items():
+    for name, hint in get_type_hints(record, include_extras=True).items():
         bare = hint.__origin__
         inner = bare if isinstance(bare, type) else get_args(bare)[0]
         if inner in listed or not _explains_its_fields(inner):
@@ -119,10 +119,10 @@ def _fields(shape: type, prefix: str = "", listed: set[type] | None = None) -> I
             yield from _fields(inner, f"{prefix}{name}{dots}", listed)
 
 
-def _explains_its_fields(shape: Any) -> bool:
-    if not msgspec.inspect.is_struct_type(shape):
+def _explains_its_fields(record: Any) -> bool:
+    if not msgspec.inspect.is_struct_type(record):
         return False
-    hints = get_type_hints(shape, include_extras=True).values()
+    hints = get_type_hints(record, include_extras=True).values()
     return all(get_origin(hint) is Annotated for hint in hints)
 
 

@@ -203,7 +203,7 @@ class Patient:
 def projects_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """A doctor for projects: the machine and the models are the same in every case."""
     for name in ("check_machine", "check_models"):
-        monkeypatch.setattr(f"dowse._interfaces.cli.commands.doctor.{name}", lambda *_: ())
+        monkeypatch.setattr(f"dowse._interfaces.cli.commands.setup.{name}", lambda *_: ())
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Dowse
-from dowse._interfaces.cli.app import ALIASES, TOPICS
+from dowse._interfaces.cli.main import ALIASES, TOPICS
 
 
 def test_every_alias_is_another_name_of_a_command() -> None:

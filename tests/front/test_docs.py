@@ -8,7 +8,7 @@ import click
 import pytest
 
 from dowse._config.schema import known_settings
-from dowse._interfaces.cli.app import TOPICS, cli
+from dowse._interfaces.cli.main import TOPICS, cli
 from reference import pages, root_context
 
 _DOCS = Path(__file__).parents[2] / "docs"

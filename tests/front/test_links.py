@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Dowse
-from dowse._interfaces.cli.draw.dot import as_dot
+from dowse._interfaces.cli.commands.documents import as_dot
 from dowse._model import DocumentEntry, Edge, Fields, Link
 from dowse._search.related import LinkGraph
 

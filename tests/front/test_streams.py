@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from command_line import DOWSE, Dowse, on_terminal, process
-from dowse._interfaces.cli import app as commands
+from dowse._interfaces.cli import main as commands
 
 ESCAPE = "\x1b"
 _LINES = (

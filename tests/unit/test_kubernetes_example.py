@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from dowse._config.schema import combine, from_environment
-from dowse._interfaces.cli.app import cli
+from dowse._interfaces.cli.main import cli
 
 _FILE = Path(__file__).parents[2] / "examples" / "kubernetes" / "dowse.yaml"
 _PARTS: list[dict[str, Any]] = list(yaml.safe_load_all(_FILE.read_text("utf-8")))

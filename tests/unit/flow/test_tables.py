@@ -110,12 +110,12 @@ from pathlib import Path
 import click
 from dowse._project.evaluation.ablate import ablations
 from dowse._search.pipeline import SearchSettings
-from dowse._interfaces.cli.app import cli
+from dowse._interfaces.cli.main import cli
 from reference import commands_page, root_context, settings_page
 from dowse._interfaces.mcp.tools.table import tools
 from dowse._interfaces.http.openapi import description
 from dowse._interfaces.http.records import SwitchesRecord
-from dowse._interfaces.cli.draw.trace import draw_trace
+from dowse._interfaces.cli.draw.hits import draw_trace
 from dowse._config.presets import preset_values
 from dowse.testing import HashEmbedder
 from dowse._project.workspace import ResolvedSettings

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from dowse._interfaces.cli.draw.unseen import escaped
-from dowse._interfaces.cli.screen import Screen
+from dowse._interfaces.cli.screen import Screen, escaped
 from dowse._interfaces.served import ServedEngine, find_server
 from dowse._util.process import name_command
-from dowse.errors import UsageError
+from dowse.errors import DowseError, Refused, UsageError
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -37,6 +36,16 @@ def _silent(event: Event) -> None:
 
 
 _Asked = TypeVar("_Asked")
+
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C: 128 and the number of the signal."""
+
+
+class Interrupted(DowseError):
+    """The user pressed Ctrl-C."""
+
+    exit_code = INTERRUPTED
 
 
 class Call:
@@ -146,10 +155,10 @@ class Call:
         """Notes which command this process runs, so that a second writer can name it."""
         name_command(f"dowse {command}")
 
-    def answer(self, shape: object, draw: Callable[[int | None], Iterable[Text]]) -> None:
+    def answer(self, record: object, draw: Callable[[int | None], Iterable[Text]]) -> None:
         """Gives the result: as one JSON document, or drawn for people."""
         if self.json:
-            self.write_json(shape)
+            self.write_json(record)
         else:
             self.out.show(draw(self.out.width))
 
@@ -160,13 +169,13 @@ class Call:
         self.json = self.json or name == "json"
         return "json" if self.json else name
 
-    def write_json(self, shape: object) -> None:
+    def write_json(self, record: object) -> None:
         """Writes one JSON document."""
-        self.out.write_bytes(as_json(shape))
+        self.out.write_bytes(as_json(record))
 
-    def write_json_line(self, shape: object) -> None:
+    def write_json_line(self, record: object) -> None:
         """Writes one JSON document on one line, for commands that go on."""
-        self.out.write_bytes(as_json_line(shape))
+        self.out.write_bytes(as_json_line(record))
         self.out.flush()
 
     def show_aside(self, draw: Callable[[int | None], Iterable[Text]]) -> None:
@@ -184,6 +193,19 @@ class Call:
             for sentence in sentences:
                 self.aside.show(folded(line((sentence, "yellow")), self.aside.width))
 
+    def can_confirm(self) -> bool:
+        """Tell whether a person is there who can be asked."""
+        return not self.json and sys.stdin.isatty() and self.aside.is_terminal
+
+    def require_yes(self, question: str, *, yes: bool) -> None:
+        """Return only if the user agrees; raise `Refused` if not, or if nobody can be asked."""
+        if yes:
+            return
+        if not self.can_confirm():
+            raise Refused(f"{question} There is nobody to ask.", "Say so with --yes.")
+        if not click.confirm(question, err=True):
+            raise Refused("Nothing was changed.")
+
     def say_withheld(self, project: Project, chosen: ResolvedSettings) -> None:
         """Says what the dowse.toml of a project asks for without the user's consent."""
         if chosen.withheld:
@@ -196,70 +218,15 @@ class Call:
             )
 
 
-def as_json(shape: object) -> bytes:
-    """A shape as a JSON document."""
+def as_json(record: object) -> bytes:
+    """Write a record as a JSON document."""
     import msgspec  # noqa: PLC0415  most calls write none
 
-    return escaped(msgspec.json.format(msgspec.json.encode(shape), indent=2)) + b"\n"
+    return escaped(msgspec.json.format(msgspec.json.encode(record), indent=2)) + b"\n"
 
 
-def as_json_line(shape: object) -> bytes:
-    """A shape as a JSON document on one line."""
+def as_json_line(record: object) -> bytes:
+    """Write a record as a JSON document on one line."""
     import msgspec  # noqa: PLC0415  as above
 
-    return escaped(msgspec.json.encode(shape)) + b"\n"
-
-
-pass_call = click.make_pass_decorator(Call, ensure=True)
-
-
-class Command(click.Command):
-    """A command that takes the global options too, so that they may come before or after it."""
-
-    def __init__(self, *arguments: Any, shape: type | None = None, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
-        self.params += global_options()
-        self.shape = shape  # of what it prints with --json
-
-    def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        """The option that shows the help, under the names that this context gives it."""
-        known = self._help_option
-        if known is not None and {*known.opts} != {*self.get_help_option_names(ctx)}:
-            self._help_option = None  # click keeps that of the first context, which may lack -h
-        return super().get_help_option(ctx)
-
-
-def global_options() -> list[click.Option]:
-    """The options that every command takes."""
-    return [
-        click.Option(
-            ["-p", "--project"],
-            metavar="NAME",
-            help="Project to use; by default that of the current folder. A search takes `all`.",
-            expose_value=False,
-            callback=_note("project"),
-            shell_complete=_project_names,
-        ),
-        _flag(["--json"], "json", "Print one JSON document, also for errors."),
-        _flag(["-q", "--quiet"], "quiet", "Print only results and errors."),
-        _flag(["-v", "--verbose"], "verbose", "Verbose output, with tracebacks of errors."),
-    ]
-
-
-def _flag(names: list[str], field: str, meaning: str) -> click.Option:
-    return click.Option(
-        names, is_flag=True, help=meaning, expose_value=False, callback=_note(field)
-    )
-
-
-def _note(field: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    def note(context: click.Context, _: click.Parameter, value: Any) -> None:
-        if value:
-            setattr(context.find_root().ensure_object(Call), field, value)
-
-    return note
-
-
-def _project_names(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    projects = context.find_root().ensure_object(Call).workspace.projects.all()
-    return [project.name for project in projects if project.name.startswith(incomplete)]
+    return escaped(msgspec.json.encode(record)) + b"\n"

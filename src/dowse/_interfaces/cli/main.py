@@ -1,4 +1,4 @@
-"""The console script: run a line, and end the process with its exit code."""
+"""The console script: all commands, how a line is run, and how its end is told."""
 
 from __future__ import annotations
 
@@ -6,27 +6,137 @@ import atexit
 import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NoReturn
 
-from dowse._interfaces.cli.screen import prepare_streams
+import click
+
+from dowse._interfaces.cli.call import INTERRUPTED, Call, Interrupted
+from dowse._interfaces.cli.command import LazyGroup
+from dowse._interfaces.cli.screen import OutputClosed, prepare_streams, silence_streams
+from dowse.errors import DowseError
 
 if TYPE_CHECKING:
     from dowse._project.wiring import Given
 
-INTERRUPTED = 130
-"""The exit code after Ctrl-C: 128 and the number of the signal."""
+TOPICS = {
+    "Search": {
+        "search": "Find the passages that answer a query.",
+        "answer": "Answer a question from the documents, with its sources.",
+        "explain": "Say why a document is, or is not, among the results.",
+        "related": "Show what belongs to a document.",
+        "graph": "Export the documents and the links between them.",
+        "get": "Show a document, or some lines of it.",
+        "open": "Open a file in your editor, at the line.",
+        "ls": "List the documents of the index.",
+        "recent": "List the documents that changed last, newest first.",
+        "tags": "List the tags, with how many documents have each.",
+        "folders": "List the folders, with how many documents are below each.",
+        "fields": "List the fields of the frontmatter, with how many documents have each.",
+    },
+    "Serve": {
+        "serve": "Serve the web page, the JSON API and MCP from one warm process.",
+        "mcp": "Serve agents over the Model Context Protocol.",
+        "skill": "Teach an agent when and how to use dowse.",
+    },
+    "Index": {
+        "index": "Create or update the index of a folder.",
+        "watch": "Update the index whenever the folder changes.",
+        "status": "Show what the index holds, and whether it is up to date.",
+        "reset": "Empty the index; documents stay as they are.",
+        "export": "Write a project into one file: texts, chunks and vectors.",
+        "move": "Move the index to an engine that machines share, or back.",
+        "import": "Make a project of a file that `dowse export` wrote.",
+    },
+    "Measure": {
+        "eval": "Measure how well a judged collection is answered.",
+        "tune": "Find the settings that rank best on a project's own documents.",
+    },
+    "Set up": {
+        "project": "List, add, describe, remove, rename, restore or trust projects.",
+        "config": "Show and change settings.",
+        "models": "List, fetch and remove model weights.",
+        "doctor": "Find what is wrong, and say how to fix it.",
+        "completion": "Print the completion script for a shell.",
+        "version": "Show the version of dowse.",
+    },
+}
+"""All commands, as the help lists them."""
+
+ALIASES = {
+    "query": "search",
+    "find": "search",
+    "ask": "answer",
+    "update": "index",
+    "add": "index",
+    "init": "index",
+    "show": "get",
+    "cat": "get",
+    "list": "ls",
+    "edit": "open",
+    "projects": "project",
+}
+"""Other names of commands, which people who know other tools try."""
+
+_MODULES = {
+    "search": ("search", "answer", "explain"),
+    "documents": ("get", "open", "related", "graph"),
+    "lists": ("ls", "recent", "tags", "folders", "fields"),
+    "index": ("index", "watch", "status", "reset"),
+    "archive": ("export", "import", "move"),
+    "setup": ("models", "doctor", "completion", "version"),
+}
+"""Which commands share a module of `commands`; every other one has its own."""
+
+_EXAMPLES = """\
+\b
+Examples:
+  dowse index ~/notes                    create or update an index
+  dowse search "how do I restore a backup"
+  dowse search -n 10 --mode keyword get_station_by_id
+  dowse answer "how often is the rain gauge calibrated"
+  dowse get guides/restore.md:12:20      twenty lines from line 12
+  dowse COMMAND --help                   more about a command
+
+Other names work too: query and find for search, update, add and init for index.
+
+Exit codes: 0 fine, 1 failed, 2 wrong call, 3 indexed but some files were left out, 4 the index
+cannot serve, 5 another process is writing, 70 a bug, 130 interrupted.
+"""
+
+_CLOSED = 141  # the reader of the output has gone away: 128 and the number of that signal
+_BUG = 70  # EX_SOFTWARE of sysexits.h
 
 
-def run(arguments: Sequence[str], given: Given | None = None) -> int:
-    """Runs a line, and gives its exit code; `given` are parts that projects are opened with."""
-    prepare_streams()
-    from dowse._interfaces.cli.app import run_here  # noqa: PLC0415  it loads click
+@click.group(
+    cls=LazyGroup,
+    topics=TOPICS,
+    modules=_MODULES,
+    aliases=ALIASES,
+    epilog=_EXAMPLES,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+)
+@click.option("-V", "--version", is_flag=True, help="Show the version of dowse.")
+@click.pass_context
+def cli(context: click.Context, version: bool) -> None:
+    """Search a folder of Markdown by meaning and by words, on your own machine.
 
-    return run_here(arguments, given)
+    dowse reads your documents and never writes to them.
+    """
+    if version:
+        context.exit(context.invoke(context.command.get_command(context, "version")))  # type: ignore[attr-defined]
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+    else:
+        context.find_root().ensure_object(Call).begins(context.invoked_subcommand)
+
+
+# ── Running a line ───────────────────────────────────────────────────────────
 
 
 def main() -> NoReturn:
-    """The console script."""
+    """Run the console script."""
     ended = list[int]()
     atexit.register(_leave, ended)  # what is registered first runs last
     # A second thread of numpy's makes a search 3 to 8 % faster and takes twice the processor time,
@@ -40,7 +150,7 @@ def main() -> NoReturn:
 
 
 def _leave(ended: Sequence[int]) -> None:
-    """Ends the process when threads have ended and all others have cleaned up.
+    """End the process when threads have ended and all others have cleaned up.
 
     To take down every module as well takes a tenth of the time of a search.
     """
@@ -52,3 +162,100 @@ def _leave(ended: Sequence[int]) -> None:
     except (AttributeError, OSError, ValueError):
         return  # the interpreter says what is wrong with a stream
     os._exit(ended[0])
+
+
+def run(arguments: Sequence[str], given: Given | None = None) -> int:
+    """Run a line, and return its exit code; `given` are parts that projects are opened with."""
+    prepare_streams()
+    # Until the line is understood nobody knows whether it asks for JSON, and it may never be.
+    call = Call(json=_asks_for_json(arguments), given=given)
+    try:
+        result = cli.main(list(arguments), prog_name="dowse", standalone_mode=False, obj=call)
+        call.out.flush()
+    except BaseException as error:  # noqa: BLE001  this is the edge: everything gets its exit code
+        try:
+            code = _report(error, call)
+            call.out.flush()
+            call.aside.flush()
+        except BaseException as second:  # noqa: BLE001  the reader may go away meanwhile
+            return _report(second, call)
+        return code
+    return result if isinstance(result, int) else 0
+
+
+def _asks_for_json(arguments: Sequence[str]) -> bool:
+    options = [*arguments, "--"][: [*arguments, "--"].index("--")]
+    if "--json" in options or "--format=json" in options:
+        return True
+    return ("--format", "json") in pairwise(options)
+
+
+# ── Telling a failure: what happened, what to do, and a number ───────────────
+
+
+def _report(error: BaseException, call: Call) -> int:
+    """Show the user an error, and return its exit code."""
+    if isinstance(error, OutputClosed):
+        silence_streams()
+        return _CLOSED
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1
+    if (call.verbose or os.environ.get("DOWSE_DEBUG")) and not isinstance(
+        error, click.ClickException
+    ):
+        _show_traceback(error, call)
+    failure = _as_failure(error)
+    if call.json:
+        call.write_json({"error": failure.message, "hint": failure.hint})
+    else:
+        _draw_failure(failure, call)
+    return failure.exit_code
+
+
+def _show_traceback(error: BaseException, call: Call) -> None:
+    import traceback  # noqa: PLC0415  most calls do not fail
+
+    from dowse._interfaces.cli.draw.text import safe  # noqa: PLC0415  as above
+    from dowse._util.masking import hide_secrets  # noqa: PLC0415  as above
+
+    call.aside.write(safe(hide_secrets("".join(traceback.format_exception(error)))))
+
+
+def _draw_failure(failure: DowseError, call: Call) -> None:
+    from dowse._interfaces.cli.draw.text import folded, line  # noqa: PLC0415  most calls do not fail
+
+    width = call.aside.width
+    call.out.flush()
+    if failure.exit_code == INTERRUPTED and call.aside.is_terminal:
+        call.aside.write("\r")  # over the ^C that the terminal shows
+    call.aside.show(folded(line(("dowse: ", "bold red"), failure.message), width))
+    if failure.hint:
+        call.aside.show(folded(line(failure.hint), width))
+
+
+class _Bug(DowseError):
+    exit_code = _BUG
+
+
+def _as_failure(error: BaseException) -> DowseError:
+    if isinstance(error, DowseError):
+        return error
+    if isinstance(error, (click.Abort, KeyboardInterrupt)):
+        return Interrupted("Stopped.")
+    if isinstance(error, click.ClickException):
+        return _from_click(error)
+    if isinstance(error, OSError):
+        return DowseError(f"{error}.", "Check the disk and the permissions: dowse doctor")
+    return _Bug(
+        f"This is a bug: {type(error).__name__}: {error}",
+        "Please report it, with what DOWSE_DEBUG=1 shows when you run the command again.",
+    )
+
+
+def _from_click(error: click.ClickException) -> DowseError:
+    failure = DowseError(error.format_message())
+    failure.exit_code = error.exit_code
+    context = getattr(error, "ctx", None)
+    if context:
+        failure.hint = f"See: {context.command_path} --help"
+    return failure

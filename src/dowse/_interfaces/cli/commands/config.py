@@ -11,10 +11,10 @@ from msgspec import Struct
 from rich.text import Text
 
 from dowse._config.schema import find_setting, known_settings
-from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._interfaces.cli.complete import setting_names, setting_values
+from dowse._interfaces.cli.call import Call
+from dowse._interfaces.cli.command import Command, Group, pass_call
 from dowse._interfaces.cli.draw.text import folded, line
-from dowse._interfaces.cli.lazy import Group
+from dowse._interfaces.cli.options import setting_names, setting_values
 from dowse._project.registry import Project
 from dowse._project.workspace import ResolvedSettings
 from dowse._util.locations import short_path
@@ -55,11 +55,11 @@ class SettingsRecord(Struct, frozen=True):
 
 
 @click.group(cls=Group, epilog=_EXAMPLES)
-def command() -> None:
+def config_command() -> None:
     """Show and change settings."""
 
 
-@command.command("show", cls=Command, shape=SettingsRecord)
+@config_command.command("show", cls=Command, record=SettingsRecord)
 @pass_call
 def show(call: Call) -> None:
     """Show all settings, and where each value comes from.
@@ -68,24 +68,24 @@ def show(call: Call) -> None:
     """
     project = _project(call)
     chosen = call.workspace.settings(project)
-    shapes = tuple(_shapes(chosen))
-    whole = SettingsRecord(project.name if project else None, shapes, chosen.withheld)
-    call.answer(whole, lambda width: _draw(shapes, width))
+    records = tuple(_records(chosen))
+    whole = SettingsRecord(project.name if project else None, records, chosen.withheld)
+    call.answer(whole, lambda width: _draw(records, width))
 
 
-@command.command("get", cls=Command, shape=SettingRecord)
+@config_command.command("get", cls=Command, record=SettingRecord)
 @click.argument("name", shell_complete=setting_names)
 @pass_call
 def get(call: Call, name: str) -> None:
     """Print the value of a setting."""
     find_setting(name)
     chosen = call.workspace.settings(_project(call))
-    shape = next(one for one in _shapes(chosen) if one.name == name)
-    call.answer(shape, lambda _: [line(as_text(shape.value))])
+    record = next(one for one in _records(chosen) if one.name == name)
+    call.answer(record, lambda _: [line(as_text(record.value))])
 
 
-@command.command(
-    "set", cls=Command, shape=SettingRecord, context_settings={"ignore_unknown_options": True}
+@config_command.command(
+    "set", cls=Command, record=SettingRecord, context_settings={"ignore_unknown_options": True}
 )
 @click.argument("name", shell_complete=setting_names)
 @click.argument("value", shell_complete=setting_values)
@@ -98,7 +98,7 @@ def set_(call: Call, name: str, value: str) -> None:
     _change(call, name, value)
 
 
-@command.command("unset", cls=Command, shape=SettingRecord)
+@config_command.command("unset", cls=Command, record=SettingRecord)
 @click.argument("name", shell_complete=setting_names)
 @pass_call
 def unset(call: Call, name: str) -> None:
@@ -110,16 +110,16 @@ def _change(call: Call, name: str, text: str | None) -> None:
     project = call.workspace.projects.get(call.project) if call.project else None
     file = call.workspace.change_setting(name, text, project)
     chosen = call.workspace.settings(project or _project(call))
-    shape = next(one for one in _shapes(chosen) if one.name == name)
-    call.answer(shape, lambda width: folded(line(_sentence(shape, file)), width))
-    if shape.origin not in {str(file), "default"}:
-        call.remark(f"{short_path(shape.origin)} says otherwise, and is stronger.")
+    record = next(one for one in _records(chosen) if one.name == name)
+    call.answer(record, lambda width: folded(line(_sentence(record, file)), width))
+    if record.origin not in {str(file), "default"}:
+        call.remark(f"{short_path(record.origin)} says otherwise, and is stronger.")
     for affected in [project] if project else call.workspace.projects.all():
         _say_what_to_rebuild(call, affected)
 
 
-def _sentence(shape: SettingRecord, file: Path) -> str:
-    return f"{shape.name} = {as_text(shape.value)} (changed in {short_path(file)})"
+def _sentence(record: SettingRecord, file: Path) -> str:
+    return f"{record.name} = {as_text(record.value)} (changed in {short_path(file)})"
 
 
 def _say_what_to_rebuild(call: Call, project: Project) -> None:
@@ -146,27 +146,27 @@ def _project(call: Call) -> Project | None:
         return None
 
 
-def _shapes(chosen: ResolvedSettings) -> Iterator[SettingRecord]:
+def _records(chosen: ResolvedSettings) -> Iterator[SettingRecord]:
     for name, setting in known_settings().items():
         value = hide_in_value(chosen.settings.value(name))
         origin = chosen.origins.get(name, "default")
         yield SettingRecord(name, value, setting.default, origin, setting.meaning)
 
 
-def _draw(shapes: tuple[SettingRecord, ...], width: int | None) -> Iterator[Text]:
+def _draw(records: tuple[SettingRecord, ...], width: int | None) -> Iterator[Text]:
     """The settings in the syntax of their files."""
     section = ""
-    for shape in shapes:
-        if shape.name.partition(".")[0] != section:
+    for record in records:
+        if record.name.partition(".")[0] != section:
             yield from [Text()] if section else []
-            section = shape.name.partition(".")[0]
+            section = record.name.partition(".")[0]
             yield line((f"[{section}]", "bold"))
-        option = shape.name.partition(".")[2]
-        drawn = line(option, (" = ", "dim"), as_toml(shape.value))
-        if shape.origin == "default":
+        option = record.name.partition(".")[2]
+        drawn = line(option, (" = ", "dim"), as_toml(record.value))
+        if record.origin == "default":
             drawn.stylize("dim")
         else:
-            drawn += line((f"  # {short_path(shape.origin)}", "green"))
+            drawn += line((f"  # {short_path(record.origin)}", "green"))
         yield from folded(drawn, width)
 
 

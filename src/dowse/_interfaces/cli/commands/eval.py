@@ -9,9 +9,10 @@ import click
 from msgspec.structs import replace
 
 from dowse._config.presets import PRESETS
-from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._interfaces.cli.complete import setting_names
+from dowse._interfaces.cli.call import Call
+from dowse._interfaces.cli.command import Command, pass_call
 from dowse._interfaces.cli.draw.eval import draw_eval
+from dowse._interfaces.cli.options import setting_names
 from dowse._model import Announce
 from dowse._project.evaluation.bench import open_bench
 from dowse._project.evaluation.collections import read_collection, sample
@@ -40,7 +41,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, shape=EvalRecord, epilog=_EXAMPLES)
+@click.command(cls=Command, record=EvalRecord, epilog=_EXAMPLES)
 @click.argument("set_", metavar="[SET]", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--run",
@@ -96,7 +97,7 @@ Examples:
     help="With --self: queries drawn of each kind at most.",
 )
 @pass_call
-def command(
+def eval_command(
     call: Call,
     set_: Path | None,
     *,
@@ -135,12 +136,12 @@ def command(
         )
     with call.progress() as announce:
         if own:
-            shape = _evaluate_own(call, wanted, per_kind, announce)
+            record = _evaluate_own(call, wanted, per_kind, announce)
         else:
-            shape = _evaluate_set(call, set_, queries, wanted, announce)
-    call.answer(shape, lambda width: draw_eval(shape, width))
+            record = _evaluate_set(call, set_, queries, wanted, announce)
+    call.answer(record, lambda width: draw_eval(record, width))
     if not call.json:
-        call.remark(*shape.notices)
+        call.remark(*record.notices)
 
 
 def _evaluate_set(
@@ -161,5 +162,5 @@ def _evaluate_own(call: Call, wanted: EvalRequest, per_kind: int, announce: Anno
             drawn = own_queries(reading, per_kind)
         collection = own_collection(engine.project.name, drawn)
         opened = partial(open_own_bench, call.workspace, engine, drawn)
-        shape = evaluate(call.workspace, collection, wanted, opened, announce)
-    return replace(shape, notices=(told_counts(drawn), *shape.notices))
+        record = evaluate(call.workspace, collection, wanted, opened, announce)
+    return replace(record, notices=(told_counts(drawn), *record.notices))

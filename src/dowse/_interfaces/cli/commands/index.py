@@ -1,18 +1,33 @@
-"""`dowse index`: create or update the index of a folder."""
+"""`dowse index`, `watch`, `status`, `reset`: make the index, follow the folder, look at both."""
 
 from __future__ import annotations
 
+import logging
+import signal
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
+from typing import Annotated
 
 import click
+from msgspec import Struct
+from rich.text import Text
 
-from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._interfaces.cli.draw.report import draw_report
-from dowse._interfaces.cli.failures import Interrupted
-from dowse._interfaces.records import IndexRecord
+from dowse._index.report import IndexReport
+from dowse._interfaces.cli.call import Call, Interrupted
+from dowse._interfaces.cli.command import Command, pass_call
+from dowse._interfaces.cli.draw.report import draw_change, draw_report
+from dowse._interfaces.cli.draw.text import Part, line, number, pairs
+from dowse._interfaces.cli.logs import start_logging, takes_logging
+from dowse._interfaces.records import IndexRecord, StatusRecord
 from dowse._model import Shard
+from dowse._project.engine import Status
+from dowse._text.amounts import counted, size
 from dowse._util.files import real_path
+from dowse._util.locations import short_path
 
 INCOMPLETE = 3
 """The exit code for: indexed, but some files were left out."""
@@ -38,7 +53,7 @@ class ShardType(click.ParamType[Shard]):
         raise click.BadParameter(what, ctx, param)
 
 
-_EXAMPLES = """\
+_INDEX_EXAMPLES = """\
 \b
 Examples:
   dowse index ~/notes              make a project of a folder, or update it
@@ -49,7 +64,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, shape=IndexRecord, epilog=_EXAMPLES)
+@click.command(cls=Command, record=IndexRecord, epilog=_INDEX_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
 @click.option("--rebuild", is_flag=True, help="Empty the index first; known vectors are kept.")
 @click.option(
@@ -67,7 +82,7 @@ Examples:
     help="How long to wait for another process that is writing.",
 )
 @pass_call
-def command(
+def index_command(
     call: Call, paths: tuple[Path, ...], rebuild: bool, shard: Shard | None, wait: float
 ) -> int:
     """Create or update the index of a folder.
@@ -109,3 +124,171 @@ def command(
             f" -p {project.name}"
         )
     return 0 if report.complete else INCOMPLETE
+
+
+_log = logging.getLogger("dowse.watch")
+
+
+@click.command(
+    cls=Command,
+    record=IndexRecord,
+    epilog="\b\nExamples:\n  dowse watch\n  dowse watch -p work --json",
+)
+@takes_logging
+@pass_call
+def watch_command(call: Call, log_format: str, log_level: str) -> None:
+    """Update the index whenever the folder changes.
+
+    Runs until Ctrl-C, which lets it finish the files at hand; a second one stops it at once.
+    Searches go on meanwhile, in this and other processes. With --json it prints one JSON document
+    to a line, one for each time that something has changed.
+    """
+    start_logging(log_format, log_level)
+    project = call.select()
+    call.say_withheld(project, call.workspace.settings(project))
+    with call.progress() as announce:
+
+        def changed(report: IndexReport) -> None:
+            announce.rest()
+            _log_change(project.name, report)
+            if call.json:
+                call.write_json_line(IndexRecord.of(project, report))
+            elif not call.quiet and _says_something(report):
+                now = time.strftime("%H:%M:%S")
+                call.out.show(draw_change(now, report, call.out.width))
+            call.out.flush()
+
+        if not call.json and not call.quiet:
+            call.aside.show([line((f"Watching {project.name}. Stop with Ctrl-C.", "dim"))])
+        with _stopped_by_signal() as stop:
+            call.workspace.watch(project, changed, stop, announce)
+    if call.aside.is_terminal and not call.quiet:
+        call.aside.write("\rStopped watching.\n")
+
+
+def _log_change(project: str, report: IndexReport) -> None:
+    counts = {"added": report.added, "changed": report.changed, "removed": report.removed}
+    figures = {"project": project, **counts, "left_out": len(report.left_out)}
+    spent = {"milliseconds": round(sum(report.seconds.values()) * 1000, 1)}
+    _log.info("Indexed %s", project, extra={"fields": figures | spent})
+
+
+def _says_something(report: IndexReport) -> bool:
+    return bool(report.added or report.changed or report.removed or report.left_out)
+
+
+@contextmanager
+def _stopped_by_signal() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and a polite kill set, so that work at hand is finished first.
+
+    The second time they stop it at once: a first index can take minutes.
+    """
+    stop = threading.Event()
+
+    def end(*_: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    former = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+@click.command(
+    cls=Command,
+    record=StatusRecord,
+    epilog="\b\nExamples:\n  dowse status\n  dowse status -p work --json",
+)
+@pass_call
+def status_command(call: Call) -> None:
+    """Show what the index holds, and whether it is up to date.
+
+    Looks at the names and times of all files, and reads none of them.
+    """
+    with call.open() as engine:
+        status = engine.status()
+    call.answer(StatusRecord.of(status), lambda width: draw_status(status, width))
+    if status.notices:
+        call.remark(*status.notices)
+
+
+def draw_status(status: Status, width: int | None) -> Iterator[Text]:
+    """A status, drawn."""
+    counts = status.counts
+    rows: list[tuple[str, Part]] = [("Project", (status.project, "bold"))]
+    rows += [
+        ("Folder" if place == 0 else "", _folder_of(root, status))
+        for place, root in enumerate(status.roots)
+    ]
+    rows += [
+        ("Index", f"{short_path(status.folder)} ({size(status.bytes)})"),
+        ("Documents", number(counts.documents)),
+        ("Chunks", f"{number(counts.chunks)} in {counted(counts.sections, 'section')}"),
+        ("Vectors", f"{number(counts.embedded)} of {number(counts.chunks)} chunks"),
+        ("Model", str((status.stamp or {}).get("model", "none yet"))),
+        ("Links", f"{number(counts.links)}, of which {number(counts.dangling)} lead nowhere yet"),
+        ("Code", counted(counts.code_blocks, "block")),
+        ("Words", f"{number(counts.terms)} different ones"),
+        ("Groups", f"{number(counts.communities)} of documents that link to each other"),
+        ("State", _state_of(status)),
+    ]
+    if status.unread:
+        files = counted(status.unread, "file")
+        why = f"{files} could not be read; why: dowse index -p {quote(status.project)}"
+        rows.append(("Left out", (why, "yellow")))
+    if counts.secrets:
+        rows.append(("Secrets", f"{number(counts.secrets)} left out (read.redact)"))
+    rows += [("Run", (status.run, "yellow"))] if status.run else []
+    yield from pairs(rows, width)
+
+
+def _folder_of(root: str, status: Status) -> Part:
+    if root not in status.imported:
+        return short_path(root)
+    return f"{Path(root).stem}: not on this machine, its text comes from an import", "yellow"
+
+
+def _state_of(status: Status) -> Part:
+    changes = status.freshness
+    if status.stamp is None:
+        return f"not indexed yet: dowse index -p {quote(status.project)}", "yellow"
+    if not (changes.new or changes.changed or changes.deleted):
+        return "up to date", "green"
+    counts = ((changes.new, "new"), (changes.changed, "changed"), (changes.deleted, "deleted"))
+    changed = ", ".join(f"{number(count)} {word}" for count, word in counts if count)
+    return f"{changed} since: dowse index -p {quote(status.project)}", "yellow"
+
+
+class ResetRecord(Struct, frozen=True):
+    """What `dowse reset` did."""
+
+    project: Annotated[str, "Name of the project whose index is empty now."]
+
+
+@click.command(
+    cls=Command,
+    record=ResetRecord,
+    epilog="\b\nExamples:\n  dowse reset\n  dowse reset -p work --yes",
+)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@pass_call
+def reset_command(call: Call, yes: bool) -> None:
+    """Empty the index; documents stay as they are.
+
+    Vectors that are known already are kept, so that indexing again is quick. To forget a project
+    with everything that dowse keeps of it: dowse project remove NAME.
+    """
+    with call.open() as engine:
+        name = engine.project.name
+        call.require_yes(f"Empty the index of {name}?", yes=yes)
+        engine.reset()
+    call.answer(
+        ResetRecord(name),
+        lambda _: [
+            line(f"The index of {name} is empty. Fill it with: dowse index -p {quote(name)}")
+        ],
+    )

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import click
 from msgspec import Struct
 
-from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._interfaces.cli.draw.unseen import escaped
-from dowse._interfaces.cli.lazy import Group
+from dowse._interfaces.cli.call import Call
+from dowse._interfaces.cli.command import Command, Group, pass_call
 from dowse._interfaces.cli.logs import start_logging, takes_logging
+from dowse._interfaces.cli.screen import escaped
 from dowse._interfaces.mcp.clients import (
     CLIENTS,
     Change,
@@ -62,7 +62,7 @@ class InstallRecord(Struct, frozen=True):
 )
 @takes_logging
 @click.pass_context
-def command(context: click.Context, compat: bool, log_format: str, log_level: str) -> None:
+def mcp_command(context: click.Context, compat: bool, log_format: str, log_level: str) -> None:
     """Serve agents over the Model Context Protocol.
 
     A client starts this and speaks with it over stdin and stdout. With -p the agent sees that
@@ -119,7 +119,7 @@ def _introduced(where: Locations, names: list[str]) -> list[str]:
     return introduced({name: introduction_of(file) for name, file in files.items()})
 
 
-@command.command("install", cls=Command, shape=InstallRecord)
+@mcp_command.command("install", cls=Command, record=InstallRecord)
 @click.option(
     "--client",
     "name",
@@ -168,16 +168,16 @@ def install_command(call: Call, name: str, writes: bool, scope: Scope, file: Pat
             call.out.write(snippet + "\n")
         raise
     kept = str(backup) if backup else None
-    shape = InstallRecord(name, str(change.path), change.needed, kept, snippet)
-    call.answer(shape, lambda width: _drawn(shape, client, width))
+    record = InstallRecord(name, str(change.path), change.needed, kept, snippet)
+    call.answer(record, lambda width: _drawn(record, client, width))
 
 
-def _print(call: Call, shape: InstallRecord) -> None:
+def _print(call: Call, record: InstallRecord) -> None:
     if call.json:
-        call.write_json(shape)
+        call.write_json(record)
         return
-    call.out.write(shape.configuration + "\n")
-    call.remark(f"This belongs into {shape.path}. Write it there with: --write")
+    call.out.write(record.configuration + "\n")
+    call.remark(f"This belongs into {record.path}. Write it there with: --write")
 
 
 def _written(call: Call, client: Client, entry: Object, path: Path) -> tuple[Change, Path | None]:
@@ -200,12 +200,12 @@ def _check_place(call: Call, path: Path) -> None:
         raise Refused(error.message, "Put the entry into it by hand.") from error
 
 
-def _drawn(shape: InstallRecord, client: Client, width: int | None) -> Iterator[Text]:
+def _drawn(record: InstallRecord, client: Client, width: int | None) -> Iterator[Text]:
     from dowse._interfaces.cli.draw.text import folded, line  # noqa: PLC0415  serving does not need it
 
-    if shape.written:
-        copy = f" The file as it was: {shape.backup}." if shape.backup else ""
-        said = f"Wrote {shape.path}.{copy} {client.then}"
+    if record.written:
+        copy = f" The file as it was: {record.backup}." if record.backup else ""
+        said = f"Wrote {record.path}.{copy} {client.then}"
     else:
-        said = f"{shape.path} has it already."
+        said = f"{record.path} has it already."
     return iter(folded(line(said), width))

@@ -9,10 +9,9 @@ import click
 from msgspec import Struct
 
 from dowse._config.trust import LocalFile
-from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._interfaces.cli.consent import require_yes
+from dowse._interfaces.cli.call import Call
+from dowse._interfaces.cli.command import Command, Group, pass_call
 from dowse._interfaces.cli.draw.text import folded, line, table
-from dowse._interfaces.cli.lazy import Group
 from dowse._interfaces.records import ProjectRecord, ProjectsRecord
 from dowse._util.files import real_path, typed_path
 from dowse._util.locations import short_path
@@ -45,14 +44,14 @@ class TrustRecord(Struct, frozen=True):
 
 
 @click.group(cls=Group, epilog=_EXAMPLES)
-def command() -> None:
+def project_command() -> None:
     """List, add, describe, remove, rename, restore or trust projects.
 
     A project is a name for one or more folders, with settings and an index of its own.
     """
 
 
-@command.command("list", cls=Command, shape=ProjectsRecord)
+@project_command.command("list", cls=Command, record=ProjectsRecord)
 @pass_call
 def list_projects(call: Call) -> None:
     """List all projects and their folders."""
@@ -64,15 +63,15 @@ def list_projects(call: Call) -> None:
         for project in projects
         for place, root in enumerate(project.roots)
     ]
-    shape = ProjectsRecord(
+    record = ProjectsRecord(
         tuple(ProjectRecord.of(one, call.workspace) for one in projects), tuple(broken)
     )
-    call.answer(shape, lambda width: table(rows, width))
+    call.answer(record, lambda width: table(rows, width))
     for finding in broken:
         call.remark(f"{finding.what} {finding.repair}")
 
 
-@command.command("add", cls=Command, shape=ProjectRecord)
+@project_command.command("add", cls=Command, record=ProjectRecord)
 @click.argument(
     "paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path)
 )
@@ -88,7 +87,7 @@ def add_project(call: Call, paths: tuple[Path, ...], name: str | None) -> None:
     )
 
 
-@command.command("remove", cls=Command, shape=RemovedRecord)
+@project_command.command("remove", cls=Command, record=RemovedRecord)
 @click.argument("name")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @pass_call
@@ -96,12 +95,12 @@ def remove_project(call: Call, name: str, yes: bool) -> None:
     """Forget a project, its settings and its index; documents stay as they are."""
     projects = call.workspace.projects
     if projects.knows(name):
-        require_yes(call, f"Forget {name} and remove its index?", yes=yes)
+        call.require_yes(f"Forget {name} and remove its index?", yes=yes)
     projects.remove(name)
     call.answer(RemovedRecord(name), lambda _: [line(f"Removed {name}.")])
 
 
-@command.command("rename", cls=Command, shape=ProjectRecord)
+@project_command.command("rename", cls=Command, record=ProjectRecord)
 @click.argument("name")
 @click.argument("new_name")
 @pass_call
@@ -114,7 +113,7 @@ def rename_project(call: Call, name: str, new_name: str) -> None:
     )
 
 
-@command.command("describe", cls=Command, shape=ProjectRecord)
+@project_command.command("describe", cls=Command, record=ProjectRecord)
 @click.argument("name")
 @click.argument("text", nargs=-1)
 @click.option("--clear", is_flag=True, help="Take the description back.")
@@ -129,12 +128,12 @@ def describe_project(call: Call, name: str, text: tuple[str, ...], clear: bool) 
     if text or clear:
         said = "" if clear else " ".join(text)
         project = call.workspace.projects.describe(name, said)
-    shape = ProjectRecord.of(project, call.workspace)
-    shown = shape.description or "Nothing is said of it."
-    call.answer(shape, lambda width: folded(line(shown), width))
+    record = ProjectRecord.of(project, call.workspace)
+    shown = record.description or "Nothing is said of it."
+    call.answer(record, lambda width: folded(line(shown), width))
 
 
-@command.command("restore", cls=Command, shape=ProjectRecord)
+@project_command.command("restore", cls=Command, record=ProjectRecord)
 @click.argument("name")
 @click.argument("paths", nargs=-1, metavar="[PATH...]", type=click.Path(path_type=Path))
 @pass_call
@@ -153,7 +152,7 @@ def restore_project(call: Call, name: str, paths: tuple[Path, ...]) -> None:
     )
 
 
-@command.command("trust", cls=Command, shape=TrustRecord)
+@project_command.command("trust", cls=Command, record=TrustRecord)
 @click.argument("path", required=False, type=click.Path(path_type=Path, exists=True))
 @click.option("--revoke", is_flag=True, help="Take consent back.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
@@ -178,7 +177,7 @@ def trust(call: Call, path: Path | None, revoke: bool, yes: bool) -> None:
             call.aside.show(folded(line(said), call.aside.width, indent=2))
         for wish in wishes:
             call.aside.show(folded(line(wish), call.aside.width, indent=2))
-        require_yes(call, "Do you agree?", yes=yes)
+        call.require_yes("Do you agree?", yes=yes)
         if _local_file(call, local.path) != local:
             raise Refused(
                 "The file has changed meanwhile.", "Look at it again: dowse project trust"

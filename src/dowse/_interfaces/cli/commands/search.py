@@ -1,26 +1,51 @@
-"""`dowse search`: the passages that answer a query."""
+"""`dowse search`, `answer`, `explain`: what the documents say to a query, and why."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
+from rich.style import Style
+from rich.text import Text
 
-from dowse._interfaces.cli.asking import takes_query
-from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._interfaces.cli.draw.nothing_found import kept_out_by, say_nothing_found
-from dowse._interfaces.cli.formats import CARRY_NOTICES, FORMATS, LISTS, SAY_MATCH, Form
+from dowse._interfaces.cli.call import Call, as_json, as_json_line
+from dowse._interfaces.cli.command import Command, pass_call
+from dowse._interfaces.cli.draw.hits import (
+    draw_hits,
+    draw_response,
+    draw_titles,
+    draw_trace,
+    kept_out_by,
+    say_nothing_found,
+)
+from dowse._interfaces.cli.draw.text import folded, line, safe
 from dowse._interfaces.cli.last_results import remember
-from dowse._interfaces.records import ResponseRecord
+from dowse._interfaces.cli.options import document_ids, takes_query
+from dowse._interfaces.records import ExplanationRecord, ResponseRecord, Searched, hit_records
+from dowse._model import Answer, Response, header_line
 from dowse._model.display import NO_GOOD_MATCH
-from dowse._search.present.budget import within_budget
+from dowse._search.answer.extract import OF_THE_WRITER
+from dowse._search.explain import ChunkOutcome, Explanation, lines_of
+from dowse._search.present.budget import count_tokens, tokens_of_texts, within_budget, within_texts
+from dowse._search.present.formats import as_markdown, grep_line, with_projects
 from dowse._search.request import SearchRequest
+from dowse._text.amounts import counted
 from dowse._util.locations import locations
 from dowse.errors import UsageError
 
-_NOTHING_FOUND = 1
+_NOTHING_FOUND = 1  # the exit code of --fail-on-empty
+_INDENT = 4
+_BEST = 5  # chunks that `explain` shows without --all
 
-_EXAMPLES = """\
+FORMATS = ("text", "json", "jsonl", "md", "files", "grep")
+"""For people, for programs (one document, or one line per result), for models, for pipes."""
+
+_SEARCH_EXAMPLES = """\
 \b
 Examples:
   dowse search "why do the masts carry no SIM card"
@@ -39,7 +64,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, shape=ResponseRecord, epilog=_EXAMPLES)
+@click.command(cls=Command, record=ResponseRecord, epilog=_SEARCH_EXAMPLES)
 @takes_query("search")
 @click.option(
     "--format",
@@ -59,7 +84,7 @@ Examples:
     help="Do not ask a running `dowse serve`; DOWSE_NO_SERVER=1 does the same.",
 )
 @pass_call
-def command(
+def search_command(
     call: Call,
     request: SearchRequest,
     *,
@@ -96,18 +121,214 @@ def command(
         found = engine.search(request)
         shown = within_budget(found, max_tokens, printed.tokens) if max_tokens else found
         printed.show(call, shown, engine)
-        if name in LISTS:
+        if name in {"text", "grep"}:  # people count them, to open one by its number
             remember(locations(), engine.project.name, found)
-    if found.no_good_match and name not in SAY_MATCH:
+    if found.no_good_match and name not in {"text", "json", "md"}:  # these say it themselves
         call.remark(NO_GOOD_MATCH)
     if found.hits and name != "md":
         call.remark(*kept_out_by(found))
     if not found.hits and name != "md":
         say_nothing_found(call, found, in_full=name == "text")
-    if name not in CARRY_NOTICES:
+    if name not in {"json", "md"}:  # these have the notices in them
         call.remark(*shown.notices)
     if call.verbose and not call.json:
         from dowse._interfaces.cli.draw.report import stage_times  # noqa: PLC0415  most calls do not ask
 
         call.remark(stage_times(found.seconds))
     return _NOTHING_FOUND if fail_on_empty and (found.no_good_match or not found.hits) else 0
+
+
+class Form(Struct, frozen=True):
+    """How results are to be printed."""
+
+    name: str  # one of FORMATS
+    full: bool = False  # whole texts instead of snippets, for people
+    explain: bool = False  # how each result came to its place, for people
+
+    def show(self, call: Call, response: Response, engine: Searched) -> None:
+        """Print a response."""
+        if self.name == "text":
+            named = with_projects(response)
+            drawn = draw_response(named, call.out.width, full=self.full, explain=self.explain)
+            call.out.show(with_links(drawn, _paths(response, engine)) if call.out.links else drawn)
+        elif call.out.is_terminal:
+            call.out.write(safe(os.fsdecode(self._data(response, engine, call.here))))
+        else:
+            call.out.write_bytes(self._data(response, engine, call.here))
+
+    def _data(self, response: Response, engine: Searched, here: Path) -> bytes:
+        if self.name == "json":
+            return as_json(ResponseRecord.of(response, engine))
+        if self.name == "jsonl":
+            hits = hit_records(response.hits, engine, response.offset)
+            return b"".join(map(as_json_line, hits))
+        if self.name == "md":
+            return as_markdown(with_projects(response)).encode("utf-8", "replace")
+        if self.name == "grep":
+            return b"".join(map(os.fsencode, _grep_lines(response, engine, here)))
+        return b"".join(os.fsencode(path) + b"\n" for path in _files(response, engine))
+
+    def tokens(self, response: Response) -> int:
+        """Count the tokens that a model takes for what it reads of this; of JSON, for the texts."""
+        if self.name in {"json", "jsonl"}:
+            return tokens_of_texts(response)
+        if self.name == "md":
+            return count_tokens(as_markdown(response))
+        drawn = draw_response(response, None, full=self.full, explain=self.explain)
+        return count_tokens("".join(f"{line.plain}\n" for line in drawn))
+
+
+def _grep_lines(response: Response, engine: Searched, here: Path) -> Iterator[str]:
+    for hit in response.hits:
+        path = engine.of(hit.project).path_of(hit.document)
+        shown = path.relative_to(here) if path.is_relative_to(here) else path
+        yield grep_line(hit, str(shown)) + "\n"
+
+
+def _paths(response: Response, engine: Searched) -> dict[str, Path]:
+    """Return the file of each document among the results."""
+    return {hit.document: engine.of(hit.project).path_of(hit.document) for hit in response.hits}
+
+
+def _files(response: Response, engine: Searched) -> list[Path]:
+    """Return the files of the results, each once, best first."""
+    found = (engine.of(hit.project).path_of(hit.document) for hit in response.hits)
+    return list(dict.fromkeys(found))
+
+
+def with_links(lines: Iterable[Text], files: Mapping[str, Path]) -> Iterator[Text]:
+    """Link each of these documents to its file (OSC 8) where a line names it."""
+    longest_first = sorted(files, key=len, reverse=True)
+    for drawn in lines:
+        named = next((name for name in longest_first if _place_of_name(drawn, name) >= 0), None)
+        if named is not None:
+            start = _place_of_name(drawn, named)
+            drawn.stylize(Style(link=files[named].as_uri()), start, start + len(named))
+        yield drawn
+
+
+def _place_of_name(drawn: Text, name: str) -> int:
+    """Return where a line begins with a name, blanks aside; -1: it does not."""
+    start = len(drawn.plain) - len(drawn.plain.lstrip())
+    return start if drawn.plain.startswith(name, start) else -1
+
+
+_ANSWER_EXAMPLES = """\
+\b
+Examples:
+  dowse answer "how often is the rain gauge calibrated"
+  dowse answer --path guides/ "what must be stopped before a restore"
+  dowse answer --set answer.sentences=5 "why do the masts carry no SIM card"
+"""
+
+
+@click.command(cls=Command, record=ResponseRecord, epilog=_ANSWER_EXAMPLES)
+@takes_query("answer")
+@pass_call
+def answer_command(call: Call, request: SearchRequest) -> None:
+    """Answer a question from the documents, with its sources.
+
+    The answer is made of the documents' own sentences, each with the number of its source; with
+    answer.endpoint_url set, a language model writes it from the results. When no passage is a good
+    match, there is no answer, and the nearest passage is shown.
+
+    Outside any project's folder, all projects are asked; -p all does so anywhere.
+    """
+    writer = {name: request.changes[name] for name in OF_THE_WRITER & request.changes.keys()}
+    others = {name: value for name, value in request.changes.items() if name not in writer}
+    with (
+        call.progress() as announce,
+        call.ask(partial(call.open_to_search, announce, writer)) as engine,
+    ):
+        found = engine.answer(replace(request, changes=others))
+        response = within_texts(found, request.max_tokens)
+        record = ResponseRecord.of(response, engine) if call.json else None
+    answer, response = response.answer, with_projects(response)
+    call.answer(record, lambda width: _draw_answer(answer, response, width) if answer else ())
+    if not response.hits:
+        say_nothing_found(call, response, in_full=not call.json)
+    elif response.no_good_match:
+        call.remark("No answer: no passage is a good match. The nearest:")
+        call.show_aside(lambda width: draw_hits(response.hits[:1], width))
+    elif answer is None:
+        call.remark("No sentence of the results answers this. The nearest results:")
+        call.show_aside(lambda width: draw_titles(enumerate(response.hits, start=1), width))
+    if not call.json:
+        call.remark(*response.notices)
+
+
+def _draw_answer(answer: Answer, response: Response, width: int | None) -> Iterator[Text]:
+    for paragraph in answer.text.split("\n"):
+        yield from folded(line(paragraph), width)
+    if answer.written_by:
+        yield Text()
+        yield from folded(line((f"Written by {answer.written_by} from these:", "dim")), width)
+    yield Text()
+    yield from draw_titles(((rank, response.hits[rank - 1]) for rank in answer.sources), width)
+
+
+_EXPLAIN_EXAMPLES = """\
+\b
+Examples:
+  dowse explain "restore a backup" --doc guides/restore.md
+  dowse explain masts --doc gateway --mode keyword --all
+  dowse explain tag:draft masts --doc gateway --json
+"""
+
+
+@click.command(cls=Command, record=ExplanationRecord, epilog=_EXPLAIN_EXAMPLES)
+@takes_query("explain")
+@click.option(
+    "--doc",
+    "--reference",
+    "reference",
+    required=True,
+    metavar="DOC",
+    shell_complete=document_ids,
+    help="The document, as `dowse get` takes it.",
+)
+@click.option("--all", "everything", is_flag=True, help="Show all of its chunks, not only 5.")
+@pass_call
+def explain_command(call: Call, request: SearchRequest, reference: str, everything: bool) -> None:
+    """Say why a document is, or is not, among the results.
+
+    The same options as in `dowse search` give the same search. The output shows the rank of the
+    document in each strategy, and the stage that dropped it.
+    """
+    with call.progress() as announce, call.ask(partial(call.open, announce=announce)) as engine:
+        explanation = engine.explain(request, reference, here=call.here)
+        record = ExplanationRecord.of(explanation, engine)
+    shown = len(explanation.chunks) if everything else _BEST
+    call.answer(record, lambda width: _draw_explanation(explanation, shown, width))
+    if not call.json:
+        call.remark(*explanation.notices)
+
+
+def _draw_explanation(explanation: Explanation, shown: int, width: int | None) -> Iterator[Text]:
+    named = line((explanation.document, "cyan"), "  ", (explanation.title, "bold"))
+    yield from folded(named, width)
+    yield from folded(line(explanation.why), width)
+    for outcome in explanation.chunks[:shown]:
+        yield Text()
+        yield from _draw_fate(outcome, width)
+    left = len(explanation.chunks) - shown
+    if left > 0:
+        yield Text()
+        yield from folded(line((f"{counted(left, 'chunk')} more: --all", "dim")), width)
+
+
+def _draw_fate(outcome: ChunkOutcome, width: int | None) -> Iterator[Text]:
+    headings = header_line(outcome.header_path)
+    above = ("  " + headings if headings else "", "dim")
+    yield from folded(
+        line((lines_of(outcome), "cyan"), "  ", (_outcome_of(outcome), "bold"), above), width
+    )
+    yield from draw_trace(outcome.trace, width, _INDENT, outcome.standing)
+
+
+def _outcome_of(outcome: ChunkOutcome) -> str:
+    if outcome.rank is not None:
+        return f"result {outcome.rank}"
+    if outcome.trace.steps and outcome.trace.steps[-1].dropped:
+        return f"dropped by {outcome.trace.steps[-1].stage}"
+    return "no candidate" if outcome.standing else "not found"

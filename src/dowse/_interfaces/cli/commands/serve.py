@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import stat
 from pathlib import Path
 from typing import Annotated
 
@@ -10,11 +12,11 @@ import click
 from click.core import ParameterSource
 from msgspec import Struct
 
-from dowse._interfaces.cli.call import Call, Command, pass_call
+from dowse._interfaces.cli.call import Call
+from dowse._interfaces.cli.command import Command, pass_call
 from dowse._interfaces.cli.logs import start_logging, takes_logging
-from dowse._interfaces.cli.token import read_token
 from dowse._util.files import real_path
-from dowse.errors import UsageError
+from dowse.errors import Refused, UsageError
 
 _EXAMPLES = """\
 \b
@@ -38,7 +40,7 @@ class ServeRecord(Struct, frozen=True):
     socket: Annotated[str, "Where the shell asks this process; empty: nowhere."]
 
 
-@click.command(cls=Command, shape=ServeRecord, epilog=_EXAMPLES)
+@click.command(cls=Command, record=ServeRecord, epilog=_EXAMPLES)
 @click.option(
     "--host",
     default="127.0.0.1",
@@ -88,7 +90,7 @@ class ServeRecord(Struct, frozen=True):
 )
 @takes_logging
 @pass_call
-def command(  # noqa: PLR0917  click passes them by name
+def serve_command(  # noqa: PLR0917  click passes them by name
     call: Call,
     host: str,
     port: int,
@@ -148,11 +150,11 @@ def _chosen_token(token: str | None, file: Path | None) -> str | None:
     return read_token(real_path(file))
 
 
-def _tell(call: Call, shape: ServeRecord) -> None:
+def _tell(call: Call, record: ServeRecord) -> None:
     if call.json:
-        call.write_json_line(shape)
+        call.write_json_line(record)
         return
-    call.out.write(f"dowse is at {shape.address}\n")
+    call.out.write(f"dowse is at {record.address}\n")
     call.out.flush()
 
 
@@ -167,3 +169,38 @@ def _tell_token(call: Call, host: str, port: int, token: str) -> None:
 def _address(host: str, port: int) -> str:
     named = f"[{host.strip('[]')}]" if ":" in host else host
     return f"http://{named}:{port}/"
+
+
+_MOST_BYTES = 4096
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def read_token(path: Path) -> str:
+    """The token in a file; raises `Refused` when others can read it.
+
+    A warning would be too late: a token that others could read must be taken for known.
+    """
+    try:
+        with path.open("rb") as file:
+            if os.name == "posix" and stat.S_IMODE(os.fstat(file.fileno()).st_mode) & _OTHERS:
+                raise Refused(
+                    f"Others can read {path}.",
+                    f"Make it yours alone: chmod 600 {path}. A token that others could read"
+                    " should be replaced.",
+                )
+            data = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", "Name a file.") from error
+    return _checked(data, path)
+
+
+def _checked(data: bytes, path: Path) -> str:
+    try:
+        token = data.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        token = ""
+    if not token or not token.isprintable() or " " in token or len(data) > _MOST_BYTES:
+        raise UsageError(
+            f"{path} holds no token.", "Put one line of letters, digits and signs into it."
+        )
+    return token

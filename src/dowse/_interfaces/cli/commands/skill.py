@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import click
 from msgspec import Struct
 
-from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._interfaces.cli.lazy import Group
+from dowse._interfaces.cli.call import Call
+from dowse._interfaces.cli.command import Command, Group, pass_call
 from dowse._interfaces.mcp.clients import CLIENTS, find_client, plan_text, write
 from dowse._interfaces.mcp.instructions import SKILL
 from dowse.errors import UsageError
@@ -35,11 +35,11 @@ class SkillRecord(Struct, frozen=True):
 
 
 @click.group(cls=Group, epilog=_EXAMPLES)
-def command() -> None:
+def skill_command() -> None:
     """Teach an agent when and how to use dowse."""
 
 
-@command.command("install", cls=Command, shape=SkillRecord, epilog=_EXAMPLES)
+@skill_command.command("install", cls=Command, record=SkillRecord, epilog=_EXAMPLES)
 @click.option(
     "--client",
     "name",
@@ -58,8 +58,8 @@ def install_command(call: Call, name: str | None, only_print: bool) -> None:
         return
     if name is None:
         raise UsageError("It is not said for which agent.", "Use --client NAME, or --print.")
-    shape = _written(call, name)
-    call.answer(shape, lambda width: _drawn(shape, width))
+    record = _written(call, name)
+    call.answer(record, lambda width: _drawn(record, width))
 
 
 def _written(call: Call, name: str) -> SkillRecord:
@@ -71,9 +71,9 @@ def _written(call: Call, name: str) -> SkillRecord:
     return SkillRecord(name, str(change.path), change.needed, str(backup) if backup else None)
 
 
-def _drawn(shape: SkillRecord, width: int | None) -> Iterator[Text]:
+def _drawn(record: SkillRecord, width: int | None) -> Iterator[Text]:
     from dowse._interfaces.cli.draw.text import folded, line  # noqa: PLC0415  --help does not need it
 
-    copy = f" The file as it was: {shape.backup}." if shape.backup else ""
-    said = f"Wrote {shape.path}.{copy}" if shape.written else f"{shape.path} has it already."
+    copy = f" The file as it was: {record.backup}." if record.backup else ""
+    said = f"Wrote {record.path}.{copy}" if record.written else f"{record.path} has it already."
     return iter(folded(line(said), width))

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from dowse._interfaces.cli.call import Call, Command, pass_call
+from dowse._interfaces.cli.call import Call
+from dowse._interfaces.cli.command import Command, pass_call
 from dowse._interfaces.cli.draw.text import folded, line
 from dowse._interfaces.cli.draw.tune import ChangeRecord, TuneRecord, draw_tune
 from dowse._model import ModelFit
@@ -45,7 +46,7 @@ Take it back with: dowse config unset -p NAME SETTING
 """
 
 
-@click.command(cls=Command, shape=TuneRecord, epilog=_EXAMPLES)
+@click.command(cls=Command, record=TuneRecord, epilog=_EXAMPLES)
 @click.option(
     "--on",
     type=click.Path(path_type=Path),
@@ -73,7 +74,7 @@ Take it back with: dowse config unset -p NAME SETTING
 @click.option("--dry-run", is_flag=True, help="Only show what there is to gain.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @pass_call
-def command(
+def tune_command(
     call: Call,
     *,
     on: Path | None,
@@ -110,17 +111,17 @@ def command(
             )
         )
         tuning = tune(evidence, questions, engine.settings, announce)
-    shape = _shape(engine, tuning, questions, evidence)
+    record = _record(engine, tuning, questions, evidence)
     if not call.json:
         if drawn:
             call.remark(told_counts(drawn))
-        call.out.show(draw_tune(shape, call.out.width))
-        call.remark(*shape.notices)
-    if shape.real and not dry_run and (yes or _agrees(call, engine)):
-        shape = _written(call, engine, shape)
+        call.out.show(draw_tune(record, call.out.width))
+        call.remark(*record.notices)
+    if record.real and not dry_run and (yes or _agrees(call, engine)):
+        record = _written(call, engine, record)
     if call.json:
-        call.write_json(shape)
-    elif shape.real and not shape.written:
+        call.write_json(record)
+    elif record.real and not record.written:
         call.remark("Nothing was changed. Write these settings with: dowse tune --yes")
 
 
@@ -154,7 +155,7 @@ def _asked(
     return drawn, own_questions(drawn)
 
 
-def _shape(
+def _record(
     engine: Engine, tuning: Tuning, questions: Sequence[Question], evidence: Sequence[BoostTrial]
 ) -> TuneRecord:
     settings, best = engine.settings, tuning.best.items()
@@ -170,12 +171,12 @@ def _agrees(call: Call, engine: Engine) -> bool:
     return click.confirm(f"Write these settings for {engine.project.name}?", err=True)
 
 
-def _written(call: Call, engine: Engine, shape: TuneRecord) -> TuneRecord:
+def _written(call: Call, engine: Engine, record: TuneRecord) -> TuneRecord:
     project = call.workspace.projects.get(engine.project.name)
-    for change in shape.best:
+    for change in record.best:
         file = call.workspace.change_setting(change.name, str(change.better), project)
     if not call.json:
         call.out.show(folded(line(f"Written to {short_path(file)}."), call.out.width))
-    if shape.rebuild:
+    if record.rebuild:
         call.remark(f"Rebuild the index for it: dowse index --rebuild -p {project.typed}")
-    return replace(shape, written=True)
+    return replace(record, written=True)

@@ -17,29 +17,29 @@ _NAME = 14  # columns that the name of a run, a type or a variant may take
 _SURE = 0.05  # differences that chance gives less often are set off
 
 
-def draw_eval(shape: EvalRecord, width: int | None) -> Iterator[Text]:
+def draw_eval(record: EvalRecord, width: int | None) -> Iterator[Text]:
     """All that an evaluation found out."""
-    yield from folded(_heading(shape), width)
+    yield from folded(_heading(record), width)
     yield Text()
-    if shape.runs:
-        yield from _draw_runs(shape.runs, width)
-        yield from _draw_remainder(shape, width)
-    if shape.comparison:
+    if record.runs:
+        yield from _draw_runs(record.runs, width)
+        yield from _draw_remainder(record, width)
+    if record.comparison:
         yield Text()
-        yield from _draw_comparison(shape.comparison, width)
-    if shape.ablation:
-        yield from _draw_ablation(shape.ablation, width)
+        yield from _draw_comparison(record.comparison, width)
+    if record.ablation:
+        yield from _draw_ablation(record.ablation, width)
 
 
-def _heading(shape: EvalRecord) -> Text:
-    said = [f"{counted(shape.queries, 'query', 'queries')} with judgments"]
-    if shape.unanswerable:
-        said.append(f"{number(shape.unanswerable)} without an answer")
-    if shape.documents is not None:
-        said.append(counted(shape.documents, "document"))
-    if shape.unjudged:
-        said.append(f"{number(shape.unjudged)} left out without a judged answer")
-    return line((shape.collection, "bold"), f": {', '.join(said)}")
+def _heading(record: EvalRecord) -> Text:
+    said = [f"{counted(record.queries, 'query', 'queries')} with judgments"]
+    if record.unanswerable:
+        said.append(f"{number(record.unanswerable)} without an answer")
+    if record.documents is not None:
+        said.append(counted(record.documents, "document"))
+    if record.unjudged:
+        said.append(f"{number(record.unjudged)} left out without a judged answer")
+    return line((record.collection, "bold"), f": {', '.join(said)}")
 
 
 def _draw_runs(runs: Sequence[RunReport], width: int | None) -> Iterator[Text]:
@@ -63,11 +63,11 @@ def _cells(measures: Measures | None) -> list[Part]:
     return [f"{getattr(measures, name):.3f}" for name in NAMES]
 
 
-def _draw_remainder(shape: EvalRecord, width: int | None) -> Iterator[Text]:
+def _draw_remainder(record: EvalRecord, width: int | None) -> Iterator[Text]:
     """Latency, empty answers, and what became of queries without an answer, run by run."""
     yield Text()
-    for run in shape.runs:
-        said = [f"{run.name}:"] if len(shape.runs) > 1 else []
+    for run in record.runs:
+        said = [f"{run.name}:"] if len(record.runs) > 1 else []
         if run.latency:
             p50, p95 = duration(run.latency.p50), duration(run.latency.p95)
             said.append(f"Latency {p50} (p50), {p95} (p95).")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from dowse._interfaces.cli.draw.unseen import UNSAFE
+from dowse._interfaces.cli.screen import UNSAFE
 from dowse._text.amounts import size
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ class TuneRecord(Struct, frozen=True):
         *,
         written: bool = False,
     ) -> TuneRecord:
-        """The shape of a tuning."""
+        """Make the record of a tuning."""
         names = [change.name for change in changes]
         scaled = tuning.is_real and any(
             one.name == "fuse.normalise" and one.now == "ceiling" for one in changes
@@ -75,22 +75,24 @@ class TuneRecord(Struct, frozen=True):
         )
 
 
-def draw_tune(shape: TuneRecord, width: int | None) -> Iterator[Text]:
+def draw_tune(record: TuneRecord, width: int | None) -> Iterator[Text]:
     """What there is to gain, and by which settings."""
-    asked, total = shape.queries, sum(shape.queries.values())
+    asked, total = record.queries, sum(record.queries.values())
     kinds = ", ".join(f"{number(count)} {kind}" for kind, count in asked.items() if kind)
-    summary = f": {counted(shape.tried, 'setting')} tried on {counted(total, 'query', 'queries')}"
-    yield from folded(line((shape.project, "bold"), summary, f" ({kinds})" if kinds else ""), width)
+    summary = f": {counted(record.tried, 'setting')} tried on {counted(total, 'query', 'queries')}"
+    yield from folded(
+        line((record.project, "bold"), summary, f" ({kinds})" if kinds else ""), width
+    )
     yield Text()
-    yield from _draw_gain(shape.gain, width)
+    yield from _draw_gain(record.gain, width)
     yield Text()
-    if not shape.real:
-        yield from folded(line(("Nothing to gain", "bold"), f": {_why_not(shape)}"), width)
+    if not record.real:
+        yield from folded(line(("Nothing to gain", "bold"), f": {_why_not(record)}"), width)
         return
     yield from folded(
-        line(("These settings rank better", "bold"), f" ({_agreement(shape)}):"), width
+        line(("These settings rank better", "bold"), f" ({_agreement(record)}):"), width
     )
-    rows = [(f"  {one.name}", f"{_text(one.now)} → {_text(one.better)}") for one in shape.best]
+    rows = [(f"  {one.name}", f"{_text(one.now)} → {_text(one.better)}") for one in record.best]
     yield from table(rows, width)
 
 
@@ -107,18 +109,18 @@ def _draw_gain(gain: Difference, width: int | None) -> list[Text]:
     return table(rows, width)
 
 
-def _why_not(shape: TuneRecord) -> str:
-    if not shape.best:
+def _why_not(record: TuneRecord) -> str:
+    if not record.best:
         return "the present settings rank best."
-    if sum(shape.queries.values()) < FEW and shape.gain.low > 0:
+    if sum(record.queries.values()) < FEW and record.gain.low > 0:
         return f"fewer than {FEW} queries cannot show it."
-    if shape.gain.difference <= 0:
+    if record.gain.difference <= 0:
         return "what ranks best for some queries does not for others."
     return "on held-out queries, the gain may be chance."
 
 
-def _agreement(shape: TuneRecord) -> str:
-    return f"{shape.agreeing} of {FOLDS} parts of the queries chose just these"
+def _agreement(record: TuneRecord) -> str:
+    return f"{record.agreeing} of {FOLDS} parts of the queries chose just these"
 
 
 def _text(value: object) -> str:

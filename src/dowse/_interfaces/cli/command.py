@@ -1,18 +1,72 @@
-"""A group of commands that are loaded only when they are called."""
+"""Commands and groups of click that take the global options and are loaded when they are called."""
 
 from __future__ import annotations
 
 import difflib
 import importlib
-import keyword
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from dowse._interfaces.cli.call import global_options
+from dowse._interfaces.cli.call import Call
+
+pass_call = click.make_pass_decorator(Call, ensure=True)
+
+
+class Command(click.Command):
+    """A command that takes the global options too, so that they may come before or after it."""
+
+    def __init__(self, *arguments: Any, record: type | None = None, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.params += global_options()
+        self.record = record  # of what it prints with --json
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """The option that shows the help, under the names that this context gives it."""
+        known = self._help_option
+        if known is not None and {*known.opts} != {*self.get_help_option_names(ctx)}:
+            self._help_option = None  # click keeps that of the first context, which may lack -h
+        return super().get_help_option(ctx)
+
+
+def global_options() -> list[click.Option]:
+    """The options that every command takes."""
+    return [
+        click.Option(
+            ["-p", "--project"],
+            metavar="NAME",
+            help="Project to use; by default that of the current folder. A search takes `all`.",
+            expose_value=False,
+            callback=_note("project"),
+            shell_complete=_project_names,
+        ),
+        _flag(["--json"], "json", "Print one JSON document, also for errors."),
+        _flag(["-q", "--quiet"], "quiet", "Print only results and errors."),
+        _flag(["-v", "--verbose"], "verbose", "Verbose output, with tracebacks of errors."),
+    ]
+
+
+def _flag(names: list[str], field: str, meaning: str) -> click.Option:
+    return click.Option(
+        names, is_flag=True, help=meaning, expose_value=False, callback=_note(field)
+    )
+
+
+def _note(field: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def note(context: click.Context, _: click.Parameter, value: Any) -> None:
+        if value:
+            setattr(context.find_root().ensure_object(Call), field, value)
+
+    return note
+
+
+def _project_names(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    projects = context.find_root().ensure_object(Call).workspace.projects.all()
+    return [project.name for project in projects if project.name.startswith(incomplete)]
+
 
 Topics = Mapping[str, Mapping[str, str]]
 """Commands with their summaries, under the headings that the help shows."""
@@ -54,17 +108,19 @@ class Group(click.Group):
 
 
 class LazyGroup(Group):
-    """A group whose commands are the modules of `commands` with the same names."""
+    """A group whose commands are in the modules of `commands`, each as NAME_command."""
 
     def __init__(
         self,
         *arguments: Any,
         topics: Topics,
-        aliases: Mapping[str, str] = MappingProxyType({}),
+        modules: Mapping[str, Sequence[str]],
+        aliases: Mapping[str, str],
         **keywords: Any,
     ) -> None:
         super().__init__(*arguments, **keywords)
         self._topics = topics
+        self._modules = {name: module for module, names in modules.items() for name in names}
         self.aliases = aliases
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click calls it so
@@ -76,10 +132,9 @@ class LazyGroup(Group):
         cmd_name = self.aliases.get(cmd_name, cmd_name)
         if cmd_name not in self.list_commands(ctx):
             return None
-        # As everywhere in Python, a name that is a word of the language gets an underscore.
-        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        name = self._modules.get(cmd_name, cmd_name)
         module = importlib.import_module(f"dowse._interfaces.cli.commands.{name}")
-        command: click.Command = module.command
+        command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -1,0 +1,202 @@
+"""`dowse export`, `import`, `move`: a project as one file, or in another store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import quote
+from typing import Annotated
+
+import click
+from msgspec import Struct
+
+from dowse._interfaces.cli.call import Call
+from dowse._interfaces.cli.command import Command, pass_call
+from dowse._interfaces.cli.draw.text import folded, line
+from dowse._interfaces.records import ProjectRecord
+from dowse._model import Counts
+from dowse._project.archive.export import Exported, export_project
+from dowse._project.archive.import_ import Imported, import_project
+from dowse._project.archive.move import Moved, move_project
+from dowse._project.workspace import Workspace
+from dowse._text.amounts import counted, size
+from dowse._util.files import real_path
+from dowse._util.locations import short_path
+from dowse._util.masking import hide_secrets
+
+_EXPORT_EXAMPLES = """\
+\b
+Examples:
+  dowse export notes.dowse
+  dowse export -p work /tmp/work.dowse --force
+"""
+
+
+class ExportRecord(Struct, frozen=True):
+    """What `dowse export` wrote."""
+
+    project: Annotated[str, "Name of the project."]
+    file: Annotated[str, "The file, absolute."]
+    bytes: Annotated[int, "Its size."]
+    documents: Annotated[int, "How many it holds."]
+    chunks: Annotated[int, "How many it holds."]
+    vectors: Annotated[int, "Chunks that have one."]
+    notices: Annotated[tuple[str, ...], "What is missing, and how to change that."]
+
+    @classmethod
+    def of(cls, exported: Exported) -> ExportRecord:
+        """Make the record of an export."""
+        known = {name: getattr(exported, name) for name in cls.__struct_fields__}
+        return cls(**known | {"file": str(exported.file)})
+
+
+@click.command(cls=Command, record=ExportRecord, epilog=_EXPORT_EXAMPLES)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Overwrite a file that is there already.")
+@pass_call
+def export_command(call: Call, file: Path, force: bool) -> None:
+    """Write a project into one file: texts, chunks and vectors.
+
+    An import needs neither the documents nor the model. The file holds the whole text of
+    the documents, but no settings beyond how they were cut, and no paths of this machine.
+    """
+    with call.progress() as announce:
+        exported = export_project(
+            call.workspace, call.select(), real_path(file), overwrite=force, announce=announce
+        )
+    held = f"{counted(exported.documents, 'document')}, {counted(exported.chunks, 'chunk')}"
+    summary = f"{short_path(exported.file)}: {held}, {size(exported.bytes)}."
+    call.answer(ExportRecord.of(exported), lambda width: folded(line(summary), width))
+    call.remark(*exported.notices)
+
+
+_IMPORT_EXAMPLES = """\
+\b
+Examples:
+  dowse import notes.dowse
+  dowse import notes.dowse -p theirs
+  dowse import notes.dowse --root ~/notes     the documents are here, too
+  dowse import notes.dowse --replace          instead of the one that is there
+"""
+
+
+class ImportRecord(Struct, frozen=True):
+    """What `dowse import` made."""
+
+    project: Annotated[ProjectRecord, "The new project."]
+    counts: Annotated[Counts, "How much its index holds."]
+    notices: Annotated[tuple[str, ...], "What could not be imported, and how to change that."]
+
+    @classmethod
+    def of(cls, imported: Imported, workspace: Workspace) -> ImportRecord:
+        """Make the record of an import."""
+        project = ProjectRecord.of(imported.project, workspace)
+        return cls(project, imported.counts, imported.notices)
+
+
+@click.command("import", cls=Command, record=ImportRecord, epilog=_IMPORT_EXAMPLES)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    metavar="PATH",
+    type=click.Path(path_type=Path, exists=True),
+    help="Where its documents lie here, if they do; several in the order of the project's folders.",
+)
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="Take the place of the project of that name, if there is one; its settings stay.",
+)
+@pass_call
+def import_command(call: Call, file: Path, roots: tuple[Path, ...], replace: bool) -> None:
+    """Make a project of a file that `dowse export` wrote.
+
+    It can be searched by words at once, and by meaning where its model is there. -p gives it
+    another name. A file that is damaged, or something else, changes nothing.
+    """
+    with call.progress() as announce:
+        imported = import_project(
+            call.workspace,
+            real_path(file),
+            name=call.project,
+            roots=[real_path(root) for root in roots],
+            replace=replace,
+            announce=announce,
+        )
+    name, counts = imported.project.name, imported.counts
+    held = f"{counted(counts.documents, 'document')}, {counted(counts.chunks, 'chunk')}"
+    summary = f"{name}: {held}. Search it with: dowse search -p {quote(name)} WORDS"
+    call.answer(
+        ImportRecord.of(imported, call.workspace), lambda width: folded(line(summary), width)
+    )
+    call.remark(*imported.notices)
+
+
+_MOVE_EXAMPLES = """\
+\b
+Examples:
+  dowse move --to milvus://10.0.0.5:19530
+  dowse move --to qdrant+tls://search.example.org --token-env QDRANT_KEY --name handbook
+  dowse move --to here             back into the project's folder
+"""
+
+
+class MoveRecord(Struct, frozen=True):
+    """What `dowse move` did."""
+
+    project: Annotated[str, "Name of the project."]
+    source: Annotated[str, "Where its index was."]
+    target: Annotated[str, "Where its index is now."]
+    documents: Annotated[int, "How many it holds."]
+    chunks: Annotated[int, "How many it holds."]
+    vectors: Annotated[int, "Chunks that have one."]
+    written: Annotated[int, "Documents that were written by this run."]
+    agreement: Annotated[float, "Share of the first results of a sample that both sides share."]
+
+    @classmethod
+    def of(cls, moved: Moved) -> MoveRecord:
+        """Make the record of a move."""
+        counts = moved.counts
+        return cls(
+            moved.project,
+            hide_secrets(moved.source),
+            hide_secrets(moved.target),
+            counts.documents,
+            counts.chunks,
+            counts.embedded,
+            moved.written,
+            moved.agreement,
+        )
+
+
+@click.command(cls=Command, record=MoveRecord, epilog=_MOVE_EXAMPLES)
+@click.option("--to", required=True, metavar="URL", help="The engine, or here for the folder.")
+@click.option("--name", metavar="NAME", help="Name of the index there, for machines that share it.")
+@click.option("--token-env", metavar="NAME", help="Environment variable that holds the key.")
+@click.option("--keep", is_flag=True, help="Keep the index where it was as well.")
+@pass_call
+def move_command(call: Call, to: str, name: str | None, token_env: str | None, keep: bool) -> None:
+    """Move the index to an engine that machines share, or back.
+
+    Documents, chunks, vectors, links and words move; no model runs. A move that was interrupted
+    goes on where it stopped. At the end both sides are compared by their counts and by a sample of
+    searches. Only then the project switches to the new place, and the old index is removed.
+    """
+    changes = {"name": name, "token_env": token_env}
+    with call.progress() as announce:
+        moved = move_project(
+            call.workspace,
+            call.select(),
+            to,
+            changes={option: value for option, value in changes.items() if value is not None},
+            keep=keep,
+            announce=announce,
+        )
+    record = MoveRecord.of(moved)
+    summary = (
+        f"{moved.project}: {counted(record.documents, 'document')} with"
+        f" {counted(record.chunks, 'chunk')} moved to {record.target}."
+        f" {moved.agreement:.0%} of the first results of a sample are the same as before."
+    )
+    call.answer(record, lambda width: folded(line(summary), width))

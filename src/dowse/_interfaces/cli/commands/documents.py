@@ -1,0 +1,334 @@
+"""`dowse get`, `open`, `related`, `graph`: single documents, and what links them."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+from msgspec import Struct
+from rich.text import Text
+
+from dowse._config.editors import open_command as editor_command
+from dowse._config.editors import viewer_command
+from dowse._interfaces.cli.call import Call, as_json
+from dowse._interfaces.cli.command import Command, pass_call
+from dowse._interfaces.cli.draw.text import folded, line, safe
+from dowse._interfaces.cli.last_results import Result, recall
+from dowse._interfaces.cli.options import document_ids
+from dowse._interfaces.records import GraphRecord, PassageRecord, PassagesRecord, RelatedRecord
+from dowse._project.outputs import check_output, write_output
+from dowse._text.amounts import counted
+from dowse._text.file_names import CONVERTED, kind_of
+from dowse._util.files import real_path
+from dowse._util.locations import short_path
+from dowse.errors import DowseError, NotFound, UsageError
+
+if TYPE_CHECKING:
+    from dowse._project.engine import Engine
+    from dowse._search.references import Passage
+    from dowse._search.related import LinkGraph, Neighbour, Related
+
+_GET_EXAMPLES = """\
+\b
+Examples:
+  dowse get guides/restore.md           all of it
+  dowse get restore:12                  from line 12; a part of the path is enough
+  dowse get restore:12:20 Home          20 lines from line 12, and another document
+  dowse get guides/restore.md:12-20      lines 12 to 20, as results name them
+  dowse get 3fa9c2d1                    by the id that search and ls --long show
+"""
+
+
+@click.command(cls=Command, record=PassagesRecord, epilog=_GET_EXAMPLES)
+@click.argument(
+    "references",
+    nargs=-1,
+    required=True,
+    metavar="DOC[:LINE[:COUNT|-LAST]]...",
+    shell_complete=document_ids,
+)
+@click.option("--lines", "numbered", is_flag=True, help="Number the lines.")
+@pass_call
+def get_command(call: Call, references: tuple[str, ...], numbered: bool) -> None:
+    """Show a document, or some lines of it.
+
+    DOC is a path as `dowse ls` lists it, the end of one, a path from the current folder, or an id
+    that `dowse search` shows. The text is the one in the index; piped, it is printed as it is.
+    """
+    with call.ask(call.open) as engine, engine.hold():
+        passages = [engine.get(reference, here=call.here) for reference in references]
+        if call.json:
+            records = tuple(PassageRecord.of(passage, engine) for passage in passages)
+            call.write_json(PassagesRecord(engine.project.name, records))
+            return
+    for passage in passages:
+        if call.out.is_terminal:
+            call.out.show(_heading(passage))
+        text = _numbered(passage) if numbered else passage.text
+        call.out.write((safe(text) if call.out.is_terminal else text) + "\n")
+
+
+def _heading(passage: Passage) -> Iterator[Text]:
+    whole = passage.last_line - passage.first_line + 1 == passage.total_lines
+    lines = "" if whole else f":{passage.first_line}-{passage.last_line}"
+    yield line((passage.document + lines, "cyan"), (f"  {passage.title}", "dim"))
+
+
+def _numbered(passage: Passage) -> str:
+    digits = len(str(passage.last_line))
+    lines = enumerate(passage.text.split("\n"), passage.first_line)
+    return "\n".join(f"{number:>{digits}}  {text}" for number, text in lines)
+
+
+_INDENT = 2
+
+_RELATED_EXAMPLES = """\
+\b
+Examples:
+  dowse related guides/restore.md
+  dowse related restore -n 3              a part of the path is enough
+  dowse related Home --json
+"""
+
+
+@click.command(cls=Command, record=RelatedRecord, epilog=_RELATED_EXAMPLES)
+@click.argument("reference", metavar="DOC", shell_complete=document_ids)
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How many of each kind at most.",
+)
+@pass_call
+def related_command(call: Call, reference: str, limit: int) -> None:
+    """Show what belongs to a document.
+
+    What it links to, what links to it, what else is in its community, and what is similar, with
+    the cosine; then links of it that lead nowhere yet. DOC is what `dowse get` takes.
+    """
+    with call.ask(call.open) as engine:
+        related = engine.related(reference, limit, here=call.here)
+        record = RelatedRecord.of(related, engine) if call.json else None
+    call.answer(record, lambda width: _draw_related(related, width))
+    if not any(_groups(related).values()) and not related.dangling:
+        call.remark("Nothing is linked with it, and nothing is known to be similar.")
+
+
+def _groups(related: Related) -> dict[str, tuple[Neighbour, ...]]:
+    return {
+        "Links to": related.linked,
+        "Linked from": related.linking,
+        "Same community": related.community,
+        "Similar": related.similar,
+    }
+
+
+def _draw_related(related: Related, width: int | None) -> Iterator[Text]:
+    yield from folded(line((related.document, "cyan"), "  ", (related.title, "bold")), width)
+    for heading, neighbours in _groups(related).items():
+        yield from _headed(heading, [_drawn(one) for one in neighbours], width)
+    yield from _headed("Leads nowhere yet", [line(name) for name in related.dangling], width)
+
+
+def _drawn(neighbour: Neighbour) -> Text:
+    cosine = "" if neighbour.score is None else f"{neighbour.score:.2f}  "
+    return line(cosine, (neighbour.id, "cyan"), "  ", neighbour.title)
+
+
+def _headed(heading: str, lines: list[Text], width: int | None) -> Iterator[Text]:
+    if lines:
+        yield Text()
+        yield line((heading, "bold"))
+    for one in lines:
+        yield from folded(one, width, _INDENT)
+
+
+_OPEN_EXAMPLES = """\
+\b
+Examples:
+  dowse open 2                          the second result of the last search
+  dowse open guides/restore.md:12       at line 12
+  dowse open "[[Restore#Steps]]"        at a heading
+  dowse open 1 --with obsidian
+  dowse config set open.editor "code --reuse-window"
+  dowse config set open.editor "myeditor --at {line} {path}"
+"""
+
+
+class OpenRecord(Struct, frozen=True):
+    """What `dowse open` opened."""
+
+    path: Annotated[str, "The file, absolute."]
+    line: Annotated[int, "From 1."]
+    command: Annotated[tuple[str, ...], "What was run, or would be with --print."]
+
+
+@click.command(cls=Command, record=OpenRecord, epilog=_OPEN_EXAMPLES)
+@click.argument("reference", metavar="N|REFERENCE", shell_complete=document_ids)
+@click.option("--with", "editor", default="", metavar="EDITOR", help="The editor for this call.")
+@click.option("--print", "only_print", is_flag=True, help="Print the command; do not run it.")
+@pass_call
+def open_command(call: Call, reference: str, editor: str, only_print: bool) -> None:
+    """Open a file in your editor, at the line.
+
+    N is a place in the last list of results; REFERENCE is anything that `dowse get` takes. The
+    editor is that of the setting open.editor, or of $VISUAL or $EDITOR; without any, the system
+    opens the file.
+    """
+    result = _listed(call, reference)
+    if result is not None:
+        call.project = result.project
+    with call.open() as engine:
+        path, line = _place_of(engine, call, reference, result)
+        chosen = editor or engine.settings.open.editor
+    if not path.exists():
+        raise NotFound(f"{path} is not there any more.", "Update the index with: dowse index")
+    run = _command(path, line, chosen)
+    if not only_print:
+        _run(run)
+    if call.json:
+        call.write_json(OpenRecord(str(path), line, tuple(run)))
+    elif only_print:
+        call.out.write(shlex.join(run) + "\n")
+
+
+def _listed(call: Call, reference: str) -> Result | None:
+    """Return the result of this number in the last list; None: the reference is no such number."""
+    if not reference.isdecimal() or len(reference) >= 4:  # four digits may be an id
+        return None
+    known = recall(call.workspace.locations)
+    if not known:
+        raise UsageError("There is no list of results yet.", "Search first: dowse search QUERY")
+    if int(reference) not in known:
+        raise UsageError(
+            f"The last list has no result {reference}.",
+            f"It has {counted(len(known), 'result')}, from {min(known)} to {max(known)}.",
+        )
+    return known[int(reference)]
+
+
+def _place_of(
+    engine: Engine, call: Call, reference: str, result: Result | None
+) -> tuple[Path, int]:
+    if result is not None:
+        return engine.path_of(result.document), result.line
+    passage = engine.get(reference, here=call.here)
+    return engine.path_of(passage.document), passage.first_line
+
+
+def _command(path: Path, line: int, editor: str) -> list[str]:
+    """Return what shows a file: an editor shows text; lines of other files are not their own."""
+    if kind_of(path.name) in CONVERTED and "://" not in editor:
+        return viewer_command(path)
+    return editor_command(path, line, editor)
+
+
+def _run(command: list[str]) -> None:
+    try:
+        code = subprocess.run(command, check=False).returncode  # noqa: S603  the user's own editor
+    except OSError as error:
+        raise UsageError(
+            f"{command[0]} cannot be started: {error.strerror}.",
+            "Set another editor with: dowse config set open.editor code",
+        ) from error
+    if code:
+        raise DowseError(
+            f"{command[0]} ended with the code {code}.",
+            "See what it says, or set an editor with: dowse config set open.editor code",
+        )
+
+
+_GRAPH_EXAMPLES = """\
+\b
+Examples:
+  dowse graph | jq -r ".edges[] | select(.target == null) | .written"
+  dowse graph --format dot | dot -Tsvg > graph.svg
+  dowse graph --format dot -o graph.dot
+"""
+
+
+@click.command(cls=Command, record=GraphRecord, epilog=_GRAPH_EXAMPLES)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["json", "dot"]),
+    help="JSON, which is the default, or the language of Graphviz.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write to this file, outside of the folders of all projects.",
+)
+@click.option("--force", is_flag=True, help="Overwrite a file that is there already.")
+@pass_call
+def graph_command(call: Call, form: str | None, output: Path | None, force: bool) -> None:
+    """Export the documents and the links between them.
+
+    In DOT, colours tell communities apart, and a link that leads nowhere ends in a dashed node.
+    """
+    form = call.choose_format(form)
+    if output:
+        output = check_output(call.workspace, real_path(output), force=force)
+    with call.open() as engine:
+        graph = engine.graph()
+    name = engine.project.name
+    record = GraphRecord.of(graph, name)
+    data = as_dot(graph, name).encode() if form == "dot" else as_json(record)
+    if output:
+        write_output(call.workspace, output, data, force=force)
+        links = counted(len(graph.edges), "link")
+        written = f"{counted(len(graph.documents), 'document')} and {links}"
+        call.remark(f"{written} written to {short_path(output)}")
+    elif call.out.is_terminal:
+        call.out.write(safe(data.decode()))
+    else:
+        call.out.write_bytes(data)
+
+
+_COLOURS = 12  # of the scheme set312
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": " ", "\t": " "})
+
+
+def as_dot(graph: LinkGraph, name: str) -> str:
+    """Write the graph in the language of Graphviz, coloured by community.
+
+    A link that leads nowhere ends in a dashed node.
+    """
+    return "\n".join(_lines(graph, name)) + "\n"
+
+
+def _lines(graph: LinkGraph, name: str) -> Iterator[str]:
+    yield f"digraph {_quoted(name)} {{"
+    yield "  graph [overlap=false];"
+    yield '  node [shape=box, style="rounded,filled", colorscheme=set312, fillcolor=white];'
+    for document in graph.documents:
+        community = graph.communities.get(document.id)
+        colour = "" if community is None else f", fillcolor={community % _COLOURS + 1}"
+        yield f"  {_quoted(document.id)} [label={_quoted(document.fields.title)}{colour}];"
+    for target in sorted({edge.link.target for edge in graph.edges if edge.target is None}):
+        yield f"  {_missing(target)} [label={_quoted(target)}, style=dashed];"
+    for edge in graph.edges:
+        end = _missing(edge.link.target) if edge.target is None else _quoted(edge.target)
+        kept = [f"label={_quoted(edge.link.label)}"] if edge.link.label else []
+        kept += ["style=dotted"] if edge.target is None else []
+        written = f" [{', '.join(kept)}]" if kept else ""
+        yield f"  {_quoted(edge.source)} -> {end}{written};"
+    yield "}"
+
+
+def _missing(target: str) -> str:
+    """Name the node of a document that does not exist: no id begins with a slash."""
+    return _quoted(f"/{target}")
+
+
+def _quoted(text: str) -> str:
+    return f'"{safe(text.translate(_ESCAPES))}"'

