@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         LeftOut,
         Link,
         OtherPassage,
+        Passage,
         Place,
         Response,
         Sentence,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from dowse._project.registry import Project
     from dowse._search.explain import ChunkOutcome, Explanation
     from dowse._search.listing import Counted, FieldValues, ListedDocument
-    from dowse._search.references import Passage
     from dowse._search.related import LinkGraph, Neighbour, Related
     from dowse.api import AllDowse, Asking, AsyncAllDowse, AsyncDowse, Dowse, Opening
     from dowse.errors import (

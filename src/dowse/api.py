@@ -15,7 +15,7 @@ from anyio import to_thread
 
 from dowse._config.request import NOTHING, OPTIONS, Call, parse_request
 from dowse._index.report import IndexReport
-from dowse._model import Announce, DocumentEntry, Event, Response, silent
+from dowse._model import Announce, DocumentEntry, Event, Passage, Response, silent
 from dowse._model.ports import Analyzer, Embedder, Reranker, Store
 from dowse._project.all_projects import AllProjects
 from dowse._project.engine import Engine, Status
@@ -25,7 +25,6 @@ from dowse._project.workspace import Workspace
 from dowse._search.explain import Explanation
 from dowse._search.listing import SORTS, Counted, FieldValues, ListedDocument, Sort
 from dowse._search.present.budget import within_texts
-from dowse._search.references import Passage
 from dowse._search.related import LinkGraph, Related
 from dowse._search.request import SearchRequest
 from dowse._search.stages.strategies import Mode

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from dowse._project.pool import EnginePool
+from dowse._project.workspace import Workspace
+from serving import serving
 
 _HEAVY = {"onnxruntime", "onnx", "graspologic_native", "markitdown", "watchfiles"}
 _HEAVY |= {"huggingface_hub", "httpx2", "pymilvus", "qdrant_client"}
@@ -65,12 +70,17 @@ def test_the_help_does_not_even_load_the_engine() -> None:
     assert not _modules("--help") & {"numpy", "tantivy", "rich"}
 
 
-def test_a_server_can_answer_before_the_commands_are_loaded() -> None:
-    program = "import sys, dowse._interfaces.cli.main; print('click' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "False\n"
+@pytest.mark.parametrize(
+    "line",
+    [["search", "restore"], ["answer", "restore"], ["related", "Home"], ["get", "Home"]],
+    ids=" ".join,
+)
+def test_what_a_server_answers_loads_no_engine(
+    indexed: Path, workspace: Workspace, line: list[str]
+) -> None:
+    with serving(EnginePool(workspace, indexed)):
+        loaded = _modules(*line, "-p", "vault")
+    assert not loaded & (_HEAVY | _NOT_FOR_WORDS | {"tantivy", "sqlite3"})
 
 
 def test_a_line_ends_when_its_threads_and_all_that_cleans_up_have_ended() -> None:

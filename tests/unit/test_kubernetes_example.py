@@ -69,7 +69,7 @@ def test_every_shard_is_indexed_once() -> None:
 def test_selectors_ports_and_volumes_fit_together() -> None:
     serve = _BY_NAME["Deployment", "dowse-serve"]["spec"]
     labels = serve["template"]["metadata"]["labels"]
-    service = _BY_NAME["EnginePool", "dowse"]["spec"]
+    service = _BY_NAME["Service", "dowse"]["spec"]
     assert serve["selector"]["matchLabels"] == service["selector"] == labels
     ports = {port["name"] for port in serve["template"]["spec"]["containers"][0]["ports"]}
     assert {port["targetPort"] for port in service["ports"]} <= ports

@@ -21,10 +21,10 @@ from typing import Any
 import click
 import pytest
 import yaml
-from dowse._interfaces.cli.app import cli
 from markdown_it import MarkdownIt
 
 import dowse
+from dowse._interfaces.cli.main import cli
 
 _ROOT = Path(__file__).parents[2]
 _PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text("utf-8"))["project"]

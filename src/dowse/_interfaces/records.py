@@ -32,14 +32,13 @@ from dowse._text.dates import iso
 
 if TYPE_CHECKING:
     from dowse._index.report import IndexReport
-    from dowse._model import Edge, Hit, Response
+    from dowse._model import Edge, Hit, Passage, Response
     from dowse._project.all_projects import AllProjects
     from dowse._project.engine import Engine, Status
     from dowse._project.registry import Project
     from dowse._project.workspace import Workspace
     from dowse._search.explain import ChunkOutcome, Explanation
     from dowse._search.listing import FieldValues, ListedDocument
-    from dowse._search.references import Passage
     from dowse._search.related import LinkGraph, Neighbour, Related
 
 Searched: TypeAlias = "Engine | AllProjects"

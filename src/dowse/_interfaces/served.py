@@ -26,10 +26,9 @@ from dowse import __version__
 from dowse._util.locations import Locations, locations
 
 if TYPE_CHECKING:
-    from dowse._model import Response
+    from dowse._model import Passage, Response
     from dowse._project.engine import Engine
     from dowse._search.explain import Explanation
-    from dowse._search.references import Passage
     from dowse._search.related import Related
     from dowse._search.request import SearchRequest
 
@@ -303,7 +302,7 @@ class ServedEngine:
         told = self._told("document", {"reference": [reference]})
         if told is None:
             return self._engine.get(reference, here=here)
-        from dowse._search.references import Passage  # noqa: PLC0415  as above
+        from dowse._model import Passage  # noqa: PLC0415  as above
 
         return _convert(told, Passage)
 

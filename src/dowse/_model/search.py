@@ -127,6 +127,17 @@ class StrategyRank(Struct, frozen=True):
     score: float  # raw: a cosine, a BM25 score
 
 
+class Passage(Struct, frozen=True):
+    """A document, or some lines of it."""
+
+    document: str
+    title: str
+    first_line: int
+    last_line: int
+    total_lines: int
+    text: str
+
+
 class OtherPassage(Struct, frozen=True):
     """Another place of a document that matches the query: a passage, or several in a row."""
 

@@ -54,10 +54,10 @@ from dowse.errors import (
 )
 
 if TYPE_CHECKING:
+    from dowse._model import Passage
     from dowse._search.explain import Explanation
     from dowse._search.listing import Counted, FieldValues, Filter, ListedDocument, Sort
     from dowse._search.pipeline import Retrieved
-    from dowse._search.references import Passage
     from dowse._search.related import LinkGraph, Related
 
 

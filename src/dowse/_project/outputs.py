@@ -12,11 +12,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-from dowse._project.workspace import Workspace
 from dowse._util.files import PRIVATE_FILE, move, replace_file, sync_folder
 from dowse.errors import DowseError, Refused, UsageError
+
+if TYPE_CHECKING:
+    from dowse._project.workspace import Workspace
 
 
 def check_output(workspace: Workspace, path: Path, *, force: bool) -> Path:

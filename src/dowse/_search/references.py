@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from msgspec import Struct
-
 from dowse._index.markdown.document import parse
 from dowse._index.source.roots import Root
-from dowse._model import DocumentEntry, Heading, Link, StoredDocument
+from dowse._model import DocumentEntry, Heading, Link, Passage, StoredDocument
 from dowse._model.ports import IndexReader
 from dowse._text.fold import fold, fold_name
 from dowse._text.links import WIKILINK, choose, names_of, names_of_target, read_wikilink
@@ -118,17 +116,6 @@ _SHORT = re.compile(r"#?(?P<digits>[0-9a-f]{4,16})$")
 
 DocumentLines = tuple[StoredDocument, int, int | None]
 """A document, and the first and the last line that are meant; None: the last that it has."""
-
-
-class Passage(Struct, frozen=True):
-    """A document, or some lines of it."""
-
-    document: str
-    title: str
-    first_line: int
-    last_line: int
-    total_lines: int
-    text: str
 
 
 def find_passage(

@@ -28,8 +28,8 @@ from dowse._util.locations import short_path
 from dowse.errors import DowseError, NotFound, UsageError
 
 if TYPE_CHECKING:
+    from dowse._model import Passage
     from dowse._project.engine import Engine
-    from dowse._search.references import Passage
     from dowse._search.related import LinkGraph, Neighbour, Related
 
 _GET_EXAMPLES = """\

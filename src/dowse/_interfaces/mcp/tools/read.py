@@ -26,9 +26,9 @@ from dowse._interfaces.mcp.replies import (
 from dowse._interfaces.mcp.tools.outputs import NEIGHBOUR, PASSAGE, Json
 from dowse._interfaces.mcp.uris import SCHEME, parse_uri
 from dowse._interfaces.records import NeighbourRecord, PassageRecord, RelatedRecord
+from dowse._model import Passage
 from dowse._project.engine import Engine
 from dowse._search.present.budget import count_tokens, fill, fit
-from dowse._search.references import Passage
 from dowse.errors import NotFound, UsageError
 
 MAX_TOKENS = 8000
