@@ -1,4 +1,4 @@
-"""The one writer: each change is a transaction, after which the replicas follow."""
+"""Write the index: each change is a transaction, after which the replicas follow."""
 
 from __future__ import annotations
 
@@ -52,8 +52,242 @@ from dowse._text.analyzer import terms_of
 from dowse._text.fold import fold, fold_name
 from dowse._text.links import LinkName, choose, names_of, names_of_target
 
-# ── What one batch does to the tables, inside the transaction of its writer ───
+_EMBEDDED = "embedded"
+"""Under this name `meta` has the last generation in which every chunk had a vector."""
 
+_IDLE = "idle"
+"""Under this name `meta` has how many vectors were unused and used, and how many chunks had been
+deleted, when they were last counted."""
+
+
+class Followers(Protocol):
+    """What must keep up with the database: the replicas."""
+
+    def catch_up(self, database: Database, *, repair: bool) -> None:
+        """Bring them to the database's generation."""
+        ...
+
+    def renew(self, database: Database, *, thorough: bool) -> None:
+        """Build those again that changes have worn."""
+        ...
+
+
+class SqlWriter:
+    """The writing side of a store; only the holder of the lock has one."""
+
+    def __init__(
+        self,
+        connection: SqlConnection,
+        errors: Errors,
+        analyzer: Analyzer,
+        replicas: Followers,
+        check_structure: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._check_structure = check_structure
+        self._connection = connection
+        self._errors = errors
+        self._analyzer = analyzer
+        self._replicas = replicas
+        self._sql = Statements(connection, errors)
+        self.catalogue: DocumentTable = SqlDocumentTable(self._sql)
+        self.links: Links = SqlLinks(self._sql)
+        self.vocabulary: Vocabulary = SqlVocabulary(self._sql)
+        self.text_vectors: TextVectors = _WriterVectors(self._sql, self._set_meta)
+
+    def start(self, stamp: Stamp) -> None:
+        """Empty the index and stamp it; known vectors are kept.
+
+        Raises `Damaged` when the database cannot be relied on, even emptied.
+        """
+        with self._errors():
+            self._check_structure()
+        with self._change() as change:
+            change.clear()
+            text = json.dumps(stamp, sort_keys=True)
+            self._set_meta("stamp", text)
+            self._set_meta("stamp_sum", str(sum_of(text.encode())))
+
+    def note_roots(self, roots: Sequence[str]) -> None:
+        """Note which folders the index is made of."""
+        if self.catalogue.roots() != list(roots):
+            with self._errors():
+                self._set_meta(ROOTS, json.dumps(list(roots)))
+
+    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
+        """Need nothing: terms are weighed when they are searched for."""
+
+    def apply(self, batch: Batch) -> None:
+        """Take a batch in one transaction: after a crash all of it is there, or nothing."""
+        with self._change() as change:
+            change.keep(*self._sql.model(), batch.vectors)
+            for document_id in batch.gone:
+                change.remove(document_id)
+            for document in batch.put:
+                change.put(document)
+            for document_id, state in batch.touched:
+                change.touch(document_id, state)
+
+    def remember(self, vectors: Mapping[bytes, Vector]) -> None:
+        """Keep vectors by text key; chunks that were waiting for one of them get it."""
+        with self._change() as change:
+            change.keep(*self._sql.model(), vectors)
+
+    @contextmanager
+    def _change(self) -> Iterator[TableWriter]:
+        """Make the next generation in a transaction; the replicas follow once it is kept."""
+        with self._errors():
+            try:
+                change = self._begin()
+                yield change
+                change.finish()
+                self._keep_embedded(change)
+                self._set_pending(self.pending() | change.pending)
+                self._commit(change)
+            except BaseException:
+                self._connection.rollback()
+                raise
+
+    def _begin(self) -> TableWriter:
+        self._connection.execute("BEGIN IMMEDIATE")
+        before = self.catalogue.generation
+        self._connection.execute("DELETE FROM journal WHERE generation <= ?", (before,))
+        self._set_meta("journal_from", str(before))
+        self._set_meta("journal_from_id", self._sql.meta("generation_id") or "")
+        self._set_meta("generation", str(before + 1))
+        self._set_meta("generation_id", uuid.uuid4().hex)
+        return TableWriter(self._connection, self._analyzer, before + 1)
+
+    def _commit(self, change: TableWriter) -> None:
+        self._connection.execute("COMMIT")
+        self._replicas.catch_up(self._seen(change.fresh), repair=True)
+
+    def _seen(self, fresh: Fresh | None = None) -> Database:
+        return Database(self._connection, fresh)
+
+    def _keep_embedded(self, change: TableWriter) -> None:
+        """Note whether every chunk still has a vector, where that was so before a change."""
+        generation, model = self.catalogue.generation, self._sql.model()[0]
+        before = _all_embedded(generation - 1, model)
+        if self._sql.meta(_EMBEDDED) == before and not change.leaves_waiting(model):
+            self._set_meta(_EMBEDDED, _all_embedded(generation, model))
+
+    def pending(self) -> frozenset[Maintenance]:
+        """List what has not been done since documents changed, also when that run was killed."""
+        found = self._sql.meta("owed")
+        if found is None:  # of a version that did not write it down
+            return frozenset(get_args(Maintenance))
+        return frozenset(one for one in get_args(Maintenance) if one in found.split())
+
+    def set_communities(self, communities: Mapping[str, int]) -> None:
+        """Replace the communities."""
+        if dict(communities) == self.links.communities():
+            self._done("communities")
+            return
+        with self._change():
+            self._set_pending(self.pending() - {"communities"})
+            self._set_meta("communities", communities_sum(communities))
+            self._connection.execute("DELETE FROM communities")
+            self._connection.executemany(
+                "INSERT INTO communities SELECT key, ? FROM documents WHERE id = ?",
+                [(community, document_id) for document_id, community in communities.items()],
+            )
+
+    def tidy(self, vocabulary: int, *, thorough: bool = False) -> None:
+        """Forget unused vectors once they outnumber the used; rebuild a worn keyword index."""
+        self._forget_vectors(vocabulary)
+        self._replicas.renew(self._seen(), thorough=thorough)
+        self._done("tidy")
+
+    def _forget_vectors(self, vocabulary: int) -> None:
+        with self._errors():
+            if not vocabulary and self._has_few_idle():
+                return
+            words = self.vocabulary.most_frequent(vocabulary)
+            self._connection.execute("DROP TABLE IF EXISTS temp.used")
+            self._connection.execute("CREATE TEMP TABLE used (text_key BLOB PRIMARY KEY)")
+            self._connection.execute("INSERT INTO used SELECT DISTINCT text_key FROM chunks")
+            self._connection.executemany(
+                "INSERT INTO used VALUES (?) ON CONFLICT DO NOTHING",
+                [(text_key(word),) for word in words],
+            )
+            ((idle, busy),) = self._sql.rows(
+                tuple[int, int],
+                "SELECT count(*) FILTER (WHERE u.text_key IS NULL), count(u.text_key)"
+                " FROM embeddings e LEFT JOIN used u ON u.text_key = e.text_key",
+            )
+            if idle > busy:
+                with self._change():
+                    self._connection.execute(
+                        "DELETE FROM embeddings WHERE text_key NOT IN (SELECT text_key FROM used)"
+                    )
+                idle = 0
+            self._set_meta(_IDLE, f"{idle} {busy} {self._deleted_chunks()}")
+            self._connection.execute("DROP TABLE temp.used")
+            self._connection.execute("PRAGMA optimize")
+
+    def _has_few_idle(self) -> bool:
+        """Tell by how many chunks were deleted since whether unused vectors cannot outnumber used.
+
+        To count them takes a look at all vectors. A deleted chunk leaves one unused at most.
+        """
+        noted = (self._sql.meta(_IDLE) or "").split()
+        if len(noted) != 3 or not all(map(str.isdecimal, noted)):
+            return False
+        idle, busy, deleted = map(int, noted)
+        since = self._deleted_chunks() - deleted
+        return since >= 0 and idle + since <= busy - since
+
+    def _deleted_chunks(self) -> int:
+        """Count the chunks that were ever deleted; keys are never given out twice."""
+        ((given, kept),) = self._sql.rows(
+            tuple[int, int],
+            "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0),"
+            " (SELECT count(*) FROM chunks)",
+        )
+        return given - kept
+
+    def _done(self, kind: Maintenance) -> None:
+        """Note that nothing of a kind is pending any more; for readers nothing changes."""
+        with self._errors():
+            self._set_pending(self.pending() - {kind})
+
+    def _set_pending(self, pending: frozenset[Maintenance]) -> None:
+        if self._sql.meta("owed") != (text := " ".join(sorted(pending))):
+            self._set_meta("owed", text)
+
+    def _set_meta(self, name: str, value: str) -> None:
+        self._connection.execute(
+            "INSERT INTO meta VALUES (?, ?)"
+            " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (name, value),
+        )
+
+
+class _WriterVectors(SqlTextVectors, frozen=True):
+    """Remembers that no chunk waits for a vector: to find that out takes a look at all chunks."""
+
+    _note: Callable[[str, str], None]
+
+    def waiting(self) -> dict[ChunkKey, str]:
+        """The chunks without a vector, in the order of the text, each with its document's id."""
+        known = _all_embedded(self._sql.generation(), self._sql.model()[0])
+        if self._sql.meta(_EMBEDDED) == known:
+            return {}
+        found = super().waiting()
+        if not found:
+            self._note(_EMBEDDED, known)
+        return found
+
+
+def _all_embedded(generation: int, model: str) -> str:
+    """Say that in a generation every chunk has a vector of a model.
+
+    The generation is part of it: an older version of dowse may have stored chunks since.
+    """
+    return f"{generation} {model}"
+
+
+# ── The tables ────────────────────────────────────────────────────────────
 
 _PARTS = ("code_blocks", "chunk_names", "chunks", "sections", "links", "names", "facets")
 _LATEST = 2**63 - 1  # nanoseconds: the year 2262, the last that SQLite's integers reach
@@ -65,7 +299,7 @@ _as_json = lru_cache(1000)(json.dumps)  # neighbouring chunks are under the same
 
 
 class TableWriter:
-    """Changes the tables document by document; `finish` does what is cheaper done at once."""
+    """Change the tables document by document; `finish` does what is cheaper done at once."""
 
     def __init__(self, connection: SqlConnection, analyzer: Analyzer, generation: int) -> None:
         self._connection = connection
@@ -93,7 +327,7 @@ class TableWriter:
         return frozenset(pending)
 
     def clear(self) -> None:
-        """Deletes all documents, and what hangs on them."""
+        """Delete all documents, and what hangs on them."""
         self._deleted = self._links_changed = True
         self._journal(self._column("SELECT key FROM chunks"))
         self.fresh.clear()
@@ -101,14 +335,14 @@ class TableWriter:
         self._connection.execute("DELETE FROM terms")
 
     def remove(self, document_id: str) -> None:
-        """Deletes a document."""
+        """Delete a document."""
         row = self._row("SELECT key, body, text FROM documents WHERE id = ?", document_id)
         if row is not None:
             self._names |= {name for name, *_ in self._clear_parts(*row)}
             self._connection.execute("DELETE FROM documents WHERE key = ?", (row[0],))
 
     def put(self, indexed: IndexedDocument) -> None:
-        """Inserts or replaces a document."""
+        """Insert or replace a document."""
         document = indexed.chunked.document
         old = self._row("SELECT key, body, text FROM documents WHERE id = ?", document.id)
         if old:
@@ -132,16 +366,16 @@ class TableWriter:
         self._put.append(document.id)
 
     def touch(self, document_id: str, state: FileState) -> None:
-        """Notes a file's new time."""
+        """Note a file's new time."""
         self._connection.execute(
             "UPDATE documents SET size = ?, mtime_ns = ?, digest = ?, settled = ?, modified ="
             " CASE WHEN json_extract(fields, '$.modified') IS NULL THEN ? ELSE modified END"
             " WHERE id = ?",
-            (*_state_columns(state), _modified(Fields(), state), document_id),
+            (*_state_columns(state, Fields()), document_id),
         )
 
     def keep(self, model: str, dimensions: int, vectors: Mapping[bytes, Vector]) -> None:
-        """Keeps vectors by text key, and gives them to the chunks that have such a text."""
+        """Keep vectors by text key, and give them to the chunks that have such a text."""
         for key, vector in vectors.items():
             kept = encode_vector(vector, dimensions)
             changed = self._connection.execute(
@@ -155,8 +389,8 @@ class TableWriter:
                 self._journal(chunks, terms=False)
 
     def finish(self) -> None:
-        """Resolves the links that the change concerns, and counts words up and down."""
-        resolve_links(self._connection, self._names, self._put)
+        """Resolve the links that the change concerns, and count words up and down."""
+        _resolve_links(self._connection, self._names, self._put)
         # Names that came or went may lead links of any document elsewhere. Otherwise only the
         # links of the documents that changed can lead elsewhere, and most edits change none.
         self._links_changed = (
@@ -172,7 +406,7 @@ class TableWriter:
         self._connection.execute("DELETE FROM terms WHERE count <= 0")
 
     def leaves_waiting(self, model: str) -> bool:
-        """Whether a chunk that it stored has no vector of a model."""
+        """Tell whether a chunk that it stored has no vector of a model."""
         row = self._row(
             "SELECT 1 FROM journal j JOIN chunks c ON c.key = j.chunk WHERE j.generation = ?"
             " AND NOT EXISTS"
@@ -183,12 +417,12 @@ class TableWriter:
         return row is not None
 
     def _leads(self, document: int) -> set[int]:
-        """The documents that the links of a document lead to."""
+        """List the documents that the links of a document lead to."""
         query = "SELECT DISTINCT leads FROM links WHERE source = ? AND leads IS NOT NULL"
         return set(self._column(query, document))
 
     def _clear_parts(self, key: int, body: int, text: str) -> set[_Spelling]:
-        """Deletes what hangs on a document; returns the names it had."""
+        """Delete what hangs on a document; return the names it had."""
         self._deleted = True
         names = self._connection.execute(
             "SELECT name, kind, spelled FROM names WHERE document = ?", (key,)
@@ -214,8 +448,7 @@ class TableWriter:
             " body = excluded.body, text = excluded.text RETURNING key",
             document.id,
             short_id(document.id),
-            *_state_columns(indexed.state),
-            _modified(document.fields, indexed.state),
+            *_state_columns(indexed.state, document.fields),
             msgspec.json.encode(document.fields).decode(),
             document.body,
             document.text,
@@ -242,20 +475,12 @@ class TableWriter:
                 for b in blocks
             ],
         )
-        self._put_names(key, chunked, keys)
-        self._connection.executemany(
-            "INSERT INTO facets VALUES (?, ?, ?)", [(key, *facet) for facet in facets_of(document)]
-        )
-        self._put_links(key, document)
-        return keys
-
-    def _put_names(self, document: int, chunked: ChunkedDocument, keys: Sequence[ChunkKey]) -> None:
         key_of = dict(zip((chunk.id for chunk in chunked.chunks), keys, strict=True))
         self._connection.executemany(
             "INSERT INTO chunk_names VALUES (?, ?, ?, ?, ?, ?, ?)",
             [
                 (
-                    document,
+                    key,
                     key_of[chunk.id],
                     name.kind,
                     fold_name(name.path[-1]),
@@ -266,6 +491,11 @@ class TableWriter:
                 for chunk, name in chunked.names()
             ],
         )
+        self._connection.executemany(
+            "INSERT INTO facets VALUES (?, ?, ?)", [(key, *facet) for facet in facets_of(document)]
+        )
+        self._put_links(key, document)
+        return keys
 
     def _put_links(self, source: int, document: Document) -> None:
         first = self._column("SELECT coalesce(max(key), 0) + 1 FROM links")[0]
@@ -320,22 +550,15 @@ class TableWriter:
         return [row[0] for row in self._connection.execute(query, values)]
 
 
-def _state_columns(state: FileState) -> tuple[int, int, str, bool]:
-    return state.size, _mtime_ns(state), state.digest, state.settled
+def _state_columns(state: FileState, fields: Fields) -> tuple[int, int, str, bool, float]:
+    mtime_ns = max(-_LATEST, min(_LATEST, state.mtime_ns))
+    return state.size, mtime_ns, state.digest, state.settled, modified(fields, mtime_ns)
 
 
-def _modified(fields: Fields, state: FileState) -> float:
-    return modified(fields, _mtime_ns(state))
-
-
-def _mtime_ns(state: FileState) -> int:
-    return max(-_LATEST, min(_LATEST, state.mtime_ns))
-
-
-def resolve_links(
+def _resolve_links(
     connection: SqlConnection, names: Collection[str], documents: Collection[str]
 ) -> None:
-    """Finds out where links lead: those of some documents, and those that look up some names."""
+    """Find out where links lead: those of some documents, and those that look up some names."""
     links = connection.execute(
         "SELECT l.key, s.id, l.kind, l.target, l.anchor, l.label, l.line FROM links l"
         " JOIN documents s ON s.key = l.source WHERE l.key IN"
@@ -357,7 +580,7 @@ def resolve_links(
 
 
 def _bearers(connection: SqlConnection, names: set[str]) -> dict[str, list[LinkName]]:
-    """The documents that bear some names, by name."""
+    """List the documents that bear some names, by name."""
     found: dict[str, list[LinkName]] = {}
     for name, *rest in connection.execute(
         "SELECT n.name, d.id, n.kind, n.spelled FROM names n JOIN documents d"
@@ -367,238 +590,3 @@ def _bearers(connection: SqlConnection, names: set[str]) -> dict[str, list[LinkN
         document, kind, spelled = rest
         found.setdefault(name, []).append(LinkName(document, name, kind, spelled))
     return found
-
-
-_EMBEDDED = "embedded"
-"""Under this name `meta` has the last generation in which every chunk had a vector."""
-
-_IDLE = "idle"
-"""Under this name `meta` has how many vectors were unused and used, and how many chunks had been
-deleted, when they were last counted."""
-
-
-class _WriterVectors(SqlTextVectors, frozen=True):
-    """Remembers that no chunk waits for a vector: to find that out takes a look at all chunks."""
-
-    _note: Callable[[str, str], None]
-
-    def waiting(self) -> dict[ChunkKey, str]:
-        """The chunks without a vector, in the order of the text, each with its document's id."""
-        known = _all_embedded(self._sql.generation(), self._sql.model()[0])
-        if self._sql.meta(_EMBEDDED) == known:
-            return {}
-        found = super().waiting()
-        if not found:
-            self._note(_EMBEDDED, known)
-        return found
-
-
-def _all_embedded(generation: int, model: str) -> str:
-    """Says that in a generation every chunk has a vector of a model.
-
-    The generation is part of it: an older version of dowse may have stored chunks since.
-    """
-    return f"{generation} {model}"
-
-
-class Followers(Protocol):
-    """What must keep up with the database: the replicas."""
-
-    def catch_up(self, database: Database, *, repair: bool) -> None:
-        """Brings them to the database's generation."""
-        ...
-
-    def renew(self, database: Database, *, thorough: bool) -> None:
-        """Builds those again that changes have worn."""
-        ...
-
-
-class SqlWriter:
-    """The writing side of a store; only the holder of the lock has one."""
-
-    def __init__(
-        self,
-        connection: SqlConnection,
-        errors: Errors,
-        analyzer: Analyzer,
-        replicas: Followers,
-        check_structure: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._check_structure = check_structure
-        self._connection = connection
-        self._errors = errors
-        self._analyzer = analyzer
-        self._replicas = replicas
-        self._sql = Statements(connection, errors)
-        self.catalogue: DocumentTable = SqlDocumentTable(self._sql)
-        self.links: Links = SqlLinks(self._sql)
-        self.vocabulary: Vocabulary = SqlVocabulary(self._sql)
-        self.text_vectors: TextVectors = _WriterVectors(self._sql, self._set_meta)
-
-    def start(self, stamp: Stamp) -> None:
-        """Empties the index and stamps it; known vectors are kept.
-
-        Raises `Damaged` when the database cannot be relied on, even emptied.
-        """
-        with self._errors():
-            self._check_structure()
-        with self._change() as change:
-            change.clear()
-            text = json.dumps(stamp, sort_keys=True)
-            self._set_meta("stamp", text)
-            self._set_meta("stamp_sum", str(sum_of(text.encode())))
-
-    def note_roots(self, roots: Sequence[str]) -> None:
-        """Notes which folders the index is made of."""
-        if self.catalogue.roots() != list(roots):
-            with self._errors():
-                self._set_meta(ROOTS, json.dumps(list(roots)))
-
-    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
-        """Needs nothing: terms are weighed when they are searched for."""
-
-    def apply(self, batch: Batch) -> None:
-        """Takes a batch in one transaction: after a crash all of it is there, or nothing."""
-        with self._change() as change:
-            change.keep(*self._sql.model(), batch.vectors)
-            for document_id in batch.gone:
-                change.remove(document_id)
-            for document in batch.put:
-                change.put(document)
-            for document_id, state in batch.touched:
-                change.touch(document_id, state)
-
-    def remember(self, vectors: Mapping[bytes, Vector]) -> None:
-        """Keeps vectors by text key; chunks that were waiting for one of them get it."""
-        with self._change() as change:
-            change.keep(*self._sql.model(), vectors)
-
-    def pending(self) -> frozenset[Maintenance]:
-        """What has not been done since documents last changed, also when that run was killed."""
-        found = self._sql.meta("owed")
-        if found is None:  # of a version that did not write it down
-            return frozenset(get_args(Maintenance))
-        return frozenset(one for one in get_args(Maintenance) if one in found.split())
-
-    def set_communities(self, communities: Mapping[str, int]) -> None:
-        """Replaces the communities."""
-        if dict(communities) == self.links.communities():
-            self._done("communities")
-            return
-        with self._change():
-            self._set_pending(self.pending() - {"communities"})
-            self._set_meta("communities", communities_sum(communities))
-            self._connection.execute("DELETE FROM communities")
-            self._connection.executemany(
-                "INSERT INTO communities SELECT key, ? FROM documents WHERE id = ?",
-                [(community, document_id) for document_id, community in communities.items()],
-            )
-
-    def tidy(self, vocabulary: int, *, thorough: bool = False) -> None:
-        """Forgets unused vectors once they outnumber the used; rebuilds a worn keyword index."""
-        self._forget_vectors(vocabulary)
-        self._replicas.renew(self._seen(), thorough=thorough)
-        self._done("tidy")
-
-    def _forget_vectors(self, vocabulary: int) -> None:
-        with self._errors():
-            if not vocabulary and self._has_few_idle():
-                return
-            self._list_used_texts(vocabulary)
-            ((idle, busy),) = self._sql.rows(
-                tuple[int, int],
-                "SELECT count(*) FILTER (WHERE u.text_key IS NULL), count(u.text_key)"
-                " FROM embeddings e LEFT JOIN used u ON u.text_key = e.text_key",
-            )
-            if idle > busy:
-                with self._change():
-                    self._connection.execute(
-                        "DELETE FROM embeddings WHERE text_key NOT IN (SELECT text_key FROM used)"
-                    )
-                idle = 0
-            self._set_meta(_IDLE, f"{idle} {busy} {self._deleted_chunks()}")
-            self._connection.execute("DROP TABLE temp.used")
-            self._connection.execute("PRAGMA optimize")
-
-    def _has_few_idle(self) -> bool:
-        """Whether unused vectors cannot outnumber the used, by how many chunks were deleted since.
-
-        To count them takes a look at all vectors. A deleted chunk leaves one unused at most.
-        """
-        noted = (self._sql.meta(_IDLE) or "").split()
-        if len(noted) != 3 or not all(map(str.isdecimal, noted)):
-            return False
-        idle, busy, deleted = map(int, noted)
-        since = self._deleted_chunks() - deleted
-        return since >= 0 and idle + since <= busy - since
-
-    def _deleted_chunks(self) -> int:
-        """How many chunks were ever deleted; keys are never given out twice."""
-        ((given, kept),) = self._sql.rows(
-            tuple[int, int],
-            "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0),"
-            " (SELECT count(*) FROM chunks)",
-        )
-        return given - kept
-
-    def _list_used_texts(self, vocabulary: int) -> None:
-        words = [(text_key(word),) for word in self.vocabulary.most_frequent(vocabulary)]
-        self._connection.execute("DROP TABLE IF EXISTS temp.used")
-        self._connection.execute("CREATE TEMP TABLE used (text_key BLOB PRIMARY KEY)")
-        self._connection.execute("INSERT INTO used SELECT DISTINCT text_key FROM chunks")
-        self._connection.executemany("INSERT INTO used VALUES (?) ON CONFLICT DO NOTHING", words)
-
-    def _done(self, kind: Maintenance) -> None:
-        """Notes that nothing of a kind is owed any more; for readers nothing changes."""
-        with self._errors():
-            self._set_pending(self.pending() - {kind})
-
-    def _set_pending(self, pending: frozenset[Maintenance]) -> None:
-        if self._sql.meta("owed") != (text := " ".join(sorted(pending))):
-            self._set_meta("owed", text)
-
-    @contextmanager
-    def _change(self) -> Iterator[TableWriter]:
-        """A transaction that makes the next generation; the replicas follow once it is kept."""
-        with self._errors():
-            try:
-                change = self._begin()
-                yield change
-                change.finish()
-                self._keep_embedded(change)
-                self._set_pending(self.pending() | change.pending)
-                self._commit(change)
-            except BaseException:
-                self._connection.rollback()
-                raise
-
-    def _commit(self, change: TableWriter) -> None:
-        self._connection.execute("COMMIT")
-        self._replicas.catch_up(self._seen(change.fresh), repair=True)
-
-    def _seen(self, fresh: Fresh | None = None) -> Database:
-        return Database(self._connection, fresh)
-
-    def _keep_embedded(self, change: TableWriter) -> None:
-        """Where every chunk had a vector before a change, notes whether that is still so."""
-        generation, model = self.catalogue.generation, self._sql.model()[0]
-        before = _all_embedded(generation - 1, model)
-        if self._sql.meta(_EMBEDDED) == before and not change.leaves_waiting(model):
-            self._set_meta(_EMBEDDED, _all_embedded(generation, model))
-
-    def _begin(self) -> TableWriter:
-        self._connection.execute("BEGIN IMMEDIATE")
-        before = self.catalogue.generation
-        self._connection.execute("DELETE FROM journal WHERE generation <= ?", (before,))
-        self._set_meta("journal_from", str(before))
-        self._set_meta("journal_from_id", self._sql.meta("generation_id") or "")
-        self._set_meta("generation", str(before + 1))
-        self._set_meta("generation_id", uuid.uuid4().hex)
-        return TableWriter(self._connection, self._analyzer, before + 1)
-
-    def _set_meta(self, name: str, value: str) -> None:
-        self._connection.execute(
-            "INSERT INTO meta VALUES (?, ?)"
-            " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            (name, value),
-        )
