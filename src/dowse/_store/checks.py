@@ -52,7 +52,7 @@ _HOLES = {
 
 
 def check(folder: Path, database: Path, replicas: Replicas) -> list[Finding]:
-    """Looks at the database, then at the replicas, then whether they agree.
+    """Look at the database, then at the replicas, then whether they agree.
 
     The replicas must be ones that trust no file yet.
     """
@@ -89,7 +89,7 @@ def _check_database(connection: sqlite3.Connection) -> Iterator[Finding]:
 
 
 def check_tables(connection: SqlConnection, errors: Errors) -> list[Finding]:
-    """Looks at the tables of a database that checks its own files."""
+    """Look at the tables of a database that checks its own files."""
     try:
         connection.execute("BEGIN")
         found = list(_check_tables(connection))
@@ -115,7 +115,7 @@ def _check_tables(connection: SqlConnection) -> Iterator[Finding]:
 
 
 def _read_everything(sql: Statements) -> None:
-    """Reads every row as a search would; raises `Damaged` when a value is of another kind."""
+    """Read every row as a search would; raise `Damaged` when a value is of another kind."""
     catalogue, links = SqlDocumentTable(sql), SqlLinks(sql)
     catalogue.counts()
     catalogue.files()
@@ -132,7 +132,7 @@ def _read_everything(sql: Statements) -> None:
 
 
 def _wrong_sums(connection: SqlConnection) -> Iterator[str]:
-    """What is not as it was written, although SQLite finds no fault with it."""
+    """Say what is not as it was written, although SQLite finds no fault with it."""
     for key, name, checksum in connection.execute("SELECT key, id, checksum FROM documents"):
         if checksum != document_sum(connection, key):
             yield f"{name} is not as it was written."
@@ -180,7 +180,7 @@ def _compare(connection: sqlite3.Connection, replicas: Replicas) -> Iterator[Fin
 
 
 def differences(database: Database, replicas: Replicas) -> Iterator[Finding]:
-    """Says where the replicas differ from the database."""
+    """Say where the replicas differ from the database."""
     opened = replicas.open(database)
     if opened is None:
         yield Finding("The keyword or vector index is behind the database.", _REPAIR)

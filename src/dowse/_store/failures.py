@@ -25,7 +25,7 @@ class Unwritable(DowseError):
 
 @contextmanager
 def database_errors(path: Path) -> Iterator[None]:
-    """Translates what SQLite raises about the file at a path."""
+    """Translate what SQLite raises about the file at a path."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -34,7 +34,7 @@ def database_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def content_errors() -> Iterator[None]:
-    """Translates what decoding raises about content that no dowse has written."""
+    """Translate what decoding raises about content that no dowse has written."""
     try:
         yield
     except _UNDECODABLE as error:
@@ -44,7 +44,7 @@ def content_errors() -> Iterator[None]:
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Translates what the file system raises about a path."""
+    """Translate what the file system raises about a path."""
     try:
         yield
     except OSError as error:
@@ -55,7 +55,7 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def tantivy_errors(folder: Path) -> Iterator[None]:
-    """Translates what tantivy raises about the index in a folder: always a `ValueError`."""
+    """Translate what tantivy raises about the index in a folder: always a `ValueError`."""
     try:
         yield
     except ValueError as error:
@@ -70,19 +70,19 @@ def error_code(error: sqlite3.Error) -> int:
 
 
 def check_kind(path: Path, *, folder: bool) -> None:
-    """Raises `Damaged` when something else is where a folder, or a file, of an index should be."""
+    """Raise `Damaged` when something else is where a folder, or a file, of an index should be."""
     is_there = path.is_symlink() or path.exists()
     if is_there and not (path.is_dir() if folder else path.is_file()):
         raise database_damaged(f"{path} is not a {'folder' if folder else 'file'}.")
 
 
 def database_damaged(message: str) -> Damaged:
-    """The error for a database that cannot be relied on."""
+    """Make the error for a database that cannot be relied on."""
     return Damaged(message, "Look at it with: dowse doctor")
 
 
 def replica_damaged(message: str) -> Damaged:
-    """The error for a replica that has to be rebuilt."""
+    """Make the error for a replica that has to be rebuilt."""
     return Damaged(message, "Repair it with: dowse doctor --repair")
 
 
@@ -107,7 +107,7 @@ def _tells_of_no_space(message: str) -> bool:
 
 
 def _is_full(folder: Path) -> bool:
-    """Whether a disk has no room, which tantivy does not say when a thread of it fails."""
+    """Tell whether a disk has no room, which tantivy does not say when a thread of it fails."""
     try:
         return shutil.disk_usage(folder).free < _LITTLE
     except OSError:

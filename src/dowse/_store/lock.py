@@ -40,7 +40,7 @@ class _Writer(Struct, frozen=True):
 
 @contextmanager
 def writer_lock(folder: Path, wait: float) -> Iterator[None]:
-    """Holds the writer's lock of an index; raises `Locked` when it is not free in time."""
+    """Hold the writer's lock of an index; raise `Locked` when it is not free in time."""
     from filelock import FileLock  # noqa: PLC0415  reading takes no lock
 
     note = folder / "writer.json"

@@ -14,7 +14,7 @@ _SPARSE = 64  # how many times larger than their count the numbers may be for a 
 
 
 def members(numbers: Keys, among: Keys, largest: int | None = None) -> NDArray[np.bool_]:
-    """Whether each number, none negative, is among others, which ascend.
+    """Tell whether each number, none negative, is among others, which ascend.
 
     For a million numbers, a table takes a fifth of the time of `np.isin`. `largest` is the largest
     of the numbers, where it is known.

@@ -47,7 +47,7 @@ class ReplicaManifest(Struct, frozen=True):
 
 
 def read_manifest(path: Path) -> ReplicaManifest | None:
-    """The manifest at a path, or None when there is none yet; raises `Damaged`."""
+    """Read the manifest at a path, or None when there is none yet; raise `Damaged`."""
     with disk_errors(path):
         try:
             checksum, _, body = path.read_bytes().partition(b"\n")
@@ -63,7 +63,7 @@ def read_manifest(path: Path) -> ReplicaManifest | None:
 
 
 def write_manifest(path: Path, manifest: ReplicaManifest) -> None:
-    """Replaces the manifest at a path, once the files that it names are on the disk."""
+    """Replace the manifest at a path, once the files that it names are on the disk."""
     sync_folder(path.parent / manifest.folder)
     body = msgspec.json.encode(manifest)
     if path.is_dir():
@@ -74,12 +74,12 @@ def write_manifest(path: Path, manifest: ReplicaManifest) -> None:
 def sum_files(
     folder: Path, names: Iterable[str], known: Mapping[str, FileSum]
 ) -> dict[str, FileSum]:
-    """Sums the files of a folder; files that never change once written are summed only once."""
+    """Sum the files of a folder; files that never change once written are summed only once."""
     return {name: known.get(name) or _sum(folder / name) for name in sorted(names)}
 
 
 def verify(folder: Path, files: Mapping[str, FileSum]) -> None:
-    """Raises `Damaged` unless every file is there as it was written."""
+    """Raise `Damaged` unless every file is there as it was written."""
     for name, expected in files.items():
         if not _is_as_written(folder / name, expected):
             raise replica_damaged(f"{folder / name} is not as it was written.")
@@ -105,7 +105,7 @@ def _sum(path: Path) -> FileSum:
 def describe(
     database: Database, folder: str, files: Mapping[str, FileSum], detail: Mapping[str, int]
 ) -> ReplicaManifest:
-    """The manifest of a replica that has reached the truth's generation."""
+    """Describe a replica that has reached the truth's generation."""
     identity, generation = database.identity, database.generation
     return ReplicaManifest(identity, generation, folder, files, detail, database.generation_id)
 
@@ -125,7 +125,7 @@ class OpenReplica(Protocol):
         ...
 
     def keys(self) -> set[ChunkKey]:
-        """All the chunks it holds."""
+        """List all the chunks it holds."""
         ...
 
 
@@ -133,7 +133,7 @@ class OpenKeywords(OpenReplica, KeywordSearch, Protocol):
     """An open replica that finds words."""
 
     def phrase(self, field: KeywordField, terms: Sequence[str]) -> Keys:
-        """Chunks in which the terms follow each other, by key; all chunks when there are none."""
+        """Find chunks in which the terms follow each other, by key; all when there are none."""
         ...
 
 
@@ -159,29 +159,29 @@ class Replica(Protocol[_Opened_co]):
         ...
 
     def create(self, database: Database) -> ReplicaManifest:
-        """An empty index, in a new folder."""
+        """Begin an empty index, in a new folder."""
         ...
 
     def take(
         self, manifest: ReplicaManifest, database: Database, changed: list[ChunkKey] | None
     ) -> ReplicaManifest:
-        """The index with the changed chunks, or with all."""
+        """Apply the changed chunks, or all. Idempotent."""
         ...
 
     def is_current(self, manifest: ReplicaManifest) -> bool:
-        """Whether its files are those of the manifest; raises `Damaged` when they cannot be."""
+        """Tell whether its files are those of the manifest; raise `Damaged` when they cannot be."""
         ...
 
     def left_of(self, manifest: ReplicaManifest) -> Mapping[str, FileSum]:
-        """The files of a manifest that are still in use when it is not current."""
+        """List the files of a manifest that are still in use when it is not current."""
         ...
 
     def is_worn(self, manifest: ReplicaManifest, database: Database, *, thorough: bool) -> bool:
-        """Whether deleted chunks have left so much behind that it should be built again."""
+        """Tell whether deleted chunks have left so much behind that it should be built again."""
         ...
 
     def open(self, manifest: ReplicaManifest) -> _Opened_co | None:
-        """The index that a manifest describes, or None when a writer has moved on from it."""
+        """Open the index that a manifest describes; None when a writer has moved on from it."""
         ...
 
 
@@ -233,7 +233,7 @@ class Replicas:
         ] = {}  # by replica: what this process wrote or verified
 
     def open(self, database: Database) -> Indexes | None:
-        """Both replicas, if they are at the truth's generation; None while they are not.
+        """Open both replicas, if they are at the truth's generation; None while they are not.
 
         Raises `Damaged` when a file is not as it was written.
         """
@@ -249,11 +249,11 @@ class Replicas:
         return Indexes(words, nearby, Owners()) if words and nearby else None
 
     def distrust(self) -> None:
-        """Forgets which files were verified, so that all are verified again."""
+        """Forget which files were verified, so that all are verified again."""
         self._trusted.clear()
 
     def catch_up(self, database: Database, *, repair: bool) -> None:
-        """Brings both replicas to the truth's generation; only the writer may.
+        """Bring both replicas to the truth's generation; only the writer may.
 
         A replica that an interrupted writer left damaged is built again. One that is damaged
         although no writer was interrupted is built again with `repair`, and raises `Damaged`
@@ -264,13 +264,13 @@ class Replicas:
                 self._level(replica, database, repair=repair)
 
     def rebuild(self, database: Database) -> None:
-        """Builds both replicas again."""
+        """Build both replicas again."""
         with disk_errors(self._folder):
             for replica in self._both:
                 self._build(replica, database)
 
     def renew(self, database: Database, *, thorough: bool) -> None:
-        """Builds those replicas again that deleted chunks have worn."""
+        """Build those replicas again that deleted chunks have worn."""
         for replica in self._both:
             manifest = self._manifest(replica)
             if manifest and replica.is_worn(manifest, database, thorough=thorough):
@@ -308,7 +308,7 @@ class Replicas:
         self._publish(replica, replica.take(replica.create(database), database, None))
 
     def _is_current(self, replica: _AnyReplica, manifest: ReplicaManifest) -> bool:
-        """Whether the files are those of the manifest; raises `Damaged` when one is not sound.
+        """Tell whether the files are those of the manifest; raise `Damaged` when one is not sound.
 
         They are not when a writer died between changing them and writing its manifest; to take
         the same changes once more makes up for that.
@@ -332,7 +332,7 @@ class Replicas:
         self._sweep(replica, manifest)
 
     def _sweep(self, replica: _AnyReplica, manifest: ReplicaManifest) -> None:
-        """Removes what the manifest no longer mentions, as far as nobody holds it."""
+        """Remove what the manifest no longer mentions, as far as nobody holds it."""
         for left in self._folder.glob(f".{self._path(replica).name}-*"):  # by a killed writer
             left.unlink(missing_ok=True)
         for folder in self._folder.glob(f"{replica.name}-*"):

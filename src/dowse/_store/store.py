@@ -75,19 +75,19 @@ class EmbeddedStore:
         return str(self._folder)
 
     def bytes(self) -> int:
-        """How many bytes it takes there."""
+        """Count the bytes that it takes there."""
         return folder_size(self._folder)
 
     @contextmanager
     def read(self) -> Iterator[IndexReader]:
-        """Opens the newest generation; raises `Damaged` when a file of it is not as written."""
+        """Open the newest generation; raise `Damaged` when a file of it is not as written."""
         with database_errors(self._database), self._connections.borrow() as connection:
             indexes = self._settle(connection)
             yield indexes.reader(Statements(connection, self._errors))
 
     @contextmanager
     def write(self, wait: float = 0.0, part: str = "") -> Iterator[SqlWriter]:  # noqa: ARG002
-        """Becomes the writer; raises `Locked` when another still is after `wait` seconds."""
+        """Become the writer; raise `Locked` when another still is after `wait` seconds."""
         with (
             writer_lock(self._folder, wait),
             database_errors(self._database),
@@ -99,11 +99,11 @@ class EmbeddedStore:
             yield SqlWriter(connection, self._errors, self._analyzer, self._replicas, check)
 
     def replace(self, wait: float = 0.0) -> AbstractContextManager[SqlWriter]:
-        """Becomes the writer; what it writes is there at once."""
+        """Become the writer; what it writes is there at once."""
         return self.write(wait)
 
     def check(self) -> list[Finding]:
-        """Looks at every part; an empty list means that the index is whole."""
+        """Look at every part; an empty list means that the index is whole."""
         if not self._database.exists() and not self._database.is_symlink():
             try:
                 check_kind(self._folder, folder=True)
@@ -113,7 +113,7 @@ class EmbeddedStore:
         return checks.check(self._folder, self._database, self._new_replicas(silent))
 
     def repair(self, wait: float = 0.0) -> None:
-        """Rebuilds the replicas from SQLite."""
+        """Rebuild the replicas from SQLite."""
         with (
             writer_lock(self._folder, wait),
             database_errors(self._database),
@@ -123,7 +123,7 @@ class EmbeddedStore:
             self._replicas.rebuild(Database(connection))
 
     def discard(self, wait: float = 0.0) -> None:
-        """Removes the index, known vectors included: the way out when the truth is damaged."""
+        """Remove the index, known vectors included: the way out when the truth is damaged."""
         with disk_errors(self._folder):
             if not self._folder.is_dir():  # a file, or a link that leads nowhere
                 self._folder.unlink(missing_ok=True)
@@ -136,7 +136,7 @@ class EmbeddedStore:
                 _remove(path)
 
     def close(self) -> None:
-        """Closes everything that is open."""
+        """Close everything that is open."""
         self._opened = None
         self._remove_elsewhere()
         self._connections.close()
@@ -148,7 +148,7 @@ class EmbeddedStore:
         return Replicas(folder, keyword, self._vectors(folder), announce)
 
     def _settle(self, connection: sqlite3.Connection) -> Indexes:
-        """Begins a transaction on a generation that SQLite and both replicas agree on."""
+        """Begin a transaction on a generation that SQLite and both replicas agree on."""
         deadline = time.monotonic() + _PATIENCE
         # Twice, since a batch may be published between two looks at the files.
         indexes = self._look(connection) or self._look(connection)
@@ -175,7 +175,7 @@ class EmbeddedStore:
         return indexes
 
     def _recover(self, connection: sqlite3.Connection) -> Indexes:
-        """Does what a writer that died has left undone; raises `Locked` when it is alive."""
+        """Do what a writer that died has left undone; raise `Locked` when it is alive."""
         with writer_lock(self._folder, wait=0):
             self._replicas.catch_up(Database(connection), repair=False)
             connection.execute("BEGIN")
@@ -185,7 +185,7 @@ class EmbeddedStore:
             return indexes
 
     def _build_elsewhere(self, connection: sqlite3.Connection, reason: Unwritable) -> Indexes:
-        """Replicas in a temporary folder, while those of the index cannot be written.
+        """Build replicas in a temporary folder, while those of the index cannot be written.
 
         They are built again by every process that reads. Raises `reason` when there is no room.
         """
@@ -206,7 +206,7 @@ class EmbeddedStore:
             return indexes
 
     def _new_elsewhere(self) -> Path:
-        """A temporary folder in place of the former one; it goes with this store at the latest."""
+        """Make a temporary folder in place of the former one; it goes with this store at last."""
         self._remove_elsewhere()
         folder = mkdtemp(prefix="dowse-")
         self._remove_elsewhere = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)

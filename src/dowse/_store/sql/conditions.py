@@ -34,7 +34,7 @@ SECRETS = "secrets"
 
 
 def facets_of(document: Document) -> list[Facet]:
-    """The facets of a document, each once."""
+    """List the facets of a document, each once."""
     return sorted({(kind, fold(value)) for kind, value in _facets(document)})
 
 
@@ -56,7 +56,7 @@ def _facets(document: Document) -> Iterator[Facet]:
 
 
 def field_facet(name: str) -> str:
-    """The kind of the facets that keep a field of the frontmatter."""
+    """Name the kind of the facets that keep a field of the frontmatter."""
     return f"field:{fold(name)}"
 
 
@@ -91,7 +91,7 @@ class Owners:
         self._answers: dict[tuple[Condition, ...], Keys] = {}  # the oldest first
 
     def get(self, load: Callable[[], Sequence[Keys]]) -> tuple[Keys, Keys]:
-        """The chunks, ascending, and the document of each; `load` gives both in any order."""
+        """Give the chunks, ascending, and the document of each; `load` gives both in any order."""
         # Two threads may both load it; what they load is the same.
         if self._loaded is None:
             chunks, documents = load()
@@ -100,11 +100,11 @@ class Owners:
         return self._loaded
 
     def met(self, condition: Condition, find: Callable[[], Met]) -> Met:
-        """Which of the chunks a condition covers; `find` says it when it was not asked lately."""
+        """Tell which chunks a condition covers; `find` says it when it was not asked lately."""
         return _remembered(self._met, replace(condition, negated=False), find, _REMEMBERED)
 
     def answer(self, conditions: Sequence[Condition], find: Callable[[], Keys]) -> Keys:
-        """The chunks that meet all conditions; `find` says it when it was not asked lately."""
+        """Find the chunks that meet all conditions; `find` says it when it was not asked lately."""
         return _remembered(self._answers, tuple(conditions), find, _ANSWERED)
 
 
@@ -123,7 +123,7 @@ def _remembered(memory: dict[_K, _V], key: _K, find: Callable[[], _V], most: int
 def matching(
     sql: Statements, phrase: Phrase, owners: Owners, conditions: Sequence[Condition]
 ) -> Keys:
-    """The chunks of one generation for which every condition holds, ascending."""
+    """Find the chunks of one generation for which every condition holds, ascending."""
     plain = [replace(condition, written="") for condition in conditions]
     return owners.answer(plain, partial(_matching, sql, phrase, owners, plain))
 
@@ -156,13 +156,13 @@ def _find(
 
 
 def _chunks_with(condition: Condition) -> Statement:
-    """Lists the chunks that a condition on chunks covers: one on the language of code."""
+    """List the chunks that a condition on chunks covers: one on the language of code."""
     values = _folded(condition)
     return f"SELECT chunk FROM code_blocks WHERE language IN ({_marks(values)})", *values
 
 
 def _documents_with(condition: Condition) -> Statement:
-    """Lists the documents that a condition on documents covers."""
+    """List the documents that a condition on documents covers."""
     if condition.kind in _DATED:
         sign = _DATED[condition.kind]
         return f"SELECT key FROM documents WHERE modified {sign} ?", condition.bound
@@ -177,7 +177,7 @@ def _documents_with(condition: Condition) -> Statement:
 
 
 def _documents_with_field(sql: Statements, condition: Condition) -> Keys:
-    """The documents whose frontmatter has a field that meets a condition.
+    """Find the documents whose frontmatter has a field that meets a condition.
 
     Each value is compared once, however many documents have it.
     """

@@ -30,7 +30,7 @@ ROOTS = "roots"
 """The row of the table `meta` that lists the folders which the index was made of, as JSON."""
 
 Errors = Callable[[], AbstractContextManager[None]]
-"""Translates what a database raises."""
+"""A context that translates what a database raises."""
 
 KeywordRow = tuple[ChunkKey, Stream, Stream]
 """A chunk, the terms of its text, the terms of its code."""
@@ -48,7 +48,7 @@ _R = TypeVar("_R")
 
 
 headings = msgspec.json.Decoder(tuple[str, ...]).decode
-"""Reads the headings in a column."""
+"""Read the headings in a column."""
 
 
 class SqlConnection(Protocol):
@@ -60,15 +60,15 @@ class SqlConnection(Protocol):
         ...
 
     def execute(self, query: str, values: Sequence[Any] = ..., /) -> Any:
-        """Runs one statement; gives a cursor over its rows."""
+        """Run one statement; return a cursor over its rows."""
         ...
 
     def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> Any:
-        """Runs one statement for each of some rows."""
+        """Run one statement for each of some rows."""
         ...
 
     def rollback(self) -> None:
-        """Ends a transaction that is open, and what it has done."""
+        """End a transaction that is open, and what it has done."""
         ...
 
 

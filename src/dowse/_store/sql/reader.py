@@ -84,35 +84,35 @@ NamedRow = tuple[int, NameKind, str, int, int]
 
 
 def entry_of(row: EntryRow) -> DocumentEntry:
-    """A document as the index lists it."""
+    """Make a document as the index lists it."""
     document_id, short, fields, modified, size, mtime_ns, chunks = row
     decoded = msgspec.json.decode(fields, type=Fields)
     return DocumentEntry(document_id, short, decoded, modified, size, mtime_ns, chunks)
 
 
 def file_of(row: FileRow) -> tuple[str, FileState]:
-    """The id of a document, and what is known of its file."""
+    """Read the id of a document, and what is known of its file."""
     document_id, size, mtime_ns, digest, settled = row
     return document_id, FileState(size, mtime_ns, digest, bool(settled))
 
 
 def section_of(row: SectionRow) -> Section:
-    """A section."""
+    """Make a section."""
     return Section(row[0], headings(row[1]), *row[2:])
 
 
 def chunk_of(row: ChunkRow) -> Chunk:
-    """A chunk."""
+    """Make a chunk."""
     return Chunk(row[0], row[1], headings(row[2]), *row[3:])
 
 
 def edge_of(row: EdgeRow) -> Edge:
-    """A link and where it leads."""
+    """Make a link and say where it leads."""
     return Edge(row[0], Link(*row[1:6]), row[6])
 
 
 def name_of(row: NamedRow) -> tuple[ChunkKey, Name]:
-    """A chunk and what it is called."""
+    """Read the key of a chunk and what it is called."""
     key, kind, path, start, line = row
     return key, Name(kind, headings(path), start, line)
 
@@ -133,15 +133,15 @@ class SqlDocumentTable(Struct, frozen=True):
         return self._sql.generation()
 
     def stamp(self) -> Stamp | None:
-        """What the index was built with; None while it is new."""
+        """Read what the index was built with; None while it is new."""
         return self._sql.stamp()
 
     def roots(self) -> list[str]:
-        """The folders that the index was made of, as far as it knows."""
+        """List the folders that the index was made of, as far as it knows."""
         return decoded_roots(self._sql.meta(ROOTS))
 
     def counts(self) -> Counts:
-        """How much the index holds."""
+        """Count what the index holds."""
         counts = self._sql.rows(
             tuple[int, int, int, int, int, int, int, int, int, int],
             "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM sections),"
@@ -156,7 +156,7 @@ class SqlDocumentTable(Struct, frozen=True):
         return Counts(*counts[0])
 
     def sizes(self) -> Sizes:
-        """How much the index holds, in a few numbers."""
+        """Count what the index holds, in a few numbers."""
         counts = self._sql.rows(
             tuple[int, int, int],
             "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM chunks),"
@@ -166,19 +166,19 @@ class SqlDocumentTable(Struct, frozen=True):
         return Sizes(*counts[0])
 
     def has_more_than(self, documents: int) -> bool:
-        """Whether there are more documents than so many."""
+        """Tell whether there are more documents than so many."""
         query = "SELECT 1 FROM documents LIMIT 1 OFFSET ?"
         return bool(self._sql.rows(tuple[int], query, documents))
 
     def files(self, beginnings: Sequence[str] = ("",)) -> dict[str, FileState]:
-        """What is known of the files whose document ids begin in one of these ways, by id."""
+        """Read what is known of the files whose document ids begin in one of these ways, by id."""
         every = "SELECT d.id, size, mtime_ns, digest, settled FROM documents d"
         some = f"{every} JOIN json_each(?) ON d.id >= value AND d.id < value || {_LAST}"
         query, values = (every, ()) if "" in beginnings else (some, (json.dumps([*beginnings]),))
         return dict(self._sql.made(file_of, FileRow, query, *values, hold=1000))
 
     def documents(self) -> list[DocumentEntry]:
-        """All documents, by id."""
+        """List all documents, by id."""
         query = f"SELECT {ENTRY} FROM documents d ORDER BY id"
         return self._sql.made(entry_of, EntryRow, query)
 
@@ -205,7 +205,7 @@ class SqlDocumentTable(Struct, frozen=True):
         return found
 
     def find(self, short: str) -> list[tuple[str, int, int]]:
-        """What an abbreviated id can mean: document id, first and last line."""
+        """Find what an abbreviated id can mean: document id, first and last line."""
         ends = (short, short + "g")  # after every hex digit
         whole = self._sql.rows(
             tuple[str, str],
@@ -224,7 +224,7 @@ class SqlDocumentTable(Struct, frozen=True):
         return sorted({*((id_, 1, text.count("\n") + 1) for id_, text in whole), *parts})
 
     def chunks(self, keys: Sequence[ChunkKey]) -> list[StoredChunk]:
-        """Chunks by key, in the order asked for; unknown keys are passed over."""
+        """Read chunks by key, in the order asked for; unknown keys are passed over."""
         wanted: dict[int, list[tuple[ChunkKey, Chunk]]] = {}
         query = (
             f"SELECT c.key, c.document, {CHUNK} FROM chunks c"
@@ -252,7 +252,7 @@ class SqlDocumentTable(Struct, frozen=True):
         return [found[key] for key in keys if key in found]
 
     def named(self, name: str, limit: int) -> list[tuple[ChunkKey, Name]]:
-        """The chunks that are called so, titles first, then aliases, then headings; by key."""
+        """Find the chunks that are called so, titles first, then aliases, then headings; by key."""
         return self._sql.made(
             name_of,
             NamedRow,
@@ -263,7 +263,7 @@ class SqlDocumentTable(Struct, frozen=True):
         )
 
     def keys_of(self, document_ids: Collection[str]) -> Keys:
-        """The chunks of these documents."""
+        """List the chunks of these documents."""
         return self._sql.keys(
             "SELECT key FROM chunks WHERE document IN (SELECT key FROM documents WHERE id IN"
             " (SELECT value FROM json_each(?)))",
@@ -280,11 +280,11 @@ class SqlLinks(Struct, frozen=True):
     _sql: Statements
 
     def all(self) -> list[Edge]:
-        """All links, by source and line."""
+        """List all links, by source and line."""
         return self._sql.made(edge_of, EdgeRow, f"{EDGES} {EDGE_ORDER}")
 
     def of(self, document_ids: Collection[str]) -> list[Edge]:
-        """The links that begin or end at any of these documents, by source and line."""
+        """List the links that begin or end at any of these documents, by source and line."""
         return self._sql.made(
             edge_of,
             EdgeRow,
@@ -296,7 +296,7 @@ class SqlLinks(Struct, frozen=True):
         )
 
     def communities(self) -> dict[str, int]:
-        """The community of each document that has one, by id."""
+        """Read the community of each document that has one, by id."""
         query = "SELECT d.id, c.community FROM communities c JOIN documents d ON d.key = c.document"
         return dict(self._sql.rows(tuple[str, int], query))
 
@@ -305,12 +305,12 @@ class SqlLinks(Struct, frozen=True):
 
 
 def slips_in(word: str) -> int:
-    """How many slips are forgiven in a word."""
+    """Count how many slips are forgiven in a word."""
     return (len(word) >= 4) + (len(word) >= 8)
 
 
 def nearly(word: str, known: Sequence[str]) -> dict[str, int]:
-    """The known words that are spelled nearly as a word is, with their distance to it."""
+    """Find the known words that are spelled nearly as a word is, with their distance to it."""
     # Loaded when a word is misspelled, which most commands never meet.
     from rapidfuzz import process  # noqa: PLC0415
     from rapidfuzz.distance import OSA  # noqa: PLC0415
@@ -334,12 +334,12 @@ class SqlVocabulary(Struct, frozen=True):
     _sql: Statements
 
     def most_frequent(self, size: int) -> list[str]:
-        """The most frequent words, most frequent first."""
+        """List the most frequent words, most frequent first."""
         query = "SELECT term FROM terms ORDER BY count DESC, term LIMIT ?"
         return [row[0] for row in self._sql.rows(tuple[str], query, max(0, size))]
 
     def beginning(self, prefix: str, limit: int) -> list[str]:
-        """Words of the documents that begin so, most frequent first."""
+        """List words of the documents that begin so, most frequent first."""
         begin = fold_word(prefix)
         rows = self._sql.rows(
             tuple[str],
@@ -351,7 +351,7 @@ class SqlVocabulary(Struct, frozen=True):
         return [row[0] for row in rows]
 
     def spelled_like(self, word: str, limit: int) -> list[str]:
-        """Words of the documents that are spelled nearly so, nearest first, then most frequent."""
+        """List words that are spelled nearly so, nearest first, then most frequent."""
         folded = fold_word(word)
         slips = slips_in(folded)
         if not slips:
@@ -386,7 +386,7 @@ class SqlTextVectors(Struct, frozen=True):
     _sql: Statements
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
-        """The vectors of these text keys, as far as there are any."""
+        """Read the vectors of these text keys, as far as there are any."""
         query = "SELECT vector FROM embeddings WHERE model = ? AND text_key = ?"
         model, dimensions = self._sql.model()
         found = {}
@@ -399,7 +399,7 @@ class SqlTextVectors(Struct, frozen=True):
         return found
 
     def missing(self, keys: Sequence[bytes]) -> list[bytes]:
-        """Those of these text keys that have no vector, or a damaged one, in their order."""
+        """List those of these text keys that have no vector, or a damaged one, in their order."""
         model, sound = self._sql.model()[0], set[bytes]()
         for start in range(0, len(keys), _AT_ONCE):
             some = keys[start : start + _AT_ONCE]
@@ -414,7 +414,7 @@ class SqlTextVectors(Struct, frozen=True):
         return [key for key in keys if key not in sound]
 
     def waiting(self) -> dict[ChunkKey, str]:
-        """The chunks without a vector, in the order of the text, each with its document's id."""
+        """List the chunks without a vector, in the order of the text, with their documents' ids."""
         return dict(
             self._sql.rows(
                 tuple[int, str],

@@ -38,23 +38,23 @@ _DOCUMENT = (
 
 
 def sum_of(content: bytes) -> int:
-    """The checksum of some bytes, as SQLite's integers can hold it."""
+    """Compute the checksum of some bytes, as SQLite's integers can hold it."""
     return xxhash.xxh3_64_intdigest(content) - 2**63
 
 
 def is_sound(vector: object, checksum: int | None) -> bool:
-    """Whether a vector is as it was written."""
+    """Tell whether a vector is as it was written."""
     return isinstance(vector, bytes) and checksum == sum_of(vector)
 
 
 def document_sum(connection: SqlConnection, key: int) -> int:
-    """The checksum of a document and all of its parts, as they are in the tables now."""
+    """Compute the checksum of a document and all of its parts, as they are in the tables now."""
     rows = [connection.execute(query, (key,)).fetchall() for query in _DOCUMENT]
     return sum_of(msgspec.msgpack.encode(rows))
 
 
 def keep_document_sums(connection: SqlConnection, keys: Iterable[int]) -> None:
-    """Notes the checksums of some documents."""
+    """Note the checksums of some documents."""
     connection.executemany(
         "UPDATE documents SET checksum = ? WHERE key = ?",
         [(document_sum(connection, key), key) for key in keys],
@@ -62,5 +62,5 @@ def keep_document_sums(connection: SqlConnection, keys: Iterable[int]) -> None:
 
 
 def communities_sum(communities: Mapping[str, int]) -> str:
-    """The checksum of all communities."""
+    """Compute the checksum of all communities."""
     return str(sum_of(msgspec.msgpack.encode(sorted(communities.items()))))

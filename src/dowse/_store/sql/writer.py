@@ -269,7 +269,7 @@ class _WriterVectors(SqlTextVectors, frozen=True):
     _note: Callable[[str, str], None]
 
     def waiting(self) -> dict[ChunkKey, str]:
-        """The chunks without a vector, in the order of the text, each with its document's id."""
+        """List the chunks without a vector, in the order of the text, with their documents' ids."""
         known = _all_embedded(self._sql.generation(), self._sql.model()[0])
         if self._sql.meta(_EMBEDDED) == known:
             return {}

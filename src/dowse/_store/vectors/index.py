@@ -78,7 +78,7 @@ class VectorIndex:
         return all(segment.vectors.is_whole for segment in self._segments)
 
     def nearest(self, vector: Vector, limit: int, among: Keys | None = None) -> Scores:
-        """Chunks by cosine to the vector, best first; only `among` these keys, if given."""
+        """Find chunks by cosine to the vector, best first; only `among` these keys, if given."""
         rows = None if among is None else self._allowed(among)
         count = self._size - len(self._dead) if rows is None else len(rows)
         if limit < 1 or not count:
@@ -96,7 +96,7 @@ class VectorIndex:
         return [(int(keys[place]), float(scores[place])) for place in order]
 
     def of(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vector]:
-        """The vectors of these chunks; those without one are passed over."""
+        """Read the vectors of these chunks; those without one are passed over."""
         rows = np.setdiff1d(self._rows_of(np.array(keys, np.int64)), self._dead)
         if not len(rows):
             return {}
@@ -104,7 +104,7 @@ class VectorIndex:
         return {int(key): known[key] for key in keys if key in known}
 
     def keys(self) -> set[ChunkKey]:
-        """All the chunks it holds a vector of."""
+        """List all the chunks it holds a vector of."""
         return set(self._keys_of(self._alive).tolist())
 
     @cached_property
@@ -151,7 +151,7 @@ class VectorIndex:
         return np.concatenate([np.zeros(0, np.int64), *found])
 
     def _allowed(self, among: Keys) -> Rows:
-        """The rows of some keys, ascending."""
+        """Find the rows of some keys, ascending."""
         ordered = among if bool((among[1:] > among[:-1]).all()) else np.unique(among)
         allowed = [members(one.keys, ordered, one.largest) for one in self._segments]
         mask = np.concatenate([np.zeros(0, np.bool_), *allowed])
@@ -159,7 +159,7 @@ class VectorIndex:
         return np.flatnonzero(mask)
 
     def _places(self, rows: Rows) -> Iterator[tuple[OpenSegment, Rows]]:
-        """The segments, each with the places in it of some rows, which must ascend."""
+        """List the segments, each with the places in it of some rows, which must ascend."""
         cuts = np.searchsorted(rows, self._starts).tolist()
         for segment, start, (begin, end) in zip(
             self._segments, self._starts, pairwise(cuts), strict=False
@@ -173,7 +173,7 @@ class VectorIndex:
         return likely[smallest(-nearness, max(_RESCORED, 10 * limit))]
 
     def _nearest_codes(self, code: NDArray[np.uint64], rows: Rows | None, count: int) -> Rows:
-        """Of some rows, or of all, those whose codes are nearest to one."""
+        """Find, of some rows or of all, those whose codes are nearest to one."""
         if rows is not None and _PICKED * len(rows) < self._size:
             return rows[smallest(distances(self._codes_of(rows), code), count)]
         distance = np.concatenate([distances(one.codes, code) for one in self._segments])
@@ -183,7 +183,7 @@ class VectorIndex:
         return np.setdiff1d(smallest(distance, count), self._dead, assume_unique=True)
 
     def _codes_of(self, rows: Rows) -> Codes:
-        """The codes of some rows, which must ascend."""
+        """Read the codes of some rows, which must ascend."""
         picked = [segment.codes[:, places] for segment, places in self._places(rows)]
         return np.concatenate(picked, axis=1)
 
@@ -195,7 +195,7 @@ class VectorIndex:
         return found
 
     def _gather(self, rows: Rows) -> Matrix:
-        """The vectors of some rows, which must ascend."""
+        """Read the vectors of some rows, which must ascend."""
         gathered = [segment.vectors.rows(places) for segment, places in self._places(rows)]
         return np.concatenate(gathered).astype(np.float32)
 
@@ -237,7 +237,7 @@ class OpenSegment:
         return int(self.keys.max(initial=0))
 
     def rows_of(self, keys: Keys) -> Rows:
-        """The rows of a few keys, ascending."""
+        """Find the rows of a few keys, ascending."""
         if not len(self.keys):
             return np.zeros(0, np.intp)
         places = np.searchsorted(self.keys, keys, sorter=self._order)
@@ -254,13 +254,13 @@ class OpenSegment:
 
 
 class OpenSegments:
-    """Opens segments; one that a generation in use has is not read again for the next."""
+    """Segments that are open; one that a generation in use has is not read again for the next."""
 
     def __init__(self) -> None:
         self._open: WeakValueDictionary[_Id, OpenSegment] = WeakValueDictionary()
 
     def get(self, folder: Path, number: int, files: Mapping[str, FileSum]) -> OpenSegment:
-        """The segment of a number, whose files have these sums."""
+        """Open the segment of a number, whose files have these sums."""
         id_ = folder, tuple(files[name] for name in file_names(number))
         found = self._open.get(id_)
         if found is None or not found.vectors.is_whole:
@@ -269,12 +269,12 @@ class OpenSegments:
 
 
 def file_names(number: int) -> list[str]:
-    """The files of a segment."""
+    """Name the files of a segment."""
     return [f"{part}-{number}.npy" for part in _PARTS]
 
 
 def words_of(dimensions: int) -> int:
-    """How many words a code of so many bits takes."""
+    """Count the words that a code of so many bits takes."""
     return -(-dimensions // 64)
 
 
@@ -327,7 +327,7 @@ class OpenFile:
         return os.fstat(self._file).st_size == self._size
 
     def array(self) -> Any:
-        """All of it as an array in memory, where no other program can truncate it."""
+        """Read all of it as an array in memory, where no other program can truncate it."""
         head = self._header
         flat = np.frombuffer(self._bytes(self._size - head.start, head.start), head.kind)
         return flat.reshape(head.shape, order="F" if head.by_columns else "C")
@@ -377,7 +377,7 @@ class VectorFile(OpenFile):
 
 
 def _runs(places: Keys) -> Iterator[tuple[int, int]]:
-    """The first place and the length of each run of rows, as those of a document follow."""
+    """List the first place and the length of each run of rows, as those of a document follow."""
     if not len(places):
         return
     cuts = (np.flatnonzero(places[1:] != places[:-1] + 1) + 1).tolist()
@@ -387,7 +387,7 @@ def _runs(places: Keys) -> Iterator[tuple[int, int]]:
 
 
 def _seek_and_read(file: int, size: int, start: int) -> bytes:
-    """Does what `os.pread` does, for Windows: threads share the position in a file."""
+    """Do what `os.pread` does, for Windows: threads share the position in a file."""
     with _position:
         os.lseek(file, start, os.SEEK_SET)
         return os.read(file, size)
@@ -404,7 +404,7 @@ _MANY = 4  # samples that must be among the smallest for the guess to be any goo
 
 
 def distances(codes: Codes, asked: NDArray[np.uint64]) -> NDArray[np.uint16]:
-    """In how many bits each code differs from the one asked for."""
+    """Count in how many bits each code differs from the one asked for."""
     distance = np.zeros(codes.shape[1], np.uint16)
     for words, word in zip(codes, asked, strict=True):
         distance += np.bitwise_count(words ^ word)
@@ -412,7 +412,7 @@ def distances(codes: Codes, asked: NDArray[np.uint64]) -> NDArray[np.uint16]:
 
 
 def estimates(codes: Codes, rotated: Vector) -> NDArray[np.float32]:
-    """About how near some vectors are to one: it itself against the signs of their dimensions."""
+    """Estimate how near some vectors are to one: it against the signs of their dimensions."""
     padded = np.zeros(64 * len(codes), np.float32)
     padded[: len(rotated)] = rotated
     by_byte = (padded.reshape(-1, 8) @ _signs().T).astype(np.float32)  # what each byte adds
@@ -424,12 +424,12 @@ def estimates(codes: Codes, rotated: Vector) -> NDArray[np.float32]:
 
 @cache
 def _signs() -> NDArray[Any]:
-    """The signs that the bits of every byte mean, a row each."""
+    """List the signs that the bits of every byte mean, a row each."""
     return 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1
 
 
 def smallest(values: NDArray[Any], count: int, slack: float = 0) -> Rows:
-    """The places of the smallest numbers, and of all that equal the largest of them.
+    """Find the places of the smallest numbers, and of all that equal the largest of them.
 
     Ties can then be broken by key. `slack` is what equal numbers may differ by.
     """
@@ -444,7 +444,7 @@ def smallest(values: NDArray[Any], count: int, slack: float = 0) -> Rows:
 
 
 def _likely(values: NDArray[Any], count: int) -> Rows | None:
-    """Places that include those of the smallest; None where a sample does not tell.
+    """Find places that include those of the smallest; None where a sample does not tell.
 
     To partition a million numbers takes longer than the scan that they come from.
     """

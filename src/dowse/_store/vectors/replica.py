@@ -75,11 +75,11 @@ class VectorReplica:
         return describe(database, manifest.folder, files, detail)
 
     def is_current(self, manifest: ReplicaManifest) -> bool:  # noqa: ARG002  (segments are never rewritten)
-        """Whether the files are those that the manifest lists."""
+        """Tell whether the files are those that the manifest lists."""
         return True
 
     def left_of(self, manifest: ReplicaManifest) -> Mapping[str, FileSum]:
-        """The files of a manifest that are still in use: all, since it is always current."""
+        """List the files of a manifest that are still in use: all, since it is always current."""
         return manifest.files
 
     def is_worn(self, manifest: ReplicaManifest, database: Database, *, thorough: bool) -> bool:  # noqa: ARG002  (of the port)
@@ -87,7 +87,7 @@ class VectorReplica:
         return False
 
     def open(self, manifest: ReplicaManifest) -> VectorIndex:
-        """The index that a manifest describes."""
+        """Open the index that a manifest describes."""
         folder, numbers = self._base / manifest.folder, _segments(manifest)
         segments = [self._open_segments.get(folder, number, manifest.files) for number in numbers]
         dead = OpenFile(folder / dead_name(max(numbers))) if numbers else None
@@ -101,7 +101,7 @@ def _segments(manifest: ReplicaManifest) -> list[int]:
 def _joined(
     folder: Path, manifest: ReplicaManifest, changed: Sequence[ChunkKey], new: Segment
 ) -> tuple[set[int], Keys]:
-    """The segments to join with new rows, the newest of all, and the keys that are dead.
+    """Choose the segments to join with new rows, the newest of all, and the keys that are dead.
 
     Segments grow like a binary counter: there are few of them, and each row is rewritten rarely.
     """
@@ -121,7 +121,7 @@ def _joined(
 def _superseded(
     folder: Path, segments: Sequence[int], changed: Keys, new: Keys
 ) -> tuple[Keys, float]:
-    """The keys whose rows in the segments are no more, and the first segment to be rewritten.
+    """Find the keys whose rows in the segments are no more, and the first segment to be rewritten.
 
     A key must not be both dead and alive, so a segment that holds one of the new keys has to go.
     """
@@ -137,7 +137,7 @@ def _superseded(
 
 
 def _found(keys: Keys, segment: Keys) -> Keys:
-    """Those of some keys that a segment holds."""
+    """Pick those of some keys that a segment holds."""
     if not len(segment) or not len(keys) or keys.min() > segment.max():
         return keys[:0]  # as nearly always: new chunks have new keys
     return keys[np.isin(keys, segment)]
@@ -155,7 +155,7 @@ class Segment(NamedTuple):
 
 
 def stack(rows: Iterable[VectorRow], rotation: Matrix) -> Segment:
-    """Rows as the database keeps them, all at once."""
+    """Gather rows as the database keeps them, all at once."""
     keys: list[int] = []
     content = bytearray()
     for key, vector in rows:
@@ -166,14 +166,14 @@ def stack(rows: Iterable[VectorRow], rotation: Matrix) -> Segment:
 
 
 def blocks(rows: Iterable[VectorRow], rotation: Matrix) -> Iterator[Segment]:
-    """Rows as the database keeps them, some at a time."""
+    """Gather rows as the database keeps them, some at a time."""
     remaining = iter(rows)
     while some := list(islice(remaining, _BLOCK)):
         yield stack(some, rotation)
 
 
 def survivors(folder: Path, number: int, dead: Keys) -> Iterator[Segment]:
-    """The rows of a segment on disk whose keys are not dead, some at a time."""
+    """Read the rows of a segment on disk whose keys are not dead, some at a time."""
     keys_name, vectors_name, codes_name = file_names(number)
     keys, codes = load_array(folder / keys_name), load_array(folder / codes_name)
     start = 0
@@ -185,7 +185,7 @@ def survivors(folder: Path, number: int, dead: Keys) -> Iterator[Segment]:
 
 
 def save(folder: Path, number: int, parts: Iterable[Segment], dimensions: int) -> int:
-    """Writes rows as one segment, a part after the other; returns how many there are."""
+    """Write rows as one segment, a part after the other; return how many there are."""
     keys_name, vectors_name, codes_name = file_names(number)
     keys, codes = [np.zeros(0, np.int64)], [np.zeros((0, words_of(dimensions)), np.uint64)]
     with (folder / vectors_name).open("wb") as file:
@@ -205,18 +205,18 @@ def save(folder: Path, number: int, parts: Iterable[Segment], dimensions: int) -
 
 
 def dead_name(number: int) -> str:
-    """The file that lists what is no more, as of a segment."""
+    """Name the file that lists what is no more, as of a segment."""
     return f"dead-{number}.npy"
 
 
 def random_rotation(dimensions: int) -> Matrix:
-    """The same for every index, since codes are only comparable under one rotation."""
+    """Make the rotation of every index: codes are only comparable under the same one."""
     normal = np.random.default_rng(_SEED).standard_normal((dimensions, dimensions))
     return np.ascontiguousarray(np.linalg.qr(normal)[0], dtype=np.float32)
 
 
 def load_array(path: Path) -> Any:
-    """An array in memory, where no other program can truncate it; the manifest has its checksum."""
+    """Load an array, which no other program can truncate then; the manifest has its checksum."""
     try:
         return np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
@@ -224,14 +224,14 @@ def load_array(path: Path) -> Any:
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:
-    """Writes an array so that its bytes are on the disk before a manifest mentions it."""
+    """Write an array so that its bytes are on the disk before a manifest mentions it."""
     with path.open("wb") as file:
         np.save(file, array)
         _sync(file)
 
 
 def _write_header(file: IO[bytes], rows: int, dimensions: int) -> None:
-    """Begins a file of vectors; numpy leaves room, so that any number of rows fits later."""
+    """Begin a file of vectors; numpy leaves room, so that any number of rows fits later."""
     described = {"descr": "<f2", "fortran_order": False, "shape": (rows, dimensions)}
     np.lib.format.write_array_header_1_0(file, described)
 
