@@ -199,7 +199,7 @@ def _found(engine: Engine, name: str, kind: str, query: JudgedQuery, mode: str) 
     near = np.array(search.domain.evidence if search.domain else NOTHING)
     relevant = np.array([float(judged.get(hit.document, 0) > 0) for hit in hits[:FIRST]])
     complete = any(hit.reason.startswith(COMPLETE) for hit in hits[:FIRST])
-    size = math.log10(max(1, search.reading.keyword.size))
+    size = math.log10(max(1, search.reader.keyword.size))
     return Asked(name, kind, _evidence(hits, size), relevant, near, complete)
 
 
@@ -211,8 +211,8 @@ def _searched(
     settings = change_search(engine.settings, RAW | {"search.mode": mode})
     with engine.read() as reading:
         analyzer, embedder = engine.parts.analyzer, engine.parts.embedder
-        parts = SearchParts(reading, analyzer, embedder, None, _no_words, (), time.time())
-        search = SearchState(SearchRequest(query), settings, parts, conditions=demanded)
+        parts = SearchParts(analyzer, embedder, None, _no_words, (), time.time())
+        search = SearchState(SearchRequest(query), settings, reading, parts, conditions=demanded)
         return search, run_search(search)
 
 

@@ -203,7 +203,7 @@ class Engine:
         from dowse._search.explain import explain  # noqa: PLC0415  most calls explain nothing
 
         with self._searching(request) as search:
-            document = self._passage(search.reading, reference, here).document
+            document = self._passage(search.reader, reference, here).document
             run_search(search)
             return explain(search, document)
 
@@ -228,7 +228,6 @@ class Engine:
             unfinished = self._unfinished(reader)
             sizes = reader.catalogue.sizes() if unfinished else None
             search_parts = SearchParts(
-                reader,
                 parts.analyzer,
                 parts.embedder if has_vectors else None,
                 parts.reranker(settings.rerank.model),
@@ -238,7 +237,7 @@ class Engine:
                 read_fit(self.project.folder) if has_vectors else None,
                 min(1.0, sizes.embedded / sizes.chunks) if sizes and sizes.chunks else 1.0,
             )
-            search = SearchState(request, settings, search_parts)
+            search = SearchState(request, settings, reader, search_parts)
             search.notices += [unfinished] if unfinished else []
             search.notices += self._notices_of_preset(request.changes) + self._closed_roots()
             if parts.embedder and not has_vectors:

@@ -48,7 +48,7 @@ class Explanation(Struct, frozen=True):
 
 def explain(search: SearchState, document_id: str) -> Explanation:
     """What happened to a document in a search that has been run."""
-    keys = search.reading.catalogue.keys_of([document_id]).tolist()
+    keys = search.reader.catalogue.keys_of([document_id]).tolist()
     stored = search.stored(keys)
     standing = _standing(search, set(keys))
     shown = {one.stored.key: place for place, one in enumerate(search.candidates, start=1)}
@@ -56,7 +56,7 @@ def explain(search: SearchState, document_id: str) -> Explanation:
     outcomes = [
         _outcome(stored[key], known.get(key), shown.get(key), standing[key]) for key in keys
     ]
-    entry = search.reading.catalogue.document(document_id)
+    entry = search.reader.catalogue.document(document_id)
     options = search.settings.search
     explained = Explanation(
         query=search.request.query,
@@ -83,7 +83,7 @@ def _standing(search: SearchState, keys: set[int]) -> dict[int, tuple[StrategyRa
     for strategy in _able(search):
         # All chunks are ranked, not only those that fulfil the conditions.
         ranking = strategy.rank(
-            search.without_conditions(), max(1, search.reading.keyword.size), None
+            search.without_conditions(), max(1, search.reader.keyword.size), None
         )
         for rank, (key, score) in enumerate(ranking.scores, start=1):
             if key in places:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from dowse._index.source.roots import Root, path_of
@@ -13,7 +14,7 @@ from dowse.errors import NotFound
 
 
 def drop_deleted(search: SearchState) -> None:
-    """Leaves out what has been deleted since it was indexed."""
+    """Leave out what has been deleted since it was indexed."""
     documents = {candidate.document for candidate in search.candidates}
     gone = {document for document in documents if is_gone(search.parts.roots, document)}
     if gone:
@@ -22,61 +23,57 @@ def drop_deleted(search: SearchState) -> None:
 
 
 def is_gone(roots: Sequence[Root], document_id: str) -> bool:
-    """Whether the file has been deleted; not when its whole root is out of reach."""
+    """Tell whether the file has been deleted; not when its whole root is out of reach."""
     root = _owner(roots, document_id)
-    if root and not _is_missing(_plain_path(root, document_id)):
-        return False
+    if root and not _is_missing(root.path / document_id.removeprefix(root.prefix)):
+        return False  # the path as the id spells it is nearly always the right one
     if root and root.leads_to:
         return False  # a link has taken its place, as good as an unmounted disk
-    path = _path(roots, document_id)
-    if root is None or path is None:
+    try:
+        path = path_of(roots, document_id)
+    except NotFound:  # of a root that the project no longer has
         return True
     # An unmounted disk has lost its root with its files; a deleted file has not.
-    return _is_missing(path) and not _is_missing(root.path)
+    return root is None or (_is_missing(path) and not _is_missing(root.path))
 
 
 def is_stale(
     roots: Sequence[Root], entry: DocumentEntry, files: Callable[[], Mapping[str, FileState]]
 ) -> bool:
-    """Whether the file says something else than when it was indexed, or cannot be looked at."""
+    """Tell whether the file says something else than when it was indexed, or is out of reach."""
     root = _owner(roots, entry.id)
     if root is not None and root.is_elsewhere:
         return False  # what was imported is all there is to know
-    if root is not None and _is_as_indexed(_plain_path(root, entry.id), entry):
-        return False
-    path = _path(roots, entry.id)
-    if path is None:
-        return True
-    if _is_as_indexed(path, entry):
-        return False
+    with suppress(OSError):
+        # The path as the id spells it is quicker to find than the real one.
+        plain = root and root.path / entry.id.removeprefix(root.prefix)
+        if plain and _is_as_indexed(plain, entry):
+            return False
     try:
-        return path.stat().st_size != entry.size or _digest(path) != files()[entry.id].digest
-    except OSError:
+        path = path_of(roots, entry.id)
+        if _is_as_indexed(path, entry):
+            return False
+        if path.stat().st_size != entry.size:
+            return True
+        return hashlib.sha256(path.read_bytes()).hexdigest() != files()[entry.id].digest
+    except (NotFound, OSError):
         return True
 
 
 def _is_as_indexed(path: Path, entry: DocumentEntry) -> bool:
-    """Whether a file has the size and the time that it was indexed with."""
-    try:
-        status = path.stat()
-    except OSError:
-        return False
+    """Tell whether a file has the size and the time that it was indexed with."""
+    status = path.stat()
     return (status.st_size, status.st_mtime_ns) == (entry.size, entry.mtime_ns)
 
 
-def _plain_path(root: Root, document_id: str) -> Path:
-    """The path as the id spells it: nearly always the right one, and quicker than to make sure."""
-    return root.path / document_id.removeprefix(root.prefix)
-
-
 def _owner(roots: Sequence[Root], document_id: str) -> Root | None:
-    """The root whose document this is: of several that fit, the one with the longest name."""
+    """Find the root of a document: of several that fit, the one with the longest name."""
     fitting = [root for root in roots if document_id.startswith(root.prefix)]
     return max(fitting, key=lambda root: len(root.prefix), default=None)
 
 
 def _is_missing(path: Path) -> bool:
-    """Whether there is nothing; a folder that may not be looked into could hold it still."""
+    """Tell whether there is nothing; a folder that may not be looked into could hold it still."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -84,14 +81,3 @@ def _is_missing(path: Path) -> bool:
     except OSError:
         return False
     return False
-
-
-def _path(roots: Sequence[Root], document_id: str) -> Path | None:
-    try:
-        return path_of(roots, document_id)
-    except NotFound:  # of a root that the project no longer has
-        return None
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -40,12 +40,9 @@ from dowse._search.stages.documents import (
     DocumentsOptions,
     ParentsOptions,
     ThresholdOptions,
-    add_deeper,
     best_of_each,
     drop_unsure,
     has_threshold,
-    has_too_few,
-    is_whole,
     keep_best_passages,
     keep_first,
     lists_documents,
@@ -68,7 +65,7 @@ from dowse._search.stages.rerank import RerankOptions, read_closely
 from dowse._search.stages.retrieval import complete_scores, follow, followers, retrieve
 from dowse._search.stages.strategies import RetrievalSettings, StrategyWeights
 from dowse._search.stages.understand import understand_query
-from dowse._search.state import SearchState
+from dowse._search.state import SearchState, cap_scores
 from dowse._util.cancellation import raise_if_cancelled
 
 
@@ -285,7 +282,23 @@ def run_stages(
             began = time.perf_counter()
             stage.run(search)
             seconds[stage.name] = time.perf_counter() - began
-        search.counts[stage.name] = search.count
+        fused = search.fused
+        search.counts[stage.name] = len(search.candidates if fused else search.found_keys())
+
+
+def has_too_few(search: SearchState) -> bool:
+    """Tell whether the list ends before its page does, and more candidates may help."""
+    if search.settings.search.top_k or len(search.candidates) >= search.wanted:
+        return False
+    # What comes after a result that is too uncertain is not more certain.
+    return not search.unsure and not _is_whole(search, len(search.candidates))
+
+
+def _is_whole(search: SearchState, count: int) -> bool:
+    """Tell whether a list of so many results has all there are: more candidates would add none."""
+    if not any(ranking.cut for ranking in search.rankings):
+        return True
+    return lists_documents(search) and not search.reader.catalogue.has_more_than(count)
 
 
 def look_deeper(search: SearchState) -> None:
@@ -308,12 +321,30 @@ def look_deeper(search: SearchState) -> None:
             counts={},
         )
         run_stages(deeper, RANK_STAGES, {})
-        known = add_deeper(search, deeper)
+        known = _add_deeper(search, deeper)
         for name, count in deeper.counts.items():
             search.counts[name] += count - known
         run_stages(search, (*CUT_STAGES, *LIST_STAGES), {})
         if not has_too_few(search):
             break
+
+
+def _add_deeper(search: SearchState, deeper: SearchState) -> int:
+    """Add what a deeper pass has found to the end of the list; return how much of it was known.
+
+    Nothing before it changes, so that every page is a part of one list: what was found first keeps
+    its place and its score, and no score below is higher.
+    """
+    known = {one.stored.key for one in (*search.candidates, *search.dropped)}
+    listed = {one.document for one in search.candidates} if lists_documents(search) else set()
+    fresh = [one for one in deeper.candidates if one.stored.key not in known]
+    new = [one for one in fresh if one.document not in listed]
+    cap_scores(new, "deeper", search.candidates[-1].score if search.candidates else 1.0)
+    search.settled = len(search.candidates)
+    search.candidates += new
+    search.dropped += [one for one in deeper.dropped if one.stored.key not in known]
+    search.deeper, search.rankings = deeper.deeper, deeper.rankings
+    return len(deeper.candidates) - len(fresh)
 
 
 SEARCH_FLOW: tuple[SearchStage, ...] = (
@@ -345,7 +376,7 @@ def run_search(search: SearchState) -> Response:
         search.calibration,
         no_good_match=search.no_good_match,
         total=search.total,
-        total_is_exact=is_whole(search, search.total),
+        total_is_exact=_is_whole(search, search.total),
         offset=offset,
     )
     if not search.candidates:

@@ -92,7 +92,6 @@ def cap_scores(candidates: Sequence[Candidate], stage: str, most: float = 1.0) -
 class SearchParts(Struct, frozen=True):
     """The parts that stages work with."""
 
-    reading: IndexReader
     analyzer: Analyzer
     embedder: Embedder | None  # None: there are no vectors
     reranker: Callable[[], Reranker] | None  # opens it; None: there is none
@@ -108,6 +107,7 @@ class SearchState(Struct):
 
     request: SearchRequest
     settings: SearchSettings
+    reader: IndexReader  # the generation of the index that is searched
     parts: SearchParts
     notices: list[str] = field(default_factory=list)
 
@@ -155,16 +155,6 @@ class SearchState(Struct):
         return min(self.request.offset + self.settings.search.top_n, MOST_RESULTS)
 
     @property
-    def reading(self) -> IndexReader:
-        """The generation of the index that is searched."""
-        return self.parts.reading
-
-    @property
-    def count(self) -> int:
-        """How many chunks are in the running, before and after the rankings are fused."""
-        return len(self.candidates) if self.fused else len(self.found_keys())
-
-    @property
     def among(self) -> Keys | None:
         """The chunks that may be found; None when all may."""
         if self._among is None and self.conditions:
@@ -173,7 +163,7 @@ class SearchState(Struct):
 
     def meeting(self, conditions: Sequence[Condition]) -> Keys:
         """The chunks for which all of these conditions hold."""
-        return meeting(conditions, self.reading, self.parts.analyzer)
+        return meeting(conditions, self.reader, self.parts.analyzer)
 
     @property
     def has_words(self) -> bool:
@@ -190,6 +180,7 @@ class SearchState(Struct):
         return SearchState(
             self.request,
             self.settings,
+            self.reader,
             self.parts,
             query=replace(self.query, conditions=()),
             strategies=self.strategies,
@@ -210,7 +201,7 @@ class SearchState(Struct):
         """
         missing = sorted(key for key in keys if key not in self._stored)
         if missing:
-            self._stored |= {one.key: one for one in self.reading.catalogue.chunks(missing)}
+            self._stored |= {one.key: one for one in self.reader.catalogue.chunks(missing)}
         if unknown := [key for key in missing if key not in self._stored]:
             raise Damaged(
                 f"The search found {len(unknown)} chunks that the database does not know.",
@@ -220,21 +211,21 @@ class SearchState(Struct):
 
     def rarity(self, kind: KeywordField, terms: Sequence[str]) -> dict[str, float]:
         """How rare each term is in a field of the index."""
-        size = self.reading.keyword.size
+        size = self.reader.keyword.size
         return {term: rarity(n, size) for term, n in self.frequencies(kind, terms).items()}
 
     def frequencies(self, kind: KeywordField, terms: Sequence[str]) -> dict[str, int]:
         """In about how many chunks each term occurs; each is looked up once."""
         if missing := [term for term in terms if (kind, term) not in self._frequencies]:
-            held = self.reading.keyword.frequencies(kind, missing)
+            held = self.reader.keyword.frequencies(kind, missing)
             self._frequencies |= {(kind, term): held[term] for term in missing}
         return {term: self._frequencies[kind, term] for term in terms}
 
     def rank(self, keys: Keys) -> Scores:
         """These chunks by meaning, or by words when there is no vector; best first."""
         if self.vector is not None:
-            return self.reading.vectors.nearest(self.vector, len(keys), keys)
-        return self.reading.keyword.search("body", self.query.terms, len(keys), keys)
+            return self.reader.vectors.nearest(self.vector, len(keys), keys)
+        return self.reader.keyword.search("body", self.query.terms, len(keys), keys)
 
     def drop(self, stage: str, reasons: dict[int, str]) -> None:
         """Take the candidates at these places out, each with the reason why."""
@@ -248,11 +239,7 @@ class SearchState(Struct):
                 kept.append(candidate)
         self.candidates = kept
 
-    def sort(self) -> None:
-        """Puts the best first."""
-        self.candidates.sort(key=lambda candidate: candidate.order)
-
     def vectors(self) -> list[Vector | None]:
         """The vector of each candidate, in their order."""
-        known = self.reading.vectors.of([one.stored.key for one in self.candidates])
+        known = self.reader.vectors.of([one.stored.key for one in self.candidates])
         return [known.get(candidate.stored.key) for candidate in self.candidates]

@@ -47,10 +47,10 @@ def rank_by_title(search: SearchState, limit: int, among: Keys | None = None) ->
     words = search.query.text.lower().split()
     named = [
         entry.id
-        for entry in search.reading.catalogue.documents()
+        for entry in search.reader.catalogue.documents()
         if any(word in entry.fields.title.lower() for word in words)
     ]
-    keys = search.reading.catalogue.keys_of(named).tolist() if named else []
+    keys = search.reader.catalogue.keys_of(named).tolist() if named else []
     allowed = keys if among is None else [key for key in keys if key in set(among.tolist())]
     return Ranking("title", [(key, 1.0) for key in allowed[:limit]], 1.0)
 '''

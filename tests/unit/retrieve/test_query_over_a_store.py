@@ -11,7 +11,7 @@ from documents import make_document
 from dowse._model import Batch, Fields, IndexedDocument
 from dowse._model.ports import IndexReader, Store
 from dowse._search.conditions import meeting
-from dowse._search.query.correct import rewrite
+from dowse._search.query.correct import correct
 from dowse._search.query.interpret import Known, understand
 from dowse._store.store import EmbeddedStore
 from dowse._text.analyzer import TextAnalyzer
@@ -52,7 +52,7 @@ def reading(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[IndexRea
 
 
 def found(text: str, reading: IndexReader) -> set[str]:
-    query = rewrite(understand(text, _ANALYZER, _KNOWN), reading, _ANALYZER)
+    query = correct(understand(text, _ANALYZER, _KNOWN), reading, _ANALYZER)
     among = meeting(query.conditions, reading, _ANALYZER) if query.conditions else None
     if query.terms:
         keys = [key for key, _ in reading.keyword.search("body", query.terms, 10, among)]

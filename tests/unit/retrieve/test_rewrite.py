@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dowse._model import Condition, Fields, Keys, Query
 from dowse._model.ports import IndexReader, KeywordField
 from dowse._search.confidence.label import QueryWords
-from dowse._search.query.correct import rewrite
+from dowse._search.query.correct import correct
 from dowse._search.query.interpret import understand
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
@@ -75,13 +75,13 @@ def _follows(terms: list[str], values: tuple[str, ...]) -> bool:
 
 
 def rewritten(text: str, passages: Passages) -> Query:
-    return rewrite(understand(text, _ANALYZER), cast("IndexReader", passages), _ANALYZER)
+    return correct(understand(text, _ANALYZER), cast("IndexReader", passages), _ANALYZER)
 
 
 def test_a_query_of_known_words_costs_one_question_and_stays_as_it_is() -> None:
     passages = Passages("authentication with tokens", "tokens expire")
     query = understand("do authentication tokens expire?", _ANALYZER)
-    assert rewrite(query, cast("IndexReader", passages), _ANALYZER) is query
+    assert correct(query, cast("IndexReader", passages), _ANALYZER) is query
     assert passages.asked == {"frequencies": 1}
 
 
@@ -175,7 +175,7 @@ def test_compound_words_are_fixed_by_their_parts() -> None:
 
 def test_an_unknown_word_that_resembles_nothing_stays_without_a_notice() -> None:
     query = understand("zzzzzz wind", _ANALYZER)
-    assert rewrite(query, cast("IndexReader", Passages("wind")), _ANALYZER) is not None
+    assert correct(query, cast("IndexReader", Passages("wind")), _ANALYZER) is not None
     assert rewritten("zzzzzz wind", Passages("wind")) == query
 
 
@@ -282,6 +282,6 @@ def test_words_of_a_phrase_are_not_fixed() -> None:
 @given(st.text(alphabet='kubernts auh*"-`集群é\ud800\x00.:', max_size=40))
 def test_rewriting_never_fails_and_changes_nothing_the_second_time(text: str) -> None:
     reading = cast("IndexReader", Passages("kubernetes authentication", "auth 集群 rest", "ersatz"))
-    once = rewrite(understand(text, _ANALYZER), reading, _ANALYZER)
-    assert rewrite(once, reading, _ANALYZER).terms == once.terms
+    once = correct(understand(text, _ANALYZER), reading, _ANALYZER)
+    assert correct(once, reading, _ANALYZER).terms == once.terms
     assert once.text == understand(text, _ANALYZER).text

@@ -69,7 +69,7 @@ def _read(search: SearchState, response: Response) -> list[Read]:
 
 def _passages(search: SearchState, hit: Hit, shown: Read) -> list[Read]:
     """The passages of a document that are nearest to the query, in the order of its text."""
-    keys = search.reading.catalogue.keys_of([hit.document])
+    keys = search.reader.catalogue.keys_of([hit.document])
     if search.among is not None:
         keys = np.intersect1d(keys, search.among)
     near = dict(search.rank(keys)[:_PASSAGES])

@@ -202,7 +202,7 @@ def _evidence(search: SearchState) -> list[Evidence]:
     candidates, domain = search.candidates, search.domain.odds if search.domain else 0.0
     if not candidates:
         return []
-    first, chunks = candidates[0], search.reading.keyword.size
+    first, chunks = candidates[0], search.reader.keyword.size
     named = {one.document for one in candidates if one.stored.key in search.named}
     best = max(one.score for one in candidates)
     following = next((one for one in candidates if one.document != first.document), None)
@@ -266,7 +266,7 @@ def _domain(search: SearchState, fit: ModelFit | None) -> Domain | None:
     """Judge the query; without the fit of a model, words decide. None where nothing can be said."""
     if not search.candidates or not search.has_words or search.hypothesis:
         return None
-    chunks = search.reading.keyword.size
+    chunks = search.reader.keyword.size
     if fit is not None and (cosine := _best_score(search, "semantic")) is not None:
         vector = search.vector if fit is DEFAULT else None
         background = USUAL_COSINE if vector is None else background_cosine(vector)
@@ -285,7 +285,7 @@ def _usual(search: SearchState) -> float:
     written = [term for term in search.query.terms if term not in put_in]
     held = _without_the_excluded(search, search.frequencies("body", written))
     length = sum(len(one.stored.text) for one in search.candidates) / len(search.candidates)
-    return frequency_ratio(held, search.reading.keyword.size, length, search.parts.analyzer.stamp)
+    return frequency_ratio(held, search.reader.keyword.size, length, search.parts.analyzer.stamp)
 
 
 def _without_the_excluded(search: SearchState, held: dict[str, int]) -> dict[str, int]:

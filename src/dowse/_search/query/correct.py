@@ -36,8 +36,8 @@ _QUOTES = '"“„«»「『'
 _EDGES = ".:!?'’\"“”„«»「」『』`"
 
 
-def rewrite(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
-    """The query with what its prefixes, unknown words and unheld phrases mean in this index."""
+def correct(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
+    """Put a query into the words of this index: its prefixes, unknown words and unheld phrases."""
     corrected = _correct(_complete(query, reading, analyzer), reading, analyzer)
     return _without_lost_phrases(corrected, reading, analyzer)
 

@@ -1,4 +1,4 @@
-"""The pieces of a query: words, phrases, fields and operators, each with or without a minus.
+"""From a query's text to a tree: its pieces (words, phrases, fields, operators), then their groups.
 
 Every text is a query: what does not fit a sign's rules is an ordinary word.
 """
@@ -104,12 +104,12 @@ class QueryPiece(Struct, frozen=True):
 
 
 def lex(query: str) -> list[QueryPiece]:
-    """The pieces of a query, in their order; never raises."""
+    """Split a query into its pieces, in their order; never raises."""
     return list(_Lexer(clean(query)).pieces())
 
 
 def clean(query: str) -> str:
-    """The query without characters that no tokenizer or store can take; as long as before."""
+    """Replace characters that no tokenizer or store can take; the length stays."""
     return _LONE_SURROGATE.sub("\ufffd", _UNPRINTABLE.sub(" ", query))
 
 
@@ -127,35 +127,51 @@ class _Lexer:
             if self._text[at].isspace():
                 at += 1
                 continue
-            piece = self._sign(at) or self._quoted(at) or self._unquoted(at)
+            piece = self._piece(at)
             at += len(piece.written)
             yield piece
 
-    def _sign(self, at: int) -> QueryPiece | None:
-        """A parenthesis, an operator, a field in brackets or a regular expression."""
-        if self._depth and self._text[at] == ")":
+    def _piece(self, at: int) -> QueryPiece:
+        """Read the piece that begins here."""
+        text, before = self._text, self._text[at - 1 : at]
+        if self._depth and text[at] == ")":
             self._depth -= 1
             return QueryPiece("close", "", ")")
-        if not self._begins_a_token(at):
-            return None
+        if before and not before.isspace() and not (self._depth and before == "("):
+            return self._quoted(at, at) or _word(text[at : self._end_of_run(at)])
+        return self._sign(at) or self._headed(at)
+
+    def _sign(self, at: int) -> QueryPiece | None:
+        """Read a field in brackets, a regular expression or an operator."""
         if found := _BRACKETED.match(self._text, at):
             return QueryPiece("property", found[4] or "", found[0], bool(found[1]), name=found[3])
         if (found := _REGEX.match(self._text, at)) and _OF_A_REGEX.search(found[1]):
             return QueryPiece("regex", found[1], found[0], found[0].startswith("-"))
-        return self._structure(at) if self._structured else None
-
-    def _structure(self, at: int) -> QueryPiece | None:
-        if found := _OPERATOR.match(self._text, at):
+        if self._structured and (found := _OPERATOR.match(self._text, at)):
             kind: QueryPieceKind = found[1].lower()  # type: ignore[assignment]  # it takes no other
             return QueryPiece(kind, found[1], found[1])
-        sign, name, opening = self._head(at)
-        if self._text[opening : opening + 1] != "(" or self._depth >= _MOST_DEEP:
-            return None
-        self._depth += 1
-        return QueryPiece("open", "", self._text[at : opening + 1], bool(sign), name=name.lower())
+        return None
 
-    def _quoted(self, at: int) -> QueryPiece | None:
-        sign, name, opening = self._head(at)
+    def _headed(self, at: int) -> QueryPiece:
+        """Read what may have a minus and a name before a colon: a parenthesis, a quote, a word."""
+        text = self._text
+        head = _SIGN_AND_FIELD.match(text, at)
+        negated, name, start = (
+            (bool(head[1]), head[2] or "", head.end()) if head else (False, "", at)
+        )
+        if self._structured and text[start : start + 1] == "(" and self._depth < _MOST_DEEP:
+            self._depth += 1
+            return QueryPiece("open", "", text[at : start + 1], negated, name=name.lower())
+        if quoted := self._quoted(at, start, name, negated=negated):
+            return quoted
+        run = text[at : self._end_of_run(at)]
+        if name and at + len(run) > start:
+            return _named(name, run[start - at :], run, negated=negated)
+        return replace(_word(run[1:]), written=run, negated=True) if _excludes(run) else _word(run)
+
+    def _quoted(
+        self, at: int, opening: int, name: str = "", *, negated: bool = False
+    ) -> QueryPiece | None:
         end = self._closing(opening)
         if end is None:
             return None
@@ -164,63 +180,36 @@ class _Lexer:
         if not inside:
             return QueryPiece("word", self._text[at:opening], written)
         if name:
-            return _named(name, inside, written, negated=bool(sign))
-        kind: QueryPieceKind = "code" if self._text[opening] == "`" else "phrase"
-        return QueryPiece(kind, inside, written, bool(sign))
-
-    def _head(self, at: int) -> tuple[str, str, int]:
-        """The minus and the name before a colon that are here, if any, and where they end."""
-        found = _SIGN_AND_FIELD.match(self._text, at) if self._begins_a_token(at) else None
-        return (found[1], found[2] or "", found.end()) if found else ("", "", at)
-
-    def _begins_a_token(self, at: int) -> bool:
-        before = self._text[at - 1 : at]
-        return not before or before.isspace() or (self._depth > 0 and before == "(")
+            return _named(name, inside, written, negated=negated)
+        return QueryPiece(
+            "code" if self._text[opening] == "`" else "phrase", inside, written, negated
+        )
 
     def _closing(self, opening: int) -> int | None:
-        """Where the quote that opens here closes; None when none opens here, or it never closes."""
-        mark = self._text[opening : opening + 1]
-        if mark not in _CLOSING or (mark in '"`' and self._follows_a_letter(opening)):
+        """Find where the quote that opens here closes; None if none opens here, or never closes."""
+        mark, before = self._text[opening : opening + 1], self._text[opening - 1 : opening]
+        if mark not in _CLOSING:
             return None
-        ends = (self._find(closing, opening + 1) for closing in _CLOSING[mark])
-        return min((end for end in ends if end is not None), default=None)
-
-    def _follows_a_letter(self, at: int) -> bool:
         # As in 5" or don`t; texts without spaces between words are quoted in the middle of a run.
-        return at > 0 and self._text[at - 1].isascii() and self._text[at - 1].isalnum()
-
-    def _find(self, mark: str, start: int) -> int | None:
-        # Remembering what is absent keeps thousands of quotes that never close from costing a
-        # look through the rest of the text each.
-        if mark in self._absent:
+        if mark in '"`' and before.isascii() and before.isalnum():
             return None
-        found = self._text.find(mark, start)
-        if found < 0:
-            self._absent.add(mark)
-            return None
-        return found
-
-    def _unquoted(self, at: int) -> QueryPiece:
-        run = self._text[at : self._end_of_run(at)]
-        if not self._begins_a_token(at):
-            return _plain(run)
-        sign, name, value = self._head(at)
-        if name and at + len(run) > value:
-            return _named(name, run[value - at :], run, negated=bool(sign))
-        return _excluded(run) if _excludes(run) else _plain(run)
+        ends = []
+        for closing in _CLOSING[mark]:
+            # Remembering what is absent keeps thousands of quotes that never close from costing a
+            # look through the rest of the text each.
+            if closing not in self._absent:
+                ends.append(self._text.find(closing, opening + 1))
+                self._absent |= {closing} if ends[-1] < 0 else set()
+        return min((end for end in ends if end >= 0), default=None)
 
     def _end_of_run(self, at: int) -> int:
-        last = len(self._text)
+        last, opened = len(self._text), 0
         for found in _SPACE_OR_QUOTE.finditer(self._text, at + 1):
             if found[0].isspace() or self._closing(found.start()) is not None:
                 last = found.start()
                 break
-        return self._before_closing(at, last) if self._depth else last
-
-    def _before_closing(self, at: int, last: int) -> int:
-        """Where a run ends: before a parenthesis that closes more than was opened in the run."""
-        opened = 0
-        for place in range(at, last):
+        # Where a group is open, a parenthesis that closes more than the run has opened ends it.
+        for place in range(at, last) if self._depth else ():
             opened += {"(": 1, ")": -1}.get(self._text[place], 0)
             if opened < 0:
                 return place
@@ -228,7 +217,7 @@ class _Lexer:
 
 
 def _named(name: str, value: str, written: str, *, negated: bool) -> QueryPiece:
-    """The piece that a name before a colon makes."""
+    """Make the piece that a name before a colon sets."""
     known = name.lower()
     if known in FIELDS:
         return QueryPiece("field", value, written, negated, FIELDS[known])
@@ -236,27 +225,23 @@ def _named(name: str, value: str, written: str, *, negated: bool) -> QueryPiece:
     return QueryPiece(kind, value, written, negated, name=known if kind == "scope" else name)
 
 
-def _plain(run: str) -> QueryPiece:
+def _word(run: str) -> QueryPiece:
     prefix = _PREFIX.fullmatch(run)
     if prefix and sum(map(str.isalnum, prefix[1])) >= 2:
         return QueryPiece("prefix", prefix[1], run)
     return QueryPiece("word", "" if not run.strip("*") else run, run)
 
 
-def _excluded(run: str) -> QueryPiece:
-    return replace(_plain(run[1:]), written=run, negated=True)
-
-
 def _excludes(run: str) -> bool:
-    """Whether a minus begins the run that excludes a word, rather than a flag such as `-rf`."""
+    """Tell whether the minus of a run excludes a word, rather than beginning a flag as in `-rf`."""
     if not (run[0] == "-" and _EXCLUDABLE.match(run, 1)):
         return False
     return sum(map(str.isalpha, run)) >= 3 or not run.isascii()
 
 
-# ── How the pieces of a query belong together: OR, AND, NOT and parentheses ───
+# ── Groups ───────────────────────────────────────────────────────────────────
 
-
+_OPERATORS = frozenset({"or", "and", "not"})
 _INFIX = frozenset({"or", "and"})
 
 
@@ -276,75 +261,61 @@ Node = QueryPiece | QueryGroup
 
 
 def arrange(pieces: Sequence[QueryPiece]) -> QueryGroup:
-    """The pieces as operators and parentheses join them; what makes no sense is a word."""
-    return _Arranger(_without_lone_operators(pieces)).group()
+    """Join pieces as OR, AND, NOT and parentheses say; an operator that joins nothing is a word.
 
-
-def is_shouted_not(before: QueryPiece, after: QueryPiece) -> bool:
-    """Whether a NOT belongs to what follows it, as in NOT NULL or 404 NOT FOUND."""
-    return before.kind == "not" and after.kind == "word" and after.text.isupper()
-
-
-def _without_lone_operators(pieces: Sequence[QueryPiece]) -> list[QueryPiece]:
+    As in Obsidian, words next to each other bind closer than OR: `a b OR c` is `(a b) OR c`.
+    """
     kept: list[QueryPiece] = []
     for place, piece in enumerate(pieces):
         after = pieces[place + 1] if place + 1 < len(pieces) else None
-        joins = _joins(piece, kept[-1] if kept else None, after)
-        kept.append(piece if joins else replace(piece, kind="word"))
-    return kept
+        lone = piece.kind in _OPERATORS and not _joins(piece, kept[-1] if kept else None, after)
+        kept.append(replace(piece, kind="word") if lone else piece)
+    return _group(iter(kept), [])
 
 
-def _joins(piece: QueryPiece, before: QueryPiece | None, after: QueryPiece | None) -> bool:
-    if piece.kind not in {"or", "and", "not"}:
-        return True
-    if after is None or after.kind in _INFIX | {"close"} or is_shouted_not(piece, after):
+def _joins(operator: QueryPiece, before: QueryPiece | None, after: QueryPiece | None) -> bool:
+    if after is None or after.kind in _INFIX | {"close"} or is_shouted_not(operator, after):
         return False
-    return piece.kind == "not" or (
+    return operator.kind == "not" or (
         before is not None and before.kind not in _INFIX | {"open", "not"}
     )
 
 
-class _Arranger:
-    def __init__(self, pieces: Sequence[QueryPiece]) -> None:
-        self._pieces = pieces
-        self._at = 0
+def is_shouted_not(before: QueryPiece, after: QueryPiece) -> bool:
+    """Tell whether a NOT belongs to what follows it, as in NOT NULL or 404 NOT FOUND."""
+    return before.kind == "not" and after.kind == "word" and after.text.isupper()
 
-    def group(self, opening: QueryPiece | None = None) -> QueryGroup:
-        """The group that begins here; it ends with its parenthesis, or with the query."""
-        clauses: list[list[Node]] = [[]]
-        demanded = negated = False
-        start = self._at
-        while (piece := self._next()) is not None and piece.kind != "close":
-            if piece.kind == "or":
-                clauses.append([])
-            elif piece.kind == "and":
-                demanded = True
-            elif piece.kind == "not":
-                negated = not negated
-            else:
-                node = self.group(piece) if piece.kind == "open" else piece
-                clauses[-1].append(
-                    replace(node, negated=not node.negated, written=f"NOT {node.written}")
-                    if negated
-                    else node
-                )
-                negated = False
-        return self._made(clauses, demanded, opening, start)
 
-    def _made(
-        self, clauses: list[list[Node]], demanded: bool, opening: QueryPiece | None, start: int
-    ) -> QueryGroup:
-        written = " ".join(piece.written for piece in self._pieces[start : self._at])
-        written = (opening.written if opening else "") + written
-        written = written.replace("( ", "(").replace(" )", ")")
-        negated, name = (opening.negated, opening.name) if opening else (False, "")
-        if len(clauses) == 1:
-            return QueryGroup(tuple(clauses[0]), False, demanded, negated, name, written)
-        parts = tuple(QueryGroup(tuple(clause), demanded=True) for clause in clauses)
-        return QueryGroup(parts, True, True, negated, name, written)
+def _group(
+    pieces: Iterator[QueryPiece], spelled: list[str], opening: QueryPiece | None = None
+) -> QueryGroup:
+    """Take the group that begins here; it ends with its parenthesis, or with the query.
 
-    def _next(self) -> QueryPiece | None:
-        if self._at >= len(self._pieces):
-            return None
-        self._at += 1
-        return self._pieces[self._at - 1]
+    `spelled` gets what is written of each piece.
+    """
+    clauses: list[list[Node]] = [[]]
+    start = len(spelled)
+    demanded = negate = False
+    for piece in pieces:
+        spelled.append(piece.written)
+        if piece.kind == "close":
+            break
+        if piece.kind == "or":
+            clauses.append([])
+        elif piece.kind == "and":
+            demanded = True
+        elif piece.kind == "not":
+            negate = not negate
+        else:
+            node = _group(pieces, spelled, piece) if piece.kind == "open" else piece
+            if negate:
+                node = replace(node, negated=not node.negated, written=f"NOT {node.written}")
+            clauses[-1].append(node)
+            negate = False
+    written = (opening.written if opening else "") + " ".join(spelled[start:])
+    written = written.replace("( ", "(").replace(" )", ")")
+    negated, name = (opening.negated, opening.name) if opening else (False, "")
+    if len(clauses) == 1:
+        return QueryGroup(tuple(clauses[0]), False, demanded, negated, name, written)
+    parts = tuple(QueryGroup(tuple(clause), demanded=True) for clause in clauses)
+    return QueryGroup(parts, True, True, negated, name, written)

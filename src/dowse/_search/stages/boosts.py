@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from operator import attrgetter
 from typing import Annotated
 
 from msgspec import Meta
@@ -25,7 +26,7 @@ def favour_communities(search: SearchState) -> None:
     stored = search.stored(search.found_keys())
     seeds = {stored[ranking.scores[0][0]].document.id for ranking in search.rankings}
     documents = [one.document.id for one in stored.values()]
-    communities, boost = search.reading.links.communities(), search.settings.community.boost
+    communities, boost = search.reader.links.communities(), search.settings.community.boost
     search.multipliers = community_multipliers(documents, communities, seeds, boost)
 
 
@@ -74,7 +75,7 @@ def prefer_recent(search: SearchState) -> None:
         factor = recency_multiplier(age, bias)
         if factor != 1:
             candidate.rescore("recency", candidate.score * factor)
-    search.sort()
+    search.candidates.sort(key=attrgetter("order"))
 
 
 def recency_multiplier(age_days: float, bias: float) -> float:

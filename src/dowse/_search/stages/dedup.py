@@ -15,7 +15,71 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# ── Texts that are nearly the same, by the Jaccard similarity of their character trigrams ───
+class ExactDedupOptions(Options, frozen=True):
+    """Whether a text is shown once only."""
+
+    enabled: Annotated[bool, "Drop results with the same text as a better one."] = True
+
+
+def drop_exact(search: SearchState) -> None:
+    """Leave out texts that a better result has."""
+    texts = [fold_whitespace(candidate.stored.text) for candidate in search.candidates]
+    drop_repeats(search, "exact_dedup", "same text as", repeats(texts))
+
+
+def fold_whitespace(text: str) -> str:
+    """Return the text with every stretch of white space as one space, and none at its ends."""
+    return " ".join(text.split())
+
+
+def repeats(keys: Sequence[Hashable]) -> dict[int, int]:
+    """Find the place of each key that came before, and the place where it came first."""
+    first: dict[Hashable, int] = {}
+    for place, key in enumerate(keys):
+        first.setdefault(key, place)
+    return {place: first[key] for place, key in enumerate(keys) if first[key] != place}
+
+
+def drop_repeats(search: SearchState, stage: str, what: str, found: Mapping[int, int]) -> None:
+    """Leave out results, each with the place of the better one that it repeats."""
+    better = [one.stored for one in search.candidates]
+    reasons = {
+        place: f"{what} {better[first].document.id}:{better[first].chunk.first_line}"
+        for place, first in found.items()
+    }
+    search.drop(stage, reasons)
+
+
+# ── Nearly the same text, by the Jaccard similarity of character trigrams ──────
+
+
+class NearDedupOptions(Options, frozen=True):
+    """Whether nearly the same text is shown once only."""
+
+    enabled: Annotated[
+        bool,
+        "Drop results with nearly the same text as a better one. A passage whose title, alias or"
+        " heading is the query stays.",
+    ] = True
+    similarity: Annotated[
+        float,
+        SHARE,
+        "Jaccard similarity of character trigrams at or above which two texts count as duplicates"
+        " (0–1).",
+    ] = 0.9
+
+
+def drop_near(search: SearchState) -> None:
+    """Leave out texts that a better result nearly has."""
+    texts = [candidate.stored.text for candidate in search.candidates]
+    found = near_duplicates(texts, search.settings.near_dedup.similarity, _named(search))
+    drop_repeats(search, "near_dedup", "nearly the same text as", found)
+
+
+def _named(search: SearchState) -> set[int]:
+    """Find the passages that are called like the query; they stay, whatever they resemble."""
+    candidates = enumerate(search.candidates)
+    return {place for place, one in candidates if one.stored.key in search.named}
 
 
 Grams: TypeAlias = "NDArray[np.uint64]"
@@ -31,7 +95,7 @@ _HASH_SHIFT = 64 - 12  # leaves the upper 12 bits, a number below 4096
 def near_duplicates(
     texts: Sequence[str], threshold: float, kept: Collection[int] = ()
 ) -> dict[int, int]:
-    """The place of each text that is nearly a better placed one that stays, and of that one.
+    """Find the place of each text that is nearly a better placed one that stays, and of that one.
 
     What is at a place to be `kept` is never a duplicate.
     """
@@ -58,22 +122,32 @@ def _by_sets(texts: Sequence[str], threshold: float, kept: Collection[int]) -> d
 
 
 def _by_arrays(texts: Sequence[str], threshold: float, kept: Collection[int]) -> dict[int, int]:
+    """Settle most pairs by a sketch of each text: its trigrams, hashed into a few thousand bits.
+
+    Hashing can only make a union smaller, so the bits of two sketches together bound the union from
+    below and the similarity from above. What the bound leaves is counted exactly.
+    """
     grams = _trigrams(texts)
     sizes = np.array([len(each) for each in grams])
     sketches = _sketches(grams, sizes)
     found: dict[int, int] = {}
     for place in (place for place in range(1, len(texts)) if place not in kept):
-        unions = sketches[:place] | sketches[place]
-        possible = _at_most(unions, sizes[:place] + sizes[place]) >= threshold
-        for other in np.flatnonzero(possible).tolist():
-            if other not in found and _jaccard(grams[other], grams[place]) >= threshold:
+        unions = np.bitwise_count(sketches[:place] | sketches[place]).sum(axis=1, dtype=np.int32)
+        at_most = (sizes[:place] + sizes[place] - unions) / unions
+        for other in np.flatnonzero(at_most >= threshold).tolist():
+            if other in found:
+                continue
+            both = np.concatenate((grams[other], grams[place]))
+            both.sort()
+            shared = int(np.count_nonzero(both[1:] == both[:-1]))
+            if shared / (len(both) - shared) >= threshold:
                 found[place] = other
                 break
     return found
 
 
 def _trigrams(texts: Sequence[str]) -> list[Grams]:
-    """The trigrams of each text; a text too short for one is filled up to three characters."""
+    """Number the trigrams of each text; a text too short for one is filled up to three signs."""
     ends = list(accumulate(max(3, len(text)) for text in texts))
     spans = list(zip([0, *ends], ends, strict=False))
     # One pass over all texts at once: a call per text would cost more than the work it does.
@@ -83,18 +157,18 @@ def _trigrams(texts: Sequence[str]) -> list[Grams]:
         codes[start + len(text) : end] = _FILLING  # nothing, but for a short text
     bits = np.uint64(_CODE_BITS)
     grams = (((codes[:-2] << bits) | codes[1:-1]) << bits) | codes[2:]
-    return [_distinct(grams[start : end - 2]) for start, end in spans]
-
-
-def _distinct(grams: Grams) -> Grams:
-    grams.sort()
-    first = np.ones(len(grams), np.bool_)
-    np.not_equal(grams[1:], grams[:-1], out=first[1:])
-    return grams[first]
+    found = []
+    for start, end in spans:
+        own = grams[start : end - 2]
+        own.sort()
+        first = np.ones(len(own), np.bool_)
+        np.not_equal(own[1:], own[:-1], out=first[1:])
+        found.append(own[first])
+    return found
 
 
 def _sketches(grams: Sequence[Grams], sizes: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """One row of bits per text."""
+    """Make one row of bits per text."""
     bits = np.zeros((len(grams), _SKETCH_BITS), np.bool_)
     hashed = (np.concatenate(grams) * np.uint64(_HASH_FACTOR)) >> np.uint64(_HASH_SHIFT)
     rows = np.repeat(np.arange(len(grams)) * _SKETCH_BITS, sizes)
@@ -102,69 +176,7 @@ def _sketches(grams: Sequence[Grams], sizes: NDArray[np.int64]) -> NDArray[np.ui
     return np.packbits(bits, axis=1).view(np.uint64)
 
 
-def _at_most(unions: NDArray[np.uint64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The Jaccard index that pairs cannot exceed, by their joined sketches and summed sizes."""
-    least: NDArray[np.int32] = np.bitwise_count(unions).sum(axis=1, dtype=np.int32)
-    return (sizes - least) / least
-
-
-def _jaccard(one: Grams, other: Grams) -> float:
-    both = np.concatenate((one, other))
-    both.sort()
-    shared = int(np.count_nonzero(both[1:] == both[:-1]))
-    return shared / (len(both) - shared)
-
-
-# ── How alike results are in meaning ──────────────────────────────────────
-
-
-Directions: TypeAlias = "NDArray[np.float64]"
-"""One row of unit length per result; a row of zeros where there is no vector."""
-
-_PLACES = 6  # decimals that vectors of single precision can be trusted for
-
-
-def directions(vectors: Sequence[Vector | None]) -> Directions:
-    """The vectors as rows that can be compared."""
-    dimensions = max((len(vector) for vector in vectors if vector is not None), default=0)
-    rows = np.zeros((len(vectors), dimensions))
-    for row, vector in zip(rows, vectors, strict=True):
-        if vector is not None:
-            row[:] = vector
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(lengths > 0, lengths, 1)
-
-
-def cosines(rows: Directions, row: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The cosine of each of the rows to one; 0 where there is no vector.
-
-    Rounded, so that equal vectors reach 1 exactly. Each pair is multiplied on its own: a product of
-    matrices would let its neighbours choose the order of additions, and start threads for it.
-    """
-    products: NDArray[np.float64] = np.vecdot(rows, row)
-    return np.round(products, _PLACES)
-
-
-class ExactDedupOptions(Options, frozen=True):
-    """Whether a text is shown once only."""
-
-    enabled: Annotated[bool, "Drop results with the same text as a better one."] = True
-
-
-class NearDedupOptions(Options, frozen=True):
-    """Whether nearly the same text is shown once only."""
-
-    enabled: Annotated[
-        bool,
-        "Drop results with nearly the same text as a better one. A passage whose title, alias or"
-        " heading is the query stays.",
-    ] = True
-    similarity: Annotated[
-        float,
-        SHARE,
-        "Jaccard similarity of character trigrams at or above which two texts count as duplicates"
-        " (0–1).",
-    ] = 0.9
+# ── The same meaning ───────────────────────────────────────────────────────────
 
 
 class SemanticDedupOptions(Options, frozen=True):
@@ -176,60 +188,18 @@ class SemanticDedupOptions(Options, frozen=True):
     ] = 0.85
 
 
-def drop_exact(search: SearchState) -> None:
-    """Leaves out texts that a better result has."""
-    texts = [fold_whitespace(candidate.stored.text) for candidate in search.candidates]
-    drop_repeats(search, "exact_dedup", "same text as", repeats(texts))
-
-
-def drop_near(search: SearchState) -> None:
-    """Leaves out texts that a better result nearly has."""
-    texts = [candidate.stored.text for candidate in search.candidates]
-    found = near_duplicates(texts, search.settings.near_dedup.similarity, _named(search))
-    drop_repeats(search, "near_dedup", "nearly the same text as", found)
-
-
 def drop_same_meaning(search: SearchState) -> None:
-    """Leaves out what means the same as a better result."""
+    """Leave out what means the same as a better result."""
     similarity = search.settings.semantic_dedup.similarity
     found = semantic_duplicates(search.vectors(), similarity, _named(search))
     search.merged = len(set(found.values()))
     drop_repeats(search, "semantic_dedup", "means the same as", found)
 
 
-def _named(search: SearchState) -> set[int]:
-    """The places of passages that are called like the query; they stay, whatever they resemble."""
-    candidates = enumerate(search.candidates)
-    return {place for place, one in candidates if one.stored.key in search.named}
-
-
-def drop_repeats(search: SearchState, stage: str, what: str, found: Mapping[int, int]) -> None:
-    """Leaves out results, each with the place of the better one that it repeats."""
-    better = [one.stored for one in search.candidates]
-    reasons = {
-        place: f"{what} {better[first].document.id}:{better[first].chunk.first_line}"
-        for place, first in found.items()
-    }
-    search.drop(stage, reasons)
-
-
-def repeats(keys: Sequence[Hashable]) -> dict[int, int]:
-    """The place of each key that came before, and the place where it came first."""
-    first: dict[Hashable, int] = {}
-    for place, key in enumerate(keys):
-        first.setdefault(key, place)
-    return {place: first[key] for place, key in enumerate(keys) if first[key] != place}
-
-
-def fold_whitespace(text: str) -> str:
-    """The text with every stretch of white space as one space, and none at its ends."""
-    return " ".join(text.split())
-
-
 def semantic_duplicates(
     vectors: Sequence[Vector | None], threshold: float, kept: Collection[int] = ()
 ) -> dict[int, int]:
-    """The place of each vector that is close to a better placed one that stays, and of that one.
+    """Find each vector that is close to a better placed one that stays, and the place of that one.
 
     What has no vector is never a duplicate, nor is what is at a place to be `kept`.
     """
@@ -245,3 +215,30 @@ def semantic_duplicates(
         else:
             stays[place] = True
     return found
+
+
+Directions: TypeAlias = "NDArray[np.float64]"
+"""One row of unit length per result; a row of zeros where there is no vector."""
+
+_PLACES = 6  # decimals that vectors of single precision can be trusted for
+
+
+def directions(vectors: Sequence[Vector | None]) -> Directions:
+    """Make rows of vectors that can be compared."""
+    dimensions = max((len(vector) for vector in vectors if vector is not None), default=0)
+    rows = np.zeros((len(vectors), dimensions))
+    for row, vector in zip(rows, vectors, strict=True):
+        if vector is not None:
+            row[:] = vector
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths > 0, lengths, 1)
+
+
+def cosines(rows: Directions, row: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute the cosine of each of the rows to one; 0 where there is no vector.
+
+    Rounded, so that equal vectors reach 1 exactly. Each pair is multiplied on its own: a product of
+    matrices would let its neighbours choose the order of additions, and start threads for it.
+    """
+    products: NDArray[np.float64] = np.vecdot(rows, row)
+    return np.round(products, _PLACES)

@@ -1,4 +1,4 @@
-"""One result per document: its best passage, which names the others that match."""
+"""What becomes a result: what is sure enough, one passage per document, its section, a page."""
 
 from __future__ import annotations
 
@@ -8,9 +8,52 @@ from typing import Annotated
 from msgspec import Meta
 
 from dowse._search.stages.dedup import drop_repeats, repeats
-from dowse._search.state import Candidate, SearchState, cap_scores
+from dowse._search.state import Candidate, SearchState
 from dowse._util.bounds import Options
 from dowse.errors import BadSettings
+
+# ── Sure enough ────────────────────────────────────────────────────────────────
+
+
+class ThresholdOptions(Options, frozen=True):
+    """How sure dowse must be of a result."""
+
+    min_confidence: Annotated[
+        float,
+        Meta(ge=-1, le=1),
+        "Drop results with a confidence below this (0–1). -1: drop none, and say so where there is"
+        " no good match.",
+    ] = -1.0
+
+    def __post_init__(self) -> None:
+        """Reject a confidence that cannot be."""
+        super().__post_init__()
+        if -1 < self.min_confidence < 0:
+            raise BadSettings(
+                "threshold.min_confidence must be between 0 and 1, or -1.",
+                "Use 0.3 for strict results.",
+            )
+
+
+def drop_unsure(search: SearchState) -> None:
+    """Leave out what dowse is not sure enough of."""
+    least = search.settings.threshold.min_confidence
+    reasons = {
+        place: f"confidence {one.score:.4f} is below {least:g}"
+        for place, one in enumerate(search.candidates)
+        if one.score < least
+    }
+    before = len(search.dropped)
+    search.drop("threshold", reasons)
+    search.unsure += search.dropped[before:]
+
+
+def has_threshold(search: SearchState) -> bool:
+    """Tell whether there is a confidence below which results are dropped."""
+    return search.settings.threshold.min_confidence > 0
+
+
+# ── One result per document: its best passage, which names the others that match ───
 
 _WORTH = 0.5  # share of the best passage's score; one with less is hardly a match next to it
 
@@ -26,127 +69,39 @@ class DocumentsOptions(Options, frozen=True):
 
 
 def lists_documents(search: SearchState) -> bool:
-    """Whether a document is one result; a limit of passages per document asks for passages."""
+    """Tell whether a document is one result; a limit of passages per document asks for passages."""
     diversity = search.settings.diversity
     limited = diversity.max_chunks_per_doc > 0 and not diversity.mmr
     return not search.settings.documents.passages and not limited
 
 
 def keep_best_passages(search: SearchState) -> None:
-    """Keeps the best passage of each document, and gives it the others."""
+    """Keep the best passage of each document, and give it the others."""
     best, reasons = best_of_each(search.candidates), {}
     for place, one in enumerate(search.candidates):
         better = best[one.document]
-        if one is not better:
-            reasons[place] = _reason(better, one)
-            (better.others if _matches_too(better, one) else better.weaker).append(one)
+        if one is better:
+            continue
+        chunk = better.stored.chunk
+        lines = f"lines {chunk.first_line}–{chunk.last_line}"
+        if one.score >= _WORTH * better.score:
+            better.others.append(one)
+            reasons[place] = f"listed under the best passage of its document, {lines}"
+        else:
+            better.weaker.append(one)
+            reasons[place] = f"its document has a much better passage, {lines}"
     search.drop("documents", reasons)
 
 
 def best_of_each(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
-    """The first candidate of each document, in their order."""
+    """Find the first candidate of each document, in their order."""
     best: dict[str, Candidate] = {}
     for one in candidates:
         best.setdefault(one.document, one)
     return best
 
 
-def has_too_few(search: SearchState) -> bool:
-    """Whether the list ends before the page that is asked for, and more candidates may help."""
-    if search.settings.search.top_k or search.count >= search.wanted:
-        return False
-    # What comes after a result that is too uncertain is not more certain.
-    return not search.unsure and not is_whole(search, search.count)
-
-
-def is_whole(search: SearchState, count: int) -> bool:
-    """Whether a list of so many results has all there are: more candidates would add none."""
-    if not any(ranking.cut for ranking in search.rankings):
-        return True
-    return lists_documents(search) and not search.reading.catalogue.has_more_than(count)
-
-
-def add_deeper(search: SearchState, deeper: SearchState) -> int:
-    """Add what a deeper pass has found to the end of the list; return how much of it was known.
-
-    Nothing before it changes, so that every page is a part of one list: what was found first keeps
-    its place and its score, and no score below is higher.
-    """
-    known = {one.stored.key for one in (*search.candidates, *search.dropped)}
-    listed = {one.document for one in search.candidates} if lists_documents(search) else set()
-    fresh = [one for one in deeper.candidates if one.stored.key not in known]
-    new = [one for one in fresh if one.document not in listed]
-    cap_scores(new, "deeper", search.candidates[-1].score if search.candidates else 1.0)
-    search.settled = len(search.candidates)
-    search.candidates += new
-    search.dropped += [one for one in deeper.dropped if one.stored.key not in known]
-    search.deeper, search.rankings = deeper.deeper, deeper.rankings
-    return len(deeper.candidates) - len(fresh)
-
-
-def _matches_too(best: Candidate, other: Candidate) -> bool:
-    return other.score >= _WORTH * best.score
-
-
-def _reason(best: Candidate, other: Candidate) -> str:
-    chunk = best.stored.chunk
-    lines = f"lines {chunk.first_line}–{chunk.last_line}"
-    if _matches_too(best, other):
-        return f"listed under the best passage of its document, {lines}"
-    return f"its document has a much better passage, {lines}"
-
-
-# ── Results that are left out for their confidence, or for their place in the list ───
-
-
-class ThresholdOptions(Options, frozen=True):
-    """How sure dowse must be of a result."""
-
-    min_confidence: Annotated[
-        float,
-        Meta(ge=-1, le=1),
-        "Drop results with a confidence below this (0–1). -1: drop none, and say so where there is"
-        " no good match.",
-    ] = -1.0
-
-    def __post_init__(self) -> None:
-        """Rejects a confidence that cannot be."""
-        super().__post_init__()
-        if -1 < self.min_confidence < 0:
-            raise BadSettings(
-                "threshold.min_confidence must be between 0 and 1, or -1.",
-                "Use 0.3 for strict results.",
-            )
-
-
-def drop_unsure(search: SearchState) -> None:
-    """Leaves out what dowse is not sure enough of."""
-    least = search.settings.threshold.min_confidence
-    reasons = {
-        place: f"confidence {one.score:.4f} is below {least:g}"
-        for place, one in enumerate(search.candidates)
-        if one.score < least
-    }
-    before = len(search.dropped)
-    search.drop("threshold", reasons)
-    search.unsure += search.dropped[before:]
-
-
-def has_threshold(search: SearchState) -> bool:
-    """Whether there is a confidence below which results are dropped."""
-    return search.settings.threshold.min_confidence > 0
-
-
-def keep_first(search: SearchState) -> None:
-    """Keeps the results up to the end of the page that is asked for."""
-    wanted = search.wanted
-    search.total = len(search.candidates)
-    search.settled = 0
-    beyond = range(wanted, search.total)
-    search.drop("top_n", {place: f"place {place + 1} of {search.total}" for place in beyond})
-
-
-# ── Whole sections instead of chunks ──────────────────────────────────────
+# ── Whole sections instead of chunks ───────────────────────────────────────────
 
 
 class ParentsOptions(Options, frozen=True):
@@ -156,12 +111,24 @@ class ParentsOptions(Options, frozen=True):
 
 
 def show_sections(search: SearchState) -> None:
-    """Puts the section around each chunk in its place, once."""
+    """Put the section around each chunk in its place, once."""
     sections = [(one.document, one.stored.chunk.section) for one in search.candidates]
     drop_repeats(search, "parents", "same section as", repeats(sections))
     for candidate in search.candidates[: search.wanted]:
-        document = search.reading.catalogue.document(candidate.document)
+        document = search.reader.catalogue.document(candidate.document)
         if document is not None:
             section = next(s for s in document.sections if s.id == candidate.stored.chunk.section)
             candidate.section = section
             candidate.section_text = document.text[section.start : section.end]
+
+
+# ── The page that is asked for ─────────────────────────────────────────────────
+
+
+def keep_first(search: SearchState) -> None:
+    """Keep the results up to the end of the page that is asked for."""
+    wanted = search.wanted
+    search.total = len(search.candidates)
+    search.settled = 0
+    beyond = range(wanted, search.total)
+    search.drop("top_n", {place: f"place {place + 1} of {search.total}" for place in beyond})

@@ -42,7 +42,7 @@ def find_named(search: SearchState) -> None:
 
 def _names(search: SearchState) -> dict[ChunkKey, Name]:
     """The passages that are called like the query; the title counts where it is also a heading."""
-    named = search.reading.catalogue.named(search.query.text, _MOST + 1)
+    named = search.reader.catalogue.named(search.query.text, _MOST + 1)
     if len(named) > _MOST:
         named = [(key, name) for key, name in named if name.kind != "heading"]
     allowed = _allowed(search, {key for key, _ in named})

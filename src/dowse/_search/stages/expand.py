@@ -37,7 +37,7 @@ def expand_query(search: SearchState) -> None:
     vector = query_vector(search)
     if vector is None:
         return
-    words, vectors = search.parts.words(search.reading)
+    words, vectors = search.parts.words(search.reader)
     if not words:
         search.notices.append(f"No word was added to the query: no word has a vector. {_LEARN}")
         return

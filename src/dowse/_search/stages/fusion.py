@@ -1,10 +1,11 @@
-"""Several rankings become one list: by scores, or by ranks."""
+"""From several rankings to one list: weights by what rankings can tell, then their fusion."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -16,90 +17,124 @@ from dowse._search.state import Candidate, SearchState
 from dowse._text.scripts import latin_share
 from dowse._util.bounds import SHARE, Options
 
-# ── Convex combination of normalised scores (Bruch, Gai and Ingber, 2023), weighted by strategy ───
+# ── Scripts that the model cannot read ─────────────────────────────────────────
 
+_DISTRUST = 3  # power of the share of Latin letters: best on both halves of a Chinese collection
+_USE_VECTORS = {one.name for one in STRATEGIES if one.uses != "words"}
+
+
+class ReadableOptions(Options, frozen=True):
+    """Whether vectors count only as far as the model can read the script of a text."""
+
+    enabled: Annotated[
+        bool,
+        "For a model trained on Latin letters: give vectors less weight, the more of a text is in"
+        " other scripts.",
+    ] = True
+
+
+def trust_the_readable(search: SearchState) -> None:
+    """Lower what vectors contribute by what the model could not read of the query and chunks."""
+    stored = search.stored(search.found_keys())
+    trust = {key: latin_share(one.text) ** _DISTRUST for key, one in stored.items()}
+    typical = math.fsum(trust.values()) / len(trust) if trust else 1.0
+    for strategy in STRATEGIES:
+        if strategy.uses == "vectors":
+            search.weights[strategy.name] *= search.latin * typical**_DISTRUST
+    if min(trust.values(), default=1.0) < 1.0:
+        search.rankings = [
+            trusted(one, trust) if one.strategy in _USE_VECTORS else one for one in search.rankings
+        ]
+
+
+def reads_latin(search: SearchState) -> bool:
+    """Tell whether the model behind the vectors can read Latin letters alone."""
+    embedder = search.parts.embedder
+    return search.vector is not None and embedder is not None and embedder.model.latin_only
+
+
+def trusted(ranking: Ranking, trust: Mapping[ChunkKey, float]) -> Ranking:
+    """Multiply each score of a ranking by the trust in its text, from 0 to 1."""
+
+    def lowered(scores: Scores) -> Scores:
+        lower = [(key, score * trust[key]) for key, score in scores]
+        return sorted(lower, key=lambda pair: -pair[1])  # ties stay in their order
+
+    return replace(ranking, scores=lowered(ranking.scores), others=lowered(ranking.others))
+
+
+# ── Rankings whose scores hardly differ ────────────────────────────────────────
+
+
+class DynamicWeightsOptions(Options, frozen=True):
+    """Whether a strategy whose scores hardly differ loses weight."""
+
+    enabled: Annotated[bool, "Lower the weight of strategies whose scores hardly differ."] = False
+    min_factor: Annotated[float, SHARE, "Lowest factor that a weight is multiplied by (0–1)."] = 0.5
+    variance_threshold: Annotated[
+        float,
+        Meta(gt=0, le=1),
+        "Variance of scaled scores at or above which a strategy keeps its weight.",
+    ] = 0.1
+
+
+def adjust_weights(search: SearchState) -> None:
+    """Take weight from strategies whose scores hardly differ."""
+    options = search.settings.dynamic_weights
+    search.weights |= dynamic_weights(
+        search.rankings,
+        search.weights,
+        min_factor=options.min_factor,
+        variance_threshold=options.variance_threshold,
+    )
+
+
+def dynamic_weights(
+    rankings: Iterable[Ranking],
+    weights: Mapping[str, float],
+    *,
+    min_factor: float,
+    variance_threshold: float,
+) -> dict[str, float]:
+    """Move weight from strategies whose scores are close together to the others.
+
+    A weight is multiplied by a factor from `min_factor` for no variance to 1 at or above the
+    threshold. The weights of the strategies that found something keep their sum; all others stay
+    as they are.
+    """
+    old, new = {}, {}
+    for ranking in rankings:
+        if ranking.scores:
+            factor, variance = 1.0, _variance(ranking.scores)
+            if variance < variance_threshold:
+                factor = min(1.0, max(min_factor, variance / variance_threshold))
+            old[ranking.strategy] = weights.get(ranking.strategy, 1.0)
+            new[ranking.strategy] = old[ranking.strategy] * factor
+    total = math.fsum(new.values())
+    if total <= 0:  # nothing is left that could be scaled up again
+        return {**weights, **old}
+    scale = math.fsum(old.values()) / total
+    return {**weights, **{strategy: weight * scale for strategy, weight in new.items()}}
+
+
+def _variance(scores: Scores) -> float:
+    """Compute the population variance of the scores as parts of the largest.
+
+    A negative score, such as the cosine of an opposite, counts as 0. If none is above 0, the
+    variance is 0.
+    """
+    largest = max(score for _, score in scores)
+    if largest <= 0:
+        return 0.0
+    parts = [max(0.0, score) / largest for _, score in scores]
+    mean = math.fsum(parts) / len(parts)
+    return math.fsum((part - mean) ** 2 for part in parts) / len(parts)
+
+
+# ── Fusion ─────────────────────────────────────────────────────────────────────
 
 Normalisation = Literal["ceiling", "minmax", "zscore"]
 """How the scores of a ranking are brought to a common scale."""
-
-
-def fuse_by_score(
-    rankings: Iterable[Ranking], weights: Mapping[str, float], normalise: Normalisation
-) -> dict[ChunkKey, list[Place]]:
-    """Gives each chunk its normalised score in each ranking, times the ranking's share of weight.
-
-    A chunk's fused score is the sum of its contributions: a weighted mean, from 0 to 1 but for
-    rounding. The shares are among the rankings that found something; a ranking that knows no score
-    of a chunk gives it nothing.
-    """
-    found = [ranking for ranking in rankings if ranking.scores]
-    # An exact sum, so that the order of the rankings cannot move a bit.
-    total = math.fsum(weights.get(ranking.strategy, 1.0) for ranking in found)
-    places: dict[ChunkKey, list[Place]] = {}
-    for ranking in found:
-        share = weights.get(ranking.strategy, 1.0) / total if total else 0.0
-        known = [*ranking.scores, *ranking.others]
-        normalised = _NORMALISE[normalise]([score for _, score in known], ranking.ceiling)
-        for place, ((key, score), level) in enumerate(zip(known, normalised, strict=True), start=1):
-            rank = place if place <= len(ranking.scores) else None
-            places.setdefault(key, []).append(Place(ranking.strategy, rank, score, share * level))
-    return places
-
-
-def _below_ceiling(scores: Sequence[float], ceiling: float) -> list[float]:
-    """As parts of the most that there could be, so that a weak match stays weak.
-
-    Where that is not known, as parts of the best.
-    """
-    most = ceiling if ceiling > 0 else max(scores)
-    return [min(1.0, max(0.0, score) / most) if most > 0 else 0.0 for score in scores]
-
-
-def _between_extremes(scores: Sequence[float], _: float) -> list[float]:
-    """From 0 for the lowest to 1 for the highest; 1 for all when they are equal."""
-    lowest, highest = min(scores), max(scores)
-    if lowest == highest:
-        return [1.0] * len(scores)
-    return [(score - lowest) / (highest - lowest) for score in scores]
-
-
-def _above_mean(scores: Sequence[float], _: float) -> list[float]:
-    """The logistic function of the deviations above the mean; one half for all that are equal.
-
-    Cutting at some number of deviations instead would make the best of a long ranking equal, just
-    where its order matters most.
-    """
-    mean = math.fsum(scores) / len(scores)
-    deviation = math.dist(scores, [mean] * len(scores)) / math.sqrt(len(scores))
-    if deviation == 0 or min(scores) == max(scores):  # the mean of equals may be a rounding off
-        return [0.5] * len(scores)
-    return [0.5 + 0.5 * math.tanh((score - mean) / deviation / 2) for score in scores]
-
-
-_NORMALISE: Mapping[Normalisation, Callable[[Sequence[float], float], list[float]]] = {
-    "ceiling": _below_ceiling,
-    "minmax": _between_extremes,
-    "zscore": _above_mean,
-}
-
-
-# ── Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009), weighted by strategy ───
-
-
-def fuse_by_rank(
-    rankings: Iterable[Ranking], weights: Mapping[str, float], k: float
-) -> dict[ChunkKey, list[Place]]:
-    """Gives each chunk `weight / (k + rank)` for its place in each ranking.
-
-    A chunk's fused score is the sum of its contributions.
-    """
-    places: dict[ChunkKey, list[Place]] = {}
-    for ranking in rankings:
-        weight = weights.get(ranking.strategy, 1.0)
-        for rank, (key, score) in enumerate(ranking.scores, start=1):
-            place = Place(ranking.strategy, rank, score, weight / (k + rank))
-            places.setdefault(key, []).append(place)
-    return places
 
 
 _CONVEX_SIGMOID = (0.5, 8.0)  # spreads scores over the scale, and claims no more
@@ -132,7 +167,7 @@ class FuseOptions(StrategyWeights, frozen=True):
 
 
 def fuse(search: SearchState) -> None:
-    """Makes one list of all rankings."""
+    """Make one list of all rankings."""
     options, weights = search.settings.fuse, search.weights
     if options.method == "rrf":
         fused = fuse_by_rank(search.rankings, weights, options.rrf_k)
@@ -146,129 +181,92 @@ def fuse(search: SearchState) -> None:
             candidate.rescore("community", candidate.score * factor)
         search.candidates.append(candidate)
     search.fused = True
-    search.sort()
+    search.candidates.sort(key=attrgetter("order"))
 
 
-# ── Vectors count as far as the model can read the script of a text ───────
+# ── A convex combination of normalised scores (Bruch, Gai and Ingber, 2023) ────
 
 
-_DISTRUST = 3  # power of the share of Latin letters: best on both halves of a Chinese collection
-_USE_VECTORS = {one.name for one in STRATEGIES if one.uses != "words"}
+def fuse_by_score(
+    rankings: Iterable[Ranking], weights: Mapping[str, float], normalise: Normalisation
+) -> dict[ChunkKey, list[Place]]:
+    """Give each chunk its normalised score in each ranking, times the ranking's share of weight.
 
-
-class ReadableOptions(Options, frozen=True):
-    """Whether vectors count only as far as the model can read the script of a text."""
-
-    enabled: Annotated[
-        bool,
-        "For a model trained on Latin letters: give vectors less weight, the more of a text is in"
-        " other scripts.",
-    ] = True
-
-
-def trust_the_readable(search: SearchState) -> None:
-    """Lowers what vectors contribute by what the model could not read of the query and chunks."""
-    stored = search.stored(search.found_keys())
-    trust = {key: latin_share(one.text) ** _DISTRUST for key, one in stored.items()}
-    typical = math.fsum(trust.values()) / len(trust) if trust else 1.0
-    for strategy in STRATEGIES:
-        if strategy.uses == "vectors":
-            search.weights[strategy.name] *= search.latin * typical**_DISTRUST
-    if min(trust.values(), default=1.0) < 1.0:
-        search.rankings = [
-            trusted(one, trust) if one.strategy in _USE_VECTORS else one for one in search.rankings
-        ]
-
-
-def reads_latin(search: SearchState) -> bool:
-    """Tell whether the model behind the vectors can read Latin letters alone."""
-    embedder = search.parts.embedder
-    return search.vector is not None and embedder is not None and embedder.model.latin_only
-
-
-def trusted(ranking: Ranking, trust: Mapping[ChunkKey, float]) -> Ranking:
-    """The ranking with each score times the trust in its text, from 0 to 1."""
-
-    def lowered(scores: Scores) -> Scores:
-        lower = [(key, score * trust[key]) for key, score in scores]
-        return sorted(lower, key=lambda pair: -pair[1])  # ties stay in their order
-
-    return replace(ranking, scores=lowered(ranking.scores), others=lowered(ranking.others))
-
-
-# ── Strategies whose scores hardly differ lose weight ─────────────────────
-
-
-class DynamicWeightsOptions(Options, frozen=True):
-    """Whether a strategy whose scores hardly differ loses weight."""
-
-    enabled: Annotated[bool, "Lower the weight of strategies whose scores hardly differ."] = False
-    min_factor: Annotated[float, SHARE, "Lowest factor that a weight is multiplied by (0–1)."] = 0.5
-    variance_threshold: Annotated[
-        float,
-        Meta(gt=0, le=1),
-        "Variance of scaled scores at or above which a strategy keeps its weight.",
-    ] = 0.1
-
-
-def adjust_weights(search: SearchState) -> None:
-    """Takes weight from strategies whose scores hardly differ."""
-    options = search.settings.dynamic_weights
-    search.weights |= dynamic_weights(
-        search.rankings,
-        search.weights,
-        min_factor=options.min_factor,
-        variance_threshold=options.variance_threshold,
-    )
-
-
-def dynamic_weights(
-    rankings: Iterable[Ranking],
-    weights: Mapping[str, float],
-    *,
-    min_factor: float,
-    variance_threshold: float,
-) -> dict[str, float]:
-    """Moves weight from strategies whose scores are close together to the others.
-
-    The weights of the strategies that found something keep their sum; all others stay as they are.
+    A chunk's fused score is the sum of its contributions: a weighted mean, from 0 to 1 but for
+    rounding. The shares are among the rankings that found something; a ranking that knows no score
+    of a chunk gives it nothing.
     """
-    factors = {
-        ranking.strategy: _factor(_variance(ranking.scores), min_factor, variance_threshold)
-        for ranking in rankings
-        if ranking.scores
-    }
-    old = {strategy: weights.get(strategy, 1.0) for strategy in factors}
-    new = {strategy: old[strategy] * factor for strategy, factor in factors.items()}
-    total = math.fsum(new.values())
-    if total <= 0:  # nothing is left that could be scaled up again
-        return {**weights, **old}
-    scale = math.fsum(old.values()) / total
-    return {**weights, **{strategy: weight * scale for strategy, weight in new.items()}}
+    found = [ranking for ranking in rankings if ranking.scores]
+    # An exact sum, so that the order of the rankings cannot move a bit.
+    total = math.fsum(weights.get(ranking.strategy, 1.0) for ranking in found)
+    places: dict[ChunkKey, list[Place]] = {}
+    for ranking in found:
+        share = weights.get(ranking.strategy, 1.0) / total if total else 0.0
+        known = [*ranking.scores, *ranking.others]
+        normalised = _NORMALISE[normalise]([score for _, score in known], ranking.ceiling)
+        for place, ((key, score), level) in enumerate(zip(known, normalised, strict=True), start=1):
+            rank = place if place <= len(ranking.scores) else None
+            places.setdefault(key, []).append(Place(ranking.strategy, rank, score, share * level))
+    return places
 
 
-def _factor(variance: float, min_factor: float, variance_threshold: float) -> float:
-    """From `min_factor` for no variance to 1 at or above the threshold."""
-    if variance >= variance_threshold:
-        return 1.0
-    return min(1.0, max(min_factor, variance / variance_threshold))
+def _below_ceiling(scores: Sequence[float], ceiling: float) -> list[float]:
+    """Scale to parts of the most that there could be, so that a weak match stays weak.
 
-
-def _variance(scores: Scores) -> float:
-    """The population variance of the scores as parts of the largest.
-
-    A negative score, such as the cosine of an opposite, counts as 0. If none is above 0, the
-    variance is 0.
+    Where that is not known, as parts of the best.
     """
-    largest = max(score for _, score in scores)
-    if largest <= 0:
-        return 0.0
-    parts = [max(0.0, score) / largest for _, score in scores]
-    mean = math.fsum(parts) / len(parts)
-    return math.fsum((part - mean) ** 2 for part in parts) / len(parts)
+    most = ceiling if ceiling > 0 else max(scores)
+    return [min(1.0, max(0.0, score) / most) if most > 0 else 0.0 for score in scores]
 
 
-# ── What the chunks of a document do for each other ───────────────────────
+def _between_extremes(scores: Sequence[float], _: float) -> list[float]:
+    """Scale from 0 for the lowest to 1 for the highest; 1 for all when they are equal."""
+    lowest, highest = min(scores), max(scores)
+    if lowest == highest:
+        return [1.0] * len(scores)
+    return [(score - lowest) / (highest - lowest) for score in scores]
+
+
+def _above_mean(scores: Sequence[float], _: float) -> list[float]:
+    """Take the logistic function of the deviations above the mean; one half for all that are equal.
+
+    Cutting at some number of deviations instead would make the best of a long ranking equal, just
+    where its order matters most.
+    """
+    mean = math.fsum(scores) / len(scores)
+    deviation = math.dist(scores, [mean] * len(scores)) / math.sqrt(len(scores))
+    if deviation == 0 or min(scores) == max(scores):  # the mean of equals may be a rounding off
+        return [0.5] * len(scores)
+    return [0.5 + 0.5 * math.tanh((score - mean) / deviation / 2) for score in scores]
+
+
+_NORMALISE: Mapping[Normalisation, Callable[[Sequence[float], float], list[float]]] = {
+    "ceiling": _below_ceiling,
+    "minmax": _between_extremes,
+    "zscore": _above_mean,
+}
+
+
+# ── Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009) ────────────────
+
+
+def fuse_by_rank(
+    rankings: Iterable[Ranking], weights: Mapping[str, float], k: float
+) -> dict[ChunkKey, list[Place]]:
+    """Give each chunk `weight / (k + rank)` for its place in each ranking.
+
+    A chunk's fused score is the sum of its contributions.
+    """
+    places: dict[ChunkKey, list[Place]] = {}
+    for ranking in rankings:
+        weight = weights.get(ranking.strategy, 1.0)
+        for rank, (key, score) in enumerate(ranking.scores, start=1):
+            place = Place(ranking.strategy, rank, score, weight / (k + rank))
+            places.setdefault(key, []).append(place)
+    return places
+
+
+# ── What the chunks of a document do for each other ────────────────────────────
 
 
 class GatherOptions(Options, frozen=True):
@@ -282,18 +280,18 @@ class GatherOptions(Options, frozen=True):
 
 
 def gather(search: SearchState) -> None:
-    """Lets the best chunks of a document raise the others."""
+    """Let the best chunks of a document raise the others."""
     share, candidates = search.settings.gather.share, search.candidates
     whole = gathered([one.document for one in candidates], [one.places for one in candidates])
     for one in candidates:
         together = whole[one.document] * search.multipliers.get(one.document, 1.0)
         if together > one.score:
             one.rescore("gather", (1 - share) * one.score + share * together)
-    search.sort()
+    search.candidates.sort(key=attrgetter("order"))
 
 
 def gathered(documents: Sequence[str], places: Sequence[Sequence[Place]]) -> dict[str, float]:
-    """The score of each document when every strategy may choose its best chunk there.
+    """Score each document as when every strategy may choose its best chunk there.
 
     The words of a query may be in one chunk of a document and its meaning in another.
     """

@@ -16,8 +16,26 @@ from msgspec import Meta, Struct
 from dowse._model import Keys, Ranking, Scores, Vector
 from dowse._model.ports import IndexReader, within
 from dowse._search.state import MOST_RESULTS, SearchState
+from dowse._util.arrays import np
 from dowse._util.bounds import Options
 from dowse.errors import EmbedError, UsageError
+
+Rank = Callable[[SearchState, int, Keys | None], Ranking]
+"""Ranks the best chunks for a search: so many, and only `among` some; empty where it cannot."""
+
+
+class Strategy(Struct, frozen=True):
+    """One way of ranking chunks."""
+
+    name: str
+    rank: Rank
+    uses: Literal["vectors", "words", "either"]  # either: vectors, or words where there are none
+    meaning: str  # completes "rank …"
+    optional: bool = False  # hybrid search uses it where its section of the settings enables it
+    alone: str = ""  # what the page calls it as a mode of its own; "": it is no mode
+    favoured_by: str = ""  # the kind of query that it is best at: see `classify`
+    follows: bool = False  # it starts from what the others found: it runs after them
+
 
 # ── Ranking by words ──────────────────────────────────────────────────────
 
@@ -26,14 +44,14 @@ _SATURATION = 2.2  # BM25's k1 + 1, which no number of occurrences exceeds
 
 
 def rank_by_keyword(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
-    """Chunks that hold any of the query's terms; a missing term costs score, not the result."""
-    reading, query = search.reading, search.query
+    """Rank chunks that hold any term of the query; a missing term costs score, not the result."""
+    reading, query = search.reader, search.query
     most = most_bm25(search.rarity("body", query.terms), query.alternatives)
     return Ranking("keyword", reading.keyword.search("body", query.terms, limit, among), most)
 
 
 def most_bm25(rarity: Mapping[str, float], alternatives: Sequence[Sequence[str]] = ()) -> float:
-    """The highest possible score, by the rarity of each term: every term repeated without end.
+    """Return the highest possible score: of every term by its rarity, repeated without end.
 
     A term that nothing holds counts too, so that a query that is mostly unknown stays weak. Of
     alternatives only the rarest counts.
@@ -50,23 +68,19 @@ _MAKE_VECTORS = "Make them with: dowse config set embed.provider local, then dow
 
 
 def rank_by_meaning(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
-    """Chunks by the cosine of their vector to the query's.
+    """Rank chunks by the cosine of their vector to the query's.
 
     A chunk that the model cannot read has a vector of zeros, and is near nothing.
     """
     vector = query_vector(search)
-    found = [] if vector is None else search.reading.vectors.nearest(vector, limit, among)
+    found = [] if vector is None else search.reader.vectors.nearest(vector, limit, among)
     return Ranking("semantic", [pair for pair in found if pair[1] != 0.0], ceiling=1.0)
 
 
 def query_vector(search: SearchState) -> Vector | None:
-    """The vector of what is searched for; None when there is none, and words can rank."""
-    if search.vector is None:
-        search.vector = _embed(search)
-    return search.vector
-
-
-def _embed(search: SearchState) -> Vector | None:
+    """Embed what is searched for, once; None where that cannot be, and words can rank."""
+    if search.vector is not None:
+        return search.vector
     embedder, only_by_meaning = search.parts.embedder, search.strategies == ("semantic",)
     if embedder is None:
         if only_by_meaning:
@@ -74,15 +88,14 @@ def _embed(search: SearchState) -> Vector | None:
         return None
     try:
         if search.hypothesis:
-            batch = next(iter(embedder.passages([search.embedded_text])))
-            vector: Vector = batch.vectors[0]
-            return vector
-        return embedder.query(search.embedded_text)
+            search.vector = next(iter(embedder.passages([search.embedded_text]))).vectors[0]
+        else:
+            search.vector = embedder.query(search.embedded_text)
     except EmbedError as error:
         if only_by_meaning:
             raise
         search.notices.append(f"Ranked by words alone. {error}")
-        return None
+    return search.vector
 
 
 # ── Ranking by the identifiers of code ────────────────────────────────────
@@ -97,8 +110,8 @@ class CodeOptions(Options, frozen=True):
 
 
 def rank_by_code(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
-    """Chunks whose code holds any identifier of the query, whole or in parts."""
-    reading, terms = search.reading, search.query.code_terms
+    """Rank chunks whose code holds any identifier of the query, whole or in parts."""
+    reading, terms = search.reader, search.query.code_terms
     most = most_bm25(search.rarity("code", terms))
     return Ranking("code", reading.keyword.search("code", terms, limit, among), most)
 
@@ -119,29 +132,23 @@ class GraphOptions(Options, frozen=True):
 
 
 def rank_by_links(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
-    """Documents linked with the found ones, each by its best chunk for the query.
+    """Rank documents linked with the found ones, each by its best chunk for the query.
 
     The scores are those of the ranking by meaning, or by words where there is no vector.
     """
-    reading = search.reading
+    reader = search.reader
     found = {one.document.id for one in search.stored(search.found_keys()).values()}
-    keys = _chunks(reading, linked_documents(reading, found, search.settings.graph.depth), among)
-    best = one_per_document(reading, search.rank(keys) if len(keys) else [], limit)
+    linked = linked_documents(reader, found, search.settings.graph.depth)
+    keys = reader.catalogue.keys_of(linked) if linked else np.zeros(0, dtype=np.int64)
+    keys = keys if among is None else within(keys, among)
+    best = one_per_document(reader, search.rank(keys) if len(keys) else [], limit)
     ceilings = {one.strategy: one.ceiling for one in search.rankings}
     ceiling = 1.0 if search.vector is not None else ceilings.get("keyword", 0.0)
     return Ranking("graph", best, ceiling)
 
 
-def _chunks(reading: IndexReader, documents: Collection[str], among: Keys | None) -> Keys:
-    """The chunks of these documents that may be found."""
-    import numpy as np  # noqa: PLC0415  listing the strategies must not take as long as loading it
-
-    keys = reading.catalogue.keys_of(documents) if documents else np.zeros(0, dtype=np.int64)
-    return keys if among is None else within(keys, among)
-
-
 def linked_documents(reading: IndexReader, found: Collection[str], depth: int) -> set[str]:
-    """The documents up to `depth` links away, either way, from any of these."""
+    """Find the documents up to `depth` links away, either way, from any of these."""
     reached: set[str] = set()
     edge_of_search = set(found)
     for _ in range(depth):
@@ -160,7 +167,7 @@ def linked_documents(reading: IndexReader, found: Collection[str], depth: int) -
 
 
 def one_per_document(reading: IndexReader, scores: Scores, top_k: int) -> Scores:
-    """The best chunk of each document, best first."""
+    """Keep the best chunk of each document, best first."""
     best: Scores = []
     seen: set[str] = set()
     for start in range(0, len(scores), _BLOCK):
@@ -174,22 +181,7 @@ def one_per_document(reading: IndexReader, scores: Scores, top_k: int) -> Scores
     return best
 
 
-Rank = Callable[[SearchState, int, Keys | None], Ranking]
-"""Ranks the best chunks for a search: so many, and only `among` some; empty where it cannot."""
-
-
-class Strategy(Struct, frozen=True):
-    """One way of ranking chunks."""
-
-    name: str
-    rank: Rank
-    uses: Literal["vectors", "words", "either"]  # either: vectors, or words where there are none
-    meaning: str  # completes "rank …"
-    optional: bool = False  # hybrid search uses it where its section of the settings enables it
-    alone: str = ""  # what the page calls it as a mode of its own; "": it is no mode
-    favoured_by: str = ""  # the kind of query that it is best at: see `classify`
-    follows: bool = False  # it starts from what the others found: it runs after them
-
+# ── The table ─────────────────────────────────────────────────────────────────────
 
 STRATEGIES: tuple[Strategy, ...] = (
     Strategy(
@@ -257,7 +249,7 @@ else:
 
 
 def modes_explained() -> str:
-    """All modes in one sentence, for people."""
+    """Explain all modes in one sentence, for people."""
     return "; ".join(f"{mode.name}: {mode.meaning}" for mode in MODES) + "."
 
 
@@ -307,27 +299,3 @@ class RetrievalSettings(Struct, frozen=True):
     search: SearchOptions = SearchOptions()
     code: CodeOptions = CodeOptions()
     graph: GraphOptions = GraphOptions()
-
-
-def mode_of(search: SearchState) -> SearchMode:
-    """Return the mode of a search."""
-    return next(mode for mode in MODES if mode.name == search.settings.search.mode)
-
-
-def strategies_wanted(search: SearchState) -> tuple[str, ...]:
-    """Name the strategies that the mode and the settings ask for."""
-    chosen = mode_of(search).strategies
-    return tuple(
-        one.name
-        for one in STRATEGIES
-        if (
-            one.name in chosen
-            if chosen
-            else not one.optional or getattr(search.settings, one.name).enabled
-        )
-    )
-
-
-def find_strategy(name: str) -> Strategy | None:
-    """Return the strategy of this name; None for rankings that are none, such as a listing."""
-    return next((one for one in STRATEGIES if one.name == name), None)

@@ -6,61 +6,52 @@ from collections.abc import Sequence
 from functools import cache
 
 from dowse._model import Condition, Query
-from dowse._search.query.correct import rewrite
+from dowse._search.query.correct import correct
 from dowse._search.query.interpret import COMPLETIONS, Known, understand
-from dowse._search.stages.strategies import STRATEGIES, mode_of, strategies_wanted
+from dowse._search.stages.strategies import MODES, STRATEGIES
 from dowse._search.state import SearchState
 from dowse._text.fold import fold_word
 
 
 def understand_query(search: SearchState) -> None:
-    """Tell words, phrases and conditions apart, and correct what nothing would match."""
-    search.hypothesis = mode_of(search).hypothesis
-    search.strategies = strategies_wanted(search)
-    search.weights = _weights(search)
-    search.query = _as_answer(search) if search.hypothesis else _as_query(search)
-    filters = (*search.conditions, *search.request.filters.conditions(search.parts.now))
-    if search.request.query.strip() or not filters:  # otherwise a filter takes its place
+    """Choose the strategies and their weights; tell words, phrases and conditions apart."""
+    settings, parts, written = search.settings, search.parts, search.request.query
+    mode = next(one for one in MODES if one.name == settings.search.mode)
+    search.hypothesis = mode.hypothesis
+    search.strategies = mode.strategies or tuple(
+        one.name for one in STRATEGIES if not one.optional or getattr(settings, one.name).enabled
+    )
+    search.weights = settings.fuse.weights
+    for one in STRATEGIES:
+        if one.uses == "vectors":  # chunks that have one already are not better than the rest
+            search.weights[one.name] *= parts.embedded
+    search.query = _as_answer(search) if mode.hypothesis else _as_query(search)
+    filters = (*search.conditions, *search.request.filters.conditions(parts.now))
+    if written.strip() or not filters:  # otherwise a filter takes its place
         search.notices += search.query.notices
     search.conditions = (*filters, *search.query.conditions)
     search.embedded_text = search.query.text
 
 
-def _weights(search: SearchState) -> dict[str, float]:
-    """Return the weights of the settings, those of vectors lowered while some chunks have none.
-
-    What has a vector already is not better than the rest.
-    """
-    weights = search.settings.fuse.weights
-    for strategy in STRATEGIES:
-        if strategy.uses == "vectors":
-            weights[strategy.name] *= search.parts.embedded
-    return weights
-
-
 def _as_query(search: SearchState) -> Query:
-    analyzer = search.parts.analyzer
-    return rewrite(
-        understand(search.request.query, analyzer, _known(search)), search.reading, analyzer
-    )
-
-
-def _known(search: SearchState) -> Known:
-    reading = search.reading
+    """Read the query with its signs, and correct what nothing would match."""
+    reader, analyzer = search.reader, search.parts.analyzer
 
     @cache
     def has_field(name: str) -> bool:
-        return bool(len(reading.matching([Condition("field", name=name, sign="has")])))
+        return bool(len(reader.matching([Condition("field", name=name, sign="has")])))
 
     def beginning(prefix: str) -> Sequence[str]:
-        return reading.vocabulary.beginning(fold_word(prefix), COMPLETIONS)
+        return reader.vocabulary.beginning(fold_word(prefix), COMPLETIONS)
 
-    return Known(has_field, beginning, search.parts.now)
+    known = Known(has_field, beginning, search.parts.now)
+    return correct(understand(search.request.query, analyzer, known), reader, analyzer)
 
 
 def _as_answer(search: SearchState) -> Query:
-    """All words as they are: in an answer nothing is a sign."""
-    terms = tuple(search.parts.analyzer.query_terms(search.request.query))
-    asked = any(map(str.isalnum, search.request.query))
+    """Take all words as they are: in an answer nothing is a sign."""
+    written = search.request.query
+    terms = tuple(search.parts.analyzer.query_terms(written))
+    asked = any(map(str.isalnum, written))
     notices = () if asked else ("The hypothesis holds no word to search for.",)
-    return Query(search.request.query, search.request.query, terms, (), notices=notices)
+    return Query(written, written, terms, (), notices=notices)
