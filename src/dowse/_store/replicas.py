@@ -16,14 +16,13 @@ from msgspec import Struct, field
 from dowse._model import Announce, ChunkKey, Event, Keys
 from dowse._model.ports import IndexReader, KeywordField, KeywordSearch, VectorSearch
 from dowse._store.failures import disk_errors, replica_damaged
-from dowse._store.sql.conditions import Owners, matching
+from dowse._store.sql.conditions import ConditionCache
 from dowse._store.sql.database import Database, Statements
 from dowse._store.sql.reader import SqlDocumentTable, SqlLinks, SqlTextVectors, SqlVocabulary
 from dowse._util.files import close_tree, replace_file, sync_folder
 from dowse.errors import Damaged
 
-# ── What a replica says about itself: how far it has come, and what its files must look like ───
-
+# ── Manifests ─────────────────────────────────────────────────────────────
 
 _BLOCK = 1 << 20  # bytes that are summed at once
 
@@ -110,8 +109,7 @@ def describe(
     return ReplicaManifest(identity, generation, folder, files, detail, database.generation_id)
 
 
-# ── What a replica of the truth promises: another index for words or vectors joins here ───
-
+# ── The port: another index for words or vectors joins here ───────────────
 
 _Opened_co = TypeVar("_Opened_co", covariant=True)
 
@@ -193,7 +191,7 @@ class Indexes(NamedTuple):
 
     keyword: OpenKeywords
     vectors: OpenVectors
-    owners: Owners
+    conditions: ConditionCache
 
     @property
     def are_whole(self) -> bool:
@@ -209,7 +207,7 @@ class Indexes(NamedTuple):
             SqlTextVectors(sql),
             self.keyword,
             self.vectors,
-            partial(matching, sql, self.keyword.phrase, self.owners),
+            partial(self.conditions.matching, sql, self.keyword.phrase),
         )
 
 
@@ -246,7 +244,7 @@ class Replicas:
         ):
             return None
         words, nearby = self._keyword.open(keyword), self._vectors.open(vectors)
-        return Indexes(words, nearby, Owners()) if words and nearby else None
+        return Indexes(words, nearby, ConditionCache()) if words and nearby else None
 
     def distrust(self) -> None:
         """Forget which files were verified, so that all are verified again."""

@@ -26,7 +26,7 @@ from dowse._model import GAP, ChunkedDocument, ChunkKey, Finding, Keys, Scores, 
 from dowse._model.ports import Analyzer, KeywordField
 from dowse._store.membership import members
 from dowse._store.replicas import Indexes
-from dowse._store.sql.conditions import Owners
+from dowse._store.sql.conditions import ConditionCache
 from dowse._store.sql.database import Database, SqlConnection, decode_vector
 from dowse._text.analyzer import terms_of
 from dowse._text.matching import rarity
@@ -175,7 +175,7 @@ class EngineIndexes:
         self._engine = engine
         self._analyzer = analyzer
         self._expected: tuple[float, float] | None = None
-        self._owners: tuple[tuple[str, str], Owners] | None = None
+        self._owners: tuple[tuple[str, str], ConditionCache] | None = None
         self._opening = threading.Lock()
 
     def open(self, begin: Callable[[], Database]) -> Indexes:
@@ -187,7 +187,7 @@ class EngineIndexes:
         with self._opening:
             generation = database.identity, database.generation_id
             if self._owners is None or self._owners[0] != generation:
-                self._owners = generation, Owners()
+                self._owners = generation, ConditionCache()
             owners = self._owners[1]
         found = _Found(database, self._engine(database.connection), built, self._place)
         return Indexes(_Keywords(found, self._analyzer), _Vectors(found), owners)

@@ -1,11 +1,13 @@
-"""Conditions as statements that list what they cover; values are bound, never written in."""
+"""Conditions: the facets of a document that they compare, and the chunks that they cover.
+
+Values are bound to statements, never written into them.
+"""
 
 from __future__ import annotations
 
 import json
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from msgspec.structs import replace
@@ -22,8 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# ── What conditions compare of a document, laid down when it is put ───────
-
+# ── What conditions compare ───────────────────────────────────────────────
 
 Facet = tuple[str, str]
 """A kind of condition and a folded value that it can be compared with."""
@@ -60,6 +61,8 @@ def field_facet(name: str) -> str:
     return f"field:{fold(name)}"
 
 
+# ── Which chunks conditions cover ─────────────────────────────────────────
+
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
@@ -79,73 +82,55 @@ _BEGINS = {"under": "path"}
 _DATED = {"after": ">=", "before": "<"}
 
 
-class Owners:
-    """The chunks of a generation and their documents, loaded when a condition is first asked for.
+class ConditionCache:
+    """What conditions cover in one generation: each of the last ones, and the last combinations.
 
-    It remembers what the last conditions covered, each of them and all together.
+    A page asks the same with every key that is pressed. Threads may share it: what two of them find
+    at once is the same.
     """
 
     def __init__(self) -> None:
-        self._loaded: tuple[Keys, Keys] | None = None
-        self._met: dict[Condition, Met] = {}  # the oldest first
-        self._answers: dict[tuple[Condition, ...], Keys] = {}  # the oldest first
+        self._owners: tuple[Keys, Keys] | None = None  # the chunks, ascending; the document of each
+        self._met: dict[Condition, Met] = {}
+        self._answers: dict[tuple[Condition, ...], Keys] = {}
 
-    def get(self, load: Callable[[], Sequence[Keys]]) -> tuple[Keys, Keys]:
-        """Give the chunks, ascending, and the document of each; `load` gives both in any order."""
-        # Two threads may both load it; what they load is the same.
-        if self._loaded is None:
-            chunks, documents = load()
+    def matching(self, sql: Statements, phrase: Phrase, conditions: Sequence[Condition]) -> Keys:
+        """Find the chunks for which every condition holds, ascending."""
+        plain = tuple(replace(condition, written="") for condition in conditions)
+        answer = self._answers.get(plain)
+        if answer is None:
+            keys, documents = self._load_owners(sql)
+            kept = np.ones(len(keys), dtype=bool)
+            for condition in plain:
+                positive = replace(condition, negated=False)
+                met = self._met.get(positive)
+                if met is None:
+                    met = _met(sql, phrase, keys, documents, condition)
+                    _remember(self._met, positive, met, _REMEMBERED)
+                kept &= met != condition.negated
+            answer = keys[kept]
+            answer.flags.writeable = False
+            _remember(self._answers, plain, answer, _ANSWERED)
+        return answer
+
+    def _load_owners(self, sql: Statements) -> tuple[Keys, Keys]:
+        if self._owners is None:
+            # By document, so that SQLite reads an index and not the chunks themselves.
+            query = "SELECT key, document FROM chunks ORDER BY document, key"
+            chunks, documents = sql.columns(("key", "document"), query)
             order = np.argsort(chunks, kind="stable")
-            self._loaded = chunks[order], documents[order]
-        return self._loaded
-
-    def met(self, condition: Condition, find: Callable[[], Met]) -> Met:
-        """Tell which chunks a condition covers; `find` says it when it was not asked lately."""
-        return _remembered(self._met, replace(condition, negated=False), find, _REMEMBERED)
-
-    def answer(self, conditions: Sequence[Condition], find: Callable[[], Keys]) -> Keys:
-        """Find the chunks that meet all conditions; `find` says it when it was not asked lately."""
-        return _remembered(self._answers, tuple(conditions), find, _ANSWERED)
+            self._owners = chunks[order], documents[order]
+        return self._owners
 
 
-def _remembered(memory: dict[_K, _V], key: _K, find: Callable[[], _V], most: int) -> _V:
-    found = memory.get(key)
-    if found is None:
-        found = find()
-        # A page asks the same with every key that is pressed. What another thread removes in the
-        # same moment is not needed.
-        for oldest in list(memory)[: len(memory) + 1 - most]:
-            memory.pop(oldest, None)
-        memory[key] = found
-    return found
+def _remember(memory: dict[_K, _V], key: _K, found: _V, most: int) -> None:
+    # The oldest goes first. What another thread removes in the same moment is not needed.
+    for oldest in list(memory)[: len(memory) + 1 - most]:
+        memory.pop(oldest, None)
+    memory[key] = found
 
 
-def matching(
-    sql: Statements, phrase: Phrase, owners: Owners, conditions: Sequence[Condition]
-) -> Keys:
-    """Find the chunks of one generation for which every condition holds, ascending."""
-    plain = [replace(condition, written="") for condition in conditions]
-    return owners.answer(plain, partial(_matching, sql, phrase, owners, plain))
-
-
-def _matching(
-    sql: Statements, phrase: Phrase, owners: Owners, conditions: Sequence[Condition]
-) -> Keys:
-    # By document, so that SQLite reads an index and not the chunks themselves.
-    query = "SELECT key, document FROM chunks ORDER BY document, key"
-    keys, documents = owners.get(lambda: sql.columns(("key", "document"), query))
-    kept = np.ones(len(keys), dtype=bool)
-    for condition in conditions:
-        find = partial(_find, sql, phrase, keys, documents, condition)
-        kept &= owners.met(condition, find) != condition.negated
-    answer = keys[kept]
-    answer.flags.writeable = False  # it is remembered
-    return answer
-
-
-def _find(
-    sql: Statements, phrase: Phrase, keys: Keys, documents: Keys, condition: Condition
-) -> Met:
+def _met(sql: Statements, phrase: Phrase, keys: Keys, documents: Keys, condition: Condition) -> Met:
     if condition.kind == "phrase":
         return members(keys, phrase("body", condition.values))
     if condition.kind == "language":

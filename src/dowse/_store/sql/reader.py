@@ -41,8 +41,7 @@ from dowse._store.sql.database import (
 from dowse._store.sql.sums import is_sound
 from dowse._text.fold import fold_name, fold_word
 
-# ── The records that rows of the database stand for ───────────────────────
-
+# ── Rows and the records that they stand for ──────────────────────────────
 
 Moment = Annotated[float, msgspec.Meta(ge=-1e19, le=1e19)]
 """Seconds since 1970, as far from it as a file system can say."""
@@ -271,7 +270,7 @@ class SqlDocumentTable(Struct, frozen=True):
         )
 
 
-# ── Links: what they are, and where those lead that a change concerns ─────
+# ── Links ─────────────────────────────────────────────────────────────────
 
 
 class SqlLinks(Struct, frozen=True):
@@ -301,28 +300,7 @@ class SqlLinks(Struct, frozen=True):
         return dict(self._sql.rows(tuple[str, int], query))
 
 
-# ── Words that are spelled nearly like another ────────────────────────────
-
-
-def slips_in(word: str) -> int:
-    """Count how many slips are forgiven in a word."""
-    return (len(word) >= 4) + (len(word) >= 8)
-
-
-def nearly(word: str, known: Sequence[str]) -> dict[str, int]:
-    """Find the known words that are spelled nearly as a word is, with their distance to it."""
-    # Loaded when a word is misspelled, which most commands never meet.
-    from rapidfuzz import process  # noqa: PLC0415
-    from rapidfuzz.distance import OSA  # noqa: PLC0415
-
-    found = process.extract(
-        word, known, scorer=OSA.distance, score_cutoff=slips_in(word), limit=None
-    )
-    return {other: int(distance) for other, distance, _ in found if other != word}
-
-
-# ── The words of all documents, and those that are spelled nearly like another ───
-
+# ── Words ─────────────────────────────────────────────────────────────────
 
 _AFTER_ALL = "\U0010ffff"  # sorts behind every letter
 _SEPARATOR = "\x1f"  # between words that are handed over as one string; no word holds it
@@ -374,8 +352,24 @@ class SqlVocabulary(Struct, frozen=True):
         return [term for term, _ in counted[: max(0, limit)]]
 
 
-# ── The vectors that were made of texts, by text key ──────────────────────
+def slips_in(word: str) -> int:
+    """Count how many slips are forgiven in a word."""
+    return (len(word) >= 4) + (len(word) >= 8)
 
+
+def nearly(word: str, known: Sequence[str]) -> dict[str, int]:
+    """Find the known words that are spelled nearly as a word is, with their distance to it."""
+    # Loaded when a word is misspelled, which most commands never meet.
+    from rapidfuzz import process  # noqa: PLC0415
+    from rapidfuzz.distance import OSA  # noqa: PLC0415
+
+    found = process.extract(
+        word, known, scorer=OSA.distance, score_cutoff=slips_in(word), limit=None
+    )
+    return {other: int(distance) for other, distance, _ in found if other != word}
+
+
+# ── Vectors of texts ──────────────────────────────────────────────────────
 
 _AT_ONCE = 500  # values bound to one statement: old builds of SQLite take 999
 
