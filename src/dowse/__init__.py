@@ -134,7 +134,7 @@ _HOMES = (
 
 
 def __getattr__(name: str) -> Any:
-    """Loads what is asked for, so that a mere `import dowse` loads nothing."""
+    """Load a public name when it is first used, so that a mere `import dowse` loads nothing."""
     if name in __all__:
         for home in map(import_module, _HOMES):
             if hasattr(home, name):

@@ -37,7 +37,7 @@ Some = str | Sequence[str]
 
 
 class Opening(TypedDict, total=False):
-    """What can be said when a project is opened."""
+    """The arguments with which a project is opened."""
 
     settings: Mapping[str, Any]  # by their full names; they hold for as long as it is open
     home: str | os.PathLike[str] | None  # keeps dowse's files, instead of the user's folders
@@ -90,7 +90,7 @@ class Dowse:
         reranker: Reranker | None = None,
         store: OpenStore | None = None,
     ) -> None:
-        """Opens the project of a folder, or the one of a name; by default that of this folder.
+        """Open the project of a folder, or the one of a name; by default that of this folder.
 
         A folder that belongs to no project becomes one. `Opening` explains the other arguments.
         """
@@ -107,14 +107,14 @@ class Dowse:
 
     @classmethod
     def open(cls, place: str | os.PathLike[str] | None = None, **opening: Unpack[Opening]) -> Self:
-        """The same as calling the class: `with Dowse.open("notes") as notes: …`."""
+        """Do the same as calling the class: `with Dowse.open("notes") as notes: …`."""
         return cls(place, **opening)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.project.name!r}{' closed' if self._closed else ''}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Sent to another process, it is opened there again: by its name, with the same parts."""
+        """Open it again in the process that it is sent to: by its name, with the same parts."""
         place = self._within[0] if self._within else self.project.name
         return _reopened, (type(self), place, self._opening)
 
@@ -125,7 +125,7 @@ class Dowse:
         self.close()
 
     def close(self) -> None:
-        """Closes the store, once calls in other threads have ended."""
+        """Close the store, once calls in other threads have ended."""
         with self._lock:
             last = not self._closed and not self._calls
             self._closed = True
@@ -137,7 +137,7 @@ class Dowse:
     def index(
         self, *, rebuild: bool = False, wait: float = 10.0, progress: Announce = silent
     ) -> IndexReport:
-        """Updates the index from the folder; missing weights of the model are fetched.
+        """Update the index from the folder; missing weights of the model are fetched.
 
         With `rebuild` it starts empty. Raises `Locked` when another process writes for longer than
         `wait` seconds. `progress` is called with an `Event` now and then.
@@ -150,50 +150,50 @@ class Dowse:
                 project, self._opening["settings"], progress, fetch=True
             ) as engine,
         ):
-            announce = _while_wanted(progress)
+            announce = _cancellable(progress)
             return engine.index(self._within, rebuild=rebuild, wait=wait, announce=announce)
 
     # ── Asking ───────────────────────────────────────────────────────────────
 
     def search(self, query: str, **asking: Unpack[Asking]) -> Response:
-        """The passages that answer a query best; `Asking` lists what else can be said."""
+        """Find the passages that answer a query best; `Asking` lists the other options."""
         request = request_of("search", query, asking)
         with self._in_use() as engine:
             return within_texts(engine.search(request), request.max_tokens)
 
     def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
-        """The same, with what the passages say to the question in `Response.answer`."""
+        """Do the same, and put what the passages say to the question into `Response.answer`."""
         request = request_of("answer", query, asking)
         with self._in_use() as engine:
             return within_texts(engine.answer(request), request.max_tokens)
 
     def explain(self, query: str, reference: str, **asking: Unpack[Asking]) -> Explanation:
-        """Why a document has its rank in the results, or is not in them."""
+        """Explain why a document has its rank in the results, or is not in them."""
         request = request_of("explain", query, asking)
         with self._in_use() as engine:
             return engine.explain(request, reference)
 
     def get(self, reference: str) -> Passage:
-        """A document or a part of it: `path`, `path:first-last`, or an id."""
+        """Read a document or a part of it: `path`, `path:first-last`, or an id."""
         with self._in_use() as engine:
             return engine.get(reference)
 
     def related(self, reference: str, n: int = 10) -> Related:
-        """What belongs to a document by links, community and meaning, at most `n` of each."""
+        """Find what belongs to a document by links, community and meaning, at most `n` of each."""
         if n < 1:
             raise UsageError("n must be at least 1.", "Leave it out for 10 of each kind.")
         with self._in_use() as engine:
             return engine.related(reference, n)
 
     def documents(self) -> list[DocumentEntry]:
-        """All documents, by id."""
+        """List all documents, by id."""
         with self._in_use() as engine:
             return engine.documents()
 
     def list_documents(
         self, sort: Sort = "path", *, since: str | date = "", path: Some = ()
     ) -> list[ListedDocument]:
-        """The documents with how many others link to each: by path, newest or most linked first.
+        """List documents with how many others link to each: by path, newest or most linked first.
 
         `since` keeps what changed at or after a date, such as `7d`; `path` keeps what begins so.
         """
@@ -204,37 +204,37 @@ class Dowse:
             return engine.listed(sort, said, _several(path))
 
     def tags(self, path: Some = ()) -> list[Counted]:
-        """The tags of all documents, or of those whose path begins so, most frequent first."""
+        """List the tags of all documents, or of those whose path begins so, most frequent first."""
         with self._in_use() as engine:
             return engine.values_of("tag", _several(path))
 
     def folders(self, path: Some = ()) -> list[Counted]:
-        """The folders with how many documents are below each, in the order of their paths."""
+        """List the folders with how many documents are below each, in the order of their paths."""
         with self._in_use() as engine:
             return engine.values_of("path", _several(path))
 
     def fields(self, path: Some = ()) -> list[FieldValues]:
-        """The fields of the frontmatter with their values and counts, most frequent first."""
+        """List the fields of the frontmatter with their values and counts, most frequent first."""
         with self._in_use() as engine:
             return engine.fields(_several(path))
 
     def graph(self) -> LinkGraph:
-        """All documents and the links between them."""
+        """Return all documents and the links between them."""
         with self._in_use() as engine:
             return engine.graph()
 
     def status(self) -> Status:
-        """What the index holds, and how far the folder has moved on from it."""
+        """Return what the index holds, and how far the folder has moved on from it."""
         with self._in_use() as engine:
             return engine.status()
 
     def path_of(self, document_id: str) -> Path:
-        """Where a document's file is, or was."""
+        """Return where a document's file is, or was."""
         return self._engine.path_of(document_id)
 
     @contextmanager
     def _in_use(self) -> Iterator[Engine]:
-        """The engine, which stays open for as long as a call needs it."""
+        """Keep the engine open for as long as a call needs it."""
         with self._lock:
             if self._closed:
                 raise UsageError("This Dowse is closed.", "Open another one: Dowse.open(…)")
@@ -260,8 +260,8 @@ def _reopened(kind: type[Dowse], place: str | os.PathLike[str], opening: Opening
     return kind(place, **opening)
 
 
-def _while_wanted(progress: Announce) -> Announce:
-    """Ends a run at its next event once nobody waits for it; finished batches stay."""
+def _cancellable(progress: Announce) -> Announce:
+    """End a cancelled run at its next event; finished batches stay."""
 
     def announce(event: Event) -> None:
         raise_if_cancelled()
@@ -271,7 +271,7 @@ def _while_wanted(progress: Announce) -> Announce:
 
 
 def _opened_once(open_store: OpenStore) -> OpenStore:
-    """Gives the same store every time, so that indexing fills the one that is searched."""
+    """Give the same store every time, so that indexing fills the one that is searched."""
     opened: list[Store] = []
 
     def once(analyzer: Analyzer) -> Store:
@@ -283,7 +283,7 @@ def _opened_once(open_store: OpenStore) -> OpenStore:
 
 
 def locations_of(home: str | os.PathLike[str] | None) -> Locations | None:
-    """Where dowse's own files lie; the weights of models are shared in any case."""
+    """Return where dowse's own files lie; the weights of models are shared in any case."""
     if home is None:
         return None
     folder = Path(os.path.realpath(Path(home).expanduser()))
@@ -293,7 +293,7 @@ def locations_of(home: str | os.PathLike[str] | None) -> Locations | None:
 def _select(
     workspace: Workspace, place: str | os.PathLike[str] | None
 ) -> tuple[Project, list[Path]]:
-    """The project that is meant, and which part of it is to be indexed; none means all."""
+    """Find the project that is meant, and the paths of it that are indexed; none means all."""
     here = Path.cwd().resolve()
     if place is None:
         return workspace.select(None, here), []
@@ -309,34 +309,35 @@ def _select(
     return workspace.select_for_indexing(None, [path], here)
 
 
-def request_of(call: Call, query: object, asking: Asking) -> SearchRequest:
-    """The request that a call makes: Python also takes one text for a list, and dates."""
-    given = {name: value for name, value in asking.items() if value is not None}
-    settings = given.pop("settings", NOTHING)
-    if not isinstance(settings, Mapping):
-        raise UsageError("settings must be a mapping.", 'As in: settings={"search.top_k": 30}')
-    values = {"query": query if isinstance(query, str) else ""} | given
-    return parse_request(call, {name: _plain(name, one) for name, one in values.items()}, settings)
-
-
 _LISTS = frozenset(name for row in OPTIONS if row.is_list for name in (row.name, *row.aliases))
 
 
-def _plain(name: str, value: Any) -> object:
-    """A value as every door gives it."""
-    if isinstance(value, date):  # or a datetime; one without a zone is in UTC
-        return value.isoformat()
-    if name not in _LISTS:
-        return value
-    several = value if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
-    return [os.fspath(one) if isinstance(one, os.PathLike) else one for one in several]
+def request_of(call: Call, query: object, asking: Asking) -> SearchRequest:
+    """Build the request of a call; Python also takes one text for a list, paths, and dates."""
+    given: dict[str, Any] = {"query": query if isinstance(query, str) else ""}
+    arguments: Mapping[str, Any] = asking
+    for name, value in arguments.items():
+        if isinstance(value, date):  # or a datetime; one without a zone is in UTC
+            given[name] = value.isoformat()
+        elif name in _LISTS and value is not None:
+            is_one = isinstance(value, str) or not isinstance(value, Iterable)
+            given[name] = [
+                os.fspath(one) if isinstance(one, os.PathLike) else one
+                for one in ([value] if is_one else value)
+            ]
+        elif value is not None:
+            given[name] = value
+    settings = given.pop("settings", NOTHING)
+    if not isinstance(settings, Mapping):
+        raise UsageError("settings must be a mapping.", 'As in: settings={"search.top_k": 30}')
+    return parse_request(call, given, settings)
 
 
 # ── All projects for programs: `from dowse import AllDowse` ───────────────
 
 
 class OpeningAll(TypedDict, total=False):
-    """What can be said when all projects are opened; `Opening` explains each."""
+    """The arguments with which all projects are opened; `Opening` explains each."""
 
     home: str | os.PathLike[str] | None
     embedder: Embedder | None
@@ -353,7 +354,7 @@ class AllDowse:
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
     ) -> None:
-        """Opens each project when it is first searched; `Opening` explains the arguments."""
+        """Open each project when it is first searched; `Opening` explains the arguments."""
         self._opened = ExitStack()
         workspace = Workspace(locations_of(home), Given(embedder, reranker))
         self._all = AllProjects(
@@ -362,17 +363,17 @@ class AllDowse:
         )
 
     def search(self, query: str = "", **asking: Unpack[Asking]) -> Response:
-        """The best passages of all projects; `Hit.project` names the one each is from."""
+        """Find the best passages of all projects; `Hit.project` names the one each is from."""
         request = request_of("search", query, asking)
         return within_texts(self._all.search(request), request.max_tokens)
 
     def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
-        """The same, with what the passages say to the question in `Response.answer`."""
+        """Do the same, and put what the passages say to the question into `Response.answer`."""
         request = request_of("answer", query, asking)
         return within_texts(self._all.answer(request), request.max_tokens)
 
     def close(self) -> None:
-        """Closes all that were opened."""
+        """Close all that were opened."""
         self._opened.close()
 
     def __enter__(self) -> Self:
@@ -392,7 +393,7 @@ _R = TypeVar("_R")
 def _awaited(
     method: Callable[Concatenate[Dowse, _P], _R],
 ) -> Callable[Concatenate[AsyncDowse, _P], Coroutine[Any, Any, _R]]:
-    """A method of `Dowse` that runs in a thread; a call that is cancelled gives up its work."""
+    """Run a method of `Dowse` in a thread; a call that is cancelled gives up its work."""
 
     @wraps(method)
     async def call(self: AsyncDowse, /, *arguments: _P.args, **keywords: _P.kwargs) -> _R:
@@ -421,7 +422,7 @@ class AsyncDowse:
 
     @classmethod
     def open(cls, place: str | os.PathLike[str] | None = None, **opening: Unpack[Opening]) -> Self:
-        """The same as calling the class: `async with AsyncDowse.open("notes") as notes: …`."""
+        """Do the same as calling the class: `async with AsyncDowse.open("notes") as notes: …`."""
         return cls(place, **opening)
 
     async def __aenter__(self) -> Self:
@@ -461,15 +462,15 @@ class AsyncAllDowse:
         self._all = AllDowse(**opening)
 
     async def search(self, query: str = "", **asking: Unpack[Asking]) -> Response:
-        """The best passages of all projects; `Hit.project` names the one each is from."""
+        """Find the best passages of all projects; `Hit.project` names the one each is from."""
         return await _in_a_thread(partial(self._all.search, query, **asking))
 
     async def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
-        """The same, with what the passages say to the question in `Response.answer`."""
+        """Do the same, and put what the passages say to the question into `Response.answer`."""
         return await _in_a_thread(partial(self._all.answer, query, **asking))
 
     async def close(self) -> None:
-        """Closes all that were opened."""
+        """Close all that were opened."""
         self._all.close()
 
     async def __aenter__(self) -> Self:

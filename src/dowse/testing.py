@@ -14,7 +14,7 @@ __all__ = ["HashEmbedder", "NoEmbedder", "OverlapReranker"]
 
 
 class HashEmbedder:
-    """Embeds texts by hashing their words: texts that share words lie near each other.
+    """An embedder that hashes words: texts that share words lie near each other.
 
     It counts what it reads, so that a test can tell whether anything was embedded at all.
     """
@@ -26,11 +26,11 @@ class HashEmbedder:
 
     @property
     def model(self) -> Model:
-        """The model behind the vectors."""
+        """Return the model behind the vectors."""
         return Model(f"hash/{self._dimensions}", self._dimensions, 100_000)
 
     def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
-        """Embeds texts to be found, yielding batches as they are done."""
+        """Embed texts to be found, yielding batches as they are done."""
         for start in range(0, len(texts), self._batch):
             some = texts[start : start + self._batch]
             self.texts += some
@@ -38,7 +38,7 @@ class HashEmbedder:
             yield EmbeddedBatch(tuple(range(start, start + len(some))), vectors)
 
     def query(self, text: str) -> Vector:
-        """Embeds a text to search with."""
+        """Embed a text to search with."""
         vector: Vector = np.full(self._dimensions, 1e-3, dtype=np.float32)
         for word in text.lower().split():
             digest = hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()
@@ -55,16 +55,16 @@ class NoEmbedder:
         self.model = Model(f"hash/{dimensions}", dimensions, 100_000)
 
     def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
-        """Fails, as a machine without weights or network does."""
+        """Fail, as a machine without weights or network does."""
         raise WeightsMissing("The weights are not here.", "Fetch them with: dowse models pull")
 
     def query(self, text: str) -> Vector:
-        """Fails, as a machine without weights or network does."""
+        """Fail, as a machine without weights or network does."""
         raise WeightsMissing("The weights are not here.", "Fetch them with: dowse models pull")
 
 
 class OverlapReranker:
-    """Scores a passage by the share of the query's words that it has.
+    """A reranker that scores a passage by the share of the query's words that it has.
 
     It keeps what it was asked, so that a test can say whether anything was reranked.
     """
@@ -73,7 +73,7 @@ class OverlapReranker:
         self.queries: list[str] = []  # in order
 
     def scores(self, query: str, passages: Sequence[str]) -> list[float]:
-        """One score per passage, from 0 to 1."""
+        """Return one score per passage, from 0 to 1."""
         self.queries.append(query)
         words = set(query.lower().split())
         return [len(words & set(one.lower().split())) / max(1, len(words)) for one in passages]

@@ -202,7 +202,9 @@ def build_request(
     changes |= settings
     if _MODEL in changes and not local:
         _refuse_folder(str(changes[_MODEL]))
-    _turn_off_rivals(changes)
+    for one in OPTIONS:
+        if one.instead_of and one.setting in changes:
+            _turn_off_rival(one, changes)
     return SearchRequest(
         values.get("query", ""),
         filters,
@@ -222,25 +224,21 @@ def _refuse_folder(model: str) -> None:
         )
 
 
-def _turn_off_rivals(changes: dict[str, Any]) -> None:
-    """Turn off the switches that would take the place of what the call sets."""
-    for one in OPTIONS:
-        if one.instead_of and _is_on(changes, one.setting):
-            if _is_on(changes, one.instead_of):
-                rival = next(other for other in OPTIONS if other.setting == one.instead_of)
-                raise UsageError(
-                    f"{rival.name} and {one.name} are two ways to choose results that differ.",
-                    "Use one.",
-                )
-            changes[one.instead_of] = False
+def _turn_off_rival(one: Parameter, changes: dict[str, Any]) -> None:
+    """Turn off the switch that would take the place of what an option sets."""
+    from dowse._config.schema import check_value  # noqa: PLC0415  as above
 
+    def is_on(name: str) -> bool:
+        return name in changes and bool(check_value(name, changes[name], "arguments"))
 
-def _is_on(changes: Mapping[str, Any], name: str) -> bool:
-    if name not in changes:
-        return False
-    from dowse._config.schema import check_value  # noqa: PLC0415  most calls change neither
-
-    return bool(check_value(name, changes[name], "arguments"))
+    if not is_on(one.setting):
+        return
+    if is_on(one.instead_of):
+        rival = next(other for other in OPTIONS if other.setting == one.instead_of)
+        raise UsageError(
+            f"{rival.name} and {one.name} are two ways to choose results that differ.", "Use one."
+        )
+    changes[one.instead_of] = False
 
 
 def settable(call: Call) -> tuple[str, ...]:

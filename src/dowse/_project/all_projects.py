@@ -25,7 +25,7 @@ _WORTH = 0.5  # share of the best score below which a result would only dilute t
 
 
 class _Named(Struct, frozen=True):
-    """What stands for the project where all of them are meant."""
+    """A stand-in for the project where all of them are meant."""
 
     name: str = ALL
 
@@ -38,7 +38,7 @@ class _Held(threading.local):
 
 
 class AllProjects:
-    """Searches every project; one that cannot be searched is named and does not stop the others.
+    """Every project as one engine; one that cannot be searched is named and stops no other.
 
     `open_project` gives the engine of a project; who gives it closes it.
     """
@@ -57,7 +57,7 @@ class AllProjects:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """All that this thread reads of a project inside comes from one opening of its index."""
+        """Open the index of each project once for everything that this thread reads inside."""
         with ExitStack() as stack:
             self._held.stack = stack
             try:
@@ -66,7 +66,7 @@ class AllProjects:
                 self._held.stack, self._held.projects = None, frozenset()
 
     def of(self, project: str) -> Engine:
-        """The engine of the project that a hit is from."""
+        """Return the engine of the project that a hit is from."""
         engine, held = self._opened(project), self._held
         if held.stack is not None and project not in held.projects:
             held.stack.enter_context(engine.hold())
@@ -106,7 +106,7 @@ class AllProjects:
 
     @property
     def writes_answers(self) -> bool:
-        """Whether a language model writes the answers of one of the projects."""
+        """Tell whether a language model writes the answers of one of the projects."""
         for project in self._projects:
             with suppress(DowseError, OSError):  # the search reports it
                 if self.of(project.name).writes_answers:
@@ -114,7 +114,7 @@ class AllProjects:
         return False
 
     def _each(self, ask: Callable[[Project], Response]) -> tuple[dict[str, Response], list[str]]:
-        """What each project gives, by name, and why others give nothing."""
+        """Search each project, and say why some give nothing."""
         if not self._projects:
             raise NotFound("There is no project yet.", "Make one with: dowse index PATH")
         found: dict[str, Response] = {}
@@ -174,7 +174,7 @@ def _merged(
 
 
 def _sentences(found: Mapping[str, Response], hits: Sequence[Hit]) -> list[Sentence]:
-    """The sentences of the projects' answers, by the rank of the result that each is from."""
+    """Order the sentences of the projects' answers by the rank of the result each is from."""
     ranks = {(hit.project, hit.id): rank for rank, hit in enumerate(hits, start=1)}
     scores = [hit.score for hit in hits]
     moved = [
@@ -188,7 +188,7 @@ def _sentences(found: Mapping[str, Response], hits: Sequence[Hit]) -> list[Sente
 
 
 def _best(hits: Sequence[tuple[str, Hit]], limit: int) -> tuple[Hit, ...]:
-    """The best hits; those of one project stay in their order, and ties are broken by name."""
+    """Return the best hits; those of a project stay in order, and names break ties."""
     named = [replace(hit, project=name) for name, hit in hits]
     return tuple(sorted(named, key=lambda hit: (-hit.score, hit.project))[:limit])
 
@@ -201,7 +201,7 @@ def _sums(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _notices(found: Mapping[str, Response]) -> Iterator[str]:
-    """What the projects say: once where all say the same, otherwise with the name of each."""
+    """Return the notices: once where all projects have the same, otherwise with their names."""
     everywhere = [
         notice
         for notice in next(iter(found.values())).notices

@@ -1,4 +1,4 @@
-"""What `dowse doctor` looks at: the machine, dowse's own folders, and every project."""
+"""The checks of `dowse doctor`: the machine, dowse's own folders, and every project."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Check(Struct, frozen=True):
 
 
 def check_machine() -> Iterator[Check]:
-    """Python, SQLite and packages."""
+    """Check Python, SQLite and packages."""
     yield Check("dowse", __version__)
     yield Check(
         "Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
@@ -54,7 +54,7 @@ def check_machine() -> Iterator[Check]:
 
 
 def check_folders(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
-    """Where dowse keeps its files, and the user's settings in them."""
+    """Check dowse's own folders, and the user's settings in them."""
     where = workspace.locations
     for about, folder in (("Config", where.config), ("Data", where.data), ("Cache", where.cache)):
         yield _check_folder(about, folder)
@@ -67,7 +67,7 @@ def check_folders(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
 
 
 def check_leftovers(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
-    """What imports and removals that were killed have left; removes it when asked."""
+    """Find what killed imports and removals have left; remove it with `repair`."""
     where = workspace.locations
     if not (left := abandoned(where)):
         return
@@ -80,7 +80,7 @@ def check_leftovers(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
 
 
 def check_telemetry(*, repair: bool) -> Check:
-    """What onnxruntime has kept to report to its maker; removes it when asked.
+    """Find what onnxruntime has kept to report to its maker; remove it with `repair`.
 
     dowse turns that off when it is imported, which it did not always do. Other programs load
     onnxruntime as well and share these files, so they are no finding, and go only with --repair.
@@ -121,7 +121,7 @@ def _check_privacy(where: Locations, *, repair: bool) -> Check:
 
 
 def check_models(workspace: Workspace, projects: Iterable[Project]) -> Iterator[Check]:
-    """The weights of every model that the user's settings or those of a project name."""
+    """Check the weights of every model that the user's settings or those of a project name."""
     seen: set[EmbedOptions] = set()
     for project in (None, *projects):
         try:
@@ -161,7 +161,7 @@ def _check_weights(model: str, cache: Path) -> Check:
 def check_project(
     workspace: Workspace, project: Project, announce: Announce = silent, *, repair: bool
 ) -> Check:
-    """The folders, the settings and the index of a project; repairs what it can when asked."""
+    """Check the folders, settings and index of a project; repair what can be with `repair`."""
     about = f"Project {project.name}"
     try:
         with workspace.open(project, announce=announce) as engine:
@@ -204,7 +204,7 @@ def _examine(engine: Engine) -> tuple[str, list[Finding]]:
 
 
 def missing_abilities(engine: Engine) -> Iterator[str]:
-    """What cannot be done with a project here, and why, in sentences."""
+    """Say what cannot be done with a project here, and why."""
     embed, rerank = engine.settings.embed, engine.settings.rerank
     if embed.provider == "none":
         yield (

@@ -239,7 +239,9 @@ class Engine:
             )
             search = SearchState(request, settings, reader, search_parts)
             search.notices += [unfinished] if unfinished else []
-            search.notices += self._notices_of_preset(request.changes) + self._closed_roots()
+            if request.changes.get("search.preset"):
+                search.notices += self._notices_of_preset(request.changes)
+            search.notices += self._closed_roots()
             if parts.embedder and not has_vectors:
                 search.notices.append(
                     f"Ranked by words alone: the index has no vectors. {self._rebuild}"

@@ -1,4 +1,4 @@
-"""What a project says about itself: as the user says, or its dowse.toml, or its README.
+"""The description of a project: by the user, or its dowse.toml, or its README.
 
 Agents get it before anything else is loaded, so this imports little.
 """
@@ -24,12 +24,12 @@ _ORDER = ("readme", "index", "_index")
 
 
 def introduction(described: str, folder: Path) -> str:
-    """What is in a project: as the user describes it, or its folder does; may be empty."""
+    """Describe a project as the user does, or as its folder does; it may be empty."""
     return described or _of_table(_project_table(folder / "dowse.toml")) or first_words(folder)
 
 
 def introduction_of(file: Path) -> str:
-    """The same for the project whose project.toml this is."""
+    """Describe the project whose project.toml this is."""
     table = _project_table(file)
     roots = table.get("roots")
     if not isinstance(roots, list) or not roots or not isinstance(roots[0], str):
@@ -38,7 +38,7 @@ def introduction_of(file: Path) -> str:
 
 
 def first_words(folder: Path) -> str:
-    """The first paragraph of a folder's README or index note; empty when there is none."""
+    """Return the first paragraph of a folder's README or index note; empty without one."""
     for path in _candidates(folder):
         try:
             text = read_small(path).decode("utf-8-sig")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def check_output(workspace: Workspace, path: Path, *, force: bool) -> Path:
-    """Where a path leads, if a command may write a file there; raises a `DowseError` if not."""
+    """Return where a path leads, if a command may write there; raise a `DowseError` if not."""
     path = check_outside_roots(workspace, path)
     if path.is_dir() or not path.parent.is_dir():
         raise UsageError(f"{path} cannot be a file.", "Name a file in a folder that is there.")
@@ -34,7 +34,7 @@ def check_output(workspace: Workspace, path: Path, *, force: bool) -> Path:
 
 
 def check_outside_roots(workspace: Workspace, path: Path) -> Path:
-    """Where a path leads, if no project reads it and it is none of dowse's own files."""
+    """Return where a path leads, if no project reads it and it is none of dowse's own files."""
     real = Path(os.path.realpath(path))
     for root in _roots(workspace):
         if _holds(root, real):
@@ -50,7 +50,7 @@ def check_outside_roots(workspace: Workspace, path: Path) -> Path:
 
 
 def write_output(workspace: Workspace, path: Path, data: bytes, *, force: bool) -> None:
-    """Writes a file that the user has named, whole or not at all."""
+    """Write a file that the user has named, whole or not at all."""
     path = check_output(workspace, path, force=force)
     with _explained(path):
         replace_file(path, data)
@@ -58,7 +58,7 @@ def write_output(workspace: Workspace, path: Path, data: bytes, *, force: bool) 
 
 @contextmanager
 def output_file(workspace: Workspace, path: Path, *, force: bool) -> Iterator[IO[bytes]]:
-    """A file that the user has named, to be written in pieces; it appears once it is whole."""
+    """Open a file that the user has named, to write in pieces; it appears once it is whole."""
     path = check_output(workspace, path, force=force)
     with _explained(path):
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")
@@ -88,7 +88,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _roots(workspace: Workspace) -> Iterator[Path]:
-    """The folders and files that any project reads, those that a dowse.toml adds included."""
+    """List what any project reads, with the folders that a dowse.toml adds."""
     for project in workspace.projects.all():
         yield from project.roots
         with suppress(DowseError):  # its settings are wrong: what it adds is not read either
@@ -97,7 +97,7 @@ def _roots(workspace: Workspace) -> Iterator[Path]:
 
 
 def _holds(folder: Path, path: Path) -> bool:
-    """Whether a path is a folder or is below it, whatever names the two have."""
+    """Tell whether a path is a folder or is below it, whatever names the two have."""
     if path.is_relative_to(os.path.realpath(folder)):
         return True
     for one in (path, *path.parents):  # two spellings can be one folder

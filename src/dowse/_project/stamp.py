@@ -1,4 +1,4 @@
-"""What an index must have been built with, so that old and new are never mixed."""
+"""The stamp of an index: what it was built with, so that old and new are never mixed."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class WantedStamp(Struct, frozen=True):
 
     @property
     def whole(self) -> Stamp:
-        """What a new index is stamped with."""
+        """Return the stamp of a new index."""
         return _NO_MODEL | self.model | self.text
 
     def mismatches(self, stamp: Stamp) -> list[str]:
-        """Where an index differs, in sentences.
+        """Say where an index differs, in sentences.
 
         A model that cannot be had makes no vectors that could be mixed, so it is no difference.
         """
@@ -47,7 +47,7 @@ class WantedStamp(Struct, frozen=True):
 def wanted_stamp(
     read: ReadOptions, chunk: ChunkOptions, analyzer: Analyzer, embedder: Embedder | None
 ) -> WantedStamp:
-    """The stamp for these settings and parts."""
+    """Return the stamp for these settings and parts."""
     text: Stamp = {
         "chunk": {"version": CHUNK_VERSION, **asdict(chunk)},
         "keyword": dict(analyzer.stamp),
@@ -69,12 +69,12 @@ def wanted_stamp(
 
 
 def takes_vectors(stamp: Stamp) -> bool:
-    """Whether an index was built to hold vectors."""
+    """Tell whether an index was built to hold vectors."""
     return bool(stamp["model"] != _NO_MODEL["model"])
 
 
 def _flat(stamp: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value of a stamp under its full name, as a message can show it."""
+    """List the values of a stamp by their full names, as a message can show them."""
     for name, value in stamp.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{name}.")

@@ -17,7 +17,6 @@ from dowse._model import Announce
 from dowse._model.ports import Analyzer, Embedder, Reranker, Store, Writer
 from dowse._model.store_options import StoreOptions
 from dowse._project.registry import Project
-from dowse._search.answer.extract import AnswerOptions
 from dowse._store.places import AllPlaces, EmbeddedPlaces
 from dowse._store.vectors.replica import VectorReplica
 from dowse._text.analyzer import TextAnalyzer
@@ -51,7 +50,7 @@ _COMPUTING = threading.BoundedSemaphore(cores() + 1)
 
 
 class Parts(Struct, frozen=True):
-    """What an engine is made of."""
+    """The parts of an engine."""
 
     store: Store
     analyzer: Analyzer
@@ -72,7 +71,7 @@ def assemble(
     offline: bool = False,
     given: Given = _NOTHING,
 ) -> Parts:
-    """The given parts, and otherwise those of the settings; with `fetch`, weights are fetched.
+    """Make the parts of the settings, except those given; with `fetch`, weights are fetched.
 
     With `offline`, nothing is asked over the network in order to know which model it is.
     """
@@ -82,39 +81,36 @@ def assemble(
         if given.store
         else open_store(project, settings.store, analyzer, announce)
     )
-    embedder = given.embedder
-    if embedder is None and settings.embed.provider != "none":
-        embedder = open_embedder(
-            settings.embed, locations.cache, announce, fetch=fetch, offline=offline
-        )
-    cache, fetched = locations.cache, str(settings.value("rerank.model"))
-    reranker = rerankers(settings.embed, embedder, cache, announce, given.reranker, fetched=fetched)
-    writer = _writer(settings.answer) if settings.answer.endpoint_url else None
-    default, turn = _default_model(given, cache), _turn(settings, given)
-    return Parts(store, analyzer, embedder, reranker, writer, default, turn)
+    embed, cache, embedder = settings.embed, locations.cache, given.embedder
+    if embedder is None and embed.provider != "none":
+        embedder = open_embedder(embed, cache, announce, fetch=fetch, offline=offline)
+    writer: Writer | None = None
+    if settings.answer.endpoint_url:
+        from dowse._search.answer.llm import EndpointWriter  # noqa: PLC0415  few users have such an endpoint
 
+        writer = EndpointWriter(settings.answer)
 
-def _turn(settings: Settings, given: Given) -> AbstractContextManager[object]:
-    """What limits the searches of this process; those that may wait for others need no limit."""
-    waits = given.embedder or given.store or settings.store.url
-    return _NO_TURN if waits or settings.embed.provider == "endpoint" else _COMPUTING
+    def default() -> Embedder | None:
+        # There is no model to compare a given embedder with.
+        return None if given.embedder else open_embedder(EmbedOptions(), cache, fetch=False)
 
-
-def _writer(options: AnswerOptions) -> Writer:
-    from dowse._search.answer.llm import EndpointWriter  # noqa: PLC0415  few users have such an endpoint
-
-    return EndpointWriter(options)
-
-
-def _default_model(given: Given, cache: Path) -> Callable[[], Embedder | None]:
-    """Opens the model that ships; there is none to compare a given embedder with."""
-    return lambda: None if given.embedder else open_embedder(EmbedOptions(), cache, fetch=False)
+    # Searches that may wait for others need no limit.
+    waits = given.embedder or given.store or settings.store.url or embed.provider == "endpoint"
+    return Parts(
+        store,
+        analyzer,
+        embedder,
+        rerankers(embed, embedder, cache, announce, given.reranker, fetched=settings.rerank.model),
+        writer,
+        default,
+        _NO_TURN if waits else _COMPUTING,
+    )
 
 
 def open_store(
     project: Project, options: StoreOptions, analyzer: Analyzer, announce: Announce
 ) -> Store:
-    """The store of a project as these options want it; nothing is opened yet."""
+    """Return the store of a project by these options; nothing is opened yet."""
     if options.url:
         return INDEXES.remote(project.folder, options, analyzer)
     return INDEXES.store(project.folder, analyzer, announce)
@@ -129,7 +125,7 @@ def rerankers(
     *,
     fetched: str = "",
 ) -> OpenReranker:
-    """Opens rerankers by their model, each once; nothing is loaded before it is used.
+    """Open rerankers by their model, each once; nothing is loaded before it is used.
 
     A given one is used for every model. Weights of the model `fetched` are fetched on first use. A
     model that only a call names is not: a search must not make this machine download.

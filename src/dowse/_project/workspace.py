@@ -45,12 +45,12 @@ class ResolvedSettings(Struct, frozen=True):
 
     @property
     def withheld(self) -> tuple[str, ...]:
-        """What a dowse.toml asks for without the user's consent."""
+        """Return what a dowse.toml asks for without the user's consent."""
         return self.local.withheld if self.local else ()
 
 
 class Workspace:
-    """Everything of one user's."""
+    """A user's projects and settings; every project is opened here."""
 
     def __init__(self, where: Locations | None = None, given: Given | None = None) -> None:
         self.locations = where or locations()
@@ -66,7 +66,7 @@ class Workspace:
         *,
         fetch: bool = False,
     ) -> Engine:
-        """Opens a project with the settings that hold for it.
+        """Open a project with the settings that hold for it.
 
         With `fetch`, weights that are missing are fetched on first use.
         """
@@ -80,7 +80,7 @@ class Workspace:
         *,
         fetch: bool = False,
     ) -> Engine:
-        """Opens a project with settings that are known already."""
+        """Open a project with settings that are known already."""
         if fetch:  # it is opened to be written
             secure(self.locations)
         project = self._with_agreed_roots(project, chosen.local)
@@ -96,7 +96,7 @@ class Workspace:
         fetch: bool = False,
         offline: bool = False,
     ) -> Parts:
-        """What an engine of a project is made of; `assemble` says what the arguments mean."""
+        """Make the parts of an engine; `assemble` says what the arguments mean."""
         where, given = self.locations, self.given
         return assemble(
             project, settings, where, announce, fetch=fetch, offline=offline, given=given
@@ -109,7 +109,7 @@ class Workspace:
         stop: threading.Event,
         announce: Announce = silent,
     ) -> None:
-        """Updates a project's index as its folder changes, with the settings that hold then."""
+        """Update a project's index as its folder changes, with the settings that hold then."""
         while not stop.is_set():
             project = self.projects.get(project.name)
             chosen = self.settings(project)
@@ -117,13 +117,13 @@ class Workspace:
                 engine.watch(changed, stop, announce, partial(self._still_holds, chosen, project))
 
     def _still_holds(self, chosen: ResolvedSettings, project: Project) -> bool:
-        """Whether folders and settings are as they were: documents of others would be dropped."""
+        """Tell whether folders and settings are as they were: other documents would be dropped."""
         return self.projects.get(project.name) == project and self.settings(project) == chosen
 
     def settings(
         self, project: Project | None, overrides: Mapping[str, Any] | None = None
     ) -> ResolvedSettings:
-        """The settings that hold for a project, or for none."""
+        """Resolve the settings that hold for a project, or for none."""
         local = self.local_file(project.roots[0]) if project else None
         return self._chosen(project, local, overrides)
 
@@ -141,7 +141,7 @@ class Workspace:
         return ResolvedSettings(settings, origins, local)
 
     def wishes(self, local: LocalFile) -> tuple[str, ...]:
-        """What a dowse.toml asks for without consent, with files that the user's rules leave out.
+        """List what a dowse.toml asks for, with the files that the user's own rules leave out.
 
         It walks over the folders that the file concerns.
         """
@@ -163,9 +163,9 @@ class Workspace:
         return (*local.withheld, *local.narrows, *read) if found or local.withheld else ()
 
     def change_setting(self, name: str, text: str | None, project: Project | None) -> Path:
-        """Sets a setting for the user or for a project, or takes it back; gives the file changed.
+        """Set a setting for the user or a project, or take it back; return the changed file.
 
-        Raises `BadSettings` when the value does not fit, also together with the others.
+        Raise `BadSettings` when the value does not fit, also together with the others.
         """
         secure(self.locations)
         file = project.settings_file if project else self.locations.settings_file
@@ -180,7 +180,7 @@ class Workspace:
         return file
 
     def _check_together(self, name: str, value: object, project: Project | None) -> None:
-        """Raises `BadSettings` unless a new value fits the others, whatever the old one was."""
+        """Raise `BadSettings` unless a new value fits the others, whatever the old one was."""
         local = self.local_file(project.roots[0]) if project else None
         others = [
             Layer(layer.origin, {one: what for one, what in layer.values.items() if one != name})
@@ -195,15 +195,14 @@ class Workspace:
         return [*layers, from_environment()]
 
     def local_file(self, start: Path) -> LocalFile | None:
-        """The dowse.toml that is nearest above a path."""
+        """Read the dowse.toml that is nearest above a path."""
         path = find_local_file(start)
-        return self._read_local(path) if path else None
-
-    def _read_local(self, path: Path) -> LocalFile:
+        if path is None:
+            return None
         return read_local(path, self.trust, read_file(self.locations.settings_file).values)
 
     def description(self, project: Project) -> str:
-        """What is in a project: as the user says, as its dowse.toml says, or as its README begins.
+        """Describe a project: as the user says, as its dowse.toml says, or as its README begins.
 
         Empty when nothing says it.
         """
@@ -247,7 +246,7 @@ class Workspace:
     def select_for_indexing(
         self, name: str | None, paths: Sequence[Path], start: Path
     ) -> tuple[Project, list[Path]]:
-        """The project that is to be indexed, made or extended on the fly, and the paths in it.
+        """Find the project that is to be indexed, or make or extend it, and the paths in it.
 
         No paths means all of the project.
         """
@@ -281,7 +280,7 @@ class Workspace:
         return self.projects.add(list(paths) or [start], name)
 
     def _with_agreed_roots(self, project: Project, local: LocalFile | None) -> Project:
-        """The project with what its dowse.toml reads elsewhere, for as long as the user agrees.
+        """Add what the project's dowse.toml reads elsewhere, for as long as the user agrees.
 
         These roots are never written down with the project, so that they go when consent goes.
         """
