@@ -24,6 +24,8 @@ REBUILD = "dowse index --rebuild"
 _REPAIR = "dowse doctor --repair"
 _PATIENCE = 5.0  # seconds for a living writer to finish publishing a batch
 
+_UNREADABLE = (TypeError, ValueError, KeyError, OverflowError)  # a value is of another kind
+
 # Each counts rows that must not exist, whatever was interrupted.
 _HOLES = {
     "chunks outside any section": (
@@ -57,61 +59,53 @@ def check(folder: Path, database: Path, replicas: Replicas) -> list[Finding]:
     The replicas must be ones that trust no file yet.
     """
     connections = Connections(database)
+    errors = partial(database_errors, database)
     findings: list[Finding] = []
     try:
-        with database_errors(database), connections.borrow() as connection:
-            findings += _check_database(connection)
-            if format_of(connection) == str(FORMAT):
-                connection.execute("BEGIN")
-                _read_everything(Statements(connection, partial(database_errors, database)))
-                connection.rollback()
+        with errors(), connections.borrow() as connection:
+            findings += [Finding(complaint, REBUILD) for complaint in complaints(connection)]
+            is_newest = format_of(connection) == str(FORMAT)
+            findings += check_tables(connection, errors, is_newest=is_newest)
             if not findings:  # otherwise they have to be built again in any case
                 findings += _check_replicas(connection, folder, replicas)
     except DowseError as error:
         repair = REBUILD if isinstance(error, IndexUnusable) else error.hint
         findings.append(Finding(error.message, repair))
-    except (TypeError, ValueError, KeyError, OverflowError) as error:  # a value of another kind
-        findings.append(Finding(f"The database holds what cannot be read: {error}.", REBUILD))
+    except _UNREADABLE as error:
+        findings.append(_unreadable(error))
     finally:
         connections.close()
     return findings
 
 
-def _check_database(connection: sqlite3.Connection) -> Iterator[Finding]:
+def check_tables(
+    connection: SqlConnection, errors: Errors, *, is_newest: bool = True
+) -> Iterator[Finding]:
+    """Look at what the tables hold; an older format has fewer, and no checksums."""
     connection.execute("BEGIN")  # so that all questions are about one generation
-    for complaint in complaints(connection):
-        yield Finding(complaint, REBUILD)
-    yield from _check_tables(connection)
-    if format_of(connection) == str(FORMAT):
-        for complaint in _wrong_sums(connection):
-            yield Finding(complaint, REBUILD)
-    connection.rollback()
-
-
-def check_tables(connection: SqlConnection, errors: Errors) -> list[Finding]:
-    """Look at the tables of a database that checks its own files."""
     try:
-        connection.execute("BEGIN")
-        found = list(_check_tables(connection))
-        found += [Finding(complaint, REBUILD) for complaint in _wrong_sums(connection)]
-        _read_everything(Statements(connection, errors))
+        for what, query in _HOLES.items():
+            count = connection.execute(query).fetchone()[0]
+            if count:
+                yield Finding(f"There are {count} {what}.", REBUILD)
+        for document_id, body in connection.execute(
+            "SELECT id, substr(text, body + 1) FROM documents d"
+            " WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.document = d.key)"
+        ):
+            if body.strip():
+                yield Finding(f"{document_id} has text but no chunks.", REBUILD)
+        if is_newest:
+            for complaint in _wrong_sums(connection):
+                yield Finding(complaint, REBUILD)
+            _read_everything(Statements(connection, errors))
+    except _UNREADABLE as error:
+        yield _unreadable(error)
+    finally:
         connection.rollback()
-    except (TypeError, ValueError, KeyError, OverflowError) as error:  # a value of another kind
-        found = [Finding(f"The database holds what cannot be read: {error}.", REBUILD)]
-    return found
 
 
-def _check_tables(connection: SqlConnection) -> Iterator[Finding]:
-    for what, query in _HOLES.items():
-        count = connection.execute(query).fetchone()[0]
-        if count:
-            yield Finding(f"There are {count} {what}.", REBUILD)
-    for document_id, body in connection.execute(
-        "SELECT id, substr(text, body + 1) FROM documents d"
-        " WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.document = d.key)"
-    ):
-        if body.strip():
-            yield Finding(f"{document_id} has text but no chunks.", REBUILD)
+def _unreadable(error: Exception) -> Finding:
+    return Finding(f"The database holds what cannot be read: {error}.", REBUILD)
 
 
 def _read_everything(sql: Statements) -> None:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 from msgspec import Struct
@@ -23,9 +23,6 @@ from dowse._store.failures import check_kind, disk_errors
 from dowse._util.files import PRIVATE_FILE, close_tree, create_private_file, make_private_folder
 from dowse._util.process import UNNAMED, command_name
 from dowse.errors import Locked
-
-if TYPE_CHECKING:
-    from filelock import FileLock
 
 _NAME = re.compile(r"dowse [a-z]+")
 
@@ -41,7 +38,7 @@ class _Writer(Struct, frozen=True):
 @contextmanager
 def writer_lock(folder: Path, wait: float) -> Iterator[None]:
     """Hold the writer's lock of an index; raise `Locked` when it is not free in time."""
-    from filelock import FileLock  # noqa: PLC0415  reading takes no lock
+    from filelock import FileLock, Timeout  # noqa: PLC0415  reading takes no lock
 
     note = folder / "writer.json"
     lock = FileLock(folder / "writer.lock", mode=PRIVATE_FILE)
@@ -50,33 +47,24 @@ def writer_lock(folder: Path, wait: float) -> Iterator[None]:
         make_private_folder(folder)
         if Path(lock.lock_file).is_dir():  # nothing of dowse's: nobody could ever write again
             shutil.rmtree(lock.lock_file)
-        _acquire(lock, max(0.0, wait), note)
+        try:
+            lock.acquire(timeout=max(0.0, wait), poll_interval=0.05)
+        except Timeout:
+            raise Locked(
+                f"The index is being written by {_holder(note)}.",
+                "Wait for it to end, or stop it; dowse index --wait SECONDS waits longer.",
+            ) from None
     try:
         close_tree(folder)  # an older version may have written it
         with suppress(OSError):  # a full disk is noticed where it matters
             create_private_file(note)
-            note.write_bytes(msgspec.json.encode(_me()))
+            me = _Writer(os.getpid(), command_name(), time.strftime("%Y-%m-%d %H:%M:%S"))
+            note.write_bytes(msgspec.json.encode(me))
         yield
     finally:
         with suppress(OSError):
             note.unlink()
         lock.release()
-
-
-def _acquire(lock: FileLock, wait: float, note: Path) -> None:
-    from filelock import Timeout  # noqa: PLC0415  as above
-
-    try:
-        lock.acquire(timeout=wait, poll_interval=0.05)
-    except Timeout:
-        raise Locked(
-            f"The index is being written by {_holder(note)}.",
-            "Wait for it to end, or stop it; dowse index --wait SECONDS waits longer.",
-        ) from None
-
-
-def _me() -> _Writer:
-    return _Writer(os.getpid(), command_name(), time.strftime("%Y-%m-%d %H:%M:%S"))
 
 
 def _holder(note: Path) -> str:

@@ -9,6 +9,7 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
@@ -278,9 +279,7 @@ class Database:
 
 def schema_file(name: str) -> str:
     """Read one of the `SCHEMA_FILES`."""
-    from importlib.resources import files  # noqa: PLC0415  only a new database needs it
-
-    return files("dowse._store.sql").joinpath(name).read_text("utf-8")
+    return Path(__file__).with_name(name).read_text("utf-8")
 
 
 def decoded_roots(value: str | None) -> list[str]:

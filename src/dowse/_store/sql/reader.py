@@ -360,13 +360,12 @@ def slips_in(word: str) -> int:
 def nearly(word: str, known: Sequence[str]) -> dict[str, int]:
     """Find the known words that are spelled nearly as a word is, with their distance to it."""
     # Loaded when a word is misspelled, which most commands never meet.
-    from rapidfuzz import process  # noqa: PLC0415
-    from rapidfuzz.distance import OSA  # noqa: PLC0415
+    from rapidfuzz import distance, process  # noqa: PLC0415
 
     found = process.extract(
-        word, known, scorer=OSA.distance, score_cutoff=slips_in(word), limit=None
+        word, known, scorer=distance.OSA.distance, score_cutoff=slips_in(word), limit=None
     )
-    return {other: int(distance) for other, distance, _ in found if other != word}
+    return {other: int(slips) for other, slips, _ in found if other != word}
 
 
 # ── Vectors of texts ──────────────────────────────────────────────────────
