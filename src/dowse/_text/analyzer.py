@@ -160,7 +160,7 @@ def _texts(fields: Fields, header_path: Sequence[str], text: str) -> Iterator[tu
     return ((name, joined[name]) for name in BOOSTED if joined[name])
 
 
-# ── The terms of a document: a store finds them, or a process that prepares files for it ───
+# ── A whole document ────────────────────────────────────────────────────────────
 
 
 def terms_of(chunked: ChunkedDocument, analyzer: Analyzer) -> DocumentTerms:

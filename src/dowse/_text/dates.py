@@ -133,8 +133,7 @@ def _zone(hours: str | None, minutes: int) -> timezone:
     return timezone(sign * timedelta(hours=abs(int(hours)), minutes=minutes))
 
 
-# ── Dates as people say them, seen from today: yesterday, 7d, last week, 3 months ago ───
-
+# ── Seen from today: yesterday, 7d, last week ───────────────────────────────────
 
 EXAMPLES = "2024, 2024-06, 2024-06-30, yesterday, 7d or last week"
 """Dates of every form, for messages."""

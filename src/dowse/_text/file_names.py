@@ -1,4 +1,4 @@
-"""What the name of a file says about the document in it."""
+"""What the name of a file says: how it is read, and what stands for its folder."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ def without_ending(path: str) -> str:
     return stem if ending.lower() in TEXT_ENDINGS else path
 
 
-# ── Which endings dowse reads, and which of them must be converted first ───
-
+# ── How a file is read, by its ending ───────────────────────────────────────────
 
 TEXT = "text"
 """The kind of a file that is read as it is."""

@@ -1,8 +1,4 @@
-"""Where a link leads: by path, then by file name, then by alias; the nearest document wins.
-
-Every way of meeting a document goes through a short name (a file name, the folder of an index
-page, an alias), so that a store can look up by that name which links a change may touch.
-"""
+"""Links: how they are written, where they lead, and which documents they hold together."""
 
 from __future__ import annotations
 
@@ -19,6 +15,96 @@ from msgspec.structs import replace
 from dowse._model import Edge, Link
 from dowse._text.file_names import INDEX_PAGES, TEXT_ENDINGS, without_ending
 from dowse._text.fold import fold
+
+# ── Wikilinks: `[[Target#Heading|label]]` and its relatives ─────────────────────
+# The order is Obsidian's: target first. Dendron writes the label first, which looks like a plain
+# Obsidian link; such a link keeps the note's name as its label, where the store can still find it
+# when it resolves links. Only where Dendron spells out `dendron://vault/note` is the order certain,
+# and there the parts are put right.
+
+WikilinkKind = Literal["wikilink", "embed"]
+"""An embed shows its target in place: `![[Target]]`."""
+
+WIKILINK = re.compile(r"(?<!\\)(!?)\[\[([^\[\]\n]+)\]\]")
+_PIPE = re.compile(r"\\?\|")  # in a table the pipe has to be escaped
+_DENDRON = re.compile(r"dendron://[^/]*/")
+_SIZE = re.compile(r"\d{1,5}(?:x\d{1,5})?")
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+class Wikilink(Struct, frozen=True):
+    """The parts of a wikilink, trimmed; `target` is empty for a place in the same document."""
+
+    kind: WikilinkKind
+    target: str
+    anchor: str
+    label: str
+
+    @property
+    def shown(self) -> str:
+        """What a reader sees of it; the label of an embed may be the size of a picture."""
+        size = self.kind == "embed" and _SIZE.fullmatch(self.label)
+        return ("" if size else self.label) or self.target or self.anchor.lstrip("^")
+
+
+def read_wikilink(match: re.Match[str]) -> Wikilink:
+    """The parts of what `WIKILINK` matched."""
+    target, *rest = _PIPE.split(match[2], maxsplit=1)
+    label = rest[0].strip() if rest else ""
+    if _DENDRON.match(label):
+        target, label = label, target.strip()
+    path, _, anchor = _DENDRON.sub("", target.strip()).partition("#")
+    kind: WikilinkKind = "embed" if match[1] else "wikilink"
+    return Wikilink(kind, path.strip(), anchor.strip(), label)
+
+
+def leads_away(link: Wikilink) -> bool:
+    """Whether the target is an address on the web rather than a document."""
+    return _URL.match(link.target) is not None
+
+
+# ── Markdown links: the address → the document that it names ────────────────────
+
+# What only shows or sounds is never a document, however it is linked.
+_PICTURES = r"apng|avif|bmp|gif|heic|ico|jpe?g|png|svg|tiff?|webp"
+_SOUNDS_AND_FILMS = r"3gp|aac|avi|flac|m4[av]|mkv|mov|mp[34]|og[agv]|opus|wav|webm"
+_MEDIA = re.compile(rf".*\.(?:{_PICTURES}|{_SOUNDS_AND_FILMS})", re.IGNORECASE | re.DOTALL)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_ESCAPED = re.compile(r"[\\&]")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+def is_media(target: str) -> bool:
+    """Whether a target is a picture, a sound or a film, by its ending."""
+    return _MEDIA.fullmatch(target) is not None
+
+
+def read_destination(written: str) -> tuple[str, str] | None:
+    """Target and anchor of a link to a document; None for any other address."""
+    address = written.strip()
+    if address.startswith("<") and address.endswith(">"):
+        address = address[1:-1].strip()
+    if address.startswith(("#", "//")) or _SCHEME.match(address):
+        return None
+    path, _, anchor = _unescape(address).partition("#")
+    target = _decode(path.partition("?")[0]).strip()
+    if not target or "\n" in target or is_media(target):
+        return None
+    return target, _decode(anchor)
+
+
+def _unescape(address: str) -> str:
+    return html.unescape(_ESCAPE.sub(r"\1", address)) if _ESCAPED.search(address) else address
+
+
+def _decode(address: str) -> str:
+    return unquote(address) if "%" in address else address
+
+
+# ── Where a link leads ──────────────────────────────────────────────────────────
+# By path, then by file name, then by alias; the nearest document wins. Every way of meeting a
+# document goes through a short name (a file name, the folder of an index page, an alias), so that a
+# store can look up by that name which links a change may touch.
 
 NameKind = Literal["file", "folder", "alias"]
 
@@ -134,52 +220,7 @@ def _join(folder: str, target: str) -> str:
     return posixpath.normpath(posixpath.join(folder, target.rstrip("/")) or ".")
 
 
-# ── `[[Target#Heading|label]]` and its relatives ──────────────────────────
-
-
-WikilinkKind = Literal["wikilink", "embed"]
-"""An embed shows its target in place: `![[Target]]`."""
-
-WIKILINK = re.compile(r"(?<!\\)(!?)\[\[([^\[\]\n]+)\]\]")
-_PIPE = re.compile(r"\\?\|")  # in a table the pipe has to be escaped
-_DENDRON = re.compile(r"dendron://[^/]*/")
-_SIZE = re.compile(r"\d{1,5}(?:x\d{1,5})?")
-_URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-
-
-class Wikilink(Struct, frozen=True):
-    """The parts of a wikilink, trimmed; `target` is empty for a place in the same document."""
-
-    kind: WikilinkKind
-    target: str
-    anchor: str
-    label: str
-
-    @property
-    def shown(self) -> str:
-        """What a reader sees of it; the label of an embed may be the size of a picture."""
-        size = self.kind == "embed" and _SIZE.fullmatch(self.label)
-        return ("" if size else self.label) or self.target or self.anchor.lstrip("^")
-
-
-def read_wikilink(match: re.Match[str]) -> Wikilink:
-    """The parts of what `WIKILINK` matched."""
-    target, *rest = _PIPE.split(match[2], maxsplit=1)
-    label = rest[0].strip() if rest else ""
-    if _DENDRON.match(label):
-        target, label = label, target.strip()
-    path, _, anchor = _DENDRON.sub("", target.strip()).partition("#")
-    kind: WikilinkKind = "embed" if match[1] else "wikilink"
-    return Wikilink(kind, path.strip(), anchor.strip(), label)
-
-
-def leads_away(link: Wikilink) -> bool:
-    """Whether the target is an address on the web rather than a document."""
-    return _URL.match(link.target) is not None
-
-
-# ── Which documents belong together, by their links ───────────────────────
-
+# ── Which documents belong together ─────────────────────────────────────────────
 
 _SEED = 20090621
 
@@ -217,42 +258,3 @@ def find_communities(edges: Iterable[Edge]) -> dict[str, int]:
         groups.setdefault(found[name], []).append(name)
     largest_first = sorted(groups.values(), key=lambda group: (-len(group), group[0]))
     return {name: rank for rank, group in enumerate(largest_first) for name in group}
-
-
-# ── The address in a Markdown link → the document that it names ───────────
-
-
-# What only shows or sounds is never a document, however it is linked.
-_PICTURES = r"apng|avif|bmp|gif|heic|ico|jpe?g|png|svg|tiff?|webp"
-_SOUNDS_AND_FILMS = r"3gp|aac|avi|flac|m4[av]|mkv|mov|mp[34]|og[agv]|opus|wav|webm"
-_MEDIA = re.compile(rf".*\.(?:{_PICTURES}|{_SOUNDS_AND_FILMS})", re.IGNORECASE | re.DOTALL)
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-_ESCAPED = re.compile(r"[\\&]")
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-
-
-def is_media(target: str) -> bool:
-    """Whether a target is a picture, a sound or a film, by its ending."""
-    return _MEDIA.fullmatch(target) is not None
-
-
-def read_destination(written: str) -> tuple[str, str] | None:
-    """Target and anchor of a link to a document; None for any other address."""
-    address = written.strip()
-    if address.startswith("<") and address.endswith(">"):
-        address = address[1:-1].strip()
-    if address.startswith(("#", "//")) or _SCHEME.match(address):
-        return None
-    path, _, anchor = _unescape(address).partition("#")
-    target = _decode(path.partition("?")[0]).strip()
-    if not target or "\n" in target or is_media(target):
-        return None
-    return target, _decode(anchor)
-
-
-def _unescape(address: str) -> str:
-    return html.unescape(_ESCAPE.sub(r"\1", address)) if _ESCAPED.search(address) else address
-
-
-def _decode(address: str) -> str:
-    return unquote(address) if "%" in address else address

@@ -1,4 +1,4 @@
-"""Which terms of a query a stretch of text holds."""
+"""Which terms of a query a stretch of text holds, and how much a rare one weighs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Wanted:
         return bool(self.terms)
 
 
-# ── How much a term weighs because few texts hold it ──────────────────────
+# ── Rarity ──────────────────────────────────────────────────────────────────────
 
 
 def rarity(held: int, size: int) -> float:

@@ -1,4 +1,4 @@
-"""Where a sentence ends."""
+"""Where sentences end, how a text is cut short, and which part of a query asks."""
 
 from __future__ import annotations
 
@@ -86,8 +86,7 @@ def _is_abbreviation(word: str, rest: str) -> bool:
     return letters == "etc" and rest[:1].islower()
 
 
-# ── Cutting a text where a reader can bear it ─────────────────────────────
-
+# ── Cutting a text short ────────────────────────────────────────────────────────
 
 _SIGN = "…"
 _ENOUGH = 0.5  # share of the room that a cut must fill
@@ -122,8 +121,7 @@ def _at_boundary(start: str, text: str, left: float) -> str:
     return start.rstrip()
 
 
-# ── Which part of a query asks ────────────────────────────────────────────
-
+# ── The part of a query that asks ───────────────────────────────────────────────
 
 _ASKING = (
     "how|what|when|where|which|who|whose|why|"

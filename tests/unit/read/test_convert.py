@@ -345,7 +345,7 @@ def test_a_good_file_is_not_called_damaged_where_memory_is_scarce(
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
         return subprocess.Popen(["sh", "-c", command], stdin=pipe, stdout=pipe, stderr=nowhere)
 
-    convert_module._worker.stop()
+    convert_module._converter.stop()
     with monkeypatch.context() as patch:
         patch.setattr(convert_module, "_start", start)
         assert "want of memory" in reason_for(docx(("Heading1", "fine")), "docx")
@@ -423,7 +423,7 @@ def test_a_small_file_gets_less_time_than_a_large_one() -> None:
 
 def test_a_process_that_ended_for_want_of_work_is_started_again() -> None:
     convert(b"a\n1\n", "csv", SECONDS)
-    process = convert_module._worker._process
+    process = convert_module._converter._process
     assert process is not None
     assert process.stdin is not None
     process.stdin.close()  # to the process this is the end of the work
@@ -437,7 +437,7 @@ def test_without_the_libraries_the_reason_is_the_command(monkeypatch: pytest.Mon
 
 
 def test_without_python_the_reason_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    convert_module._worker.stop()
+    convert_module._converter.stop()
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
     assert "cannot be started" in reason_for(b"a\n1\n", "csv")
 
@@ -470,7 +470,7 @@ def test_nothing_is_imported_from_the_current_folder(
 ) -> None:
     (tmp_path / "markitdown.py").write_text("raise SystemExit('imported')")
     (tmp_path / "json.py").write_text("raise SystemExit('imported')")
-    convert_module._worker.stop()
+    convert_module._converter.stop()
     monkeypatch.chdir(tmp_path)
     assert convert(b"a\n1\n", "csv", SECONDS) == "| a |\n| --- |\n| 1 |"
 

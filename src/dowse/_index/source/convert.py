@@ -33,7 +33,7 @@ def convert(data: bytes, kind: str, seconds: float) -> str:
     """The Markdown for a file of this kind, or `Unreadable` with the reason why there is none."""
     if not is_installed():
         raise Unreadable(INSTALL, lost=False)
-    return _worker.convert(data, kind, patience(len(data), seconds))
+    return _converter.convert(data, kind, patience(len(data), seconds))
 
 
 def patience(size: int, most: float) -> float:
@@ -41,7 +41,7 @@ def patience(size: int, most: float) -> float:
     return min(most, _SECONDS + _SECONDS_PER_MEGABYTE * size / 1e6)
 
 
-class _Worker:
+class _Converter:
     """The converting process, started when it is needed and again after it ended."""
 
     def __init__(self) -> None:
@@ -52,15 +52,15 @@ class _Worker:
     def convert(self, data: bytes, kind: str, seconds: float) -> str:
         with self._lock:
             try:
-                fine, text = self._ask(data, kind, seconds)
+                fine, text = self._request(data, kind, seconds)
             except _Ended:  # it had just ended for want of work
-                fine, text = self._ask(data, kind, seconds)
+                fine, text = self._request(data, kind, seconds)
         if not fine:
             raise Unreadable(text, lost=text != INSTALL)
         return text
 
     def stop(self) -> int:
-        """Ends the process; the answer is its exit code, 0 when it had ended by itself."""
+        """End the process; return its exit code, 0 when it had ended by itself."""
         process, self._process = self._process, None
         if process is None:
             return 0
@@ -71,14 +71,20 @@ class _Worker:
             pass
         return process.returncode
 
-    def _ask(self, data: bytes, kind: str, seconds: float) -> tuple[bool, str]:
-        process = self._running()
-        deadline = _Deadline(process, seconds)
+    def _request(self, data: bytes, kind: str, seconds: float) -> tuple[bool, str]:
+        if self._process is None or self._process.poll() is not None:
+            self.stop()
+            self._process, self._ready = _start(), False
+        process = self._process
+        overdue = _Overdue(process, seconds)
         try:
-            self._await_ready(process)
+            # A new process loads the libraries first: that it cannot is no file's fault.
+            self._ready = self._ready or cast("IO[bytes]", process.stdout).readline() == READY
+            if not self._ready:
+                raise EOFError("the process could not begin")
             return _exchange(process, data, kind)
         except (OSError, EOFError, ValueError) as error:
-            if deadline.passed:
+            if overdue.killed:
                 reason = f"Its conversion took longer than {seconds:g} seconds."
                 raise Unreadable(reason) from error
             raise self._after_a_crash() from error
@@ -86,15 +92,8 @@ class _Worker:
             self.stop()  # half an answer may be on its way
             raise
         finally:
-            if deadline.end():
+            if overdue.cancel():
                 self.stop()
-
-    def _await_ready(self, process: subprocess.Popen[bytes]) -> None:
-        """Waits until a new process has loaded the libraries: that it cannot is no file's fault."""
-        if not self._ready:
-            self._ready = cast("IO[bytes]", process.stdout).readline() == READY
-        if not self._ready:
-            raise EOFError("the process could not begin")
 
     def _after_a_crash(self) -> Exception:
         was_ready, code = self._ready, self.stop()
@@ -106,35 +105,29 @@ class _Worker:
             return Unreadable(f"The system ended its conversion for want of memory. {_ADVICE}")
         return Unreadable("Its conversion crashed: it is damaged, or needs more memory.")
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
-            self.stop()
-            self._process, self._ready = _start(), False
-        return self._process
-
 
 class _Ended(Exception):
     """The process ended unasked, and without a fault."""
 
 
-class _Deadline:
+class _Overdue:
     """Kills a process that takes too long."""
 
     def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
-        self.passed = False
+        self.killed = False
         self._process = process
-        self._timer = threading.Timer(seconds, self._pass)
+        self._timer = threading.Timer(seconds, self._kill)
         self._timer.daemon = True
         self._timer.start()
 
-    def end(self) -> bool:
-        """Takes the deadline back; True when it was too late for that."""
+    def cancel(self) -> bool:
+        """Let the process live; return True when it is too late for that."""
         self._timer.cancel()
         self._timer.join()
-        return self.passed
+        return self.killed
 
-    def _pass(self) -> None:
-        self.passed = True
+    def _kill(self) -> None:
+        self.killed = True
         self._process.kill()
 
 
@@ -160,5 +153,5 @@ def _exchange(process: subprocess.Popen[bytes], data: bytes, kind: str) -> tuple
     return header["fine"], payload.decode()
 
 
-_worker = _Worker()
-atexit.register(_worker.stop)
+_converter = _Converter()
+atexit.register(_converter.stop)

@@ -25,172 +25,6 @@ from dowse._index.source.files import Unreadable, decode, refuse_binary, unix_li
 from dowse._text.file_names import INSTALL, READY
 from dowse._util.child import begin
 
-# ── To Markdown ──────────────────────────────────────────────────────────────
-
-
-_SLIDE = re.compile(r"^<!-- Slide number: (\d+) -->\n*(?:# (.+)$)?", re.MULTILINE)
-_EMPTY_CELL = re.compile(r"\| (?:NaN|Unnamed: \d+(?:_level_\d+)?) (?=\|)")
-_H1 = re.compile(r"^# ", re.MULTILINE)
-_TITLE_STYLE = "p[style-name='Title'] => h1:fresh"
-_TITLE_IDS = re.compile(r'<w:style\b[^>]*w:styleId="([^"]+)"[^>]*>\s*<w:name w:val="Title"/>')
-_PROPERTY_TITLE = re.compile(r"<dc:title(?:\s[^>]*)?>([^<]*)</dc:title>")
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-
-
-_PACKED = frozenset({"docx", "pptx", "xlsx"})  # ZIP files inside
-_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # what office files with a password begin with
-_LOCKED = "It is protected by a password; save it without one."
-# Office files shrink to a tenth or so; a bomb shrinks to a thousandth, and takes minutes.
-_HARMLESS = 100_000_000  # bytes that may be packed as densely as they like
-_DENSEST = 100
-
-
-def to_markdown(data: bytes, kind: str) -> str:
-    """The Markdown for a file of this kind; whatever the libraries raise is passed on."""
-    if kind in _PACKED:
-        _check_packed(data)
-    elif kind in {"pdf", "xls"} and not data:
-        raise Unreadable("It is empty.")
-    text = _BY_KIND[kind](data)
-    return _UNPRINTABLE.sub("", unix_lines(text))
-
-
-def load_libraries() -> None:
-    """Loads what every conversion needs, before the first file; takes about a second."""
-    from markitdown import converters  # noqa: F401, PLC0415  only the converting process needs it
-
-
-def _check_packed(data: bytes) -> None:
-    if not data:
-        raise Unreadable("It is empty.")
-    if data.startswith(_OLD_OFFICE):
-        raise Unreadable("It has a password, or an older format. Save it again without them.")
-    with zipfile.ZipFile(io.BytesIO(data)) as packed:
-        unpacked = sum(member.file_size for member in packed.infolist())
-    if unpacked > max(_HARMLESS, _DENSEST * len(data)):
-        raise Unreadable(f"It would unpack to {unpacked:,} bytes, more than such a file does.")
-
-
-def _converted(data: bytes, kind: str, **options: str) -> Any:
-    # Importing it takes a second, and no other process than the converting one needs it.
-    from markitdown import MissingDependencyException, StreamInfo, converters  # noqa: PLC0415
-
-    converter = getattr(converters, f"{kind.capitalize()}Converter")()
-    # HTML may name its own encoding; what else is text arrives here as UTF-8.
-    about = StreamInfo(extension=f".{kind}", charset="utf-8" if kind == "csv" else None)
-    try:
-        return converter.convert(io.BytesIO(data), about, **options)
-    except MissingDependencyException as error:
-        raise ImportError(kind) from error
-
-
-def _docx(data: bytes) -> str:
-    """A paragraph in the style Title is the title, or what the properties of the file say."""
-    text = str(_converted(data, "docx", style_map=_TITLE_STYLE).markdown)
-    with zipfile.ZipFile(io.BytesIO(data)) as packed:
-        title = "" if _has_title_paragraph(packed) else _property_title(packed)
-    # A single first heading is the title; of several none is, they are chapters.
-    return text if not title or len(_H1.findall(text)) == 1 else f"# {title}\n\n{text}"
-
-
-def _has_title_paragraph(packed: zipfile.ZipFile) -> bool:
-    styles, body = _part(packed, "word/styles.xml"), _part(packed, "word/document.xml")
-    # The id of a style depends on the language of Word, its name does not.
-    ids = _TITLE_IDS.findall(styles)
-    return any(f'<w:pStyle w:val="{one}"/>' in body for one in ids)
-
-
-def _property_title(packed: zipfile.ZipFile) -> str:
-    found = _PROPERTY_TITLE.search(_part(packed, "docProps/core.xml"))
-    return " ".join(html.unescape(found[1]).split()) if found else ""
-
-
-def _part(packed: zipfile.ZipFile, name: str) -> str:
-    return packed.read(name).decode("utf-8", "replace") if name in packed.namelist() else ""
-
-
-def _html(data: bytes) -> str:
-    refuse_binary(data)
-    page = _converted(data, "html")
-    title = " ".join((page.title or "").split())
-    text: str = page.markdown
-    return f"# {title}\n\n{text}" if title and not _H1.search(text) else text
-
-
-def _sheets(kind: str) -> Callable[[bytes], str]:
-    return lambda data: _EMPTY_CELL.sub("|  ", _converted(data, kind).markdown)
-
-
-def _csv(data: bytes) -> str:
-    text = decode(data)
-    delimiter = _delimiter(text)
-    if delimiter != ",":
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        rewritten = io.StringIO(newline="")
-        csv.writer(rewritten).writerows(rows)
-        text = rewritten.getvalue()
-    return str(_converted(text.encode(), "csv").markdown)
-
-
-def _delimiter(text: str) -> str:
-    """What separates the columns: the likeliest sign of the first line, else a comma."""
-    first = text.lstrip("\n").partition("\n")[0]
-    return max(",;\t|", key=first.count)
-
-
-def _slides(data: bytes) -> str:
-    """Each slide under a heading; the first slide's title is the title of the whole."""
-
-    def heading(match: re.Match[str]) -> str:
-        number, title = match.groups()
-        if title and number == "1":
-            return f"# {title}"
-        return f"## Slide {number}: {title}" if title else f"## Slide {number}\n"
-
-    return _SLIDE.sub(heading, _converted(data, "pptx").markdown)
-
-
-def _pages(data: bytes) -> str:
-    """Each page under a heading, so that a result can be traced to its page."""
-    import pypdfium2  # type: ignore[import-untyped]  # noqa: PLC0415  only conversions need it
-
-    try:
-        pages = [_converted(page, "pdf").markdown for page in _single_pages(data)]
-    except pypdfium2.PdfiumError as error:
-        if "password" in str(error).lower():
-            raise Unreadable(_LOCKED) from error
-        # The other library may still make something of it.
-        pages = _converted(data, "pdf").markdown.split("\f")
-    pages = [page.strip() for page in pages]
-    if not any(pages):
-        raise Unreadable("It holds no text; pages that were scanned need text recognition first.")
-    return "\n\n".join(f"## Page {n}\n\n{page}" for n, page in enumerate(pages, 1) if page)
-
-
-def _single_pages(data: bytes) -> Iterator[bytes]:
-    """The PDF cut into documents of one page, as markitdown joins pages without a trace."""
-    import pypdfium2  # noqa: PLC0415  see above
-
-    with pypdfium2.PdfDocument(data) as whole:
-        for index in range(len(whole)):
-            with pypdfium2.PdfDocument.new() as single:
-                single.import_pages(whole, [index])
-                buffer = io.BytesIO()
-                single.save(buffer)
-            yield buffer.getvalue()
-
-
-_BY_KIND = {
-    "pdf": _pages,
-    "docx": _docx,
-    "pptx": _slides,
-    "xlsx": _sheets("xlsx"),
-    "xls": _sheets("xls"),
-    "csv": _csv,
-    "html": _html,
-}
-
-
 IDLE_SECONDS = 60
 """How long the process waits for the next file before it ends and frees its memory."""
 
@@ -293,6 +127,163 @@ def _limit_memory() -> None:
         # A limit that the user has set is kept: only root could raise it, and should not.
         with suppress(OSError, ValueError):  # macOS refuses every limit of this kind
             resource.setrlimit(resource.RLIMIT_AS, (min([_MEMORY_BYTES, *given]), hard))
+
+
+# ── To Markdown ──────────────────────────────────────────────────────────────
+# With markitdown's converters. They are called one by one and handed bytes: nothing is guessed,
+# fetched, captioned or loaded from plugins.
+
+_SLIDE = re.compile(r"^<!-- Slide number: (\d+) -->\n*(?:# (.+)$)?", re.MULTILINE)
+_EMPTY_CELL = re.compile(r"\| (?:NaN|Unnamed: \d+(?:_level_\d+)?) (?=\|)")
+_H1 = re.compile(r"^# ", re.MULTILINE)
+_TITLE_STYLE = "p[style-name='Title'] => h1:fresh"
+_TITLE_IDS = re.compile(r'<w:style\b[^>]*w:styleId="([^"]+)"[^>]*>\s*<w:name w:val="Title"/>')
+_PROPERTY_TITLE = re.compile(r"<dc:title(?:\s[^>]*)?>([^<]*)</dc:title>")
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+
+_PACKED = frozenset({"docx", "pptx", "xlsx"})  # ZIP files inside
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # what office files with a password begin with
+_LOCKED = "It is protected by a password; save it without one."
+# Office files shrink to a tenth or so; a bomb shrinks to a thousandth, and takes minutes.
+_HARMLESS = 100_000_000  # bytes that may be packed as densely as they like
+_DENSEST = 100
+
+
+def to_markdown(data: bytes, kind: str) -> str:
+    """The Markdown for a file of this kind; whatever the libraries raise is passed on."""
+    if kind in _PACKED:
+        _check_packed(data)
+    elif kind in {"pdf", "xls"} and not data:
+        raise Unreadable("It is empty.")
+    text = _BY_KIND[kind](data)
+    return _UNPRINTABLE.sub("", unix_lines(text))
+
+
+def load_libraries() -> None:
+    """Loads what every conversion needs, before the first file; takes about a second."""
+    from markitdown import converters  # noqa: F401, PLC0415  only the converting process needs it
+
+
+def _check_packed(data: bytes) -> None:
+    if not data:
+        raise Unreadable("It is empty.")
+    if data.startswith(_OLD_OFFICE):
+        raise Unreadable("It has a password, or an older format. Save it again without them.")
+    with zipfile.ZipFile(io.BytesIO(data)) as packed:
+        unpacked = sum(member.file_size for member in packed.infolist())
+    if unpacked > max(_HARMLESS, _DENSEST * len(data)):
+        raise Unreadable(f"It would unpack to {unpacked:,} bytes, more than such a file does.")
+
+
+def _converted(data: bytes, kind: str, **options: str) -> Any:
+    # Importing it takes a second, and no other process than the converting one needs it.
+    from markitdown import MissingDependencyException, StreamInfo, converters  # noqa: PLC0415
+
+    converter = getattr(converters, f"{kind.capitalize()}Converter")()
+    # HTML may name its own encoding; what else is text arrives here as UTF-8.
+    about = StreamInfo(extension=f".{kind}", charset="utf-8" if kind == "csv" else None)
+    try:
+        return converter.convert(io.BytesIO(data), about, **options)
+    except MissingDependencyException as error:
+        raise ImportError(kind) from error
+
+
+def _docx(data: bytes) -> str:
+    """A paragraph in the style Title is the title, or what the properties of the file say."""
+    text = str(_converted(data, "docx", style_map=_TITLE_STYLE).markdown)
+    with zipfile.ZipFile(io.BytesIO(data)) as packed:
+        styles, body = _part(packed, "word/styles.xml"), _part(packed, "word/document.xml")
+        properties = _part(packed, "docProps/core.xml")
+    # The id of a style depends on the language of Word, its name does not.
+    ids = _TITLE_IDS.findall(styles)
+    has_title = any(f'<w:pStyle w:val="{one}"/>' in body for one in ids)
+    found = None if has_title else _PROPERTY_TITLE.search(properties)
+    title = " ".join(html.unescape(found[1]).split()) if found else ""
+    # A single first heading is the title; of several none is, they are chapters.
+    return text if not title or len(_H1.findall(text)) == 1 else f"# {title}\n\n{text}"
+
+
+def _part(packed: zipfile.ZipFile, name: str) -> str:
+    return packed.read(name).decode("utf-8", "replace") if name in packed.namelist() else ""
+
+
+def _html(data: bytes) -> str:
+    refuse_binary(data)
+    page = _converted(data, "html")
+    title = " ".join((page.title or "").split())
+    text: str = page.markdown
+    return f"# {title}\n\n{text}" if title and not _H1.search(text) else text
+
+
+def _sheets(kind: str) -> Callable[[bytes], str]:
+    return lambda data: _EMPTY_CELL.sub("|  ", _converted(data, kind).markdown)
+
+
+def _csv(data: bytes) -> str:
+    text = decode(data)
+    # What separates the columns: the likeliest sign of the first line, else a comma.
+    first = text.lstrip("\n").partition("\n")[0]
+    delimiter = max(",;\t|", key=first.count)
+    if delimiter != ",":
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        rewritten = io.StringIO(newline="")
+        csv.writer(rewritten).writerows(rows)
+        text = rewritten.getvalue()
+    return str(_converted(text.encode(), "csv").markdown)
+
+
+def _slides(data: bytes) -> str:
+    """Each slide under a heading; the first slide's title is the title of the whole."""
+
+    def heading(match: re.Match[str]) -> str:
+        number, title = match.groups()
+        if title and number == "1":
+            return f"# {title}"
+        return f"## Slide {number}: {title}" if title else f"## Slide {number}\n"
+
+    return _SLIDE.sub(heading, _converted(data, "pptx").markdown)
+
+
+def _pages(data: bytes) -> str:
+    """Each page under a heading, so that a result can be traced to its page."""
+    import pypdfium2  # type: ignore[import-untyped]  # noqa: PLC0415  only conversions need it
+
+    try:
+        pages = [_converted(page, "pdf").markdown for page in _single_pages(data)]
+    except pypdfium2.PdfiumError as error:
+        if "password" in str(error).lower():
+            raise Unreadable(_LOCKED) from error
+        # The other library may still make something of it.
+        pages = _converted(data, "pdf").markdown.split("\f")
+    pages = [page.strip() for page in pages]
+    if not any(pages):
+        raise Unreadable("It holds no text; pages that were scanned need text recognition first.")
+    return "\n\n".join(f"## Page {n}\n\n{page}" for n, page in enumerate(pages, 1) if page)
+
+
+def _single_pages(data: bytes) -> Iterator[bytes]:
+    """The PDF cut into documents of one page, as markitdown joins pages without a trace."""
+    import pypdfium2  # noqa: PLC0415  see above
+
+    with pypdfium2.PdfDocument(data) as whole:
+        for index in range(len(whole)):
+            with pypdfium2.PdfDocument.new() as single:
+                single.import_pages(whole, [index])
+                buffer = io.BytesIO()
+                single.save(buffer)
+            yield buffer.getvalue()
+
+
+_BY_KIND = {
+    "pdf": _pages,
+    "docx": _docx,
+    "pptx": _slides,
+    "xlsx": _sheets("xlsx"),
+    "xls": _sheets("xls"),
+    "csv": _csv,
+    "html": _html,
+}
 
 
 if __name__ == "__main__":

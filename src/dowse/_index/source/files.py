@@ -1,4 +1,7 @@
-"""Opening files that others can swap: regular ones only, never through a link, never waiting."""
+"""Open files that others can swap, and decode them.
+
+Only regular files are read, never through a link, and never waiting.
+"""
 
 from __future__ import annotations
 
@@ -92,8 +95,8 @@ def _why_not_opened(path: Path, error: OSError) -> str:
     return f"It cannot be opened: {wording(error)}."
 
 
-# ── From bytes to text: UTF-8, or what a byte order mark says, or Windows-1252, or why not ───
-
+# ── From bytes to text ──────────────────────────────────────────────────────────
+# UTF-8, or what a byte order mark says, or an encoding that the bytes give away.
 
 # The mark of UTF-32 (little end first) begins with that of UTF-16, so it is tried before it.
 _MARKS = (
