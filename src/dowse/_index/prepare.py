@@ -142,7 +142,7 @@ def read_files(batch: FileBatch) -> int:
 
 
 def parse_files(batch: FileBatch) -> int:
-    """Understand the texts."""
+    """Parse the texts."""
     for file in batch.texts:
         with batch.or_left_out(file.source):
             deadline = Deadline(batch.read.file_seconds)

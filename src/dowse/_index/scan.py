@@ -34,7 +34,7 @@ def scan(
     known: Mapping[str, FileState],
     shard: Shard | None = None,
 ) -> Changes:
-    """Compares the folder with what the index knows of it; of a shard, only its documents.
+    """Compare the folder with what the index knows of it; of a shard, only its documents.
 
     `known` need have no more than what begins as `beginnings` says.
     """
@@ -56,12 +56,12 @@ def scan(
 
 
 def beginnings(roots: Sequence[Root], within: Sequence[Path]) -> list[str]:
-    """How the ids of all documents begin that a scan of these paths can meet."""
+    """Return the beginnings of the ids of all documents that a scan of these paths can meet."""
     return [f"{prefix}{place}" for root in roots for prefix, place in _looked_at(root, within)]
 
 
 def has_changed(source: SourceFile, state: FileState | None, options: ReadOptions) -> bool:
-    """Whether a pending file has other bytes than the index knows.
+    """Return whether a pending file has other bytes than the index knows.
 
     Only a file that was read right after it was written must be read again to tell.
     """
@@ -74,7 +74,7 @@ def has_changed(source: SourceFile, state: FileState | None, options: ReadOption
 
 
 def _is_settled(state: FileState | None, source: SourceFile) -> bool:
-    """Whether a file is for sure what the index knows, without a look at its bytes."""
+    """Return whether a file is for sure what the index knows, without a look at its bytes."""
     return state is not None and state.settled and _same(state, source)
 
 
@@ -98,7 +98,7 @@ class _View:
         self._seen = [place for root in roots for place in _looked_at(root, within)]
 
     def covers(self, id_: str) -> bool:
-        """Whether the walk has looked where a document was."""
+        """Return whether the walk has looked where a document was."""
         prefix = next((one for one in self._prefixes if id_.startswith(one)), "")
         if prefix in self._lost or id_.startswith(self._hidden):
             return False
@@ -110,7 +110,7 @@ class _View:
 
 
 def _looked_at(root: Root, within: Sequence[Path]) -> Iterator[tuple[str, str]]:
-    """The root's prefix and the places below it that paths mean; "" for all of the root."""
+    """Yield the root's prefix and the places below it that paths mean; "" for all of the root."""
     for path in within or [root.path]:
         below = "" if root.path.is_relative_to(path) else root.relative(path)
         if below is not None:

@@ -33,18 +33,18 @@ class VectorMaker:
         return self._embedder is not None
 
     def unknown(self, texts: Iterable[str]) -> list[str]:
-        """The texts that have no vector yet, each once, in their order."""
+        """Return the texts that have no vector yet, each once, in their order."""
         keys = {text_key(text): text for text in texts}
         return [keys[key] for key in self._writing.text_vectors.missing(list(keys))]
 
     def known(self, texts: Iterable[str]) -> dict[bytes, Vector]:
-        """The vectors of those texts that have one, by text key."""
+        """Return the vectors of those texts that have one, by text key."""
         return self._writing.text_vectors.known(list({text_key(text) for text in texts}))
 
     def make(
         self, texts: Sequence[str], progress: Callable[[float], None] = lambda _: None
     ) -> dict[bytes, Vector]:
-        """The vectors of these texts, by text key; fewer when the embedder gives up.
+        """Return the vectors of these texts, by text key; fewer when the embedder gives up.
 
         When the run is interrupted, what is made so far is kept in the index for the next one.
         """
@@ -91,7 +91,7 @@ class VectorMaker:
         return self.made - before
 
     def _unreadable(self, texts: Sequence[str]) -> dict[str, Vector]:
-        """The texts that the model cannot read, each with a vector that is near nothing."""
+        """Return the texts that the model cannot read, each with a vector that is near nothing."""
         model = self._embedder.model if self._embedder else None
         if model is None or not model.latin_only:
             return {}

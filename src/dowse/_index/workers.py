@@ -47,7 +47,7 @@ _FAILURES = (OSError, EOFError, ValueError, TypeError, AttributeError, pickle.Pi
 
 
 def workers_for(files: int) -> int:
-    """How many workers help to prepare so many files."""
+    """Say how many workers help to prepare so many files."""
     return 0 if files < _MANY else min(cores() - 1, _MOST_WORKERS)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """A count with the word for what it counts."""
+    """Return a count with the word for what it counts."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def size(count: float) -> str:
-    """A number of bytes in the unit that reads best."""
+    """Return a number of bytes in the unit that reads best."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if count < 1000 or unit == "GB":
             break

@@ -46,7 +46,7 @@ class TextAnalyzer:
         self._boosts = {name: float(getattr(options, name)) for name in BOOSTED}
 
     def __reduce__(self) -> tuple[type[TextAnalyzer], tuple[KeywordOptions]]:
-        """How another process gets one: its stemmer cannot be sent there, its options can."""
+        """Say how another process gets one: its stemmer cannot be sent there, its options can."""
         return TextAnalyzer, (self._options,)
 
     @property
@@ -61,33 +61,33 @@ class TextAnalyzer:
     def chunk_terms(
         self, fields: Fields, header_path: Sequence[str], text: str
     ) -> list[tuple[str, int]]:
-        """The terms of a chunk with their positions; a term weighs as often as it is listed."""
+        """Return the terms of a chunk with positions; a term weighs as often as it is listed."""
         layers = self._layers(_texts(fields, header_path, text))
         placed = [one for start, terms in layers for one in zip(terms, count(start), strict=False)]
         return sorted((one for one in placed if one[0] != GAP), key=itemgetter(1))
 
     def chunk_stream(self, fields: Fields, header_path: Sequence[str], text: str) -> Stream:
-        """The terms of a chunk as one text, in which they follow each other as in the chunk."""
+        """Return the terms of a chunk as one text, in the order of the chunk."""
         layers = self._layers(_texts(fields, header_path, text))
         return f" {GAP} ".join([" ".join(terms) for _, terms in layers])
 
     def code_terms(self, text: str) -> list[tuple[str, int]]:
-        """The identifiers of a piece of code and their parts, with their positions."""
+        """Return the identifiers of a piece of code and their parts, with their positions."""
         return list(zip(code_terms(text), count(), strict=False))
 
     def code_stream(self, text: str) -> Stream:
-        """The identifiers of a piece of code and their parts, as one text."""
+        """Return the identifiers of a piece of code and their parts, as one text."""
         return " ".join(code_terms(text))
 
     def query_terms(self, text: str) -> list[str]:
-        """The distinct terms of a query, in the order in which they first occur."""
+        """Return the distinct terms of a query, in the order in which they first occur."""
         return list(self._of_word(text) if len(text) <= LONGEST else self._distinct(text))
 
     def _distinct(self, text: str) -> Iterable[str]:
         return tuple(dict.fromkeys(self._words.terms(text)))
 
     def vocabulary(self, text: str) -> Counter[str]:
-        """The words of a text that the vocabulary can hold, with how often they occur.
+        """Return the words of a text that the vocabulary can hold, with how often they occur.
 
         Of a text with very many distinct words, the first ones.
         """
@@ -103,7 +103,7 @@ class TextAnalyzer:
         return Counter(words)
 
     def _layers(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[int, list[str]]]:
-        """The terms of each field with the position of the first, as often as the field weighs.
+        """Yield the terms of each field with the first position, as often as the field weighs.
 
         In the last layer of a field that weighs 2.5, a gap is where a term weighs no more.
         """
@@ -124,7 +124,7 @@ class TextAnalyzer:
 
 
 def _carry(carried: dict[str, float], term: str, part: float) -> str:
-    """The term when what was left over of it makes one more, otherwise a gap."""
+    """Return the term when what was left over of it makes one more, otherwise a gap."""
     carried[term] += part
     full = carried[term] >= 1
     carried[term] %= 1
@@ -132,7 +132,7 @@ def _carry(carried: dict[str, float], term: str, part: float) -> str:
 
 
 def _at_most(limit: int, known: Counter[str], found: Counter[str]) -> Mapping[str, int]:
-    """What was found, as far as there are not more distinct words than a limit with it."""
+    """Return what was found, as far as there are not more distinct words than a limit with it."""
     if len(known) + len(found) <= limit:
         return found
     new = islice((word for word in found if word not in known), limit - len(known))
@@ -141,7 +141,7 @@ def _at_most(limit: int, known: Counter[str], found: Counter[str]) -> Mapping[st
 
 
 def _parts(text: str) -> Iterator[str]:
-    """A text in parts of whole lines, so that a long one is never copied at once."""
+    """Yield a text in parts of whole lines, so that a long one is never copied at once."""
     start = 0
     while start < len(text):
         end = text.find("\n", start + _PART) + 1 or len(text)
@@ -164,7 +164,7 @@ def _texts(fields: Fields, header_path: Sequence[str], text: str) -> Iterator[tu
 
 
 def terms_of(chunked: ChunkedDocument, analyzer: Analyzer) -> DocumentTerms:
-    """What can be searched of a document by words."""
+    """Return what can be searched of a document by words."""
     document, chunks = chunked.document, []
     for chunk, blocks in zip(chunked.chunks, chunked.code_by_chunk(), strict=True):
         text = chunked.text_of(chunk)

@@ -43,11 +43,11 @@ class CjkTerms:
         return ", ".join(versions_of(language) for language in self._used)
 
     def is_japanese(self, text: str) -> bool:
-        """Whether the Chinese characters of a text are to be read as Japanese because of others."""
+        """Return whether others in a text tell to read its Chinese characters as Japanese."""
         return self._by_text and not text.isascii() and KANA_CHARACTER.search(text) is not None
 
     def terms(self, run: str, japanese: bool) -> Iterator[str]:
-        """The terms of a run, in a text that is Japanese or not known to be."""
+        """Yield the terms of a run, in a text that is Japanese or not known to be."""
         if not self._used:
             yield from pairs(run)
             return
@@ -62,7 +62,7 @@ class CjkTerms:
 
 
 def _used(tokenizer: str) -> list[Language]:
-    """The languages that are cut by a tokenizer: the one that is set must be installed."""
+    """Return the languages that are cut by a tokenizer: the one that is set must be installed."""
     if tokenizer == "default":
         return []
     han = _HAN[tokenizer]
@@ -111,7 +111,7 @@ class Wish(Struct, frozen=True):
 
 @cache
 def versions_of(language: Language) -> str:
-    """The packages that cut this language, with their versions; empty when one is not installed."""
+    """Return the packages that cut this language, with versions; "" when one is missing."""
     from importlib import metadata  # noqa: PLC0415  (30 ms that only these languages need)
 
     try:
@@ -122,7 +122,7 @@ def versions_of(language: Language) -> str:
 
 
 def cut(language: Language, run: str, wish: Wish) -> Iterator[str]:
-    """The words of a run in the order of the text, without grammar."""
+    """Yield the words of a run in the order of the text, without grammar."""
     tokenizer = _tokenizer(language)
     for start in range(0, len(run), _LONGEST):
         yield from tokenizer.words(run[start : start + _LONGEST], wish)

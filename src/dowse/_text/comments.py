@@ -20,7 +20,7 @@ _END_OF_HTML = re.compile(r"(?<=<!--)-?>|--!?>|\Z")
 
 
 def comments(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
-    """Where comments begin and end, outside of code: in code every reader sees them."""
+    """Yield where comments begin and end, outside of code: in code every reader sees them."""
     end = start
     unclosed: dict[str, int] = {}  # the shortest fence of each kind that nothing closes any more
     while found := _START.search(text, end):
@@ -39,7 +39,7 @@ def comments(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
 
 
 def without_obsidian_comments(text: str, start: int = 0) -> str:
-    """The text without what is between two `%%`, from `start` on; lines stay where they are."""
+    """Remove what is between two `%%`, from `start` on; lines stay where they are."""
     if text.find(_OBSIDIAN, start) < 0:
         return text
     kept, done = [], 0
@@ -51,14 +51,14 @@ def without_obsidian_comments(text: str, start: int = 0) -> str:
 
 
 def _left_of(text: str, begins: int, ends: int) -> str:
-    """The line ends of a comment; a blank where its neighbours would make a new mark."""
+    """Return the line ends of a comment; a blank where its neighbours would make a new mark."""
     lines = "\n" * text.count("\n", begins, ends)
     touches = text[max(0, begins - 1) : begins] == "%" or text[ends : ends + 1] == "%"
     return lines or (" " if touches else "")
 
 
 def _end_of_comment(found: re.Match[str]) -> int:
-    """Where the comment ends that begins with a match."""
+    """Say where the comment ends that begins with a match."""
     if found["line"] is not None:
         return found.end()
     if found["block"] is not None:  # one that is not closed is none

@@ -45,13 +45,13 @@ _LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 
 def iso(seconds: float) -> str:
-    """A time in ISO 8601, in UTC; one that no calendar has becomes the nearest that it has."""
+    """Write a time in ISO 8601, in UTC; one that no calendar has becomes the nearest it has."""
     moment = datetime.fromtimestamp(min(max(seconds, _FIRST), _LAST), UTC)
     return moment.isoformat(timespec="seconds")
 
 
 def first_moment(text: str) -> float | None:
-    """The first moment (UTC) of a year, a month, a day or a minute; None when it is no date."""
+    """Return the first moment (UTC) of a year, month, day or minute; None when it is no date."""
     match = _ISO.fullmatch(text)
     try:
         return _moment(match.groupdict()).timestamp() if match else None
@@ -60,7 +60,7 @@ def first_moment(text: str) -> float | None:
 
 
 def period_of(text: str) -> tuple[float, float] | None:
-    """When the year, month, day or moment of a date begins and ends; None when it is no date."""
+    """Return when the period that a date names begins and ends; None when it is no date."""
     match = _ISO.fullmatch(text)
     begins = first_moment(text)
     if match is None or begins is None:
@@ -76,7 +76,7 @@ def period_of(text: str) -> tuple[float, float] | None:
 
 
 def read_date(value: object) -> float | None:
-    """Seconds since 1970 (UTC, where no zone is given); None for what is no date."""
+    """Return seconds since 1970 (UTC, where no zone is given); None for what is no date."""
     try:
         return _read(value)
     except (ValueError, OverflowError):
@@ -120,7 +120,7 @@ def _month(written: str) -> int:
 
 
 def _hour(hour: int, half: str | None) -> int:
-    """The hour of the day, from one of the twelve of a half where there is a half."""
+    """Return the hour of the day, from one of the twelve of a half where there is a half."""
     if half is None:
         return hour
     return hour % 12 + (12 if half.lower() == "pm" else 0)
@@ -146,7 +146,7 @@ _TURNS = {"last": -1, "past": -1, "this": 0, "next": 1}
 
 
 def moment_of(text: str, now: float) -> float | None:
-    """The first moment of a date, also of one that is said from today; None when it is no date.
+    """Return the first moment of a date, also of one seen from today; None when it is no date.
 
     `now` is in seconds since 1970. A week begins on Monday.
     """
@@ -155,7 +155,7 @@ def moment_of(text: str, now: float) -> float | None:
 
 
 def day_of(text: str, now: float) -> str | None:
-    """The day that is said from today, as ISO 8601 writes it; None when nothing such is said."""
+    """Return the day that is said from today in ISO 8601; None when nothing such is said."""
     moment = _relative(text, now)
     return None if moment is None else datetime.fromtimestamp(moment, UTC).date().isoformat()
 
@@ -203,7 +203,7 @@ def _moved(day: date, unit: str, count: int) -> date:
 
 
 def _today(now: float) -> date:
-    """The day that the user's calendar shows."""
+    """Return the day that the user's calendar shows."""
     return datetime.fromtimestamp(now).astimezone().date()
 
 

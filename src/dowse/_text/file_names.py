@@ -14,17 +14,17 @@ INDEX_PAGES = frozenset({"index", "_index", "readme"})
 
 
 def is_plain(path: str) -> bool:
-    """Whether a file is plain text, in which no sign is Markdown."""
+    """Return whether a file is plain text, in which no sign is Markdown."""
     return path.lower().endswith(".txt")
 
 
 def media_type(path: str) -> str:
-    """What a protocol calls the text of a document; converted files become Markdown."""
+    """Return what a protocol calls the text of a document; converted files become Markdown."""
     return "text/plain" if is_plain(path) else "text/markdown"
 
 
 def without_ending(path: str) -> str:
-    """The path without the ending of a text file; another ending may be a part of the name."""
+    """Remove the ending of a text file from a path; another one may be a part of the name."""
     stem, ending = posixpath.splitext(path)
     return stem if ending.lower() in TEXT_ENDINGS else path
 
@@ -71,7 +71,7 @@ READY = b"ready\n"
 
 
 def kind_of(name: str) -> str | None:
-    """How a file of this name is read: as text, as one of `CONVERTED`, or not at all (None)."""
+    """Say how a file of this name is read: as text, as one of `CONVERTED`, or not at all (None)."""
     dot = name.rfind(".")
     if dot <= 0 or name.startswith("~$"):  # "~$x.docx" is the lock of an open x.docx
         return None
@@ -79,5 +79,5 @@ def kind_of(name: str) -> str | None:
 
 
 def why_not_read(name: str) -> str:
-    """Why a file of this name is no source, where people expect that it is one."""
+    """Say why a file of this name is no source, where people expect that it is one."""
     return NOT_READ.get(name[name.rfind(".") :].lower(), "")

@@ -6,12 +6,12 @@ import unicodedata
 
 
 def fold(text: str) -> str:
-    """A text as it is compared."""
+    """Return a text as it is compared."""
     return unicodedata.normalize("NFC", text).casefold()
 
 
 def fold_name(text: str) -> str:
-    """A title or heading as it is compared: without regard to punctuation and blanks, too.
+    """Return a title or heading as it is compared: without regard to punctuation and blanks, too.
 
     `#` stays, because C# is not C; so do symbols such as +.
     """
@@ -34,5 +34,5 @@ _NO_PUNCTUATION = _NoPunctuation()
 
 
 def fold_word(text: str) -> str:
-    """A word as the vocabulary holds it: in lower case, which keeps its letters (`ß`) apart."""
+    """Fold a word for the vocabulary: to lower case, which keeps its letters (`ß`) apart."""
     return unicodedata.normalize("NFC", text).lower()

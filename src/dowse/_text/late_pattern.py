@@ -10,7 +10,7 @@ from typing import Any, cast
 
 
 def late_pattern(expression: str, flags: int = 0) -> re.Pattern[str]:
-    """A pattern with the methods of a compiled one; it is for constants, which are known to fit."""
+    """Return a pattern with the methods of a compiled one, for constants known to be valid."""
     return cast("re.Pattern[str]", _LatePattern(expression, flags))
 
 

@@ -25,6 +25,6 @@ class LineNumbers:
         return list(accumulate(steps, initial=0))
 
     def at(self, offset: int) -> int:
-        """The line of the character at `offset`; a line feed belongs to its line."""
+        """Return the line of the character at `offset`; a line feed belongs to its line."""
         step = min(max(0, offset) // _STEP, len(self._before) - 1)
         return self._before[step] + self._text.count("\n", step * _STEP, max(0, offset)) + 1

@@ -48,7 +48,7 @@ class Wikilink(Struct, frozen=True):
 
 
 def read_wikilink(match: re.Match[str]) -> Wikilink:
-    """The parts of what `WIKILINK` matched."""
+    """Return the parts of what `WIKILINK` matched."""
     target, *rest = _PIPE.split(match[2], maxsplit=1)
     label = rest[0].strip() if rest else ""
     if _DENDRON.match(label):
@@ -59,7 +59,7 @@ def read_wikilink(match: re.Match[str]) -> Wikilink:
 
 
 def leads_away(link: Wikilink) -> bool:
-    """Whether the target is an address on the web rather than a document."""
+    """Return whether the target is an address on the web rather than a document."""
     return _URL.match(link.target) is not None
 
 
@@ -75,12 +75,12 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def is_media(target: str) -> bool:
-    """Whether a target is a picture, a sound or a film, by its ending."""
+    """Return whether a target is a picture, a sound or a film, by its ending."""
     return _MEDIA.fullmatch(target) is not None
 
 
 def read_destination(written: str) -> tuple[str, str] | None:
-    """Target and anchor of a link to a document; None for any other address."""
+    """Return target and anchor of a link to a document; None for any other address."""
     address = written.strip()
     if address.startswith("<") and address.endswith(">"):
         address = address[1:-1].strip()
@@ -119,7 +119,7 @@ class LinkName(Struct, frozen=True):
 
 
 def names_of(document_id: str, aliases: Iterable[str]) -> list[LinkName]:
-    """All the ways in which links can call a document."""
+    """Return all the ways in which links can call a document."""
     path = fold(without_ending(document_id))
     names = [LinkName(document_id, posixpath.basename(path), "file", path)]
     folder, stem = posixpath.split(path)
@@ -132,12 +132,12 @@ def names_of(document_id: str, aliases: Iterable[str]) -> list[LinkName]:
 
 
 def names_of_target(source: str, link: Link) -> list[str]:
-    """The short names under which the target of a link is looked up."""
+    """Return the short names under which the target of a link is looked up."""
     return list(dict.fromkeys(_looked_up(source, reading) for reading in _readings(link)))
 
 
 def choose(source: str, link: Link, named: Sequence[LinkName]) -> str | None:
-    """The document that a link leads to, among those that bear a name it looks up."""
+    """Return the document that a link leads to, among those that bear a name it looks up."""
     if not link.target.strip():
         return source  # only an anchor: a place in the document itself
     for reading in _readings(link):
@@ -150,7 +150,7 @@ def choose(source: str, link: Link, named: Sequence[LinkName]) -> str | None:
 
 
 def _readings(link: Link) -> list[Link]:
-    """What a link can mean: as Obsidian writes it, then with its label first, as Dendron does."""
+    """Return what a link can mean: as Obsidian writes it, then label first, as Dendron does."""
     label = link.label.partition("#")[0].strip()
     swaps = link.kind in {"wikilink", "embed"} and label
     return [link, replace(link, target=label, label=link.target)] if swaps else [link]
@@ -177,7 +177,7 @@ def _matches(source: str, link: Link, named: Sequence[LinkName]) -> Iterable[lis
 
 
 def _paths(source: str, link: Link) -> Iterator[str]:
-    """The paths that a target can mean, best first: next to the source, then from the root.
+    """Yield the paths that a target can mean, best first: next to the source, then from the root.
 
     A site's address may begin with folders that are not in the project: `/docs/a/b` means `a/b`
     where the project is the folder `docs`.
@@ -212,7 +212,7 @@ def _folders(document_id: str) -> list[str]:
 
 
 def _short(alias: str) -> str:
-    """The part of an alias under which a link that spells it out is looked up."""
+    """Return the part of an alias under which a link that spells it out is looked up."""
     return posixpath.basename(_join("", without_ending(alias).lstrip("/")))
 
 
@@ -226,7 +226,7 @@ _SEED = 20090621
 
 
 def find_communities(edges: Iterable[Edge]) -> dict[str, int]:
-    """Leiden communities of the undirected link graph (Traag et al., 2019), by document id.
+    """Find Leiden communities of the undirected link graph (Traag et al., 2019), by document id.
 
     Communities are numbered from 0, the largest first; documents without links have none.
     """

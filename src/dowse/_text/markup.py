@@ -45,12 +45,12 @@ BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]{1,40}\s*$")
 
 
 def plain(markup: str) -> str:
-    """What a reader sees of a stretch of inline Markdown."""
+    """Return what a reader sees of a stretch of inline Markdown."""
     return reveal(strip_marks(markup))
 
 
 def reveal(text: str) -> str:
-    """The text with what `strip_marks` hid."""
+    """Return the text with what `strip_marks` hid."""
     return _HIDDEN.sub(_revealed, text)
 
 
@@ -59,7 +59,7 @@ def _revealed(match: re.Match[str]) -> str:
 
 
 def strip_marks(markup: str) -> str:
-    """The text without its marks; what must be taken literally is hidden until `reveal`."""
+    """Return the text without its marks; what must be taken literally is hidden until `reveal`."""
     text = markup
     if "`" in text:
         text = _CODE.sub(_literal_code, text.replace("\\`", _HIDDEN_BACKTICK))
@@ -97,7 +97,7 @@ def _gap(tag: re.Match[str]) -> str:
 
 
 def without_images(markup: str) -> str:
-    """The Markdown without its images, whose descriptions are no part of the text."""
+    """Return the Markdown without its images, whose descriptions are no part of the text."""
     return _IMAGE.sub("", markup) if "![" in markup else markup
 
 
@@ -134,7 +134,7 @@ _NOTES = frozenset(
 
 
 def shortcode_text(match: re.Match[str]) -> str:
-    """What a reader sees of what `SHORTCODE` matched: `{{< term text="pods" >}}` shows pods."""
+    """Return what a reader sees of a `SHORTCODE`: `{{< term text="pods" >}}` shows pods."""
     if match["text"] is not None:
         return match["text"]
     inside = match["hugo"] or match["liquid"] or ""

@@ -25,7 +25,7 @@ class Wanted:
         self._looser: dict[frozenset[str], Wanted] = {}  # by the terms that were missing
 
     def among(self, found: Iterable[str]) -> frozenset[str]:
-        """Those of the query's terms that are among the terms of a stretch."""
+        """Return those of the query's terms that are among the terms of a stretch."""
         if not self._prefixes:
             return self.terms.intersection(found)
         hits: set[str] = set()
@@ -38,7 +38,7 @@ class Wanted:
         return frozenset(hits)
 
     def in_words(self, words: Iterable[str], terms_of: TermsOf) -> dict[str, frozenset[str]]:
-        """Those of some words that have terms of the query, with these terms."""
+        """Return those of some words that have terms of the query, with these terms."""
         known, met = self._words, {}
         for word in words:
             hits = known.get(word)
@@ -49,7 +49,7 @@ class Wanted:
         return met
 
     def in_text(self, text: str, terms_of: TermsOf) -> frozenset[str]:
-        """Those of the query's terms that a text has."""
+        """Return those of the query's terms that a text has."""
         if text.isascii():  # a blank ends every word, so each can be looked up by itself
             return frozenset[str]().union(*self.in_words(text.split(), terms_of).values())
         return self.among(terms_of(text))
@@ -59,7 +59,7 @@ class Wanted:
         return self.terms.intersection([found]).union(begun)
 
     def loosened(self, missing: Collection[str]) -> Wanted:
-        """The same, but terms that were met nowhere may also be the beginning of a word."""
+        """Return the same, but terms that were met nowhere may also be the beginning of a word."""
         key = frozenset(missing)
         if key not in self._looser:
             prefixes = {term: term for term in key if len(term) >= _SHORTEST_PREFIX}
@@ -75,7 +75,7 @@ class Wanted:
 
 
 def rarity(held: int, size: int) -> float:
-    """BM25's weight of a term that `held` of `size` chunks hold (Robertson and Zaragoza, 2009).
+    """Return BM25's weight of a term in `held` of `size` chunks (Robertson and Zaragoza, 2009).
 
     A term that nothing holds weighs most.
     """

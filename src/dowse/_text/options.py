@@ -39,7 +39,7 @@ class KeywordOptions(Options, frozen=True):
     content: Annotated[float, _WEIGHT, "Weight of the text itself."] = 1.0
 
     def __post_init__(self) -> None:
-        """Rejects what no index could be built with."""
+        """Reject what no index could be built with."""
         if self.language not in Stemmer.algorithms():
             known = ", ".join(Stemmer.algorithms())
             raise BadSettings(f"keyword.language is {self.language!r}.", f"Known: {known}.")

@@ -49,7 +49,7 @@ class Piece(Struct, frozen=True):
 
 
 def pieces(text: str) -> list[Piece]:
-    """The pieces of a text, in their order; frontmatter, comments and rules are left out."""
+    """Return the pieces of a text, in their order; frontmatter, comments and rules are left out."""
     reader = _Reader()
     body = _without_frontmatter(text)
     first = text.count("\n") - body.count("\n")
@@ -61,7 +61,7 @@ def pieces(text: str) -> list[Piece]:
 
 
 def _without_comments(text: str) -> Iterator[str | None]:
-    """The lines without comments; None for a line that is a part of the one before it.
+    """Yield the lines without comments; None for a line that is a part of the one before it.
 
     A pattern would look for the end of a comment at every beginning that has none.
     """
@@ -222,7 +222,7 @@ def _cells(row: str) -> list[str]:
 
 
 def under_headings(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, tuple[str, ...]]]:
-    """Each piece with the headings it is under, the nearest last; a heading is under itself."""
+    """Yield each piece with its headings, the nearest last; a heading is under itself."""
     above: list[Piece] = []
     path: tuple[str, ...] = ()
     for piece in pieces:
@@ -233,7 +233,7 @@ def under_headings(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, tuple[str, 
 
 
 def heading_path(above: tuple[str, ...], inside: Sequence[str]) -> tuple[str, ...]:
-    """The headings above a passage, then those in it that the first do not name already."""
+    """Return the headings above a passage, then those in it that the first do not name already."""
     known = {fold_name(heading) for heading in above}
     return (*above, *(heading for heading in inside if fold_name(heading) not in known))
 
@@ -242,10 +242,10 @@ def heading_path(above: tuple[str, ...], inside: Sequence[str]) -> tuple[str, ..
 
 
 def closing_fence(opening: str) -> re.Pattern[str]:
-    """The line that closes what these backticks or tildes have opened."""
+    """Return the line that closes what these backticks or tildes have opened."""
     return re.compile(rf"^ {{0,3}}{opening[0]}{{{len(opening)},}}[ \t]*$", re.MULTILINE)
 
 
 def callout_name(match: re.Match[str]) -> str:
-    """The kind of what `CALLOUT` matched, for people: Warning."""
+    """Return the kind of what `CALLOUT` matched, for people: Warning."""
     return match["kind"].replace("-", " ").capitalize()

@@ -37,12 +37,12 @@ _OTHER_WIDTH = late_pattern("[\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1
 
 
 def is_unspaced(character: str) -> bool:
-    """Whether it is of a script that puts no spaces between words, as Korean does."""
+    """Return whether it is of a script that puts no spaces between words, as Korean does."""
     return not character.isascii() and _UNSPACED.match(character) is not None
 
 
 def latin_share(text: str) -> float:
-    """The share of a text's letters that are Latin; 1 when it has no letters."""
+    """Return the share of a text's letters that are Latin; 1 when it has no letters."""
     others = 0 if text.isascii() else _letters("".join(_NOT_LATIN.findall(text)))
     return 1.0 - others / _letters(text) if others else 1.0
 
@@ -52,7 +52,7 @@ def _letters(text: str) -> int:
 
 
 def one_width(text: str) -> str:
-    """A text whose full-width letters and half-width katakana are written in their usual width.
+    """Write full-width letters and half-width katakana of a text in their usual width.
 
     The other differences that NFKC levels are kept: they tell terms apart, as in `x²` and `x2`.
     """
@@ -66,7 +66,7 @@ def _usual(match: re.Match[str]) -> str:
 
 
 def pairs(run: str) -> Iterator[str]:
-    """The overlapping pairs of a run and its Chinese characters, in the order of the text.
+    """Yield the overlapping pairs of a run and its Chinese characters, in the order of the text.
 
     One Chinese character is often a whole word, which no pair would find.
     """

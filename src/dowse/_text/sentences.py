@@ -33,7 +33,7 @@ _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 
 
 def split_sentences(text: str) -> Iterator[str]:
-    """The text in sentences; nothing is left out, and the last one may have no end."""
+    """Yield the text in sentences; nothing is left out, and the last one may have no end."""
     start = 0
     for end in sentence_ends(text):
         yield text[start:end]
@@ -42,7 +42,7 @@ def split_sentences(text: str) -> Iterator[str]:
 
 
 def sentence_ends(text: str, start: int = 0, end: int | None = None) -> Iterator[int]:
-    """Where sentences end between two offsets: after the stop and the marks that close with it.
+    """Yield where sentences end between two offsets: after the stop and what closes with it.
 
     Abbreviations (`e.g.`, `Dr. Who`, `Fig. 3`) and the number of a step (`3. Then`) end none.
     """
@@ -53,7 +53,7 @@ def sentence_ends(text: str, start: int = 0, end: int | None = None) -> Iterator
 
 
 def is_finished(text: str) -> bool:
-    """Whether a text ends as a sentence does."""
+    """Return whether a text ends as a sentence does."""
     return text.rstrip(_CLOSING + _WIDE_CLOSING)[-1:] in frozenset(_STOPS + _WIDE_STOPS)
 
 
@@ -70,7 +70,7 @@ def _is_end(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _is_first(text: str, start: int, place: int) -> bool:
-    """Whether nothing is said before a place near the start."""
+    """Return whether nothing is said before a place near the start."""
     return place - start < _LONGEST_INDENT and not text[start:place].strip()
 
 
@@ -95,7 +95,7 @@ _LEFT, _SHARE_LEFT = 160, 0.1
 
 
 def shorten(text: str, size: int, left: int = _LEFT, share: float = _SHARE_LEFT) -> str:
-    """The text, or as much of it as `size` characters hold with the sign that it goes on.
+    """Return the text, or as much of it as `size` characters hold with the sign that it goes on.
 
     It ends at a sentence or line where that leaves no more of the room than `left` characters, or
     than a share of it; otherwise it ends at a word.
@@ -108,7 +108,7 @@ def shorten(text: str, size: int, left: int = _LEFT, share: float = _SHARE_LEFT)
 
 
 def _at_boundary(start: str, text: str, left: float) -> str:
-    """The beginning cut back to the end of a sentence or line, or else of a word."""
+    """Return the beginning cut back to the end of a sentence or line, or else of a word."""
     size = len(start)
     least = math.ceil(max(_ENOUGH * size, size - left))
     line = text.rfind("\n", least, len(start) + 1)
@@ -133,7 +133,7 @@ _QUESTION = re.compile(rf"(?:{_ASKING})\b|.*[?？]$", re.IGNORECASE | re.DOTALL)
 
 
 def asking_part(text: str) -> str:
-    """The last part of a text that is a question, or the text when that is all of it.
+    """Return the last part of a text that is a question, or the text when that is all of it.
 
     In "My laptop was stolen. How do I get my files back?" the first sentence only says why.
     """

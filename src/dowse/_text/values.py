@@ -27,7 +27,7 @@ _ORDER: dict[str, Callable[[float, float], bool]] = {
 
 
 def matcher(sign: Sign, wanted: Sequence[str]) -> Callable[[str], bool]:
-    """Says whether a value meets a comparison with any of the wanted ones; all are folded."""
+    """Say whether a value meets a comparison with any of the wanted ones; all are folded."""
     if sign == "has":
         return lambda _: True
     if sign == "empty":
@@ -37,7 +37,7 @@ def matcher(sign: Sign, wanted: Sequence[str]) -> Callable[[str], bool]:
 
 
 def _equal_to(wanted: str) -> Callable[[str], bool]:
-    """A text equals a value that has it as whole words; `draft*` equals one that begins so."""
+    """Match a value that has a text as whole words; `draft*` matches one that begins so."""
     if wanted.endswith("*") and len(wanted) > 1:
         return lambda written: written.startswith(wanted[:-1])
     if wanted in _YES | _NO:

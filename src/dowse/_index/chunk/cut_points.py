@@ -49,12 +49,12 @@ _Rule = Callable[[str, int, int, int], Iterator[CutPoint]]
 
 
 def price_between(text: str, offset: int) -> int:
-    """What it costs to cut between two blocks that are no headings."""
+    """Return what it costs to cut between two blocks that are no headings."""
     return _AFTER_BLANK_LINE if text.endswith("\n\n", max(0, offset - 2), offset) else _BLOCK
 
 
 def places_inside(text: str, block: Block, maximum: int) -> Iterator[CutPoint]:
-    """Places to cut a block at; between two of them there are never more than `maximum` characters.
+    """Yield places to cut a block at, with at most `maximum` characters between two of them.
 
     Prose is offered for cutting where it is long, a fence or a table only where it must be cut.
     """
@@ -73,7 +73,7 @@ def places_inside(text: str, block: Block, maximum: int) -> Iterator[CutPoint]:
 def _within(
     text: str, start: int, end: int, maximum: int, rules: tuple[_Rule, ...]
 ) -> Iterator[CutPoint]:
-    """The places that the first rule finds, and worse ones where these leave much between them.
+    """Yield the places of the first rule, and worse ones where these leave much between them.
 
     Much is half of the maximum, so that what is in front of a long line can stay with it.
     """
@@ -106,7 +106,7 @@ def _prose(text: str, start: int, end: int, _maximum: int) -> Iterator[CutPoint]
 
 
 def _sentences(text: str, start: int, end: int) -> Iterator[CutPoint]:
-    """Places between the sentences of one line."""
+    """Yield places between the sentences of one line."""
     for stop in sentence_ends(text, start, end):
         blanks = _BLANKS.match(text, stop, end)
         if blanks and blanks.end() < end:
@@ -125,7 +125,7 @@ def _anywhere(text: str, start: int, end: int, maximum: int) -> Iterator[CutPoin
 
 
 def before_joined(text: str, offset: int, earliest: int) -> int:
-    """The offset, moved back so that it does not part what is seen as one character."""
+    """Return the offset, moved back so that it does not part what is seen as one character."""
     moved = offset
     while moved > earliest and _is_joined(text, moved):
         moved -= 1
@@ -159,7 +159,7 @@ class Pricing(NamedTuple):
 
 @lru_cache
 def around_goal(goal: int, minimum: int, maximum: int) -> Pricing:
-    """Pieces should be near a goal; one below the minimum costs more than to join it with another.
+    """Want pieces near a goal; one below the minimum costs more than to join it with another.
 
     `minimum` is at most `goal`, and `goal` at most `maximum`.
     """
@@ -171,7 +171,7 @@ def around_goal(goal: int, minimum: int, maximum: int) -> Pricing:
 
 @lru_cache
 def at_least(minimum: int, maximum: int) -> Pricing:
-    """Pieces should have a minimum, above which one size is as good as another."""
+    """Want pieces of a minimum, above which one size is as good as another."""
     sizes = [100 * max(0, minimum - size) ** 2 // minimum**2 for size in range(maximum + 1)]
     return Pricing(sizes, minimum)
 
@@ -179,7 +179,7 @@ def at_least(minimum: int, maximum: int) -> Pricing:
 def cheapest_pieces(
     places: Sequence[CutPoint], end: int, pricing: Pricing
 ) -> list[tuple[int, int]]:
-    """Start and end of the pieces, which together run from the first place to `end`.
+    """Return start and end of the pieces, which together run from the first place to `end`.
 
     No two neighbouring places, and not the last one and the end, may lie further apart than the
     maximum.
@@ -212,7 +212,7 @@ def cheapest_pieces(
 
 
 def thinned(places: Iterable[CutPoint], end: int, maximum: int) -> list[CutPoint]:
-    """Of places that lie close together, the cheapest; no piece gets too long by that.
+    """Keep the cheapest of places that lie close together; no piece gets too long by that.
 
     Pieces much smaller than what is wanted are never chosen, and trying them all takes long.
     """
@@ -234,7 +234,7 @@ def thinned(places: Iterable[CutPoint], end: int, maximum: int) -> list[CutPoint
 
 
 def overlap_start(text: str, blocks: Sequence[Block], earliest: int, own_start: int) -> int:
-    """Where a chunk whose own text starts at `own_start` begins; not before `earliest`.
+    """Return where a chunk whose own text starts at `own_start` begins; not before `earliest`.
 
     Nothing is repeated in front of a heading, which starts something new, and never a part of a
     fence or a table.
@@ -247,7 +247,7 @@ def overlap_start(text: str, blocks: Sequence[Block], earliest: int, own_start: 
 
 
 def _reach_back(blocks: Sequence[Block], earliest: int, own_start: int) -> int:
-    """How far back prose runs from `own_start`, and not further than to its heading."""
+    """Say how far back prose runs from `own_start`, and not further than to its heading."""
     number = bisect_left(blocks, own_start, key=lambda block: block.start)
     following = blocks[number : number + 1]
     if following and following[0].kind == "heading" and following[0].start == own_start:
@@ -263,7 +263,7 @@ def _reach_back(blocks: Sequence[Block], earliest: int, own_start: int) -> int:
 
 
 def _good_place(text: str, earliest: int, own_start: int) -> int:
-    """The first line or sentence in the first half of the stretch, else its first word."""
+    """Return the first line or sentence in the first half of the stretch, else its first word."""
     if earliest >= own_start:
         return own_start
     if earliest == 0 or text[earliest - 1] == "\n":

@@ -117,14 +117,14 @@ def _split(written: str) -> tuple[int, str]:
 
 
 def _without_closing(content: str) -> str:
-    """A heading without the marks that may close it: `# Title #`."""
+    """Return a heading without the marks that may close it: `# Title #`."""
     content = content.strip(_BLANKS)
     open_ = content.rstrip("#")
     return open_.rstrip(_BLANKS) if not open_ or open_[-1] in _BLANKS else content
 
 
 def _without_attributes(content: str) -> str:
-    """A heading without `{#anchor .class}` at its end."""
+    """Return a heading without `{#anchor .class}` at its end."""
     bare = content.rstrip(_BLANKS)
     opening = bare.rfind("{")
     if not bare.endswith("}") or opening < 0 or "}" in bare[opening:-1]:
@@ -192,7 +192,7 @@ def _problems(
     references: References,
     lines: LineNumbers,
 ) -> tuple[LeftOut, ...]:
-    """What could not be read; of lines that have the same trouble only the first is named."""
+    """List what could not be read; of lines that have the same trouble only the first is named."""
     cuts = {what: lines.at(offset) for what, offset in outline.cuts.items()} | references.cuts
     problems = [
         *front.problems,

@@ -58,7 +58,7 @@ class Frontmatter(Struct):
     _starts: dict[str, int] = field(default_factory=dict)  # where keys are that were looked for
 
     def line_of(self, key: str, text: str = "") -> int:
-        """The line of a key, or of the first `text` after it."""
+        """Return the line of a key, or of the first `text` after it."""
         start = self._start_of(key)
         place = max(self.written.find(text, start), start)
         return self.written.count("\n", 0, place) + 2
@@ -74,7 +74,7 @@ _LINES = re.MULTILINE | re.IGNORECASE
 
 
 def read_frontmatter(text: str) -> Frontmatter:
-    """Reads the frontmatter; where there is none, or it is only text, the body starts at 0."""
+    """Read the frontmatter; where there is none, or it is only text, the body starts at 0."""
     opening = _OPENING.match(text)
     closing = _CLOSING[opening[1]].search(text, opening.end()) if opening else None
     if opening is None or closing is None:
@@ -138,7 +138,7 @@ def _read_yaml(front: Frontmatter) -> None:
 
 
 def _keep_as_text(front: Frontmatter) -> None:
-    """Prose between two rules: were it taken for frontmatter, it could never be found."""
+    """Keep prose between two rules: were it taken for frontmatter, it could never be found."""
     front.body = 0
     what = "the frontmatter has no keys and was taken for text; write it as `key: value` lines"
     front.problems.append(Problem(1, what))
@@ -152,7 +152,7 @@ def _yaml_problem(error: Exception) -> Problem:
 
 
 def _entry_by_entry(written: str) -> dict[str, object]:
-    """What can be saved of broken YAML: each key that is at the start of a line, alone."""
+    """Return what can be saved of broken YAML: each key that is at the start of a line, alone."""
     found: dict[str, object] = {}
     for entry in _ENTRY.split(written):
         key, colon, value = entry.partition(":")
@@ -162,7 +162,7 @@ def _entry_by_entry(written: str) -> dict[str, object]:
 
 
 def _entry_value(written: str) -> object:
-    """The value as YAML; where it is none, the line itself, as in `title: One: two`."""
+    """Return the value as YAML; where it is none, the line itself, as in `title: One: two`."""
     try:
         loaded: object = yaml.load(f"v:{written}", _YAML_LOADER)["v"]  # noqa: S506 - it makes only text
     except (yaml.YAMLError, RecursionError, ValueError, TypeError, KeyError):

@@ -48,13 +48,13 @@ class Inline(Struct):
     unread: list[int] = field(default_factory=list)  # starts of parts that were too much to read
 
     def hides(self, offset: int) -> bool:
-        """Whether what is at `offset` is no prose."""
+        """Return whether what is at `offset` is no prose."""
         before = bisect_right(self.hidden, offset, key=lambda span: span[0])
         return before > 0 and offset < self.hidden[before - 1][1]
 
 
 def fold_label(label: str) -> str:
-    """A label of a link definition as labels are compared: case and spaces do not count."""
+    """Return a label of a link definition as labels are compared: case and spaces do not count."""
     return " ".join(label.split()).casefold()
 
 

@@ -18,7 +18,7 @@ _HARMLESS = bytes.maketrans(b"\0\r&", b"x x")
 
 
 def one_byte_per_character(text: str) -> bytes:
-    """ASCII stays; any other character becomes a letter, which is how the grammars treat it."""
+    """Keep ASCII; any other character becomes a letter, which is how the grammars treat it."""
     if text.isascii():
         return text.encode("ascii").translate(_HARMLESS)
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
@@ -62,7 +62,7 @@ _NESTED_TOO_DEEP = re.compile(_TOO_DEEP.encode(), re.MULTILINE)
 
 
 def block_skeleton(text: str, flatten: bool = False) -> bytes:
-    """The text as the block grammar needs it; it ends with a line feed, or no fence would close.
+    """Return the text for the block grammar; it ends with a line feed, or no fence would close.
 
     `flatten` masks the marks in front of lines that are nested too deep.
     """
@@ -98,7 +98,7 @@ _NESTED_BRACKETS = 3
 
 
 def inline_skeleton(text: str, is_label: Callable[[str], bool]) -> bytes:
-    """The text as the inline grammar needs it to tell links and code from the rest."""
+    """Return the text as the inline grammar needs it to tell links and code from the rest."""
     source = one_byte_per_character(text).translate(_NO_EMPHASIS)
     source = _mask_unclosed(source, b"<", b"x", b">")
     source = _mask_unclosed(source, b"](", b"]x", b")")
@@ -106,7 +106,7 @@ def inline_skeleton(text: str, is_label: Callable[[str], bool]) -> bytes:
 
 
 def _mask_unclosed(source: bytes, opening: bytes, mask: bytes, closing: bytes) -> bytes:
-    """What is never closed opens nothing, but the grammar would try again and again."""
+    """Mask what is never closed: it opens nothing, but the grammar would try again and again."""
     last = source.rfind(closing) + 1
     return source[:last] + source[last:].replace(opening, mask)
 
@@ -118,7 +118,7 @@ def _mask_inline(match: re.Match[bytes]) -> bytes:
 
 
 def mask_brackets(skeleton: bytes, text: str, is_label: Callable[[str], bool]) -> bytes:
-    """Masks brackets that hold no label of a link definition.
+    """Mask brackets that hold no label of a link definition.
 
     The inline grammar takes every pair for a link, and would not see that `[a [b] c](d)` is one.
     """

@@ -25,19 +25,19 @@ _ADVICE = "Index with more memory, or leave such files out."
 
 
 def is_installed() -> bool:
-    """Whether the libraries that convert are there; nothing is imported."""
+    """Return whether the libraries that convert are there; nothing is imported."""
     return importlib.util.find_spec("markitdown") is not None
 
 
 def convert(data: bytes, kind: str, seconds: float) -> str:
-    """The Markdown for a file of this kind, or `Unreadable` with the reason why there is none."""
+    """Return the Markdown for a file of this kind; `Unreadable` says why there is none."""
     if not is_installed():
         raise Unreadable(INSTALL, lost=False)
     return _converter.convert(data, kind, patience(len(data), seconds))
 
 
 def patience(size: int, most: float) -> float:
-    """The seconds that a file of this size is given: a small one that takes minutes is a bomb."""
+    """Return the seconds for a file of this size: a small one that takes minutes is a bomb."""
     return min(most, _SECONDS + _SECONDS_PER_MEGABYTE * size / 1e6)
 
 

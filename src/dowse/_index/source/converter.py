@@ -47,7 +47,7 @@ _FORBIDDEN = (
 
 
 def main() -> None:
-    """Answers requests until there are none."""
+    """Answer requests until there are none."""
     requests, answers = begin()
     _limit_memory()
     sys.addaudithook(refuse)
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def answer(data: bytes, kind: str) -> tuple[bool, str]:
-    """True with the Markdown, or False with the reason why there is none."""
+    """Return True with the Markdown, or False with the reason why there is none."""
     try:
         return True, to_markdown(data, kind)
     except Unreadable as error:
@@ -78,7 +78,7 @@ def answer(data: bytes, kind: str) -> tuple[bool, str]:
 
 
 def _lacks_memory(error: BaseException | None) -> bool:
-    """Whether a want of memory is behind an error, however the libraries have wrapped it."""
+    """Return whether a want of memory is behind an error, however the libraries have wrapped it."""
     for _ in range(_MOST_CAUSES):
         if error is None:
             break
@@ -89,7 +89,7 @@ def _lacks_memory(error: BaseException | None) -> bool:
 
 
 def _reached_the_limit() -> bool:
-    """Whether this process has come near its limit: libraries fail in many ways then."""
+    """Return whether this process has come near its limit: libraries fail in many ways then."""
     try:
         import resource  # noqa: PLC0415  it does not exist elsewhere
 
@@ -102,7 +102,7 @@ def _reached_the_limit() -> bool:
 
 
 def refuse(event: str, arguments: Any) -> None:  # noqa: ARG001  the signature is Python's
-    """An audit hook that stops what a conversion has no business doing."""
+    """Stop, as an audit hook, what a conversion has no business doing."""
     if event in _FORBIDDEN:
         raise PermissionError(f"a conversion may not use {event}")
 
@@ -151,7 +151,7 @@ _DENSEST = 100
 
 
 def to_markdown(data: bytes, kind: str) -> str:
-    """The Markdown for a file of this kind; whatever the libraries raise is passed on."""
+    """Return the Markdown for a file of this kind; whatever the libraries raise is passed on."""
     if kind in _PACKED:
         _check_packed(data)
     elif kind in {"pdf", "xls"} and not data:
@@ -161,7 +161,7 @@ def to_markdown(data: bytes, kind: str) -> str:
 
 
 def load_libraries() -> None:
-    """Loads what every conversion needs, before the first file; takes about a second."""
+    """Load what every conversion needs, before the first file; takes about a second."""
     from markitdown import converters  # noqa: F401, PLC0415  only the converting process needs it
 
 
@@ -190,7 +190,7 @@ def _converted(data: bytes, kind: str, **options: str) -> Any:
 
 
 def _docx(data: bytes) -> str:
-    """A paragraph in the style Title is the title, or what the properties of the file say."""
+    """Use as title a paragraph in the style Title, or what the properties of the file say."""
     text = str(_converted(data, "docx", style_map=_TITLE_STYLE).markdown)
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         styles, body = _part(packed, "word/styles.xml"), _part(packed, "word/document.xml")
@@ -234,7 +234,7 @@ def _csv(data: bytes) -> str:
 
 
 def _slides(data: bytes) -> str:
-    """Each slide under a heading; the first slide's title is the title of the whole."""
+    """Put each slide under a heading; the first slide's title is the title of the whole."""
 
     def heading(match: re.Match[str]) -> str:
         number, title = match.groups()
@@ -246,7 +246,7 @@ def _slides(data: bytes) -> str:
 
 
 def _pages(data: bytes) -> str:
-    """Each page under a heading, so that a result can be traced to its page."""
+    """Put each page under a heading, so that a result can be traced to its page."""
     import pypdfium2  # type: ignore[import-untyped]  # noqa: PLC0415  only conversions need it
 
     try:
@@ -263,7 +263,7 @@ def _pages(data: bytes) -> str:
 
 
 def _single_pages(data: bytes) -> Iterator[bytes]:
-    """The PDF cut into documents of one page, as markitdown joins pages without a trace."""
+    """Yield the PDF cut into documents of one page, as markitdown joins pages without a trace."""
     import pypdfium2  # noqa: PLC0415  see above
 
     with pypdfium2.PdfDocument(data) as whole:

@@ -32,7 +32,7 @@ class Unreadable(Exception):
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """The bytes of a regular file at its real path, or `Unreadable` when that is not possible."""
+    """Return the bytes of a regular file at its real path; `Unreadable` where that fails."""
     try:
         descriptor = os.open(path, _FLAGS)
     except OSError as error:
@@ -46,7 +46,7 @@ def read_regular(path: Path, limit: int) -> bytes:
 
 
 def too_large(size: int, limit: int) -> str:
-    """Why a file of this size is left out."""
+    """Say why a file of this size is left out."""
     return (
         f"It has {size:,} bytes, the limit is {limit:,}; split it, or raise the limit "
         "in the settings."
@@ -54,7 +54,7 @@ def too_large(size: int, limit: int) -> str:
 
 
 def wording(error: OSError) -> str:
-    """What the system says about an error, without the path, in lower case."""
+    """Return what the system says about an error, without the path, in lower case."""
     return (error.strerror or type(error).__name__).lower()
 
 
@@ -76,7 +76,7 @@ def _read(descriptor: int, path: Path, limit: int) -> bytes:
 
 
 def _check_place(path: Path, status: os.stat_result) -> None:
-    """Refuses a file that was reached through a folder that has become a link."""
+    """Refuse a file that was reached through a folder that has become a link."""
     try:
         stays = os.path.realpath(path) == str(path) and os.path.samestat(status, path.lstat())
     except FileNotFoundError as error:
@@ -111,7 +111,7 @@ _OF_SHIFT_JIS = re.compile(rb"\x82[\x9f-\xf1]|\x83[\x40-\x96]|([\x88-\x9f][\x40-
 
 
 def decode(data: bytes) -> str:
-    """The text of a file without its byte order mark, its lines ended by a line feed."""
+    """Return the text of a file without its byte order mark, its lines ended by a line feed."""
     mark, encoding = _encoding(data)
     refuse_binary(data)
     try:
@@ -124,7 +124,7 @@ def decode(data: bytes) -> str:
 
 
 def decode_any(data: bytes) -> tuple[str, str]:
-    """The text of a file, and the name of its encoding where it was recognised by its bytes.
+    """Return the text of a file, and the name of its encoding where it was recognised by its bytes.
 
     Windows-1252 has all letters of Latin-1. A broken file in UTF-8 is not taken for either.
     """
@@ -138,14 +138,14 @@ def decode_any(data: bytes) -> tuple[str, str]:
 
 
 def refuse_binary(data: bytes) -> None:
-    """Raises `Unreadable` for bytes that cannot be text in UTF-8 or a similar encoding."""
+    """Raise `Unreadable` for bytes that cannot be text in UTF-8 or a similar encoding."""
     _, encoding = _encoding(data)
     if encoding == "utf-8" and (offset := data.find(b"\0")) >= 0:
         raise Unreadable(f"It is binary, not text: a zero byte {_place(data, offset)}.")
 
 
 def unix_lines(text: str) -> str:
-    """The text with every kind of line end turned into a line feed."""
+    """Return the text with every kind of line end turned into a line feed."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 

@@ -34,7 +34,7 @@ class Rules:
         self._runs = runs[::-1]
 
     def verdict(self, path: bytes, name: bytes, *, is_folder: bool) -> bool | None:
-        """True: ignored; False: kept in spite of weaker rules; None: these rules are silent."""
+        """Return True: ignored; False: kept in spite of weaker rules; None: nothing is said."""
         below = path[self._base :]
         for run in self._runs:
             if run.matches(below, name, is_folder=is_folder):
@@ -97,11 +97,11 @@ class Ignores:
     def deeper(
         self, own: Sequence[Rules], git: Sequence[Rules], git_exclude: Sequence[Rules]
     ) -> Ignores:
-        """The rules inside a folder that has ignore files of its own."""
+        """Return the rules inside a folder that has ignore files of its own."""
         return Ignores(self._exclude, (*own, *self._own), (*git, *self._git, *git_exclude))
 
     def ignore(self, path: str, name: str, *, is_folder: bool) -> bool:
-        """Whether an entry of this folder is ignored; `path` starts at the root."""
+        """Return whether an entry of this folder is ignored; `path` starts at the root."""
         if not self._chain:
             return False
         raw_path, raw_name = os.fsencode(path), os.fsencode(name)
@@ -113,7 +113,7 @@ class Ignores:
 
 
 def rules_in(folder: str, base: str, outer: Ignores, *, gitignore: bool) -> Ignores:
-    """Adds the ignore files of a folder, or raises `Unreadable` when one cannot be read.
+    """Add the ignore files of a folder, or raise `Unreadable` when one cannot be read.
 
     `base` is what paths in this folder start with. What git would not read, such as
     a link named .gitignore, is not read here either.
@@ -201,7 +201,7 @@ class Pattern(Struct, frozen=True):
 
 
 def parse(data: bytes) -> list[Pattern]:
-    """The patterns of an ignore file, in its order."""
+    """Return the patterns of an ignore file, in its order."""
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     return [
         pattern
@@ -219,7 +219,7 @@ def _pattern(line: bytes) -> Pattern | None:
 
 
 def _trimmed(line: bytes) -> bytes:
-    """The line without the spaces at its end, except those behind a backslash."""
+    """Return the line without the spaces at its end, except those behind a backslash."""
     kept = line.rstrip(b" ")
     backslashes = len(kept) - len(kept.rstrip(b"\\"))
     return line[: len(kept) + 1] if backslashes % 2 else kept
@@ -309,7 +309,7 @@ def _split(tokens: list[bytes], at: set[bytes]) -> list[list[bytes]]:
 
 
 def _bracket(glob: bytes, at: int) -> tuple[set[int], int]:
-    """The bytes that `[…]` allows and where it ends; none at all when it is malformed."""
+    """Return the bytes that `[…]` allows and where it ends; none at all when it is malformed."""
     negated = glob[at : at + 1] in {b"!", b"^"}
     at += negated
     allowed: set[int] = set()
@@ -324,7 +324,7 @@ def _bracket(glob: bytes, at: int) -> tuple[set[int], int]:
 
 
 def _member(glob: bytes, at: int, previous: int) -> tuple[set[int] | None, int, int]:
-    """The bytes of one member of a bracket, the start of a range after it, and where it ends."""
+    """Return the bytes of a member of a bracket, the start of a range after it, and its end."""
     if glob.startswith(b"[:", at) and (end := glob.find(b"]", at + 2)) >= 0:
         name = glob[at + 2 : end]
         if name.endswith(b":"):

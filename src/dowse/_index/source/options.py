@@ -102,5 +102,5 @@ class ReadOptions(Options, frozen=True):
             )
 
     def limit(self, kind: str) -> int:
-        """The largest file of this kind that is read, in bytes."""
+        """Return the largest file of this kind that is read, in bytes."""
         return self.max_bytes if kind in ALWAYS else self.max_convert_bytes

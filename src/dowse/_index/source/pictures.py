@@ -39,7 +39,7 @@ class Picture(Struct, frozen=True):
 
 
 def read_picture(roots: Sequence[Root], options: ReadOptions, document: str, name: str) -> Picture:
-    """The picture that a document calls by this path; `NotFound` when there is none to show.
+    """Return the picture that a document calls by this path; `NotFound` when there is none to show.
 
     It must be in the root of the document, and be neither hidden nor ignored nor reached by a link.
     """
@@ -58,7 +58,7 @@ def _missing(name: str, why: str = "It is not in the folder, or is hidden or ign
 
 
 def _places(root: Root, gate: Gate, folder: str, name: str) -> Iterator[str]:
-    """Where the picture may be, below the root: as written, from the top, then by its name."""
+    """Yield where the picture may be: as written, from the top of the root, then by its name."""
     plain = name.replace("\\", "/").strip()
     if "\0" in plain or not plain.strip("./"):
         return
@@ -72,7 +72,7 @@ def _places(root: Root, gate: Gate, folder: str, name: str) -> Iterator[str]:
 
 
 def _by_name(top: Path, gate: Gate, name: str) -> Iterator[str]:
-    """Files anywhere below a folder whose path ends so, as Obsidian finds them."""
+    """Yield files anywhere below a folder whose path ends so, as Obsidian finds them."""
     wanted, looked = f"/{name}".casefold(), 0
     for folder, folders, files in os.walk(top):
         raise_if_cancelled()

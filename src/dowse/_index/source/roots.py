@@ -54,7 +54,7 @@ class Root(Struct, frozen=True):
         return False
 
     def relative(self, path: Path) -> str | None:
-        """The path below this root with "/", as on disk; "" for the root, None when outside."""
+        """Return the path below this root with "/", as on disk; "" for the root, None outside."""
         given = Path(os.path.abspath(path))  # noqa: PTH100  links in it must stay
         for candidate in (given, Path(os.path.realpath(given.parent), given.name)):
             if candidate.is_relative_to(self.path):
@@ -63,7 +63,7 @@ class Root(Struct, frozen=True):
         return None
 
     def id_of(self, path: Path) -> str:
-        """The id of the document at this path; `NotFound` when it is outside, also by a link."""
+        """Return the id of the document at a path; `NotFound` when it is or leads outside."""
         below = self.relative(path)
         if below is None or not self.contains(path):
             raise NotFound(f"{path} is not in {self.path}.", "Name a file of the project.")
@@ -73,12 +73,12 @@ class Root(Struct, frozen=True):
         return identifier
 
     def contains(self, path: Path) -> bool:
-        """Whether the path, with all links followed, is this root or is below it."""
+        """Return whether the path, with all links followed, is this root or is below it."""
         return Path(os.path.realpath(path)).is_relative_to(self.path)
 
 
 def document_id(root: Root, below: str) -> str | None:
-    """The id for a path below a root; None when its name cannot be written as UTF-8."""
+    """Return the id for a path below a root; None when its name cannot be written as UTF-8."""
     if below.isascii():
         return root.prefix + below
     try:
@@ -89,7 +89,7 @@ def document_id(root: Root, below: str) -> str | None:
 
 
 def path_of(roots: Sequence[Root], identifier: str) -> Path:
-    """Where the document with this id is, or was; `NotFound` when no root can hold it."""
+    """Return the path of a document, now or before; `NotFound` when no root can hold it."""
     for root in sorted(roots, key=lambda root: root.name, reverse=True):  # "@name/…" comes first
         if identifier.startswith(root.prefix):
             below = identifier.removeprefix(root.prefix)
@@ -106,12 +106,12 @@ def path_of(roots: Sequence[Root], identifier: str) -> Path:
 
 
 def readable(path: str) -> str:
-    r"""A path that can be printed: bytes that are no UTF-8 are written as \xNN."""
+    r"""Return a path that can be printed: bytes that are no UTF-8 are written as \xNN."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _spelled_as_on_disk(folder: Path, parts: Sequence[str]) -> Path:
-    """Joins the parts, finding names that the disk spells with other code points."""
+    """Join the parts, finding names that the disk spells with other code points."""
     for part in parts:
         plain = folder / part
         folder = plain if part.isascii() or os.path.lexists(plain) else _same_name(folder, part)

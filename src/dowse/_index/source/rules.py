@@ -63,27 +63,27 @@ class Gate:
         self._own = Gate(folder, options.own) if options.own else None
 
     def enter(self, folder: str, base: str, outer: Ignores) -> Ignores:
-        """The rules inside a folder; `Unreadable` when one of its ignore files cannot be read."""
+        """Return the rules inside a folder; `Unreadable` when an ignore file cannot be read."""
         return rules_in(folder, base, outer, gitignore=self._options.gitignore)
 
     def sees(self, name: str) -> bool:
-        """Whether an entry of this name is looked at, ignore rules aside."""
+        """Return whether an entry of this name is looked at, ignore rules aside."""
         return name not in JUNK and (self._hidden or not name.startswith("."))
 
     def includes(self, path: str, name: str, *, is_folder: bool, outer: bool) -> bool:
-        """Whether an entry is among those the user chose; `outer` is the answer for its folder."""
+        """Return whether the user chose an entry; `outer` is the answer for its folder."""
         if self._include is None:
             return True
         verdict = self._include.verdict(os.fsencode(path), os.fsencode(name), is_folder=is_folder)
         return outer if verdict is None else verdict
 
     def kind(self, name: str) -> str | None:
-        """How a file of this name is read; None when it is no source."""
+        """Say how a file of this name is read; None when it is no source."""
         kind = kind_of(name)
         return kind if kind in self._kinds else None
 
     def reaches(self, path: str, *, is_folder: bool) -> bool:
-        """Whether a path below the root, which need not exist any more, is looked at."""
+        """Return whether a path below the root, which need not exist any more, is looked at."""
         if self._own and not self._own.reaches(path, is_folder=is_folder):
             return False
         chosen = self._choice(path, is_folder=is_folder)
@@ -95,12 +95,12 @@ class Gate:
         )
 
     def shows(self, path: str) -> bool:
-        """Whether a file that is no source, such as a picture, is neither hidden nor ignored."""
+        """Return whether a file such as a picture is neither hidden nor ignored."""
         shown = self._choice(path, is_folder=False) is not None
         return shown and (self._own is None or self._own.shows(path))
 
     def withholds(self, path: str, real: str) -> bool:
-        """Whether the user's own settings leave out a file that a dowse.toml lets through.
+        """Return whether the user's own settings leave out a file that a dowse.toml lets through.
 
         A file that they read at its real path, or at the path of a link to it, is read by them.
         """
@@ -111,7 +111,7 @@ class Gate:
         )
 
     def _choice(self, path: str, *, is_folder: bool) -> bool | None:
-        """What the include patterns say about the folder of a path; None when it is hidden."""
+        """Return what the include patterns say about a path's folder; None when it is hidden."""
         ignores, chosen = self.outermost, self.includes_all
         *above, last = path.split("/")
         base = ""
@@ -139,7 +139,7 @@ class Gate:
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether a real path is this real folder or is below it."""
+    """Return whether a real path is this real folder or is below it."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 

@@ -87,7 +87,7 @@ class _Pattern(Struct, frozen=True):
 
 
 def redact(text: str, entries: Sequence[str]) -> tuple[str, int]:
-    """The text without what the entries of `read.redact` match, and how often that was.
+    """Return the text without what the entries of `read.redact` match, and how often that was.
 
     A match that runs over several lines leaves as many, so that line numbers stay right. Raises
     `Unreadable` when looking takes too long: then the file is left out, not its secrets let in.
@@ -106,7 +106,7 @@ def redact(text: str, entries: Sequence[str]) -> tuple[str, int]:
 
 @cache
 def compiled(entries: tuple[str, ...]) -> tuple[_Pattern, ...]:
-    """The patterns that entries of `read.redact` mean; raises `BadSettings`."""
+    """Return the patterns that entries of `read.redact` mean; raises `BadSettings`."""
     return tuple(pattern for entry in entries for pattern in _patterns(entry))
 
 
@@ -125,7 +125,7 @@ def _patterns(entry: str) -> Iterator[_Pattern]:
 
 
 def _own(expression: str) -> re.Pattern[str]:
-    """A regular expression of the user's, if it is sure to be fast on every text."""
+    """Return a regular expression of the user's, if it is sure to be fast on every text."""
     problem = _why_slow(expression)
     try:
         pattern = re.compile(expression)
@@ -149,7 +149,7 @@ _TOKEN = late_pattern(
 
 
 def _why_slow(expression: str) -> str:
-    """Why a pattern could take long on some text; empty when it cannot.
+    """Say why a pattern could take long on some text; empty when it cannot.
 
     Repeats have an end and are not repeated themselves: then the ways in which the pattern can
     match at one place can be counted ahead, and there is no text that makes them more.
@@ -174,7 +174,7 @@ def _why_slow(expression: str) -> str:
 
 
 def _times(token: re.Match[str]) -> tuple[int, int | None]:
-    """How often a repeat repeats: at least, and at most (None: without end)."""
+    """Say how often a repeat repeats: at least, and at most (None: without end)."""
     if token[0][0] != "{":
         return 0, 1 if token[0][0] == "?" else None
     low = int(token["low"][:9] or 0)
@@ -184,7 +184,7 @@ def _times(token: re.Match[str]) -> tuple[int, int | None]:
 
 
 def _windowed(pattern: re.Pattern[str], text: str, deadline: float) -> Iterator[Span]:
-    """All matches, with a look at the clock every few thousand characters."""
+    """Yield all matches, with a look at the clock every few thousand characters."""
     start = 0
     while start < len(text):
         if time.monotonic() > deadline:
@@ -199,7 +199,7 @@ def _windowed(pattern: re.Pattern[str], text: str, deadline: float) -> Iterator[
 
 
 def _merged(spans: Sequence[Span]) -> Iterator[Span]:
-    """Spans in order, those that overlap as one."""
+    """Yield spans in order, those that overlap as one."""
     current: Span | None = None
     for start, end in spans:
         if current and start < current[1]:
