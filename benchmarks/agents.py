@@ -21,7 +21,7 @@ from typing import Any
 from dowse import Dowse
 from dowse._config.parameters import check_arguments
 from dowse._interfaces.mcp.projects import VisibleProjects
-from dowse._interfaces.mcp.resources import page
+from dowse._interfaces.mcp.server import page
 from dowse._interfaces.mcp.tools.table import tools
 from dowse._project.pool import EnginePool
 from dowse._search.present.budget import count_tokens

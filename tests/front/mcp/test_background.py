@@ -13,7 +13,7 @@ from mcp import Client
 from mcp.server.lowlevel.server import Server
 
 from command_line import Dowse
-from dowse._interfaces.mcp import progress
+from dowse._interfaces.mcp import server as progress
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
 from dowse._model import Event

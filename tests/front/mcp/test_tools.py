@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_origin, get_type_hints
+from typing import Any
 
 import pytest
 from mcp import Client
@@ -14,15 +14,7 @@ from mcp_types import CallToolResult, ListToolsResult, ResourceLink
 
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
-from dowse._interfaces.mcp.tools import outputs
 from dowse._interfaces.mcp.tools.table import ALIASES
-from dowse._interfaces.records import (
-    DocumentRecord,
-    HitRecord,
-    NeighbourRecord,
-    PassageRecord,
-    ProjectRecord,
-)
 from dowse._project.pool import EnginePool
 from dowse._search.present.budget import count_tokens
 from mcp_client import Ask, text_of, with_client
@@ -382,23 +374,3 @@ def test_nothing_found_is_no_error(ask: Ask) -> None:
     assert found.structured_content["hits"] == []
     assert "`tag no such tag` kept out" in text_of(found)
     assert list(found.structured_content["removed"]) == ["tag no such tag"]
-
-
-@pytest.mark.parametrize(
-    ("fields", "record"),
-    [
-        (outputs.HIT, HitRecord),
-        (outputs.PASSAGE, PassageRecord),
-        (outputs.NEIGHBOUR, NeighbourRecord),
-        (outputs.PROJECT, ProjectRecord),
-        (outputs.LISTED, DocumentRecord),
-    ],
-)
-def test_what_is_promised_is_what_the_records_hold(fields: dict[str, Any], record: type) -> None:
-    names = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
-    hints = get_type_hints(record)
-    for name, schema in fields.items():
-        inner = names[schema.get("items", schema)["type"]]
-        promised = {f"tuple[{inner}, ...]"} if "items" in schema else {inner, f"{inner} | None"}
-        hint = str if get_origin(hints[name]) is Literal else hints[name]
-        assert (hint.__name__ if isinstance(hint, type) else str(hint)) in promised

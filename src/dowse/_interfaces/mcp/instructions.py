@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dowse._interfaces.mcp.invisible import visible_line
+from dowse._interfaces.mcp.quote import visible_line
 
 PROMPT = "search_documents"
 """The name of the one prompt."""

@@ -1,4 +1,4 @@
-"""Where calls are received: which project each means, and whether its index can serve."""
+"""The projects that agents may see: which one a call means, and whether its index can serve."""
 
 from __future__ import annotations
 
@@ -46,26 +46,23 @@ class VisibleProjects:
             return self._service
 
     def warm(self) -> None:
-        """Loads everything in the background, once."""
+        """Load everything in the background, once."""
         with self._lock:
             warmed, self._warmed = self._warmed, True
         if not warmed:
             threading.Thread(target=self._warm, name="dowse-mcp-warm", daemon=True).start()
 
     def _warm(self) -> None:
-        from dowse._interfaces.mcp import resources  # noqa: F401, PLC0415
-        from dowse._interfaces.mcp.tools import info, lists, read, search  # noqa: F401, PLC0415
-
         self.service.warm(self.pinned)
 
     def all(self) -> list[Project]:
-        """The projects that may be seen, by name."""
+        """List the projects that may be seen, by name."""
         if self.pinned is not None:
             return [self.service.select(self.pinned)]
         return self.service.projects()
 
     def project(self, name: str | None) -> Project:
-        """The project that a call means; raises `UsageError` that says how to name one."""
+        """Find the project that a call means; raise a `UsageError` that says how to name one."""
         name = None if self._is_all(name) else name
         if self.pinned is not None and name in {None, self.pinned}:
             return self.service.select(self.pinned)
@@ -77,7 +74,7 @@ class VisibleProjects:
         raise self._unclear(name)
 
     def _find(self, name: str | None) -> Project | None:
-        """The project that a search means; None when it means all projects."""
+        """Find the project that a search means; None when it means all projects."""
         if self.pinned is not None:
             return self.project(name)
         try:
@@ -102,7 +99,7 @@ class VisibleProjects:
 
     @contextmanager
     def searched(self, name: str | None) -> Iterator[Engine | AllProjects]:
-        """What a search means: the engine of a project, or all projects."""
+        """Yield what a search means: the engine of a project, or all projects."""
         project = self._find(name)
         if project is not None:
             with self._opened(project) as engine:
@@ -114,7 +111,7 @@ class VisibleProjects:
 
     @contextmanager
     def engines(self, name: str | None) -> Iterator[list[Engine]]:
-        """The engines of what a call means; of all projects, those that have an index."""
+        """Yield the engines of what a call means; of all projects, those that have an index."""
         project = self._find(name)
         with ExitStack() as held:
             if project is not None:
@@ -128,7 +125,7 @@ class VisibleProjects:
             yield usable
 
     def _usable(self, project: Project) -> Engine | None:
-        """The engine of a project; None where it cannot be read, which stops no other project."""
+        """Open a project; None where it cannot be read, which stops no other project."""
         try:
             engine = self.service.open(project)
             return engine if engine.built_with() is not None else None
@@ -137,7 +134,7 @@ class VisibleProjects:
 
     @contextmanager
     def engine(self, name: str | None) -> Iterator[Engine]:
-        """The engine of a project, whose index is opened once; without one, it is begun."""
+        """Yield the engine of a project, with its index opened once; without one, begin it."""
         with self._opened(self.project(name)) as engine:
             yield engine
 
@@ -161,12 +158,12 @@ class VisibleProjects:
         )
 
     def doing(self) -> str:
-        """What the runs in the background are at, in a few words."""
+        """Say what the runs in the background are at, in a few words."""
         runs = self._service.running() if self._service else []
         return "; ".join(f"Indexing {job.project}{_amount(job)}" for job in runs) or "Working"
 
     def unfinished(self, engine: Engine) -> list[str]:
-        """A sentence that says how far an unfinished index is; none when it is complete."""
+        """Say in a sentence how far an unfinished index is; none when it is complete."""
         from dowse._project.state import unfinished_run  # noqa: PLC0415  the handshake needs none of it
 
         project = engine.project
@@ -175,7 +172,7 @@ class VisibleProjects:
         return [told] if told else []
 
     def refresh(self, project: Project) -> str:
-        """Updates an index in the background; gives a sentence that says so."""
+        """Update an index in the background; return a sentence that says so."""
         self.service.index(project)
         return (
             "Some of these files have changed since they were indexed; the index is being updated"
@@ -183,14 +180,14 @@ class VisibleProjects:
         )
 
     def progress(self, project: str) -> str:
-        """What an indexing run is doing, in a sentence; empty when none is under way."""
+        """Say in a sentence what an indexing run is doing; empty when none is under way."""
         job = self.service.job(project)
         if job is None or job.ended.is_set():
             return ""
         return f"The index is being updated, results may be incomplete{_amount(job)}."
 
     def failure(self, project: str) -> str:
-        """Why the last indexing run failed, in a sentence; empty when it did not."""
+        """Say in a sentence why the last indexing run failed; empty when it did not."""
         job = self.service.job(project)
         return f"The last attempt failed: {job.error}" if job is not None and job.error else ""
 

@@ -6,36 +6,40 @@ import fnmatch
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dowse._config.parameters import Arguments
-from dowse._interfaces.mcp.invisible import visible_line
-from dowse._interfaces.mcp.projects import VisibleProjects
-from dowse._interfaces.mcp.quote import addressed, callable_name, link_to, quoted
+from dowse._interfaces.mcp.quote import QUOTED, coded, fenced, quoted, visible_line
 from dowse._interfaces.mcp.replies import (
-    QUOTED,
+    SCHEME,
+    Json,
     Reply,
     ResourceLink,
-    coded,
-    fenced,
+    addressed,
+    callable_name,
+    link_to,
+    parse_uri,
     pick,
     tokens_of_structure,
     tokens_of_text,
 )
-from dowse._interfaces.mcp.tools.outputs import NEIGHBOUR, PASSAGE, Json
-from dowse._interfaces.mcp.uris import SCHEME, parse_uri
 from dowse._interfaces.records import NeighbourRecord, PassageRecord, RelatedRecord
-from dowse._model import Passage
-from dowse._project.engine import Engine
 from dowse._search.present.budget import count_tokens, fill, fit
 from dowse.errors import NotFound, UsageError
+
+if TYPE_CHECKING:
+    from dowse._config.parameters import Arguments
+    from dowse._interfaces.mcp.projects import VisibleProjects
+    from dowse._model import Passage
+    from dowse._project.engine import Engine
 
 MAX_TOKENS = 8000
 """How long a reply may be when the call does not say."""
 
 _MOST = 100  # documents of one pattern
 _NAMED = 10  # documents that are named of those left out
+_PASSAGE = ("document", "title", "first_line", "last_line", "total_lines", "text")
 _WILD = re.compile(r"[*?]")
 _GROUPS = {
     "links_to": "Links to",
@@ -46,7 +50,7 @@ _GROUPS = {
 
 
 def get_document(projects: VisibleProjects, arguments: Arguments) -> Reply:
-    """Documents, or parts of them; the notices name those that cannot be found."""
+    """Read documents, or parts of them; the notices name those that cannot be found."""
     budget = arguments.get("max_tokens", MAX_TOKENS)
     with ExitStack() as held:
         found, failures = _found(projects, arguments, held)
@@ -64,7 +68,7 @@ def get_document(projects: VisibleProjects, arguments: Arguments) -> Reply:
 def _found(
     projects: VisibleProjects, arguments: Arguments, held: ExitStack
 ) -> tuple[list[tuple[Engine, Passage]], list[UsageError]]:
-    """The passages with their engines, each opened once, and what could not be found."""
+    """Find the passages with their engines, each opened once, and what could not be found."""
     found: list[tuple[Engine, Passage]] = []
     failures: list[UsageError] = []
     engines: dict[str | None, list[Engine]] = {}
@@ -82,7 +86,7 @@ def _found(
 
 
 def _matching(engines: Sequence[Engine], pattern: str) -> list[tuple[Engine, Passage]]:
-    """The documents whose paths match a pattern; none where it is the name of a document."""
+    """Find the documents whose paths match a pattern; none where it is the name of a document."""
     if not _WILD.search(pattern):
         return []
     wanted = re.compile(fnmatch.translate(pattern.removeprefix("./")), re.IGNORECASE)
@@ -93,7 +97,7 @@ def _matching(engines: Sequence[Engine], pattern: str) -> list[tuple[Engine, Pas
 
 
 def _one(engines: Sequence[Engine], reference: str) -> tuple[Engine, Passage]:
-    """The passage that a reference means in the one project that has it."""
+    """Find the passage that a reference means in the one project that has it."""
     found: list[tuple[Engine, Passage]] = []
     failures: list[UsageError] = []
     for engine in engines:
@@ -112,7 +116,7 @@ def _one(engines: Sequence[Engine], reference: str) -> tuple[Engine, Passage]:
 
 
 def _parsed(reference: str, arguments: Arguments) -> tuple[str | None, str]:
-    """The project and the document that a reference means."""
+    """Return the project and the document that a reference means."""
     if reference.startswith(SCHEME):
         return parse_uri(reference)
     return arguments.get("project"), reference
@@ -126,7 +130,7 @@ def _get(engine: Engine, reference: str) -> Passage:
 
 
 def _findable(error: NotFound) -> NotFound:
-    """The error with a hint that an agent can follow: it may have no command line."""
+    """Return the error with a hint that an agent can follow: it may have no command line."""
     if "dowse ls" not in error.hint:
         return error
     return NotFound(error.message, "Find it with query_documents.")
@@ -144,7 +148,7 @@ def _within(
     notices: list[str],
     budget: int,
 ) -> Reply:
-    """The reply, each of its two forms with as much of the passages as the budget takes."""
+    """Build the reply, each of its two forms with as much of the passages as the budget takes."""
     engines = [engine for engine, _ in found]
     names = [callable_name(engine.project.name, one.document) for engine, one in found]
 
@@ -200,7 +204,7 @@ def _reply(kept: list[tuple[Engine, Passage]], project: str, notices: list[str])
     links: dict[str, ResourceLink] = {}
     for engine, passage in kept:
         place = engine.project.name
-        passages.append(addressed(pick(PassageRecord.of(passage, engine), PASSAGE), place))
+        passages.append(addressed(pick(PassageRecord.of(passage, engine), *_PASSAGE), place))
         links[passage.document] = link_to(place, passage.document, passage.title)
         name = coded(visible_line(passage.document))
         lines = f"lines {passage.first_line}-{passage.last_line} of {passage.total_lines}"
@@ -210,20 +214,20 @@ def _reply(kept: list[tuple[Engine, Passage]], project: str, notices: list[str])
 
 
 def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
-    """What belongs to a document: by links, by community, by meaning."""
+    """Find what belongs to a document: by links, by community, by meaning."""
     project, reference = _parsed(arguments["reference"], arguments)
     with projects.engines(project) as engines:
         engine, meant = _one(engines, reference)
-        shape = RelatedRecord.of(engine.related(meant.document, arguments["n"]), engine)
+        record = RelatedRecord.of(engine.related(meant.document, arguments["n"]), engine)
         notices = projects.unfinished(engine)
-    groups = {name: _neighbours(getattr(shape, name), shape.project) for name in _GROUPS}
+    groups = {name: _neighbours(getattr(record, name), record.project) for name in _GROUPS}
     structured = {
-        "project": shape.project,
+        "project": record.project,
         "about": QUOTED,
-        "document": visible_line(shape.document),
-        "title": visible_line(shape.title),
+        "document": visible_line(record.document),
+        "title": visible_line(record.title),
         **groups,
-        "dangling": [visible_line(one) for one in shape.dangling],
+        "dangling": [visible_line(one) for one in record.dangling],
         "notices": notices,
     }
     links = {
@@ -234,12 +238,12 @@ def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
     return Reply(structured, _told(structured), tuple(links.values()))
 
 
-def _neighbours(shapes: tuple[NeighbourRecord, ...], project: str) -> list[Json]:
+def _neighbours(records: tuple[NeighbourRecord, ...], project: str) -> list[Json]:
     seen = [
         replace(one, title=visible_line(one.title), score=one.score and round(one.score, 4))
-        for one in shapes
+        for one in records
     ]
-    return [addressed(pick(one, NEIGHBOUR), project) for one in seen]
+    return [addressed(pick(one, "document", "title", "score"), project) for one in seen]
 
 
 def _told(related: Json) -> str:

@@ -1,49 +1,72 @@
-"""`query_documents` and `search_with_hypothesis`."""
+"""`query_documents` and `search_with_hypothesis`: results within a budget of tokens.
+
+A reply is written in two forms, a structure and a text, each with as much as the budget takes. For
+wide questions a compact form gives one line for each result.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dowse._config.parameters import Arguments
 from dowse._config.request import build_request
-from dowse._interfaces.mcp.invisible import visible_line
-from dowse._interfaces.mcp.projects import VisibleProjects
-from dowse._interfaces.mcp.quote import addressed, callable_name, link_to, quoted
+from dowse._interfaces.mcp.quote import QUOTED, coded, quoted, visible_line
 from dowse._interfaces.mcp.replies import (
-    QUOTED,
+    Json,
     Reply,
     ResourceLink,
+    addressed,
+    callable_name,
+    link_to,
     pick,
     tokens_of_structure,
     tokens_of_text,
 )
-from dowse._interfaces.mcp.tools.compact import compact_structured, compact_text, compacted
-from dowse._interfaces.mcp.tools.outputs import HIT, Json
 from dowse._interfaces.records import HitRecord, Searched, hit_records
-from dowse._model import Hit, Response
-from dowse._project.engine import Engine
 from dowse._project.registry import ALL
 from dowse._search.present.budget import count_tokens, within_budget
 from dowse._search.present.formats import as_markdown, with_projects
+from dowse._text.sentences import shorten
 from dowse.errors import NotFound, UsageError
+
+if TYPE_CHECKING:
+    from dowse._config.parameters import Arguments
+    from dowse._interfaces.mcp.projects import VisibleProjects
+    from dowse._model import Hit, Response
+    from dowse._project.engine import Engine
 
 MAX_TOKENS = 4000
 """How long a reply may be when the call does not say."""
 
+_LONGEST = 160  # characters of a line, in the compact form
 _TOP_N = "search.top_n"
 _MANY = 50  # results, where as many are wanted as fit
+# What is always given of a hit; `_extras` come where there is something to say.
+_HIT = (
+    "rank",
+    "match",
+    "id",
+    "document",
+    "title",
+    "header_path",
+    "line",
+    "first_line",
+    "last_line",
+    "modified",
+    "text",
+)
 
 
 def query_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
-    """The passages that answer a query."""
+    """Find the passages that answer a query."""
     return _search(projects, arguments)
 
 
 def search_with_hypothesis(projects: VisibleProjects, arguments: Arguments) -> Reply:
-    """The passages that are like a text which might stand in an answer."""
+    """Find the passages that are like a text which might stand in an answer."""
     return _search(projects, {**arguments, "query": arguments["hypothesis"], "mode": "hyde"})
 
 
@@ -56,12 +79,12 @@ def _search(projects: VisibleProjects, arguments: Arguments) -> Reply:
         seen = _visible(replace(found, notices=(*found.notices, *filter(None, [told]))), engine)
         budget = request.max_tokens or MAX_TOKENS
         if arguments.get("compact"):
-            return _within(compacted(seen), budget, engine, _COMPACT)
+            return _within(_compacted(seen), budget, engine, _COMPACT)
         return _within(seen, budget, engine, _FULL)
 
 
 def _as_many_as_fit(arguments: Arguments) -> dict[str, int]:
-    """How many results there are where the call does not say: a budget means all that fit."""
+    """Return the settings of a call that does not say how many: a budget means all that fit."""
     if "n" in arguments or any(one.startswith(_TOP_N) for one in arguments.get("set", ())):
         return {}
     fits = "max_tokens" in arguments or arguments.get("compact")
@@ -69,7 +92,7 @@ def _as_many_as_fit(arguments: Arguments) -> dict[str, int]:
 
 
 def _freshness(projects: VisibleProjects, found: Response, engine: Searched) -> str:
-    """What is to be said of files that are not as they were indexed; empty when they are."""
+    """Say that files are not as they were indexed, and have it updated; empty when they are."""
     stale = [(engine.of(hit.project), hit.document) for hit in found.hits if hit.stale]
     here = {one.project.name: one.project for one, document in stale if _is_here(one, document)}
     told = [projects.refresh(project) for project in here.values()]
@@ -95,7 +118,7 @@ class _Form(Struct, frozen=True):
 
 
 def _within(response: Response, budget: int, engine: Searched, form: _Form) -> Reply:
-    """The reply, each of its two forms with as much as the budget takes."""
+    """Build the reply, each of its two forms with as much as the budget takes."""
     structured = _fitted(
         response, budget, lambda one: tokens_of_structure(form.structured(one, engine)), engine
     )
@@ -111,7 +134,7 @@ def _within(response: Response, budget: int, engine: Searched, form: _Form) -> R
 def _fitted(
     whole: Response, budget: int, tokens: Callable[[Response], int], engine: Searched
 ) -> Response:
-    """The response with as much of the results, or of what was nearest, as the budget takes."""
+    """Keep as much of the results, or of what was nearest, as the budget takes."""
     response = _with_next(whole, within_budget(whole, budget, tokens), budget, tokens, engine)
     told = (*response.notices, f"What came near was cut to fit into {budget} tokens.")
     while response.nearest and tokens(response) > budget:
@@ -128,7 +151,7 @@ def _with_next(
     tokens: Callable[[Response], int],
     engine: Searched,
 ) -> Response:
-    """The response with the places of results that were left out, as far as the budget goes."""
+    """Name the places of results that were left out, as far as the budget goes."""
     places = [_place(hit, engine) for hit in whole.hits[len(fitted.hits) :]]
     room, named = budget - tokens(fitted), 0
     while named < len(places) and room > 0:
@@ -197,7 +220,7 @@ def _text(response: Response) -> str:
 
 
 def _changes(counts: Mapping[str, int]) -> dict[str, int]:
-    """The stages that changed how many candidates there are, each with what it left."""
+    """Keep the stages that changed how many candidates there are, each with what it left."""
     changed, last = {}, 0
     for stage, left in counts.items():
         if left != last:
@@ -210,22 +233,22 @@ def _named(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
 
 
 def _hits(hits: tuple[Hit, ...], engine: Searched, offset: int = 0) -> list[Json]:
-    shapes = hit_records(hits, engine, offset)
-    told = [addressed(pick(shape, HIT) | _extras(shape), shape.project) for shape in shapes]
+    records = hit_records(hits, engine, offset)
+    told = [addressed(pick(record, *_HIT) | _extras(record), record.project) for record in records]
     if engine.project.name != ALL:
         return told
-    return [one | {"project": shape.project} for one, shape in zip(told, shapes, strict=True)]
+    return [one | {"project": record.project} for one, record in zip(told, records, strict=True)]
 
 
-def _extras(shape: HitRecord) -> Json:
-    """What is said of a hit only where there is something to say."""
+def _extras(record: HitRecord) -> Json:
+    """Give what is said of a hit only where there is something to say."""
     extras: Json = {
-        "reason": shape.reason,
-        "score": shape.score,
-        "more": [f"{one.first_line}-{one.last_line}" for one in shape.more],
-        "tags": list(shape.tags),
-        "stale": shape.stale,
-        "page": shape.page,
+        "reason": record.reason,
+        "score": record.score,
+        "more": [f"{one.first_line}-{one.last_line}" for one in record.more],
+        "tags": list(record.tags),
+        "stale": record.stale,
+        "page": record.page,
     }
     return {name: value for name, value in extras.items() if value}
 
@@ -237,5 +260,73 @@ def _links(response: Response, engine: Searched) -> tuple[ResourceLink, ...]:
     return tuple(link_to(*place, title) for place, title in titles.items())
 
 
+# ── The compact form ─────────────────────────────────────────────────────────
+
+
+def _compacted(response: Response) -> Response:
+    """Keep one line of each text."""
+
+    def short(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+        return tuple(
+            replace(hit, text=_matching_line(hit), first_line=hit.line, last_line=hit.line)
+            for hit in hits
+        )
+
+    return replace(response, hits=short(response.hits), nearest=short(response.nearest))
+
+
+def _compact_structured(response: Response, engine: Searched) -> Json:
+    """Give the results, each by its title, its place and the line that matches."""
+    structured: Json = {
+        "project": engine.project.name,
+        "about": QUOTED,
+        "no_good_match": response.no_good_match,
+        "hits": [_compact_hit(hit) for hit in response.hits],
+        "notices": list(response.notices),
+    }
+    if not response.hits:
+        structured["nearest"] = [_compact_hit(hit) for hit in response.nearest]
+    if response.removed or not response.hits:
+        structured["removed"] = dict(response.removed)
+    return structured
+
+
+def _compact_text(response: Response) -> str:
+    """Write the same as a list."""
+    lines = [QUOTED, *(f"> {notice}" for notice in response.notices), ""]
+    lines += [] if response.hits else ["Nothing was found."]
+    lines += [f"- {coded(one)} kept out {n}" for one, n in response.removed.items()]
+    lines += ["Nearest:"] if response.nearest else []
+    lines += ["No good match. The nearest results:"] if response.no_good_match else []
+    lines += [_compact_line(hit) for hit in response.hits or response.nearest]
+    return "\n".join(lines) + "\n"
+
+
+def _compact_hit(hit: Hit) -> Json:
+    project = {"project": hit.project} if hit.project else {}
+    return {
+        **project,
+        "document": visible_line(hit.document),
+        "line": hit.line,
+        "title": hit.title,
+        "text": hit.text,
+        "match": hit.match,
+    }
+
+
+def _compact_line(hit: Hit) -> str:
+    project = f"{hit.project}: " if hit.project else ""
+    place = coded(f"{visible_line(hit.document)}:{hit.line}")
+    return f"- {project}{place} {hit.match}: {coded(hit.title)} {coded(hit.text)}"
+
+
+def _matching_line(hit: Hit) -> str:
+    """Return the line of the text that matches, or the first after it that says something."""
+    lines = hit.text.split("\n")
+    wanted = min(max(0, hit.line - hit.first_line), len(lines) - 1)
+    told = (line for line in lines[wanted:] if line.strip() and not line.lstrip().startswith("#"))
+    return shorten(" ".join(next(told, lines[wanted]).split()), _LONGEST)
+
+
 _FULL = _Form(_structured, _text, _links)
-_COMPACT = _Form(compact_structured, compact_text, lambda _, __: ())
+_COMPACT = _Form(_compact_structured, _compact_text, lambda _, __: ())

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dowse._config.parameters import Arguments, Parameter, object_schema
 from dowse._config.request import option, options_of
-from dowse._interfaces.mcp.tools import outputs
-from dowse._interfaces.mcp.tools.outputs import Json
-
-if TYPE_CHECKING:
-    from dowse._interfaces.mcp.projects import VisibleProjects
-    from dowse._interfaces.mcp.replies import Reply
+from dowse._interfaces.mcp.projects import VisibleProjects
+from dowse._interfaces.mcp.replies import Json, Reply
+from dowse._interfaces.mcp.tools.overview import browse, project_info, recent
+from dowse._interfaces.mcp.tools.read import get_document, related_documents
+from dowse._interfaces.mcp.tools.search import query_documents, search_with_hypothesis
 
 
 class ToolSpec(Struct, frozen=True):
@@ -25,8 +23,8 @@ class ToolSpec(Struct, frozen=True):
     title: str
     description: str
     parameters: tuple[Parameter, ...]
-    output: Json  # the schema of what it gives
-    works: str  # the module and the function that do it
+    gives: tuple[str, ...]  # the fields that its structure always has
+    run: Callable[[VisibleProjects, Arguments], Reply]
     alias: bool = False  # another tool's other name: listed briefly
 
     @property
@@ -39,12 +37,15 @@ class ToolSpec(Struct, frozen=True):
         }
         return object_schema(self.parameters, described)
 
-    def run(self, projects: VisibleProjects, arguments: Arguments) -> Reply:
-        """Does it; the engine is loaded no sooner."""
-        module, _, function = self.works.partition(".")
-        work = getattr(importlib.import_module(f"dowse._interfaces.mcp.tools.{module}"), function)
-        reply: Reply = work(projects, arguments)
-        return reply
+    @property
+    def output(self) -> Json:
+        """The schema of what it gives. Every conversation pays for it, so it is short."""
+        return {"type": "object", "required": list(self.gives)}
+
+
+def _quoting(*fields: str) -> tuple[str, ...]:
+    """Name the fields of a structure that quotes documents."""
+    return ("project", "about", *fields, "notices")
 
 
 _PROJECT = Parameter("project", "Which project; needed if unclear.")
@@ -74,8 +75,8 @@ _QUERY = ToolSpec(
     " a OR b must hold, restor* completes a word, and tag:x, title:x, path:x, file:x, author:x and"
     " x:y of any frontmatter field x must hold.",
     _OF_A_QUERY,
-    outputs.SEARCH,
-    "search.query_documents",
+    _quoting("hits"),
+    query_documents,
 )
 _HYPOTHESIS = ToolSpec(
     "search_with_hypothesis",
@@ -87,8 +88,8 @@ _HYPOTHESIS = ToolSpec(
         _PROJECT,
         *(replace(option(name), meaning="") for name in _OF_A_HYPOTHESIS),  # explained above
     ),
-    outputs.SEARCH,
-    "search.search_with_hypothesis",
+    _quoting("hits"),
+    search_with_hypothesis,
 )
 _GET = ToolSpec(
     "get_document",
@@ -108,8 +109,8 @@ _GET = ToolSpec(
         _PROJECT,
         option("max_tokens"),
     ),
-    outputs.PASSAGES,
-    "read.get_document",
+    _quoting("passages"),
+    get_document,
 )
 _RELATED = ToolSpec(
     "related_documents",
@@ -129,8 +130,8 @@ _RELATED = ToolSpec(
             aliases=("limit",),
         ),
     ),
-    outputs.RELATED,
-    "read.related_documents",
+    _quoting("document", "links_to", "linked_from", "community", "similar", "dangling"),
+    related_documents,
 )
 _INFO = ToolSpec(
     "project_info",
@@ -138,8 +139,8 @@ _INFO = ToolSpec(
     "Which projects there are; of one of them how many documents, which model, whether the index is"
     " up to date or being built, and what is missing and why.",
     (_PROJECT,),
-    outputs.INFO,
-    "info.project_info",
+    ("projects", "missing", "notices"),
+    project_info,
 )
 
 _BROWSE = ToolSpec(
@@ -152,8 +153,8 @@ _BROWSE = ToolSpec(
         _PROJECT,
         replace(option("n"), meaning="Most of each kind; 30.", default=30, setting=""),
     ),
-    outputs.BROWSED,
-    "lists.browse",
+    _quoting("folders", "tags", "fields"),
+    browse,
 )
 _RECENT = ToolSpec(
     "recent",
@@ -165,8 +166,8 @@ _RECENT = ToolSpec(
         _PROJECT_OR_ALL,
         replace(option("n"), meaning="20.", default=20, setting=""),
     ),
-    outputs.RECENT,
-    "lists.recent",
+    _quoting("documents", "total"),
+    recent,
 )
 
 TOOLS = (_QUERY, _HYPOTHESIS, _GET, _RELATED, _BROWSE, _RECENT, _INFO)
