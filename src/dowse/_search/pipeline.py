@@ -310,7 +310,7 @@ def look_deeper(search: SearchState) -> None:
         deeper = replace(
             search,
             notices=list(search.notices),
-            deeper=factor,
+            limit=factor * search.settings.search.candidates,
             weights=dict(search.weights),
             rankings=[],
             multipliers={},
@@ -343,7 +343,7 @@ def _add_deeper(search: SearchState, deeper: SearchState) -> int:
     search.settled = len(search.candidates)
     search.candidates += new
     search.dropped += [one for one in deeper.dropped if one.stored.key not in known]
-    search.deeper, search.rankings = deeper.deeper, deeper.rankings
+    search.limit, search.rankings = deeper.limit, deeper.rankings
     return len(deeper.candidates) - len(fresh)
 
 

@@ -120,7 +120,7 @@ class SearchState(Struct):
     vector: Vector | None = None  # once a stage has needed it
 
     # What was found.
-    deeper: int = 1  # how many times the usual candidates each strategy hands over
+    limit: int = 0  # candidates that each strategy hands over
     weights: dict[str, float] = field(default_factory=dict)  # by strategy
     rankings: list[Ranking] = field(default_factory=list)
     multipliers: dict[str, float] = field(default_factory=dict)  # by document, before fusion
@@ -136,18 +136,13 @@ class SearchState(Struct):
 
     # How sure it is.
     calibration: str = ""  # what the scores are, in a few words
-    fitted: bool = False  # whether the scores are fitted confidences
+    fitted: bool = False  # they are fitted confidences
     domain: Domain | None = None  # whether the documents are about the query, where it is known
     no_good_match: bool = False  # they are not, and no result has all words of the query
 
     _among: Keys | None = None
     _stored: dict[ChunkKey, StoredChunk] = field(default_factory=dict)
     _frequencies: dict[tuple[KeywordField, str], int] = field(default_factory=dict)
-
-    @property
-    def limit(self) -> int:
-        """How many candidates each strategy hands over."""
-        return self.settings.search.candidates * self.deeper
 
     @property
     def wanted(self) -> int:
@@ -188,6 +183,7 @@ class SearchState(Struct):
             embedded_text=self.embedded_text,
             vector=self.vector,
             weights=dict(self.weights),
+            limit=self.settings.search.candidates,
         )
 
     def found_keys(self) -> set[ChunkKey]:
@@ -240,6 +236,6 @@ class SearchState(Struct):
         self.candidates = kept
 
     def vectors(self) -> list[Vector | None]:
-        """The vector of each candidate, in their order."""
+        """Look up the vector of each candidate, in their order."""
         known = self.reader.vectors.of([one.stored.key for one in self.candidates])
         return [known.get(candidate.stored.key) for candidate in self.candidates]

@@ -25,7 +25,10 @@ def has_no_good_match(search: SearchState) -> bool:
     out_of_domain = search.domain is not None and search.domain.odds < 0
     if not out_of_domain or search.settings.threshold.min_confidence >= 0:
         return False
-    words, first = QueryWords.of(search), search.candidates[:_FIRST]
+    words, first = (
+        QueryWords(search.query, search.parts.analyzer.query_terms),
+        search.candidates[:_FIRST],
+    )
     return bool(first) and not any(
         one.stored.key in search.named or _words_in(one, words).complete for one in first
     )
@@ -110,14 +113,6 @@ class QueryWords:
         self._words = _words_of(query, terms_of)
         self._terms_of = terms_of
 
-    @classmethod
-    def of(cls, search: SearchState) -> QueryWords:
-        """Read the words of a search."""
-        return cls(search.query, search.parts.analyzer.query_terms)
-
-    def __len__(self) -> int:
-        return len(self._words)
-
     def found_in(self, texts: Iterable[str]) -> WordsFound:
         """How many of the words some texts have between them."""
         left, parts = self._words, False
@@ -127,33 +122,30 @@ class QueryWords:
             found = self.wanted.in_text(text, self._terms_of)
             left = [word for word in left if word.isdisjoint(found)]
             parts = parts or bool(found)
-        return WordsFound(len(self) - len(left), len(self), parts)
+        return WordsFound(len(self._words) - len(left), len(self._words), parts)
 
 
 def _words_of(query: Query, terms_of: TermsOf) -> list[frozenset[str]]:
-    """The words of a query, each as the terms of which one is enough to find it."""
-    searched, words = frozenset(query.terms), dict.fromkeys(map(frozenset, query.alternatives))
-    grouped = frozenset[str]().union(*words)
+    """Read the words of a query, each as the terms of which one is enough to find it."""
+    searched, distinct = frozenset(query.terms), dict.fromkeys(map(frozenset, query.alternatives))
+    grouped = frozenset[str]().union(*distinct)
     for word in query.text.split():
         terms = searched.intersection(terms_of(word)) - grouped
         if any(map(is_unspaced, word)):  # no blanks between its words: each term is one
-            words |= dict.fromkeys(frozenset([term]) for term in sorted(terms))
+            distinct |= dict.fromkeys(frozenset([term]) for term in sorted(terms))
         elif terms:
             # Of `auth-server` the whole counts: "server" alone is something else. `get_user` is
             # the same whole as `getUser`.
             whole = max(terms, key=lambda term: (len(term), term)).replace("_", "")
-            words[frozenset(term for term in terms if term.replace("_", "") == whole)] = None
-    return _joined(list(words), query)
-
-
-def _joined(words: list[frozenset[str]], query: Query) -> list[frozenset[str]]:
-    """The words, those that OR joins as one: any of them is what was asked for."""
+            distinct[frozenset(term for term in terms if term.replace("_", "") == whole)] = None
+    words = list(distinct)
+    # Those that OR joins are one: any of them is what was asked for.
     for condition in query.conditions:
-        if condition.kind != "any" or condition.negated:
-            continue
-        wanted = {term for one in condition.parts if one.kind == "phrase" for term in one.values}
-        joined = [word for word in words if not word.isdisjoint(wanted)]
-        if len(joined) > 1:
-            words = [word for word in words if word not in joined]
-            words.append(frozenset[str]().union(*joined))
+        if condition.kind == "any" and not condition.negated:
+            phrases = [one.values for one in condition.parts if one.kind == "phrase"]
+            wanted = frozenset(term for values in phrases for term in values)
+            joined = [word for word in words if not word.isdisjoint(wanted)]
+            if len(joined) > 1:
+                words = [word for word in words if word not in joined]
+                words.append(frozenset[str]().union(*joined))
     return words

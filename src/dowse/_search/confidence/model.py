@@ -92,6 +92,7 @@ DEFAULT = ModelFit("dowse-docs-1")
 """The model that ships: all weights here are for its cosines."""
 
 _LEAST, _MOST = -2.0, 3.0  # log-odds of the domain that are lower or higher count as these
+_SIGMOID = "a plain sigmoid of the fused score"
 _JUDGED = "confidence fitted on judged collections"
 _OWN = "confidence fitted on the documents of this project"
 
@@ -104,7 +105,7 @@ def confidence(score: float, evidence: Evidence, fit: Fit) -> float:
         + fit.first * evidence.first
         + fit.behind * evidence.behind
         + fit.named * evidence.named
-        + fit.chunks * _magnitude(evidence.chunks)
+        + fit.chunks * math.log10(max(1, evidence.chunks))
         + fit.constant
         + fit.domain * min(_MOST, max(_LEAST, evidence.domain))
     )
@@ -118,13 +119,18 @@ def sigmoid(score: float, midpoint: float, steepness: float) -> float:
 
 def give_confidence(search: SearchState) -> None:
     """Turn fused scores into confidences, or only keep them between 0 and 1."""
-    options = search.settings.calibrate
-    fitted = options.enabled and options.method == "fitted"
-    model = _model_fit(search) if fitted else None
-    fit = _choose_fit(search, model)
+    options, model = search.settings.calibrate, None
+    if options.enabled and options.method == "fitted":
+        # Words decide where they rank alone, or nearly so: where there are hardly vectors to use.
+        no_vectors = search.vector is None or search.latin < 1
+        words_decide = no_vectors and "keyword" in search.strategies
+        model = _model_fit(search)
+        fit = _choose_fit(search, model, words_decide=words_decide)
+        search.domain = _domain(search, None if words_decide else model)
+    else:
+        fit = None
+        search.calibration = _SIGMOID if options.enabled else "fused scores as they are"
     search.fitted = fit is not None
-    if fitted:
-        search.domain = _domain(search, None if _words_decide(search) else model)
     shift = _shift(search, model)
     midpoint, steepness = search.settings.fuse.sigmoid
     for candidate, evidence in zip(search.candidates, _evidence(search), strict=True):
@@ -139,44 +145,33 @@ def give_confidence(search: SearchState) -> None:
         candidate.rescore("calibrate", score)
 
 
-def _choose_fit(search: SearchState, model: ModelFit | None) -> Fit | None:
-    """Choose the fit for this way of ranking; note what the scores are."""
-    options, fusion = search.settings.calibrate, search.settings.fuse
-    if not options.enabled:
-        search.calibration = "fused scores as they are"
-        return None
-    search.calibration = "a plain sigmoid of the fused score"
-    fused = (fusion.method, fusion.normalise) == ("convex", "ceiling") and not search.hypothesis
-    if options.method != "fitted" or not fused or search.strategies not in FITS:
-        return None
-    if _words_decide(search):
-        search.calibration = _JUDGED
-        return _WORDS
-    if model is None:
-        search.calibration += f"; none was fitted for the model {_model_name(search)}"
-        return None
-    search.calibration = _JUDGED if model is DEFAULT else _OWN
-    return FITS[search.strategies]
-
-
-def _words_decide(search: SearchState) -> bool:
-    """Tell whether words rank alone, or nearly so: there are hardly any vectors to rely on."""
-    return "keyword" in search.strategies and (search.vector is None or search.latin < 1)
-
-
 def _model_fit(search: SearchState) -> ModelFit | None:
     """Return the fit of the embedding model; None where words rank alone, or there is none."""
-    if search.vector is None:
+    embedder = search.parts.embedder
+    if search.vector is None or embedder is None:
         return None
+    # The model is asked late: where its weights are missing, it may not even know its name.
+    name = model_name(embedder.model.key)
     known = (DEFAULT, search.parts.fit)
-    name = _model_name(search)
     return next((one for one in known if one is not None and one.model == name), None)
 
 
-def _model_name(search: SearchState) -> str:
-    embedder = search.parts.embedder
-    # The model is asked last: where its weights are missing, it may not even know its name.
-    return model_name(embedder.model.key) if embedder is not None else ""
+def _choose_fit(search: SearchState, model: ModelFit | None, *, words_decide: bool) -> Fit | None:
+    """Choose the fit for this way of ranking; note what the scores are."""
+    fusion, embedder = search.settings.fuse, search.parts.embedder
+    search.calibration = _SIGMOID
+    fused = (fusion.method, fusion.normalise) == ("convex", "ceiling") and not search.hypothesis
+    if not fused or search.strategies not in FITS:
+        return None
+    if words_decide:
+        search.calibration = _JUDGED
+        return _WORDS
+    if model is None:
+        name = model_name(embedder.model.key) if embedder is not None else ""
+        search.calibration += f"; none was fitted for the model {name}"
+        return None
+    search.calibration = _JUDGED if model is DEFAULT else _OWN
+    return FITS[search.strategies]
 
 
 def model_name(key: str) -> str:
@@ -253,13 +248,13 @@ class Domain(Struct, frozen=True):
 
 def domain_by_meaning(cosine: float, chunks: int, background: float, usual: float) -> Domain:
     """Judge a query whose nearest passage has this cosine."""
-    return Domain((cosine, _magnitude(chunks), background, usual, 1.0), _BY_MEANING)
+    return Domain((cosine, math.log10(max(1, chunks)), background, usual, 1.0), _BY_MEANING)
 
 
 def domain_by_words(share: float, terms: int, chunks: int, usual: float) -> Domain:
     """Judge a query whose best passage has this share of its words."""
     length = min(_MOST_TERMS, terms) / _MOST_TERMS
-    return Domain((share, length, _magnitude(chunks), usual, 1.0), _BY_WORDS)
+    return Domain((share, length, math.log10(max(1, chunks)), usual, 1.0), _BY_WORDS)
 
 
 def _domain(search: SearchState, fit: ModelFit | None) -> Domain | None:
@@ -281,29 +276,18 @@ def _domain(search: SearchState, fit: ModelFit | None) -> Domain | None:
 
 def _usual(search: SearchState) -> float:
     """Compare the words of the query with those of other documentation."""
-    put_in = search.query.put_in
-    written = [term for term in search.query.terms if term not in put_in]
-    held = _without_the_excluded(search, search.frequencies("body", written))
-    length = sum(len(one.stored.text) for one in search.candidates) / len(search.candidates)
+    query, stored = search.query, [one.stored for one in search.candidates]
+    held = search.frequencies("body", [term for term in query.terms if term not in query.put_in])
+    if search.conditions:
+        # A term is unknown that nothing has that meets the conditions. To look each of them up
+        # would take as long as the search. So what was found is looked at, and the last letter of
+        # a term, which a stem may change, is left out.
+        titles = {one.document.fields.title for one in stored}
+        headings = {name for one in stored for name in one.chunk.header_path}
+        found = "\n".join((*(titles | headings), *(one.text for one in stored))).casefold()
+        held = {term: n if term[:-1] in found else 0 for term, n in held.items()}
+    length = sum(len(one.text) for one in stored) / len(stored)
     return frequency_ratio(held, search.reader.keyword.size, length, search.parts.analyzer.stamp)
-
-
-def _without_the_excluded(search: SearchState, held: dict[str, int]) -> dict[str, int]:
-    """Count terms as unknown that nothing has that meets the conditions.
-
-    Looking each of them up would take as long as the search. So what was found is looked at, and
-    the last letter of a term, which a stem may change, is left out.
-    """
-    if not search.conditions:
-        return held
-    stored = [one.stored for one in search.candidates]
-    names = {name for one in stored for name in (one.document.fields.title, *one.chunk.header_path)}
-    found = "\n".join((*names, *(one.text for one in stored))).casefold()
-    return {term: n if term[:-1] in found else 0 for term, n in held.items()}
-
-
-def _magnitude(chunks: int) -> float:
-    return math.log10(max(1, chunks))
 
 
 # ── Other documentation, which ships with dowse ──────────────────────────────

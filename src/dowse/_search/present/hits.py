@@ -17,7 +17,11 @@ from dowse._text.pieces import heading_path
 
 def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit, ...]:
     """Make the hits for these candidates."""
-    reader, words, hits = search.reader, QueryWords.of(search), []
+    reader, words, hits = (
+        search.reader,
+        QueryWords(search.query, search.parts.analyzer.query_terms),
+        [],
+    )
     ids = {candidate.document for candidate in candidates}
     edges = reader.links.of(ids) if ids else []
     files = cache(reader.catalogue.files)  # needed only when a file's time has changed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import chain
@@ -20,7 +20,220 @@ from dowse._text.pieces import Piece, pieces, under_headings
 from dowse._text.scripts import CJK, CJK_CHARACTER, is_unspaced
 from dowse._text.sentences import sentence_ends
 
-# ── Where in a text the terms of a query are ──────────────────────────────
+_LENGTH = 200  # characters
+_LEAD = 40  # characters before the first match that make it readable
+_BREAK = re.compile(r": | · ")  # what follows can be read without what is before it
+_STARS = re.compile(r"\*{2,}")
+
+Rarity = Mapping[str, float]
+"""How much each term says about a text that has it; 1 for a term that is not named."""
+
+Weights = Mapping[str, int]
+"""What each term says, in whole numbers, which add up to the same sum in every order."""
+
+_EQUAL: Rarity = MappingProxyType({})
+_STEPS = 1000  # of a weight
+
+
+class Excerpt(Struct, frozen=True):
+    """A part of a text, and where it is."""
+
+    text: str  # about 200 characters, each match between ** and **
+    line: int  # of the text, from 0, where most of the match is; 0 when nothing matches
+    headings: tuple[str, ...]  # in the text, above that line
+
+
+def snippet(text: str, terms: Collection[str], terms_of: TermsOf) -> str:
+    """Find the part of a text that has the most distinct terms."""
+    return excerpt(text, Wanted(terms), terms_of).text
+
+
+def excerpt(text: str, wanted: Wanted, terms_of: TermsOf, rarity: Rarity = _EQUAL) -> Excerpt:
+    """Cut out about 200 characters with the most and rarest terms, each between ** and **.
+
+    It is plain text: the text's own Markdown is left out, and where two stars are meant, as in
+    `f(**keywords)`, they are escaped. Without any match it is the beginning of the text.
+    """
+    weights = {term: round(_STEPS * rarity.get(term, 1.0)) for term in wanted.terms}
+    seen = _remembered(text) if len(text) <= _SHORT else _read(text)
+    shown, marks = seen.text, find_marks(seen.text, wanted, terms_of)
+    if not shown or (wanted and not marks):
+        # What matched may be something that readers do not see, such as the target of a link.
+        raw = _one_line(text)
+        if raw_marks := find_marks(raw, wanted, terms_of):
+            shown, marks = raw, raw_marks
+    start, end = _window(shown, marks, weights)
+    inside = [mark for mark in marks if start <= mark.start < end]
+    before = "… " if start else ""
+    after = " …" if end < len(shown) else ""
+    of_seen = shown is seen.text
+    pieces = {seen.lines_at(mark.start) for mark in inside} if of_seen else {range(len(text) + 1)}
+    words = {shown[mark.start : mark.end]: mark.terms for mark in inside}
+    line = _line_with(words, text, pieces, weights)
+    if line is None:
+        line = min((lines.start for lines in pieces), default=0)
+    drawn = before + _drawn(shown, start, end, inside) + after
+    headings: tuple[str, ...] = ()
+    for _, path in under_headings(piece for piece in seen.pieces if piece.line <= line):
+        headings = path
+    return Excerpt(drawn, line, headings)
+
+
+def _line_with(
+    words: Mapping[str, frozenset[str]], text: str, among: Collection[range], weights: Weights
+) -> int | None:
+    """Find the first line in some ranges that says most by these words."""
+    best, most = None, 0
+    for number, line in enumerate(text.split("\n") if words else ()):
+        if any(number in lines for lines in among):
+            terms = [terms for word, terms in words.items() if _has_word(line, word)]
+            said = sum(weights[term] for term in frozenset[str]().union(*terms))
+            if said > most:
+                best, most = number, said
+    return best
+
+
+def _has_word(line: str, word: str) -> bool:
+    """Tell whether a line has a word, and not only as a part of a longer one."""
+    start = line.find(word)
+    while start >= 0:
+        end = start + len(word)
+        is_part = line[start - 1 : start].isalnum() or line[end : end + 1].isalnum()
+        if is_unspaced(word[0]) or not is_part:
+            return True
+        start = line.find(word, end)
+    return False
+
+
+# ── The window ─────────────────────────────────────────────────────────────────
+
+
+def _window(text: str, marks: list[Mark], weights: Weights) -> tuple[int, int]:
+    """Choose where to begin and end, so that the window says most and cuts no word."""
+    start = _readable_start(text, marks[_best_first(marks, weights)].start) if marks else 0
+    if len(text) - start < _LENGTH:
+        # Near the end there is room for more of what comes before.
+        start = min(start, _next_word(text, len(text) - _LENGTH))
+    limit = end = start + _LENGTH
+    if limit >= len(text):
+        return start, len(text)
+    while end > start + _LENGTH // 2 and not _may_cut(text, end):
+        end -= 1
+    return start, end if _may_cut(text, end) else limit
+
+
+def _best_first(marks: list[Mark], weights: Weights) -> int:
+    """Find the first of the marks that are in one window and say most by their distinct terms."""
+    inside = dict.fromkeys(weights, 0)
+    best, most, said, last = 0, 0, 0, 0
+    for first, mark in enumerate(marks):
+        while last <= first or (
+            last < len(marks) and marks[last].end - mark.start <= _LENGTH - _LEAD
+        ):
+            for term in marks[last].terms:
+                said += 0 if inside[term] else weights[term]
+                inside[term] += 1
+            last += 1
+        if said > most:
+            best, most = first, said
+        for term in mark.terms:
+            inside[term] -= 1
+            said -= 0 if inside[term] else weights[term]
+    return best
+
+
+def _readable_start(text: str, match: int) -> int:
+    earliest = max(0, match - _LEAD)
+    if not earliest:
+        return 0
+    ends = [*sentence_ends(text, earliest, match)]
+    ends += [found.end() for found in _BREAK.finditer(text, earliest, match)]
+    if not ends:
+        return min(_next_word(text, earliest), match)
+    return max(ends) + (text[max(ends)] == " ")
+
+
+def _next_word(text: str, place: int) -> int:
+    """Find the first place from here on where a window may begin without cutting a word."""
+    if place <= 0:
+        return 0
+    while place < len(text) and not _may_cut(text, place):
+        place += 1
+    while text[place : place + 1] in {" ", "·"}:
+        place += 1
+    return place
+
+
+def _may_cut(text: str, place: int) -> bool:
+    before, after = text[place - 1], text[place]
+    return before == " " or after == " " or (is_unspaced(before) and is_unspaced(after))
+
+
+def _drawn(text: str, start: int, end: int, marks: list[Mark]) -> str:
+    drawn = ""
+    for mark in marks:
+        # Stars that touch a mark are drawn inside it: outside they would seem to be part of it.
+        before = text[start : mark.start].rstrip("*")
+        inside = text[start + len(before) : min(mark.end, end)].replace("*", r"\*")
+        drawn += _escaped(before, after_mark=bool(drawn)) + f"**{inside}**"
+        start = min(mark.end, end)
+    return (drawn + _escaped(text[start:end], after_mark=bool(drawn))).strip()
+
+
+def _escaped(text: str, *, after_mark: bool) -> str:
+    """Escape the stars of a text where they would be taken for marks."""
+    text = _STARS.sub(lambda stars: r"\*" * len(stars[0]), text)
+    return "\\" + text if after_mark and text.startswith("*") else text
+
+
+# ── A passage as its readers see it: on one line, without markup, still knowing its lines ───
+
+_NO_END = 10**9  # no text has so many lines
+_SHORT = 10_000  # characters; what is longer is not remembered
+
+
+class Readable(Struct, frozen=True):
+    """What a reader sees of a text, and where in the text it is."""
+
+    text: str  # on one line
+    pieces: tuple[Piece, ...]  # that the text was made of
+    starts: tuple[int, ...]  # where each of them begins in `text`
+
+    def lines_at(self, offset: int) -> range:
+        """Return the lines, from 0, of the piece that is there; the last one has no end."""
+        following = bisect_right(self.starts, offset)
+        first = self.pieces[max(0, following - 1)].line
+        is_last = following == len(self.pieces)
+        return range(first, _NO_END if is_last else self.pieces[following].line)
+
+
+def _read(text: str) -> Readable:
+    found = pieces(text)
+    shown: list[str] = []
+    kept: list[Piece] = []
+    starts: list[int] = []
+    size = 0
+    for piece in found:
+        part = _one_line(piece.markup if piece.kind == "code" else plain(piece.markup))
+        if piece.kind in {"heading", "row"} and piece is not found[-1]:
+            part = f"{part} ·".lstrip()
+        if part:
+            kept.append(piece)
+            starts.append(size)
+            shown.append(part)
+            size += len(part) + 1
+    return Readable(" ".join(shown), tuple(kept), tuple(starts))
+
+
+_remembered = lru_cache(256)(_read)  # who goes on typing sees mostly the same passages
+
+
+def _one_line(text: str) -> str:
+    """Put a text on one line, without backticks: a window could cut between two of a pair."""
+    return unicodedata.normalize("NFC", " ".join(text.replace("`", "").split()))
+
+
+# ── Where in a text the terms of a query are ───────────────────────────────────
 
 
 class Mark(Struct, frozen=True):
@@ -34,6 +247,7 @@ class Mark(Struct, frozen=True):
 Place = tuple[int, int, AbstractSet[str]]
 """Start, end and the terms met there."""
 
+
 _WORD = late_pattern(rf"[^\s()\[\]{{}}<>\"`,;|=*“”„«»…、。，；：！？「」『』（）【】《》·{CJK}]+")
 _LEADING = re.compile(r"['’!?:&^~%$@_-]+(?=\w)")
 _TRAILING = ".!?:'’&^~/_-"
@@ -41,34 +255,24 @@ _LONGEST_WORD = 100  # characters; of what is longer only the beginning is marke
 
 
 def find_marks(text: str, wanted: Wanted, terms_of: TermsOf) -> list[Mark]:
-    """The places of the query's terms, in their order, none overlapping another."""
+    """Find the places of the query's terms, in their order, none overlapping another.
+
+    Words between blanks are compared term by term. In scripts without blanks a term is looked for
+    among the characters, since the text does not show what the analyzer takes for a word there.
+    """
     if not wanted or not text:
         return []
     places = [*_ideographic_places(text, wanted), *_word_places(text, wanted, terms_of)]
     return [Mark(start, end, frozenset(hits)) for start, end, hits in _merged(places)]
 
 
-def _merged(places: list[Place]) -> list[Place]:
-    """Places in their order; those that touch or overlap are made one."""
-    merged: list[Place] = []
-    for start, end, hits in sorted(places, key=lambda place: place[:2]):
-        if merged and start <= merged[-1][1]:
-            first, last, known = merged[-1]
-            merged[-1] = (first, max(last, end), known | hits)
-        else:
-            merged.append((start, end, hits))
-    return merged
-
-
-# ── Words between blanks ─────────────────────────────────────────────────────
-
-
 def _word_places(text: str, wanted: Wanted, terms_of: TermsOf) -> Iterator[Place]:
     words = set(_WORD.findall(text))  # most of them recur, and most have no term of the query
     met = wanted.in_words(words, terms_of)
-    missing = wanted.terms.difference(*met.values())
-    if begun := missing and _begun(missing, chain.from_iterable(map(terms_of, words))):
-        met = wanted.loosened(begun).in_words(words, terms_of)
+    if missing := wanted.terms.difference(*met.values()):
+        lines = "\n".join(("", *chain.from_iterable(map(terms_of, words))))
+        if begun := {term for term in missing if f"\n{term}" in lines}:  # mostly none
+            met = wanted.loosened(begun).in_words(words, terms_of)
     for word, hits in met.items():
         leading = _LEADING.match(word)
         skipped = leading.end() if leading else 0
@@ -80,23 +284,14 @@ def _word_places(text: str, wanted: Wanted, terms_of: TermsOf) -> Iterator[Place
             yield first, first + min(len(core), _LONGEST_WORD), hits
 
 
-def _begun(missing: Iterable[str], found: Iterable[str]) -> set[str]:
-    """Those of the missing terms with which a term of the text begins; mostly none."""
-    lines = "\n".join(("", *found))
-    return {term for term in missing if f"\n{term}" in lines}
-
-
 def _whole_words(text: str, word: str) -> Iterator[int]:
-    """Where a word is in a text, but not where it is a part of a longer one."""
+    """Find where a word is in a text, but not where it is a part of a longer one."""
     start = text.find(word)
     while start >= 0:
         end = start + len(word)
         if not (_WORD.match(text[start - 1 : start]) or _WORD.match(text[end : end + 1])):
             yield start
         start = text.find(word, end)
-
-
-# ── Scripts without blanks ───────────────────────────────────────────────────
 
 
 def _ideographic_places(text: str, wanted: Wanted) -> Iterator[Place]:
@@ -125,231 +320,13 @@ def _places(text: str, term: str) -> Iterator[Place]:
         start = text.find(spelled, start + len(spelled))
 
 
-# ── A passage as its readers see it: on one line, without markup, and still knowing its lines ───
-
-
-_NO_END = 10**9  # no text has so many lines
-_SHORT = 10_000  # characters; what is longer is not remembered
-
-
-class Readable(Struct, frozen=True):
-    """What a reader sees of a text, and where in the text it is."""
-
-    text: str  # on one line
-    pieces: tuple[Piece, ...]  # that the text was made of
-    starts: tuple[int, ...]  # where each of them begins in `text`
-
-    def lines_at(self, offset: int) -> range:
-        """The lines, from 0, of the piece that is there; the last one has no end."""
-        following = bisect_right(self.starts, offset)
-        first = self.pieces[max(0, following - 1)].line
-        is_last = following == len(self.pieces)
-        return range(first, _NO_END if is_last else self.pieces[following].line)
-
-    def headings_above(self, line: int) -> tuple[str, ...]:
-        """The headings in the text that a line is under, the nearest last."""
-        before = (piece for piece in self.pieces if piece.line <= line)
-        paths = [path for _, path in under_headings(before)]
-        return paths[-1] if paths else ()
-
-
-def readable(text: str) -> Readable:
-    """The text on one line, without its markup."""
-    return _remembered(text) if len(text) <= _SHORT else _read(text)
-
-
-def _read(text: str) -> Readable:
-    found = pieces(text)
-    shown: list[str] = []
-    kept: list[Piece] = []
-    starts: list[int] = []
-    size = 0
-    for piece, part in zip(found, _parts(found), strict=True):
-        if part:
-            kept.append(piece)
-            starts.append(size)
-            shown.append(part)
-            size += len(part) + 1
-    return Readable(" ".join(shown), tuple(kept), tuple(starts))
-
-
-_remembered = lru_cache(256)(_read)  # who goes on typing sees mostly the same passages
-
-
-def _parts(found: Sequence[Piece]) -> Iterator[str]:
-    for piece in found:
-        shown = one_line(piece.markup if piece.kind == "code" else plain(piece.markup))
-        apart = piece.kind in {"heading", "row"} and piece is not found[-1]
-        yield f"{shown} ·".lstrip() if apart else shown
-
-
-def one_line(text: str) -> str:
-    """The text on one line, without backticks: a window could cut between two of a pair."""
-    return unicodedata.normalize("NFC", " ".join(text.replace("`", "").split()))
-
-
-_LENGTH = 200  # characters
-_LEAD = 40  # characters before the first match that make it readable
-_BREAK = re.compile(r": | · ")  # what follows can be read without what is before it
-_STARS = re.compile(r"\*{2,}")
-
-
-Rarity = Mapping[str, float]
-"""How much each term says about a text that has it; 1 for a term that is not named."""
-
-Weights = Mapping[str, int]
-"""What each term says, in whole numbers, which add up to the same sum in every order."""
-
-_EQUAL: Rarity = MappingProxyType({})
-_STEPS = 1000  # of a weight
-
-
-class Excerpt(Struct, frozen=True):
-    """A part of a text, and where it is."""
-
-    text: str  # about 200 characters, each match between ** and **
-    line: int  # of the text, from 0, where most of the match is; 0 when nothing matches
-    headings: tuple[str, ...]  # in the text, above that line
-
-
-def snippet(text: str, terms: Collection[str], terms_of: TermsOf) -> str:
-    """The part of a text that has the most distinct terms."""
-    return excerpt(text, Wanted(terms), terms_of).text
-
-
-def excerpt(text: str, wanted: Wanted, terms_of: TermsOf, rarity: Rarity = _EQUAL) -> Excerpt:
-    """The stretch of about 200 characters with the most and rarest terms, each between ** and **.
-
-    It is plain text: the text's own Markdown is left out, and where two stars are meant, as in
-    `f(**keywords)`, they are escaped. Without any match it is the beginning of the text.
-    """
-    weights = {term: round(_STEPS * rarity.get(term, 1.0)) for term in wanted.terms}
-    seen = readable(text)
-    shown, marks = seen.text, find_marks(seen.text, wanted, terms_of)
-    if not shown or (wanted and not marks):
-        # What matched may be something that readers do not see, such as the target of a link.
-        raw = one_line(text)
-        if raw_marks := find_marks(raw, wanted, terms_of):
-            shown, marks = raw, raw_marks
-    start, end = _window(shown, marks, weights)
-    inside = [mark for mark in marks if start <= mark.start < end]
-    before = "… " if start else ""
-    after = " …" if end < len(shown) else ""
-    of_seen = shown is seen.text
-    pieces = {seen.lines_at(mark.start) for mark in inside} if of_seen else {range(len(text) + 1)}
-    words = {shown[mark.start : mark.end]: mark.terms for mark in inside}
-    line = _line_with(words, text, pieces, weights)
-    if line is None:
-        line = min((lines.start for lines in pieces), default=0)
-    drawn = before + _drawn(shown, start, end, inside) + after
-    return Excerpt(drawn, line, seen.headings_above(line))
-
-
-def _line_with(
-    words: Mapping[str, frozenset[str]], text: str, among: Collection[range], weights: Weights
-) -> int | None:
-    """The first line in some ranges that says most by these words."""
-    best, most = None, 0
-    for number, line in enumerate(text.split("\n") if words else ()):
-        if any(number in lines for lines in among):
-            terms = [terms for word, terms in words.items() if _has_word(line, word)]
-            said = sum(weights[term] for term in frozenset[str]().union(*terms))
-            if said > most:
-                best, most = number, said
-    return best
-
-
-def _has_word(line: str, word: str) -> bool:
-    """Whether a line has a word, and not only as a part of a longer one."""
-    start = line.find(word)
-    while start >= 0:
-        end = start + len(word)
-        is_part = line[start - 1 : start].isalnum() or line[end : end + 1].isalnum()
-        if is_unspaced(word[0]) or not is_part:
-            return True
-        start = line.find(word, end)
-    return False
-
-
-def _window(text: str, marks: list[Mark], weights: Weights) -> tuple[int, int]:
-    start = _readable_start(text, marks[_best_first(marks, weights)].start) if marks else 0
-    if len(text) - start < _LENGTH:
-        # Near the end there is room for more of what comes before.
-        start = min(start, _next_word(text, len(text) - _LENGTH))
-    return start, _readable_end(text, start)
-
-
-def _best_first(marks: list[Mark], weights: Weights) -> int:
-    """The first of the marks that are in one window and say most by their distinct terms."""
-    inside = dict.fromkeys(weights, 0)
-    best, most, said, last = 0, 0, 0, 0
-    for first, mark in enumerate(marks):
-        while last <= first or (last < len(marks) and _fit_together(mark, marks[last])):
-            for term in marks[last].terms:
-                said += 0 if inside[term] else weights[term]
-                inside[term] += 1
-            last += 1
-        if said > most:
-            best, most = first, said
-        for term in mark.terms:
-            inside[term] -= 1
-            said -= 0 if inside[term] else weights[term]
-    return best
-
-
-def _fit_together(first: Mark, last: Mark) -> bool:
-    return last.end - first.start <= _LENGTH - _LEAD
-
-
-def _readable_start(text: str, match: int) -> int:
-    earliest = max(0, match - _LEAD)
-    if not earliest:
-        return 0
-    ends = [*sentence_ends(text, earliest, match)]
-    ends += [found.end() for found in _BREAK.finditer(text, earliest, match)]
-    if not ends:
-        return min(_next_word(text, earliest), match)
-    return max(ends) + (text[max(ends)] == " ")
-
-
-def _next_word(text: str, place: int) -> int:
-    """The first place from here on where a window may begin without cutting a word."""
-    if place <= 0:
-        return 0
-    while place < len(text) and not _may_cut(text, place):
-        place += 1
-    while text[place : place + 1] in {" ", "·"}:
-        place += 1
-    return place
-
-
-def _readable_end(text: str, start: int) -> int:
-    limit = start + _LENGTH
-    if limit >= len(text):
-        return len(text)
-    end = limit
-    while end > start + _LENGTH // 2 and not _may_cut(text, end):
-        end -= 1
-    return end if _may_cut(text, end) else limit
-
-
-def _may_cut(text: str, place: int) -> bool:
-    before, after = text[place - 1], text[place]
-    return before == " " or after == " " or (is_unspaced(before) and is_unspaced(after))
-
-
-def _drawn(text: str, start: int, end: int, marks: list[Mark]) -> str:
-    drawn = ""
-    for mark in marks:
-        # Stars that touch a mark are drawn inside it: outside they would seem to be part of it.
-        before = text[start : mark.start].rstrip("*")
-        inside = text[start + len(before) : min(mark.end, end)].replace("*", r"\*")
-        drawn += _escaped(before, after_mark=bool(drawn)) + f"**{inside}**"
-        start = min(mark.end, end)
-    return (drawn + _escaped(text[start:end], after_mark=bool(drawn))).strip()
-
-
-def _escaped(text: str, *, after_mark: bool) -> str:
-    """The text with its own stars escaped where they would be taken for marks."""
-    text = _STARS.sub(lambda stars: r"\*" * len(stars[0]), text)
-    return "\\" + text if after_mark and text.startswith("*") else text
+def _merged(places: list[Place]) -> list[Place]:
+    """Put places in their order; make one of those that touch or overlap."""
+    merged: list[Place] = []
+    for start, end, hits in sorted(places, key=lambda place: place[:2]):
+        if merged and start <= merged[-1][1]:
+            first, last, known = merged[-1]
+            merged[-1] = (first, max(last, end), known | hits)
+        else:
+            merged.append((start, end, hits))
+    return merged

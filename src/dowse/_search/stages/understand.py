@@ -22,6 +22,7 @@ def understand_query(search: SearchState) -> None:
         one.name for one in STRATEGIES if not one.optional or getattr(settings, one.name).enabled
     )
     search.weights = settings.fuse.weights
+    search.limit = settings.search.candidates
     for one in STRATEGIES:
         if one.uses == "vectors":  # chunks that have one already are not better than the rest
             search.weights[one.name] *= parts.embedded
