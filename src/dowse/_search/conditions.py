@@ -22,7 +22,7 @@ _AT_ONCE = 500  # chunks whose text is held while lines are looked through
 
 
 def meeting(conditions: Sequence[Condition], reading: IndexReader, analyzer: Analyzer) -> Keys:
-    """The chunks for which every condition holds."""
+    """Find the chunks for which every condition holds."""
     import numpy as np  # noqa: PLC0415  describing a search must not take as long as loading it
 
     plain = [one for one in conditions if one.kind not in _MADE_OF_OTHERS]
@@ -36,7 +36,7 @@ def meeting(conditions: Sequence[Condition], reading: IndexReader, analyzer: Ana
 
 
 def leaves(condition: Condition) -> Iterator[Condition]:
-    """The plain conditions that a condition is made of."""
+    """Return the plain conditions that a condition is made of."""
     if condition.kind in _MADE_OF_OTHERS:
         for part in condition.parts:
             yield from leaves(part)
@@ -45,7 +45,7 @@ def leaves(condition: Condition) -> Iterator[Condition]:
 
 
 def _meeting_parts(condition: Condition, reading: IndexReader, analyzer: Analyzer) -> Keys:
-    """The chunks for which a condition holds, whether or not it is negated."""
+    """Find the chunks for which a condition holds, whether or not it is negated."""
     import numpy as np  # noqa: PLC0415  as above
 
     if condition.kind == "all":
@@ -60,7 +60,7 @@ def _meeting_parts(condition: Condition, reading: IndexReader, analyzer: Analyze
 
 
 def _without_negated(parts: Iterable[Condition]) -> list[Condition]:
-    """What a chunk must meet so that a line of it can meet all parts."""
+    """Choose what a chunk must meet so that a line of it can meet all parts."""
     return [
         replace(part, parts=tuple(_without_negated(part.parts))) if part.kind == "all" else part
         for part in parts

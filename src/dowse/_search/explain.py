@@ -47,7 +47,7 @@ class Explanation(Struct, frozen=True):
 
 
 def explain(search: SearchState, document_id: str) -> Explanation:
-    """What happened to a document in a search that has been run."""
+    """Explain what happened to a document in a search that has been run."""
     keys = search.reader.catalogue.keys_of([document_id]).tolist()
     stored = search.stored(keys)
     standing = _standing(search, set(keys))
@@ -73,7 +73,7 @@ def explain(search: SearchState, document_id: str) -> Explanation:
 
 
 def _able(search: SearchState) -> tuple[Strategy, ...]:
-    """The strategies that can rank a chunk on their own."""
+    """Return the strategies that can rank a chunk on their own."""
     rankers = own_rankers(search) if search.has_words else ()
     return tuple(one for one in rankers if search.vector is not None or one.uses != "vectors")
 
@@ -132,7 +132,7 @@ def _failed(search: SearchState, keys: set[int]) -> tuple[str, ...]:
 
 
 def why(explanation: Explanation) -> str:
-    """The reason that came first."""
+    """Say the reason that came first."""
     best = explanation.best
     if best is None:
         return "It has no text that could be found."
@@ -146,7 +146,7 @@ def why(explanation: Explanation) -> str:
 
 
 def lines_of(outcome: ChunkOutcome) -> str:
-    """The rank of a chunk, for people."""
+    """Return the rank of a chunk, for people."""
     if outcome.first_line == outcome.last_line:
         return f"line {outcome.first_line}"
     return f"lines {outcome.first_line}–{outcome.last_line}"
@@ -181,7 +181,7 @@ def _unplaced(explanation: Explanation) -> str:
 
 
 def _best_places(explanation: Explanation) -> dict[str, StrategyRank]:
-    """Where each strategy ranks the chunk of the document that it likes best."""
+    """Find where each strategy ranks the chunk of the document that it likes best."""
     best: dict[str, StrategyRank] = {}
     for outcome in explanation.chunks:
         for place in outcome.standing:

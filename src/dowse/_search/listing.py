@@ -53,7 +53,7 @@ def list_documents(
     since: float | None = None,
     below: Sequence[str] = (),
 ) -> list[ListedDocument]:
-    """The documents that changed at or after `since`, in seconds since 1970, below some paths."""
+    """List the documents below some paths that changed at or after `since`, in seconds since 1970."""
     links_in = _links_in(reading)
     listed = [
         ListedDocument(entry, links_in.get(entry.id, 0))
@@ -71,7 +71,7 @@ _ORDERS: Mapping[Sort, Callable[[ListedDocument], tuple[float, str]]] = {
 
 
 def list_values(reading: IndexReader, name: Filter, below: Sequence[str] = ()) -> list[Counted]:
-    """The values of a filter, most frequent first; folders are ordered by their path.
+    """Return the values of a filter, most frequent first; folders are ordered by their path.
 
     A document with the tag `a/b` has the tag `a` too, and a document in `a/b/` is also in `a/`.
     """
@@ -83,7 +83,7 @@ def list_values(reading: IndexReader, name: Filter, below: Sequence[str] = ()) -
 
 
 def list_fields(reading: IndexReader, below: Sequence[str] = ()) -> list[FieldValues]:
-    """The fields of the frontmatter with their values, most frequent first."""
+    """Return the fields of the frontmatter with their values, most frequent first."""
     given: dict[str, list[tuple[str, Sequence[str]]]] = {}
     for entry in _below(reading, below):
         for name, values in entry.fields.properties:
@@ -98,19 +98,19 @@ def _field(rows: Sequence[tuple[str, Sequence[str]]]) -> FieldValues:
 
 
 def page_of(items: Sequence[Item], limit: int | None, offset: int = 0) -> Sequence[Item]:
-    """A part of a list: at most `limit` items, after the first `offset`."""
+    """Return a part of a list: at most `limit` items, after the first `offset`."""
     return items[offset : None if limit is None else offset + limit]
 
 
 def tags_of(entry: DocumentEntry) -> Iterator[str]:
-    """Each tag of a document, and the tags that it is below."""
+    """Return each tag of a document, and the tags that it is below."""
     for tag in entry.fields.tags:
         yield tag
         yield from (tag[:place] for place, sign in enumerate(tag) if sign == "/")
 
 
 def folders_of(entry: DocumentEntry) -> Iterator[str]:
-    """The folders that a document is in, from the outermost, each ending with "/"."""
+    """Return the folders that a document is in, from the outermost, each ending with "/"."""
     yield from (entry.id[: place + 1] for place, sign in enumerate(entry.id) if sign == "/")
 
 
@@ -130,7 +130,7 @@ VALUES: Mapping[Filter, Callable[[DocumentEntry], Iterable[str]]] = {
 
 
 def _counted(values_of_each: Iterable[Iterable[str]]) -> list[Counted]:
-    """How many documents have each value; values that differ in case alone are one."""
+    """Tell how many documents have each value; values that differ in case alone are one."""
     documents: Counter[str] = Counter()
     spelled: dict[str, Counter[str]] = {}
     for values in values_of_each:
@@ -142,7 +142,7 @@ def _counted(values_of_each: Iterable[Iterable[str]]) -> list[Counted]:
 
 
 def _below(reading: IndexReader, paths: Sequence[str]) -> list[DocumentEntry]:
-    """The documents whose path begins with one of these; case does not matter, as in a search."""
+    """List the documents whose path begins with one of these; case does not matter."""
     entries = reading.catalogue.documents()
     if not paths:
         return entries
@@ -151,6 +151,6 @@ def _below(reading: IndexReader, paths: Sequence[str]) -> list[DocumentEntry]:
 
 
 def _links_in(reading: IndexReader) -> Counter[str]:
-    """How many other documents link to each document."""
+    """Tell how many other documents link to each document."""
     pairs = {(edge.source, edge.target) for edge in reading.links.all()}
     return Counter(target for source, target in pairs if target and target != source)

@@ -387,19 +387,19 @@ def run_search(search: SearchState) -> Response:
 
 
 def rank_documents(search: SearchState) -> tuple[tuple[str, float], ...]:
-    """Runs all stages; returns the documents of what is left, each by its best chunk's score."""
+    """Run all stages; return the documents of what is left, each by its best chunk's score."""
     run_stages(search, SEARCH_FLOW, {})
     return documents_of(search)
 
 
 def documents_of(search: SearchState) -> tuple[tuple[str, float], ...]:
-    """The documents of the candidates, each by its best chunk's score."""
+    """Return the documents of the candidates, each by its best chunk's score."""
     best = best_of_each(search.candidates)
     return tuple((document, one.score) for document, one in best.items())
 
 
 def _explain_emptiness(search: SearchState, response: Response) -> Response:
-    """Adds what was nearly found, and how much each condition excludes."""
+    """Add what was nearly found, and how much each condition excludes."""
     unsure = search.unsure
     if lists_documents(search):
         unsure = list(best_of_each(unsure).values())
@@ -408,7 +408,7 @@ def _explain_emptiness(search: SearchState, response: Response) -> Response:
 
 
 def _is_better_without_conditions(search: SearchState) -> bool:
-    """Whether a good match is among what the conditions exclude."""
+    """Tell whether a good match is among what the conditions exclude."""
     if not search.conditions:
         return False
     free = search.without_conditions()
@@ -417,7 +417,7 @@ def _is_better_without_conditions(search: SearchState) -> bool:
 
 
 def _kept_out(search: SearchState) -> dict[str, int]:
-    """For each condition, how many passages it excludes that would otherwise match."""
+    """Count, for each condition, the passages that it excludes and that would otherwise match."""
     if not search.conditions:
         return {}
     free = search.without_conditions()
@@ -448,7 +448,7 @@ class Retrieved(Struct, frozen=True):
         return tuple(self._search.notices)
 
     def documents(self, settings: SearchSettings) -> tuple[tuple[str, float], ...]:
-        """The documents as settings order them, each by its best chunk and with its score.
+        """Return the documents as settings order them, each by its best chunk and with its score.
 
         Of the settings only the options of replayed stages count; nothing is cut or dropped.
         """
@@ -464,7 +464,7 @@ class Retrieved(Struct, frozen=True):
 
 
 def retrieve_only(search: SearchState) -> Retrieved:
-    """Runs the stages before fusion, with all that any way of fusing needs."""
+    """Run the stages before fusion, with all that any way of fusing needs."""
     equal = dict.fromkeys(StrategyWeights.__struct_fields__, 1.0)
     fuse = replace(search.settings.fuse, method="convex", **equal)
     search.settings = replace(search.settings, fuse=fuse)

@@ -31,7 +31,7 @@ _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s")
 
 
 def lines_of_anchor(document_id: str, text: str, anchor: str) -> Lines | None:
-    """The lines that an anchor means; None when the document has no such place.
+    """Find the lines that an anchor means; None when the document has no such place.
 
     An anchor is a heading as people read it or as an address spells it, headings below each other
     (`Steps#First`), an anchor that the heading names itself (`{#first}`), or a block (`^first`).
@@ -50,7 +50,7 @@ def lines_of_anchor(document_id: str, text: str, anchor: str) -> Lines | None:
 
 
 def _heading(headings: Sequence[Heading], text: str, wanted: str, start: int) -> int | None:
-    """The first heading from `start` on that an anchor means."""
+    """Find the first heading from `start` on that an anchor means."""
     names = [fold_name(one.text) for one in headings]
     own = [_own_anchor(text, one) for one in headings]
     slugs = _slugs(headings)
@@ -70,7 +70,7 @@ def _own_anchor(text: str, heading: Heading) -> str:
 
 
 def _slugs(headings: Sequence[Heading]) -> list[str]:
-    """How addresses spell the headings; one that comes again gets a number, as on GitHub."""
+    """Spell the headings as addresses do; one that comes again gets a number, as on GitHub."""
     seen: Counter[str] = Counter()
     slugs = []
     for heading in headings:
@@ -121,7 +121,7 @@ DocumentLines = tuple[StoredDocument, int, int | None]
 def find_passage(
     reading: IndexReader, reference: str, roots: Sequence[Root], here: Path | None = None
 ) -> Passage:
-    """The passage that a reference means; raises `NotFound` with what comes nearest.
+    """Find the passage that a reference means; raise `NotFound` with what comes nearest.
 
     A reference is an id, a path or the end of one, each with or without lines; a short id; or what
     documents write: `[[Note#Heading]]`, `file.md#anchor`, an address on the site, an alias, a
@@ -146,7 +146,7 @@ def find_passage(
 
 
 def _count(match: re.Match[str]) -> int | None:
-    """How many lines are meant; None: all that follow."""
+    """Count the lines that are meant; None: all that follow."""
     if match["last"] is None:
         return int(match["count"]) if match["count"] else None
     lines = int(match["last"]) - int(match["line"]) + 1
@@ -165,7 +165,7 @@ def _document(
 def _by_path(
     reading: IndexReader, name: str, roots: Sequence[Root], here: Path | None
 ) -> StoredDocument | None:
-    """A path as the shell completes it, from the current folder."""
+    """Find a document by a path as the shell completes it, from the current folder."""
     # Unlike pathlib's, this leaves a ~name that is nobody's home as it is.
     path = Path(here or "", os.path.expanduser(name))  # noqa: PTH111
     for root in roots:
@@ -179,7 +179,7 @@ def _by_path(
 
 
 def _by_ending(reading: IndexReader, name: str, anchor: str) -> StoredDocument | None:
-    """The one document whose path ends like this, with or without its ending.
+    """Find the one document whose path ends like this, with or without its ending.
 
     Of several, it is the one that has the anchor.
     """
@@ -194,7 +194,7 @@ def _by_ending(reading: IndexReader, name: str, anchor: str) -> StoredDocument |
 
 
 def _having(reading: IndexReader, ids: Sequence[str], anchor: str) -> list[str]:
-    """Those of several documents that have an anchor; none where nothing must be decided."""
+    """Keep those of several documents that have an anchor; none where nothing must be decided."""
     if not anchor or not 1 < len(ids) <= _MOST_READ:
         return []
     documents = filter(None, map(reading.catalogue.document, ids))
@@ -202,7 +202,7 @@ def _having(reading: IndexReader, ids: Sequence[str], anchor: str) -> list[str]:
 
 
 def _by_short_id(reading: IndexReader, name: str) -> DocumentLines | None:
-    """The document that a short id means, with the first and last line of what it is the id of."""
+    """Find the document of a short id, and the first and last line of what has this id."""
     short = _SHORT.match(name)
     digits = short["digits"] if short else ""
     found = reading.catalogue.find(digits) if digits else []
@@ -224,7 +224,7 @@ def _by_short_id(reading: IndexReader, name: str) -> DocumentLines | None:
 def _as_written(
     reading: IndexReader, name: str, roots: Sequence[Root], here: Path | None
 ) -> DocumentLines:
-    """The place that a link, an address, an alias or a title means."""
+    """Find the place that a link, an address, an alias or a title means."""
     link, document = _link(name), None
     if link.target and link.anchor and not WIKILINK.fullmatch(name.strip()):
         document = _document(reading, link.target, roots, here, link.anchor)
@@ -244,7 +244,7 @@ def _as_written(
 
 
 def _link(name: str) -> Link:
-    """A reference as a link; what is in no brackets may be written for a site, or for Windows."""
+    """Read a reference as a link; without brackets it may be written for a site, or for Windows."""
     if found := WIKILINK.fullmatch(name.strip()):
         wiki = read_wikilink(found)
         return Link(wiki.kind, wiki.target, wiki.anchor, wiki.label, 0)
@@ -253,7 +253,7 @@ def _link(name: str) -> Link:
 
 
 def _by_link(reading: IndexReader, link: Link) -> StoredDocument | None:
-    """The document that a link in the root folder leads to, if possible one with its anchor."""
+    """Find the document that a link in the root folder leads to, if possible one with its anchor."""
     wanted = set(names_of_target("", link)) if link.target.strip(" /") else set()
     named = [
         name
@@ -275,7 +275,7 @@ def _by_title(reading: IndexReader, title: str) -> StoredDocument | None:
 
 
 def _only(reading: IndexReader, name: str, ids: Sequence[str]) -> StoredDocument | None:
-    """The one document of these; raises `UsageError` when there are several."""
+    """Take the one document of these; raise `UsageError` when there are several."""
     if len(ids) > 1:
         some = ", ".join(ids[:5])
         raise UsageError(f"{name!r} can mean {len(ids)} documents: {some}.", "Give more of it.")
@@ -306,7 +306,7 @@ def _not_found(reading: IndexReader, name: str) -> NotFound:
 
 
 def _near(entries: Sequence[DocumentEntry], name: str) -> list[str]:
-    """The documents whose path, file name, title or alias is written most like a name."""
+    """Find the documents whose path, file name, title or alias is written most like a name."""
     names = {
         fold_name(one): entry.id
         for entry in reversed(entries)

@@ -41,7 +41,7 @@ class LinkGraph(Struct, frozen=True):
 
 
 def find_related(reading: IndexReader, document_id: str, limit: int) -> Related:
-    """What belongs to a document, at most `limit` for each reason."""
+    """Find what belongs to a document, at most `limit` for each reason."""
     entries = {entry.id: entry for entry in reading.catalogue.documents()}
     edges = reading.links.of([document_id])
     linked = _distinct(edge.target for edge in edges if edge.source == document_id)
@@ -91,7 +91,7 @@ def _similar(
 
 
 def whole_graph(reading: IndexReader) -> LinkGraph:
-    """All documents and the links between them."""
+    """Return all documents and the links between them."""
     return LinkGraph(
         tuple(reading.catalogue.documents()),
         reading.links.communities(),

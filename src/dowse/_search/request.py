@@ -30,9 +30,9 @@ class Filters(Struct, frozen=True):
     where: tuple[str, ...] = ()  # all of these hold of the frontmatter: status=draft, rating>3
 
     def conditions(self, now: float | None = None) -> tuple[Condition, ...]:
-        """The same, as every store understands it; dates such as `7d` are counted from `now`.
+        """Return the same as conditions of a store; dates such as `7d` are counted from `now`.
 
-        Raises `UsageError` for what is no date, for dates between which nothing can be, and for a
+        Raise `UsageError` for what is no date, for dates between which nothing can be, and for a
         `where` that names no field.
         """
         return tuple(self._conditions(time.time() if now is None else now))
@@ -68,7 +68,7 @@ class Filters(Struct, frozen=True):
 
 
 def moment_said(text: str, now: float) -> float:
-    """The first moment of a date such as 2024-06 or 7d; raises `UsageError` when it is none."""
+    """Read the first moment of a date such as 2024-06 or 7d; raise `UsageError` when it is none."""
     moment = moment_of(text, now)
     if moment is None:
         raise UsageError(f"{text!r} is not a date.", f"Write it as {EXAMPLES}.")

@@ -64,7 +64,7 @@ class Candidate(Struct):
         return self.stored.document.id
 
     def rescore(self, stage: str, score: float) -> None:
-        """Gives it a new score, and notes which stage did."""
+        """Give it a new score, and note which stage did."""
         self.steps.append(Step(stage, self.score, score))
         self.score = score
 
@@ -157,7 +157,7 @@ class SearchState(Struct):
         return self._among
 
     def meeting(self, conditions: Sequence[Condition]) -> Keys:
-        """The chunks for which all of these conditions hold."""
+        """Find the chunks for which all of these conditions hold."""
         return meeting(conditions, self.reader, self.parts.analyzer)
 
     @property
@@ -187,13 +187,13 @@ class SearchState(Struct):
         )
 
     def found_keys(self) -> set[ChunkKey]:
-        """What the rankings hold."""
+        """Return all chunks that the rankings hold."""
         return {key for ranking in self.rankings for key, _ in ranking.scores}
 
     def stored(self, keys: Collection[ChunkKey]) -> dict[ChunkKey, StoredChunk]:
-        """The chunks with these keys; each is looked up once.
+        """Look up the chunks with these keys, each once.
 
-        Raises `Damaged` when one is unknown: then what was searched is not of this index.
+        Raise `Damaged` when one is unknown: then what was searched is not of this index.
         """
         missing = sorted(key for key in keys if key not in self._stored)
         if missing:
@@ -206,19 +206,19 @@ class SearchState(Struct):
         return {key: self._stored[key] for key in keys}
 
     def rarity(self, kind: KeywordField, terms: Sequence[str]) -> dict[str, float]:
-        """How rare each term is in a field of the index."""
+        """Compute how rare each term is in a field of the index."""
         size = self.reader.keyword.size
         return {term: rarity(n, size) for term, n in self.frequencies(kind, terms).items()}
 
     def frequencies(self, kind: KeywordField, terms: Sequence[str]) -> dict[str, int]:
-        """In about how many chunks each term occurs; each is looked up once."""
+        """Count in about how many chunks each term occurs; each is looked up once."""
         if missing := [term for term in terms if (kind, term) not in self._frequencies]:
             held = self.reader.keyword.frequencies(kind, missing)
             self._frequencies |= {(kind, term): held[term] for term in missing}
         return {term: self._frequencies[kind, term] for term in terms}
 
     def rank(self, keys: Keys) -> Scores:
-        """These chunks by meaning, or by words when there is no vector; best first."""
+        """Rank these chunks by meaning, or by words when there is no vector; best first."""
         if self.vector is not None:
             return self.reader.vectors.nearest(self.vector, len(keys), keys)
         return self.reader.keyword.search("body", self.query.terms, len(keys), keys)

@@ -23,7 +23,7 @@ _ASKS = 2  # terms from which a part of the query says enough to be compared wit
 def with_answer(
     search: SearchState, response: Response, options: AnswerOptions, writer: Writer | None
 ) -> Response:
-    """The response of a search that has been run, with what it says to the question.
+    """Add what a search that has been run says to the question.
 
     Where there is no good match, there is no answer: sentences that only share words with the
     question read as if they were one.
@@ -48,7 +48,7 @@ def with_answer(
 def with_written_answer(
     question: str, response: Response, options: AnswerOptions, writer: Writer
 ) -> Response:
-    """The response with an answer that a model writes; where it fails, a notice says so."""
+    """Add an answer that a model writes; where it fails, a notice says so."""
     asked = instructions_and_material(question, response.hits, options.context_chars)
     try:
         answer = written_answer(writer.write(*asked), response.hits, writer.name)
@@ -59,7 +59,7 @@ def with_written_answer(
 
 
 def _read(search: SearchState, response: Response) -> list[Read]:
-    """What is read for an answer: the results, and of whole documents their best passages."""
+    """Choose what to read for an answer: the results, and of whole documents the best passages."""
     shown = read_of(response.hits)
     if not lists_documents(search):
         return shown
@@ -68,7 +68,7 @@ def _read(search: SearchState, response: Response) -> list[Read]:
 
 
 def _passages(search: SearchState, hit: Hit, shown: Read) -> list[Read]:
-    """The passages of a document that are nearest to the query, in the order of its text."""
+    """Find the passages of a document nearest to the query, in the order of its text."""
     keys = search.reader.catalogue.keys_of([hit.document])
     if search.among is not None:
         keys = np.intersect1d(keys, search.among)
@@ -87,7 +87,7 @@ def _passages(search: SearchState, hit: Hit, shown: Read) -> list[Read]:
 
 
 def _similarity(search: SearchState) -> Callable[[Sequence[str]], Sequence[float]] | None:
-    """How near sentences lie to the query; None without vectors."""
+    """Make the function that compares sentences with the query; None without vectors."""
     embedder, vector = search.parts.embedder, search.vector
     if embedder is None or vector is None:
         return None
@@ -106,7 +106,7 @@ def _similarity(search: SearchState) -> Callable[[Sequence[str]], Sequence[float
 
 
 def _asked(search: SearchState, embedder: Embedder, whole: Vector) -> Vector:
-    """The vector of what the query asks, without the sentences that only say why it asks."""
+    """Embed what the query asks, without the sentences that only say why it asks."""
     part = asking_part(search.query.text)
     if part == search.query.text or search.hypothesis:
         return whole

@@ -29,7 +29,7 @@ _PROMPT = re.compile(r"^[$>%]\s+")
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text; a list item or a table row without a full stop counts as one.
+    """Read the sentences of a text; a list item or a table row without a full stop counts as one.
 
     Headings and code are none, but one line of code right after a colon belongs to what leads to
     it: "Build it again with: dowse index --rebuild".
@@ -46,7 +46,7 @@ class Paragraph(Struct, frozen=True):
 
 
 def paragraphs(text: str) -> list[Paragraph]:
-    """The paragraphs of a text, as `sentences` reads them."""
+    """Read the paragraphs of a text, as `sentences` does."""
     found: list[Paragraph] = []
     previous: Piece | None = None
     for piece, headings in under_headings(pieces(text)):
@@ -61,7 +61,7 @@ def paragraphs(text: str) -> list[Paragraph]:
 
 
 def _read_sentences(markup: str) -> list[str]:
-    """A paragraph cut into sentences, without the marks in it."""
+    """Cut a paragraph into sentences, without the marks in it."""
     stripped = _REFERENCE.sub("", strip_marks(without_images(markup)))
     read = (" ".join(reveal(part).split()) for part in split_sentences(stripped))
     return list(filter(None, read))
@@ -74,7 +74,7 @@ def _leads_to(piece: Piece | None) -> bool:
 
 
 def _command(code: Piece) -> str:
-    """The code on one line, if that is all there is of it."""
+    """Return the code on one line, if that is all there is of it."""
     lines = [line.strip() for line in code.markup.split("\n") if line.strip()]
     whole = _PROMPT.sub("", lines[0]) if len(lines) == 1 else ""
     return whole if len(whole) <= _LONGEST_COMMAND else ""
@@ -141,7 +141,7 @@ class AnswerOptions(Options, frozen=True):
     ] = 8000
 
     def __post_init__(self) -> None:
-        """Rejects what no answer could be made with."""
+        """Reject what no answer could be made with."""
         super().__post_init__()
         check_key_variable("answer.api_key_env", self.api_key_env)
         if self.endpoint_url:
@@ -191,7 +191,7 @@ class Read(Struct, frozen=True):
 
 
 def read_of(hits: Sequence[Hit]) -> list[Read]:
-    """The texts of some results."""
+    """Return the texts of some results."""
     return [
         Read(hit.text, rank, hit.title, hit.header_path, hit.score)
         for rank, hit in enumerate(hits, 1)
@@ -242,7 +242,7 @@ def extract_answer(
     *,
     rarity: Rarity | None = None,
 ) -> Answer | None:
-    """The sentences that answer best, in the order of the results, each with its citation.
+    """Choose the sentences that answer best, in the order of the results, each with its citation.
 
     None when no sentence shares a word with the query or comes near it in meaning. Without the
     `rarity` of the terms in the index, that in the passages counts.
@@ -262,7 +262,7 @@ def extract_answer(
 
 
 def _touching(passages: Sequence[Read], wanted: Wanted, terms_of: TermsOf) -> list[_Candidate]:
-    """All sentences with the terms they hold; a term met nowhere may begin a longer word."""
+    """Read all sentences with the terms they hold; a term met nowhere may begin a longer word."""
     found = _candidates(passages, wanted, terms_of)
     missing = wanted.terms.difference(*(one.met | one.above for one in found))
     return _candidates(passages, wanted.loosened(missing), terms_of) if missing else found
@@ -294,7 +294,7 @@ def _candidates(passages: Sequence[Read], wanted: Wanted, terms_of: TermsOf) -> 
 
 
 def _units(sentences: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Each sentence of a paragraph; a short one with those that follow, which explain it."""
+    """Take each sentence of a paragraph; a short one with those that follow, which explain it."""
     for start in range(len(sentences)):
         end = start + 1
         while end < len(sentences) and len(" ".join(sentences[start:end])) < _WHOLE:
@@ -303,7 +303,7 @@ def _units(sentences: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _essence(text: str) -> str:
-    """What two sentences share that say the same in the same words; "" for what says nothing."""
+    """Fold what two sentences share that say the same; "" for what says nothing."""
     words = re.findall(r"\w+", text.casefold())
     essence = " ".join(words)
     return essence if len(words) > 1 or len(essence.encode("utf-8", "replace")) >= 8 else ""
@@ -322,7 +322,7 @@ def _scores_by_words(candidates: Sequence[_Candidate], coverage: Sequence[float]
 def _promising(
     candidates: Sequence[_Candidate], by_words: Sequence[float], most: int
 ) -> list[_Candidate]:
-    """The candidates that promise most by their words and their passage."""
+    """Choose the candidates that promise most by their words and their passage."""
     promise = [by_words[one.place] + one.read.near for one in candidates]
     return sorted(candidates, key=lambda one: (-promise[one.place], one.place))[:most]
 
@@ -345,7 +345,7 @@ def _scored_by_meaning(
 
 
 def _coverages(candidates: Sequence[_Candidate], rarity: Rarity) -> list[float]:
-    """Which share of the query each sentence holds, 0 to 1; rare terms are the larger part."""
+    """Compute the share of the query in each sentence, 0 to 1; rare terms are the larger part."""
     total = sum(rarity.values()) or 1.0
     return [
         (_sum(rarity, one.met) + _HEADING * _sum(rarity, one.above)) / total for one in candidates
@@ -396,7 +396,7 @@ def _repeats(one: _Candidate, other: _Candidate) -> bool:
 
 
 def answer_of(chosen: Sequence[Sentence]) -> Answer | None:
-    """The answer that some sentences make; None of no sentence."""
+    """Make an answer of sentences; None of no sentence."""
     if not chosen:
         return None
     return Answer(

@@ -38,7 +38,7 @@ class EndpointWriter:
         return self._options.endpoint_model
 
     def write(self, instructions: str, material: str) -> str:
-        """What the model writes; raises `EndpointFailed` when it writes nothing."""
+        """Return what the model writes; raise `EndpointFailed` when it writes nothing."""
         body: dict[str, Any] = {
             "model": self._options.endpoint_model,
             "messages": [
@@ -90,7 +90,7 @@ def _endpoint(options: AnswerOptions) -> Endpoint:
 
 
 def _text(content: Any) -> str:
-    """The text of a message, which some endpoints give in parts."""
+    """Return the text of a message, which some endpoints give in parts."""
     if isinstance(content, list):
         return "".join(part.get("text") or "" for part in content)
     return "" if content is None else str(content)
@@ -155,7 +155,7 @@ def _origin(hit: Hit) -> str:
 
 
 def _fence(texts: Sequence[str]) -> str:
-    """A line's beginning that none of the texts holds, always the same for the same texts."""
+    """Make a line's beginning that no text holds; it is the same for the same texts."""
     digest = hashlib.sha256("\0".join(texts).encode("utf-8", "replace")).hexdigest()
     while any(digest[:12] in text for text in texts):
         digest = hashlib.sha256(digest.encode()).hexdigest()
@@ -163,7 +163,7 @@ def _fence(texts: Sequence[str]) -> str:
 
 
 def written_answer(text: str, hits: Sequence[Hit], model: str) -> Answer:
-    """What a model wrote, with the citations that exist; those that cite nothing are removed."""
+    """Keep what a model wrote, without citations of what does not exist."""
     sources: dict[int, None] = {}
 
     def checked(match: re.Match[str]) -> str:
@@ -179,7 +179,7 @@ def written_answer(text: str, hits: Sequence[Hit], model: str) -> Answer:
 
 
 def _cited(numbers: str, most: int) -> list[int]:
-    """The results that a citation means, of so many: `2, 4-6` gives 2, 4, 5 and 6."""
+    """Read the results that a citation means, of so many: `2, 4-6` gives 2, 4, 5 and 6."""
     cited: dict[int, None] = {}
     for first, last in _NUMBERS.findall(numbers):
         cited.update(dict.fromkeys(range(max(1, int(first)), min(int(last or first), most) + 1)))

@@ -72,7 +72,7 @@ def fit_model(
     *,
     default: Embedder | None = None,
 ) -> ModelFit | None:
-    """The fit of a model on the documents of an index; None when these are too few.
+    """Fit a model on the documents of an index; None when these are too few.
 
     With the `default` model, both are compared on the same passages.
     """
@@ -91,7 +91,7 @@ def fit_model(
 def _compared(
     reading: IndexReader, embedder: Embedder, default: Embedder, own: Sequence[_Own], name: str
 ) -> ModelFit | None:
-    """The line that gives the cosines of a model the mean and the spread of the default one's."""
+    """Fit the line that gives a model's cosines the mean and spread of the default one's."""
     known = _sampled_vectors(reading)
     sample = reading.catalogue.chunks(sorted(known))
     here = np.stack([known[one.key] for one in sample])
@@ -115,7 +115,7 @@ def _sampled_vectors(reading: IndexReader) -> dict[ChunkKey, Vector]:
 def _best(
     embedder: Embedder, own: Sequence[_Own], sample: Matrix, documents: Sequence[str]
 ) -> list[float]:
-    """By query, the cosine of the nearest passage that does not say the query itself."""
+    """Find the cosine of the passage nearest to each query that does not say the query itself."""
     below = _embedded(embedder, [embedding_text("", (), one.below) for one in own])
     found = []
     for place, one in enumerate(own):
@@ -135,7 +135,7 @@ def _embedded(embedder: Embedder, texts: Sequence[str]) -> Matrix:
 def _expected(
     reading: IndexReader, embedder: Embedder, own: Sequence[_Own], name: str
 ) -> ModelFit | None:
-    """The line through two averages: those of the default model are known from collections."""
+    """Fit the line through two averages: the default model's are known from collections."""
     answered = fmean(_answered(reading, embedder, own))
     unanswered = fmean(_nearest(reading, embedder.query(one)) for one in _made_up())
     if answered - unanswered < _APART:
@@ -169,14 +169,14 @@ def _headings(reading: IndexReader, document: str) -> Iterator[_Own]:
 
 
 def _below(stored: StoredChunk, heading: str) -> str:
-    """The text of a chunk without the lines that say the heading."""
+    """Return the text of a chunk without the lines that say the heading."""
     said = heading.casefold()
     lines = [line for line in stored.text.split("\n") if said not in line.casefold()]
     return "\n".join(lines).strip()
 
 
 def _answered(reading: IndexReader, embedder: Embedder, own: Sequence[_Own]) -> Iterator[float]:
-    """The cosine of the best passage for each query, as if no document said the query itself."""
+    """Find the cosine of the best passage for each query, as if none said the query itself."""
     below = _embedded(embedder, [embedding_text("", (), one.below) for one in own])
     for place, one in enumerate(own):
         vector = embedder.query(one.query)
@@ -184,7 +184,7 @@ def _answered(reading: IndexReader, embedder: Embedder, own: Sequence[_Own]) -> 
 
 
 def _nearest(reading: IndexReader, vector: Vector, without: str = "") -> float:
-    """The highest cosine of a passage outside a document."""
+    """Return the highest cosine of a passage outside a document."""
     found = dict(reading.vectors.nearest(vector, _NEAR))
     stored = reading.catalogue.chunks(sorted(found))
     return max((found[one.key] for one in stored if one.document.id != without), default=0.0)

@@ -114,7 +114,7 @@ class QueryWords:
         self._terms_of = terms_of
 
     def found_in(self, texts: Iterable[str]) -> WordsFound:
-        """How many of the words some texts have between them."""
+        """Count the words that some texts have between them."""
         left, parts = self._words, False
         for text in texts:
             if not left:  # the rest need not be read

@@ -61,12 +61,12 @@ _LEAST = 12  # tokens; less of a text than this says nothing
 
 
 def count_tokens(text: str) -> int:
-    """How many tokens a model takes for a text, by an estimate that is rather too high."""
+    """Estimate, rather too high, how many tokens a model takes for a text."""
     return sum(cost for _, cost in _costs(text))
 
 
 def _costs(text: str) -> Iterator[tuple[int, int]]:
-    """Where each run of like characters ends, and how many tokens it takes."""
+    """Find where each run of like characters ends, and how many tokens it takes."""
     per_token = _PER_TOKEN | {"word": _letters_per_token(text)}
     for match in _RUN.finditer(text):
         kind = match.lastgroup or "other"
@@ -85,7 +85,7 @@ def _letters_per_token(text: str) -> float:
 
 
 def fit(texts: Sequence[str], max_tokens: int, around: Sequence[int] = ()) -> list[str | None]:
-    """The texts that fit into a budget, best first: whole while they fit, then one cut, then None.
+    """Fit texts into a budget, best first: whole while they fit, then one cut, then None.
 
     `around` has the tokens of what is around each text, which are counted where it is kept. The
     text that is cut ends at a sentence, a line or at least a word, with `…` after it.
@@ -101,7 +101,7 @@ def fit(texts: Sequence[str], max_tokens: int, around: Sequence[int] = ()) -> li
 
 
 def _fitted(text: str, room: int) -> str | None:
-    """The text, or its beginning, in so many tokens; None when too little of it would be left."""
+    """Cut a text to so many tokens; return None when too little of it would be left."""
     size = _length_within(text, room)
     if size == len(text):
         return text if room >= 0 else None
@@ -113,7 +113,7 @@ def _fitted(text: str, room: int) -> str | None:
 
 
 def _length_within(text: str, room: int) -> int:
-    """How many characters of the text take at most so many tokens."""
+    """Count the characters of the text that take at most so many tokens."""
     spent = end = 0
     for end_of_run, cost in _costs(text):
         spent += cost
@@ -124,14 +124,14 @@ def _length_within(text: str, room: int) -> int:
 
 
 def tokens_of_texts(response: Response) -> int:
-    """How many tokens a model takes for the texts of the hits."""
+    """Estimate how many tokens a model takes for the texts of the hits."""
     return sum(count_tokens(hit.text) for hit in response.hits)
 
 
 def within_budget(
     response: Response, max_tokens: int, tokens: Callable[[Response], int]
 ) -> Response:
-    """The response with as much of its results as a budget takes; `tokens` counts what it takes."""
+    """Keep as much of the results as a budget takes; `tokens` counts what a response takes."""
     if tokens(response) <= max_tokens:
         return response
     bare = tokens(replace(response, hits=()))
@@ -147,7 +147,7 @@ def within_budget(
 
 
 def fill(make: Callable[[int], _T], tokens: Callable[[_T], int], max_tokens: int, room: int) -> _T:
-    """The largest that `make` gives for a room and that keeps to a budget.
+    """Find the largest that `make` gives for a room and that keeps to a budget.
 
     What is printed takes more or less than its parts: notices are added, documents are linked once,
     and signs are escaped. So the room for the parts is searched for, from `room` on.
@@ -170,7 +170,7 @@ def fill(make: Callable[[int], _T], tokens: Callable[[_T], int], max_tokens: int
 
 
 def within_texts(response: Response, max_tokens: int | None) -> Response:
-    """The response with as much of the texts as a budget takes; what an answer cites stays."""
+    """Keep as much of the texts as a budget takes; what an answer cites stays."""
     if max_tokens is None:
         return response
     fitted = within_budget(response, max_tokens, tokens_of_texts)
@@ -200,7 +200,7 @@ def _fitting_hits(hits: tuple[Hit, ...], room: int, around: Sequence[int]) -> tu
 
 
 def _with_match(hit: Hit, cut: Hit, room: int) -> Hit:
-    """The hit with a part of its text; it begins later where the match would be lost otherwise."""
+    """Cut a hit's text; it begins later where the match would be lost otherwise."""
     before, lines = hit.line - hit.first_line, hit.text.split("\n")
     if cut.text.count("\n") >= before or before >= len(lines):
         return cut

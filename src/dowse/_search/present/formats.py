@@ -15,12 +15,12 @@ _BACKTICKS = re.compile(r"`+")
 
 
 def as_markdown(response: Response) -> str:
-    """The results: each a heading line, then its text in a fence that it cannot break out of."""
+    """Write each result as a heading line, then its text in a fence that it cannot break out of."""
     return "\n\n".join(_blocks(response)) + "\n"
 
 
 def with_projects(response: Response) -> Response:
-    """The response for people: where all projects were searched, each title names its own."""
+    """Let each title name its project, where all projects were searched."""
 
     def named(hits: Sequence[Hit]) -> tuple[Hit, ...]:
         return tuple(
@@ -78,12 +78,12 @@ def _particulars(hit: Hit) -> Iterator[str]:
 
 
 def _inline(text: str) -> str:
-    """A text on one line whose characters mean nothing but themselves."""
+    """Write a text on one line whose characters mean nothing but themselves."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
 def _code(text: str) -> str:
-    """A text as a code span, whatever backticks it holds."""
+    """Write a text as a code span, whatever backticks it holds."""
     flat = " ".join(text.split())
     ticks = "`" * _more_than_any(flat, 1)
     gap = " " if "`" in flat else ""
@@ -107,7 +107,7 @@ _MARKED = re.compile(r"(?<!\\)\*\*(.+?)(?<!\\)\*\*")
 
 
 def grep_line(hit: Hit, path: str) -> str:
-    """The line of a result where the match is."""
+    """Write the line of a result where the match is."""
     words = {word.casefold() for word in _MARKED.findall(hit.snippet)}
     lines = hit.text.split("\n")
     text = lines[min(max(0, hit.line - hit.first_line), len(lines) - 1)]
@@ -115,6 +115,6 @@ def grep_line(hit: Hit, path: str) -> str:
 
 
 def _column(line: str, words: set[str]) -> int:
-    """Where the first of the words begins, from 1."""
+    """Find where the first of the words begins, from 1."""
     folded = line.casefold()
     return 1 + min((folded.find(word) for word in words if word in folded), default=0)

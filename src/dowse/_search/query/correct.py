@@ -64,7 +64,7 @@ def _complete(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
 
 
 def _without_unheld(query: Query, prefix: str, reading: IndexReader, analyzer: Analyzer) -> Query:
-    """Leaves the prefix itself out where it is no word of the documents: nothing is missing."""
+    """Leave the prefix itself out where it is no word of the documents: nothing is missing."""
     own = analyzer.query_terms(prefix)
     held = reading.keyword.frequencies("body", own)
     return replace(
@@ -116,7 +116,7 @@ def _replace_missing(
 
 
 def _instead(word: str, all_lost: bool, reading: IndexReader) -> list[str]:
-    """Words of the documents that may be meant by one that none of them holds."""
+    """Find words of the documents that may be meant by one that none of them holds."""
     looked_up = fold_word(word)
     many = _BEGINNINGS if all_lost else _FEWER_BEGINNINGS
     is_long = len(looked_up) >= _LEAST_BEGINNING
@@ -125,7 +125,7 @@ def _instead(word: str, all_lost: bool, reading: IndexReader) -> list[str]:
 
 
 def _frequent(words: list[str], reading: IndexReader, analyzer: Analyzer) -> list[str]:
-    """Those of the words that so many passages hold that a slip for them is likely."""
+    """Keep those of the words that so many passages hold that a slip for them is likely."""
     if not words:
         return []
     terms = {word: _whole(analyzer.query_terms(word)) for word in words}
@@ -145,7 +145,7 @@ def _misspelt(word: str, all_lost: bool, reading: IndexReader) -> list[str]:
 
 
 def _widen(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
-    """Adds words that begin with a short one that is alone and that few passages hold.
+    """Add words that begin with a short one that is alone and that few passages hold.
 
     The word itself stays: auth finds authentication as well.
     """
@@ -162,7 +162,7 @@ def _widen(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
 
 
 def _plain_words(query: Query, analyzer: Analyzer) -> Iterator[_Word]:
-    """The words outside quotes and code that consist of letters and give one term each."""
+    """Read the words outside quotes and code that consist of letters and give one term each."""
     for piece in lex(query.written):
         if piece.kind == "word" and not piece.negated:
             for run in _BREAKS.split(piece.text):
@@ -208,7 +208,7 @@ def _quoted(condition: Condition) -> str:
 
 
 def _is_wanted_phrase(condition: Condition) -> bool:
-    """Whether a condition demands words and nothing else."""
+    """Tell whether a condition demands words and nothing else."""
     if condition.negated or condition.kind not in {"phrase", "any", "all"}:
         return False
     return all(leaf.kind == "phrase" for leaf in leaves(condition))
@@ -235,7 +235,7 @@ def _with_words(
 
 
 def _whole(terms: list[str]) -> str:
-    """The term that stands for a whole word: of `auth-server` not "server", which is not meant."""
+    """Choose the term for a whole word: of `auth-server` not "server", which is not meant."""
     return max(terms, key=len, default="")
 
 

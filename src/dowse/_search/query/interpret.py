@@ -166,7 +166,7 @@ class _Interpreter(Struct, frozen=True):
             yield Meaning(notice=one.notice, unknown=one.unknown)
 
     def _inside(self, node: Node) -> Iterator[Meaning]:
-        """What the pieces in a group contribute, apart from their conditions."""
+        """Read what the pieces in a group contribute, apart from their conditions."""
         if isinstance(node, QueryGroup):
             for part in () if node.negated else node.parts:
                 yield from self._inside(part)
@@ -176,7 +176,7 @@ class _Interpreter(Struct, frozen=True):
     # ── Conditions ───────────────────────────────────────────────────────────
 
     def _condition(self, node: Node, field: str = "") -> Condition | None:
-        """What a piece or a group demands, where an operator demands it."""
+        """Make the condition of a piece or a group, where an operator demands it."""
         if isinstance(node, QueryPiece):
             return self._demand(node, field)
         field = field if node.name in {"", *SCOPES} else node.name
@@ -247,7 +247,7 @@ class _Interpreter(Struct, frozen=True):
         return Meaning(condition=condition, notice=notice)
 
     def _scope(self, piece: QueryPiece) -> Meaning:
-        """`line:word`: the word must be there, not only in the title or a heading above."""
+        """Read `line:word`: the word must be there, not only in the title or a heading above."""
         kind, phrase = SCOPES[piece.name], self._phrase(replace(piece, negated=False))
         if phrase is None:
             return Meaning(notice=f"{piece.written} demands nothing: such words are not indexed.")
@@ -295,7 +295,7 @@ class _Interpreter(Struct, frozen=True):
 
 
 def stream(phrase: str, analyzer: Analyzer) -> tuple[str, ...]:
-    """The terms of a phrase as they follow each other in a chunk.
+    """List the terms of a phrase as they follow each other in a chunk.
 
     A field that weighs less than one does not lay every term down, so the fullest account counts.
     """
@@ -333,7 +333,7 @@ _HOW = "Write it as status=draft, status!=draft, rating>3, due<2026-01-01, or on
 def property_condition(
     name: str, value: str, now: float, *, negated: bool = False, written: str = ""
 ) -> Condition:
-    """The condition that `name:value` sets: `value` may be empty, compared (`>3`) or `a OR b`."""
+    """Make the condition of `name:value`, where `value` may be empty, compared (`>3`) or `a OR b`."""
     inner = value.strip()
     if inner.startswith("(") and inner.endswith(")"):
         inner = inner[1:-1].strip()
@@ -351,7 +351,7 @@ def property_condition(
 
 
 def where_condition(text: str, now: float) -> Condition:
-    """The condition that `--where` sets; raises `UsageError` when it sets none."""
+    """Make the condition that `--where` sets; raise `UsageError` when it sets none."""
     found = _WHERE.fullmatch(text)
     name = found["name"].strip().strip("[]").strip(_AROUND).strip() if found else ""
     if found is None or not name:

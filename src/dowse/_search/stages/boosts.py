@@ -22,7 +22,7 @@ class CommunityOptions(Options, frozen=True):
 
 
 def favour_communities(search: SearchState) -> None:
-    """Notes which documents share a community with the first of a ranking."""
+    """Note which documents share a community with the first of a ranking."""
     stored = search.stored(search.found_keys())
     seeds = {stored[ranking.scores[0][0]].document.id for ranking in search.rankings}
     documents = [one.document.id for one in stored.values()]
@@ -36,7 +36,7 @@ def community_multipliers(
     seeds: Collection[str],
     boost: float,
 ) -> dict[str, float]:
-    """The multiplier of each document in the community of a seed, seeds included."""
+    """Return the multiplier of each document in the community of a seed, seeds included."""
     boosted = {communities[seed] for seed in seeds if seed in communities}
     return {
         document: boost
@@ -68,7 +68,7 @@ class RecencyOptions(Options, frozen=True):
 
 
 def prefer_recent(search: SearchState) -> None:
-    """Raises what was changed lately."""
+    """Raise what was changed lately."""
     bias = search.settings.recency.bias
     for candidate in search.candidates:
         age = (search.parts.now - candidate.stored.document.modified) / _DAY
@@ -79,7 +79,7 @@ def prefer_recent(search: SearchState) -> None:
 
 
 def recency_multiplier(age_days: float, bias: float) -> float:
-    """By how much the score of a document of this age is multiplied, from 1.
+    """Return the factor for the score of a document of this age, from 1.
 
     A bias of 0.5 gives 1.2 up to 7 days and 1.1 up to 30; 0 turns it off, 1 doubles the boost.
     A date in the future counts as new.

@@ -71,20 +71,20 @@ class ClassifyOptions(Options, frozen=True):
     exploratory: Annotated[float, _FACTOR, _multiplies("exploratory", "of all other queries")] = 1.3
 
     def multipliers(self, kind: QueryType) -> dict[str, float]:
-        """The factor for the weight of each strategy."""
+        """Return the factor for the weight of each strategy."""
         favour = float(getattr(self, kind))
         return {one.name: favour if one.favoured_by == kind else 1.0 for one in STRATEGIES}
 
 
 def weigh_by_type(search: SearchState) -> None:
-    """Lets the kind of query change the weights."""
+    """Let the kind of query change the weights."""
     factors = search.settings.classify.multipliers(classify(search.request.query))
     for strategy, factor in factors.items():
         search.weights[strategy] *= factor
 
 
 def classify(text: str) -> QueryType:
-    """What kind of query a text is, as the user wrote it; the first kind that fits wins."""
+    """Classify a query as the user wrote it; the first kind that fits wins."""
     searched = [piece for piece in lex(text) if piece.kind != "field" and not piece.negated]
     words = " ".join(piece.text for piece in searched)
     if any(piece.kind in ("phrase", "code") for piece in searched) or _names_a_thing(words):

@@ -31,7 +31,7 @@ class DiversityOptions(Options, frozen=True):
 
 
 def diversify(search: SearchState) -> None:
-    """Chooses results that differ, or limits how many a document may have."""
+    """Choose results that differ, or limit how many a document may have."""
     options, kept = search.settings.diversity, search.candidates
     if not options.mmr:
         limit = options.max_chunks_per_doc
@@ -46,7 +46,7 @@ def diversify(search: SearchState) -> None:
 
 
 def over_limit(documents: Sequence[str], limit: int) -> list[int]:
-    """The places beyond the first `limit` of each document; a limit of 0 means none."""
+    """Find the places beyond the first `limit` of each document; a limit of 0 means none."""
     if limit <= 0:
         return []
     seen: Counter[str] = Counter()
@@ -59,7 +59,7 @@ def over_limit(documents: Sequence[str], limit: int) -> list[int]:
 
 
 def as_cosines(scores: Sequence[float], vectors: Sequence[Vector | None]) -> list[float]:
-    """Scores, best first, on the scale of the cosines between the first result and the others.
+    """Bring scores, best first, to the scale of the cosines between the first result and the others.
 
     The best becomes the highest of them, the worst the lowest. Confidences are often all below 0.3
     where cosines are from 0.2 to 0.9; without a common scale a balance of both means nothing.
@@ -78,7 +78,7 @@ def as_cosines(scores: Sequence[float], vectors: Sequence[Vector | None]) -> lis
 def select_diverse(
     relevance: Sequence[float], vectors: Sequence[Vector | None], count: int, balance: float
 ) -> list[int]:
-    """The places of `count` results that are relevant and unlike each other, as they are selected.
+    """Select the places of `count` results that are relevant and unlike each other, in order.
 
     One after the other is selected for `balance` times its relevance minus the rest times its
     highest cosine to what is selected; that is 0 for the first and for what has no vector. Ties

@@ -24,12 +24,12 @@ class ExactOptions(Options, frozen=True):
 
 
 def is_exact_on(search: SearchState) -> bool:
-    """Whether names are looked up."""
+    """Tell whether names are looked up."""
     return search.settings.exact.enabled and search.has_words
 
 
 def find_named(search: SearchState) -> None:
-    """Notes which passages are called like the query, and adds those that nothing has found."""
+    """Note which passages are called like the query, and add those that nothing has found."""
     search.named = _names(search)
     found = {one.stored.key for one in search.candidates}
     missing = [key for key in search.named if key not in found]
@@ -41,7 +41,7 @@ def find_named(search: SearchState) -> None:
 
 
 def _names(search: SearchState) -> dict[ChunkKey, Name]:
-    """The passages that are called like the query; the title counts where it is also a heading."""
+    """Find the passages that are called like the query; a title counts before a heading."""
     named = search.reader.catalogue.named(search.query.text, _MOST + 1)
     if len(named) > _MOST:
         named = [(key, name) for key, name in named if name.kind != "heading"]
@@ -56,7 +56,7 @@ def _allowed(search: SearchState, keys: set[ChunkKey]) -> set[ChunkKey]:
 
 
 def put_named_first(search: SearchState) -> None:
-    """Raises the passages that are called like the query above all others."""
+    """Raise the passages that are called like the query above all others."""
     for kinds in _TIERS:
         keys = {key for key, name in search.named.items() if name.kind in kinds}
         raised = [one for one in search.candidates if one.stored.key in keys]

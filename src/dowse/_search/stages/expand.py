@@ -33,7 +33,7 @@ _LEARN = "Make them with: dowse config set expand.enabled true, then dowse index
 
 
 def expand_query(search: SearchState) -> None:
-    """Adds the words of the documents nearest to the query, for the semantic ranking."""
+    """Add the words of the documents nearest to the query, for the semantic ranking."""
     vector = query_vector(search)
     if vector is None:
         return
@@ -50,7 +50,7 @@ def expand_query(search: SearchState) -> None:
 
 
 def embeds_the_query(search: SearchState) -> bool:
-    """Whether a query is embedded; a hypothesis is embedded as it is."""
+    """Tell whether a query is embedded; a hypothesis is embedded as it is."""
     return "semantic" in search.strategies and not search.hypothesis
 
 
@@ -61,7 +61,7 @@ def nearest_words(
     query_words: Collection[str],
     options: ExpandOptions,
 ) -> list[str]:
-    """The words nearest to the query that are not in it, nearest first; ties in alphabetical order.
+    """Find the words nearest to the query that are not in it; ties in alphabetical order.
 
     `vectors` holds one row for each of `words`.
     """
@@ -94,7 +94,7 @@ class KnownWords:
         self._vectors: Matrix | None = None
 
     def of(self, reading: IndexReader) -> tuple[list[str], Matrix]:
-        """The words that have a vector, and the vectors."""
+        """Return the words that have a vector, and their vectors."""
         with self._lock:
             wanted = (reading.catalogue.generation, reading.keyword.size)
             if self._vectors is None or self._of != wanted:

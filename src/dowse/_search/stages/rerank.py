@@ -37,7 +37,7 @@ class RerankOptions(Options, frozen=True):
 
 
 def read_closely(search: SearchState) -> None:
-    """Reads the first results together with the query, and orders them again."""
+    """Read the first results together with the query, and order them again."""
     options, open_reranker = search.settings.rerank, search.parts.reranker
     if open_reranker is None:
         search.notices.append("Not reranked: without a local model there is nothing to read with.")
@@ -64,12 +64,12 @@ def read_closely(search: SearchState) -> None:
 
 
 def embedded(stored: StoredChunk) -> str:
-    """What the built-in reranker reads of a chunk: the text that is embedded by default."""
+    """Write what the built-in reranker reads: the text that is embedded by default."""
     return stored.embedding_text("title")
 
 
 def passage(stored: StoredChunk) -> str:
-    """What a cross-encoder reads of a chunk: `Title > Heading > the text without its markup`."""
+    """Write what a cross-encoder reads: `Title > Heading > the text without its markup`."""
     path = titled_path(stored.document.fields.title, stored.chunk.header_path)
     shown = (
         piece.markup if piece.kind == "code" else plain(piece.markup)
@@ -81,7 +81,7 @@ def passage(stored: StoredChunk) -> str:
 def reorder(
     scores: Sequence[float], new_scores: Sequence[float], mix: float
 ) -> list[tuple[int, float]]:
-    """The old place and the score of each result, in the order that the new scores give.
+    """Return the old place and the score of each result, in the order that the new scores give.
 
     The new scores belong to the first results, whose score becomes `(1 - mix) * old + mix * new`;
     ties stay in their order. The rest follows, its scores capped so that none is above the last
