@@ -53,7 +53,7 @@ def list_documents(
     since: float | None = None,
     below: Sequence[str] = (),
 ) -> list[ListedDocument]:
-    """List the documents below some paths that changed at or after `since`, in seconds since 1970."""
+    """List documents below some paths that changed at or after `since`, in seconds since 1970."""
     links_in = _links_in(reading)
     listed = [
         ListedDocument(entry, links_in.get(entry.id, 0))

@@ -253,7 +253,7 @@ def _link(name: str) -> Link:
 
 
 def _by_link(reading: IndexReader, link: Link) -> StoredDocument | None:
-    """Find the document that a link in the root folder leads to, if possible one with its anchor."""
+    """Find the document that a link in the root folder leads to, best one with its anchor."""
     wanted = set(names_of_target("", link)) if link.target.strip(" /") else set()
     named = [
         name

@@ -333,7 +333,7 @@ _HOW = "Write it as status=draft, status!=draft, rating>3, due<2026-01-01, or on
 def property_condition(
     name: str, value: str, now: float, *, negated: bool = False, written: str = ""
 ) -> Condition:
-    """Make the condition of `name:value`, where `value` may be empty, compared (`>3`) or `a OR b`."""
+    """Make the condition of `name:value`; the value may be empty, compared (`>3`) or `a OR b`."""
     inner = value.strip()
     if inner.startswith("(") and inner.endswith(")"):
         inner = inner[1:-1].strip()

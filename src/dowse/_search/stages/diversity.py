@@ -59,7 +59,7 @@ def over_limit(documents: Sequence[str], limit: int) -> list[int]:
 
 
 def as_cosines(scores: Sequence[float], vectors: Sequence[Vector | None]) -> list[float]:
-    """Bring scores, best first, to the scale of the cosines between the first result and the others.
+    """Scale scores, best first, like the cosines between the first result and the others.
 
     The best becomes the highest of them, the worst the lowest. Confidences are often all below 0.3
     where cosines are from 0.2 to 0.9; without a common scale a balance of both means nothing.
