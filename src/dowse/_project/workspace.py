@@ -218,9 +218,10 @@ class Workspace:
             means_all = name == ALL and not self.projects.knows(ALL)
             return None if means_all else self.projects.get(name)
         known = self.projects.all()
+        found = self._around(start, known)  # also without any: a dowse.toml may be wrong
         if not known:
             raise NotFound("There is no project yet.", "Make one with: dowse index PATH")
-        return self._around(start, known) or (known[0] if len(known) == 1 else None)
+        return found or (known[0] if len(known) == 1 else None)
 
     def select(self, name: str | None, start: Path) -> Project:
         """Find the one project that a call means; raise `UsageError` when it could be several."""
