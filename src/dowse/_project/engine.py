@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,10 +21,10 @@ from dowse._model import (
     Counts,
     DocumentEntry,
     Edge,
-    Event,
     Finding,
     Freshness,
     ModelFit,
+    Passage,
     Response,
     Shard,
     Stamp,
@@ -33,32 +33,32 @@ from dowse._model import (
 from dowse._model.ports import IndexReader
 from dowse._project.registry import Project
 from dowse._project.stamp import WantedStamp, takes_vectors, wanted_stamp
-from dowse._project.state import note_unread, noted, unfinished_run, unread_of
+from dowse._project.state import unfinished_run
 from dowse._project.wiring import Parts
 from dowse._search.answer.answering import with_answer, with_written_answer
-from dowse._search.confidence.model import DEFAULT, model_name, read_fit, write_fit
-from dowse._search.listing import list_documents, list_fields, list_values
-from dowse._search.pipeline import rank_documents, retrieve_only, run_search
-from dowse._search.related import find_related, whole_graph
+from dowse._search.confidence.model import read_fit
+from dowse._search.explain import Explanation, explain
+from dowse._search.listing import (
+    Counted,
+    FieldValues,
+    Filter,
+    ListedDocument,
+    Sort,
+    list_documents,
+    list_fields,
+    list_values,
+)
+from dowse._search.pipeline import Retrieved, rank_documents, retrieve_only, run_search
+from dowse._search.related import LinkGraph, Related, find_related, whole_graph
 from dowse._search.request import SearchRequest, moment_said
 from dowse._search.stages.expand import KnownWords
 from dowse._search.state import SearchParts, SearchState
 from dowse.errors import (
     Damaged,
     DowseError,
-    Locked,
     NotFound,
-    Refused,
     StampMismatch,
-    UsageError,
 )
-
-if TYPE_CHECKING:
-    from dowse._model import Passage
-    from dowse._search.explain import Explanation
-    from dowse._search.listing import Counted, FieldValues, Filter, ListedDocument, Sort
-    from dowse._search.pipeline import Retrieved
-    from dowse._search.related import LinkGraph, Related
 
 
 class Status(Struct, frozen=True):
@@ -77,16 +77,12 @@ class Status(Struct, frozen=True):
     imported: tuple[str, ...] = ()  # those of the roots whose documents are on another machine
 
 
-class _SettingsChanged(Exception):
-    """The settings that a watch began with no longer hold."""
-
-
 class Engine:
     """An open project; safe from several threads."""
 
     def __init__(self, project: Project, settings: Settings, parts: Parts) -> None:
         self.project, self.settings, self.parts = project, settings, parts
-        self._roots = project.named_roots
+        self.roots = project.named_roots
         self._words = KnownWords(settings.learned_words or MANY_WORDS)
         self._held = threading.local()
         self._fitting: Stamp | None = None  # the last stamp that was found to fit
@@ -115,7 +111,7 @@ class Engine:
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Open one generation of the index for everything that this thread reads inside."""
-        with self._read_any() as reader:
+        with self.read_any() as reader:
             before = getattr(self._held, "reader", None)
             self._held.reader = reader
             try:
@@ -126,13 +122,13 @@ class Engine:
     @contextmanager
     def read(self) -> Iterator[IndexReader]:
         """Open the newest generation, or the held one; raise unless it fits the settings."""
-        with self._read_fitting() as (reader, _):
+        with self.read_fitting() as (reader, _):
             yield reader
 
     @contextmanager
-    def _read_fitting(self) -> Iterator[tuple[IndexReader, bool]]:
+    def read_fitting(self) -> Iterator[tuple[IndexReader, bool]]:
         """Open the same, and tell whether it has vectors."""
-        with self._read_any() as reader:
+        with self.read_any() as reader:
             stamp = reader.catalogue.stamp()
             if stamp is None:
                 raise NotFound(
@@ -140,14 +136,14 @@ class Engine:
                     f"Index it with: dowse index -p {self.project.typed}",
                 )
             if stamp != self._fitting:
-                wanted = self._wanted_stamp()
-                self._check_stamp(stamp, wanted)
+                wanted = self.wanted_stamp()
+                self.check_stamp(stamp, wanted)
                 # A model that cannot be had yet may turn out to be another one.
                 self._fitting = None if wanted.why_no_model else stamp
             yield reader, takes_vectors(stamp)
 
     @contextmanager
-    def _read_any(self) -> Iterator[IndexReader]:
+    def read_any(self) -> Iterator[IndexReader]:
         """Open the newest generation, or the held one, whatever settings it was built with."""
         held = getattr(self._held, "reader", None)
         if held is not None:
@@ -156,19 +152,22 @@ class Engine:
         with self.parts.store.read() as reader:
             yield reader
 
-    def _wanted_stamp(self) -> WantedStamp:
+    def wanted_stamp(self) -> WantedStamp:
         """Return what the index must have been built with for these settings."""
         settings, parts = self.settings, self.parts
         return wanted_stamp(settings.read, settings.chunk, parts.analyzer, parts.embedder)
 
-    def _check_stamp(self, stamp: Stamp, wanted: WantedStamp) -> None:
+    def check_stamp(self, stamp: Stamp, wanted: WantedStamp) -> None:
+        """Raise `StampMismatch` when the index was built with other settings."""
         if mismatches := wanted.mismatches(stamp):
             raise StampMismatch(
-                "The index was built with other settings. " + " ".join(mismatches), self._rebuild
+                "The index was built with other settings. " + " ".join(mismatches),
+                self.rebuild_advice,
             )
 
     @property
-    def _rebuild(self) -> str:
+    def rebuild_advice(self) -> str:
+        """Return the command that builds the index again, in a sentence."""
         return f"Rebuild it with: dowse index --rebuild -p {self.project.typed}"
 
     # ── Searching ────────────────────────────────────────────────────────────
@@ -200,8 +199,6 @@ class Engine:
         self, request: SearchRequest, reference: str, *, here: Path | None = None
     ) -> Explanation:
         """Explain why a document has its rank in the results, or is not in them."""
-        from dowse._search.explain import explain  # noqa: PLC0415  most calls explain nothing
-
         with self._searching(request) as search:
             document = self._passage(search.reader, reference, here).document
             run_search(search)
@@ -224,15 +221,15 @@ class Engine:
     def _searching(self, request: SearchRequest) -> Iterator[SearchState]:
         """Open the index, and make the state with which the stages of a search begin."""
         settings, parts = change_search(self.settings, request.changes), self.parts
-        with self._read_fitting() as (reader, has_vectors):
-            unfinished = self._unfinished(reader)
+        with self.read_fitting() as (reader, has_vectors):
+            unfinished = self.unfinished(reader)
             sizes = reader.catalogue.sizes() if unfinished else None
             search_parts = SearchParts(
                 parts.analyzer,
                 parts.embedder if has_vectors else None,
                 parts.reranker(settings.rerank.model),
                 self._words.of,
-                self._roots,
+                self.roots,
                 time.time(),
                 read_fit(self.project.folder) if has_vectors else None,
                 min(1.0, sizes.embedded / sizes.chunks) if sizes and sizes.chunks else 1.0,
@@ -241,10 +238,10 @@ class Engine:
             search.notices += [unfinished] if unfinished else []
             if request.changes.get("search.preset"):
                 search.notices += self._notices_of_preset(request.changes)
-            search.notices += self._closed_roots()
+            search.notices += self.closed_roots()
             if parts.embedder and not has_vectors:
                 search.notices.append(
-                    f"Ranked by words alone: the index has no vectors. {self._rebuild}"
+                    f"Ranked by words alone: the index has no vectors. {self.rebuild_advice}"
                 )
             yield search
 
@@ -261,16 +258,16 @@ class Engine:
         )
         return [notice]
 
-    def _closed_roots(self) -> list[str]:
+    def closed_roots(self) -> list[str]:
         """Say which folders may not be entered, and what to do about it."""
         return [
             f"{root.path} cannot be entered, so its documents are shown as they were indexed."
             f" Allow yourself to enter it with: chmod u+rwx {quote(str(root.path))}"
-            for root in self._roots
+            for root in self.roots
             if root.is_closed
         ]
 
-    def _unfinished(self, reader: IndexReader) -> str:
+    def unfinished(self, reader: IndexReader) -> str:
         """Say that a run has not come to its end, here or on another machine; or nothing."""
         if run := unfinished_run(self.project.folder):
             return run.sentence(self.project.typed)
@@ -300,7 +297,7 @@ class Engine:
     def _passage(self, reader: IndexReader, reference: str, here: Path | None) -> Passage:
         from dowse._search.references import find_passage  # noqa: PLC0415  it brings the parsers
 
-        return find_passage(reader, reference, self._roots, here)
+        return find_passage(reader, reference, self.roots, here)
 
     def related(self, reference: str, limit: int = 10, *, here: Path | None = None) -> Related:
         """Find what belongs to a document: by links, by community, by meaning."""
@@ -315,12 +312,12 @@ class Engine:
 
     def links(self, document_id: str) -> list[Edge]:
         """List the links of a document, to others and from them."""
-        with self._read_any() as reader:
+        with self.read_any() as reader:
             return reader.links.of([document_id])
 
     def documents(self) -> list[DocumentEntry]:
         """List all documents, by id."""
-        with self._read_any() as reader:
+        with self.read_any() as reader:
             return reader.catalogue.documents()
 
     def listed(
@@ -332,22 +329,22 @@ class Engine:
         documents whose path begins with one of these.
         """
         moment = moment_said(since, time.time()) if since else None
-        with self._read_any() as reader:
+        with self.read_any() as reader:
             return list_documents(reader, sort, moment, path)
 
     def values_of(self, name: Filter, path: Sequence[str] = ()) -> list[Counted]:
         """List the values of a filter, each with the number of documents that have it."""
-        with self._read_any() as reader:
+        with self.read_any() as reader:
             return list_values(reader, name, path)
 
     def fields(self, path: Sequence[str] = ()) -> list[FieldValues]:
         """List the fields of the frontmatter and their values, each with a number of documents."""
-        with self._read_any() as reader:
+        with self.read_any() as reader:
             return list_fields(reader, path)
 
     def path_of(self, document_id: str) -> Path:
         """Return where a document's file is."""
-        return path_of(self._roots, document_id)
+        return path_of(self.roots, document_id)
 
     # ── Indexing ─────────────────────────────────────────────────────────────
 
@@ -366,106 +363,11 @@ class Engine:
         there is nothing to fill it with. Raises `Locked` when another process is still writing
         after `wait` seconds, and `Refused` when a link has taken the place of a folder.
         """
-        self._check_roots()
-        if not rebuild:
-            return self._update(paths, wait, announce, shard)
-        if shard is not None:
-            raise UsageError(
-                "One shard cannot rebuild the index: it would remove what the others wrote.",
-                "Empty it first with: dowse reset. Then run all shards without --rebuild.",
-            )
-        if not any(root.exists() for root in self.project.roots):
-            raise Refused(
-                "None of its folders exists, so there is nothing to build the index from.",
-                "Restore them, or import the project again.",
-            )
-        try:
-            self.reset(wait)
-            return self._update((), wait, announce)
-        except Damaged:  # deeper than emptying could notice
-            self.parts.store.discard(wait)
-            return self._update((), wait, announce)
+        from dowse._project import indexing  # noqa: PLC0415  searching needs no parsers
 
-    def _check_roots(self) -> None:
-        """Raise `Refused` when a folder cannot be read as the user means it."""
-        first = self._roots[0]
-        if first.is_closed:  # its dowse.toml says how all folders are read
-            raise Refused(
-                f"{first.path} cannot be entered, and it may hold settings.",
-                f"Allow yourself to enter it with: chmod u+rwx {quote(str(first.path))}",
-            )
-        for root in self._roots:
-            if (real := root.leads_to) is not None:
-                raise Refused(
-                    f"{root.path} was a folder and is now a link, or is below one, that leads to "
-                    f"{real}. It is not followed; the index stays as it is.",
-                    f"Make it a folder again. If you have moved it, write {real} in its place into "
-                    f"{self.project.settings_file}.",
-                )
-
-    def _update(
-        self, paths: Sequence[Path], wait: float, announce: Announce, shard: Shard | None = None
-    ) -> IndexReport:
-        from dowse._index.pipeline import run_indexing  # noqa: PLC0415  (searching needs no parsers)
-
-        folder, parts = self.project.folder, self.parts
-        part, began = str(shard or ""), time.time_ns()
-        with parts.store.write(wait, part) as writer:
-            wanted = self._wanted_stamp()
-            stamp = writer.catalogue.stamp()
-            # An empty index can become one of any settings.
-            if stamp is None or (wanted.mismatches(stamp) and not writer.catalogue.files()):
-                stamp = wanted.whole
-                writer.start(stamp)
-            self._check_stamp(stamp, wanted)
-            writer.note_roots([str(root) for root in self.project.own_roots])
-            with noted(folder, announce) as noting:
-                report = run_indexing(
-                    self._roots,
-                    paths,
-                    read=self.settings.read,
-                    chunk=self.settings.chunk,
-                    vocabulary=self.settings.learned_words,
-                    analyzer=parts.analyzer,
-                    writing=writer,
-                    embedder=parts.embedder if takes_vectors(stamp) else None,
-                    announce=noting,
-                    shard=shard,
-                )
-        lost = [one.id for one in report.left_out if one.whole and one.lost]
-        note_unread(folder, lost, began, whole=not paths and not part)
-        if takes_vectors(stamp) and report.added:
-            self._fit_unknown_model(announce)
-        if takes_vectors(stamp) or not wanted.why_no_model:
-            return report
-        return replace(report, notices=(f"Indexed for keyword search only. {wanted.why_no_model}",))
-
-    def fit_confidence(self, announce: Announce = silent) -> ModelFit | None:
-        """Fit what cosines mean on the documents, and keep it; None when these are too few.
-
-        The default model keeps the fit that it ships with.
-        """
-        from dowse._search.confidence.fit import fit_model  # noqa: PLC0415  (searching does not need it)
-
-        embedder = self.parts.embedder
-        with self._read_fitting() as (reader, has_vectors):
-            if embedder is None or not has_vectors:
-                return None
-            if (name := model_name(embedder.model.key)) == DEFAULT.model:
-                return DEFAULT
-            default = self.parts.default()
-            fit = fit_model(reader, embedder, name, announce, default=default)
-        if fit is not None:
-            write_fit(self.project.folder, fit)
-        return fit
-
-    def _fit_unknown_model(self, announce: Announce) -> None:
-        """Fit the confidence for a model that has none yet; the index is good without it."""
-        embedder, known = self.parts.embedder, (DEFAULT, read_fit(self.project.folder))
-        with suppress(DowseError, OSError):
-            name = model_name(embedder.model.key) if embedder is not None else DEFAULT.model
-            if name not in {one.model for one in known if one is not None}:
-                self.fit_confidence(announce)
+        if rebuild:
+            return indexing.rebuild(self, shard, wait, announce)
+        return indexing.update(self, paths, shard, wait, announce)
 
     def watch(
         self,
@@ -475,21 +377,18 @@ class Engine:
         settings_hold: Callable[[], bool] = lambda: True,
     ) -> None:
         """Update the index as the folder changes, until `stop` is set or the settings change."""
-        from dowse._index.source.watch import watch  # noqa: PLC0415  most calls end without watching
+        from dowse._project import indexing  # noqa: PLC0415  as above
 
-        def follow(paths: Iterable[Path]) -> None:
-            if not settings_hold():
-                raise _SettingsChanged
-            while not stop.is_set():
-                try:
-                    changed(self.index(sorted(paths), announce=announce))
-                except Locked as error:
-                    announce(Event("watch", 0, None, note=f"{error.message} Waiting for it."))
-                else:
-                    return
+        indexing.watch_folders(self, changed, stop, announce, settings_hold)
 
-        with suppress(_SettingsChanged):
-            watch(self._roots, self.settings.read, follow, stop=stop, announce=announce)
+    def fit_confidence(self, announce: Announce = silent) -> ModelFit | None:
+        """Fit what cosines mean on the documents, and keep it; None when these are too few.
+
+        The default model keeps the fit that it ships with.
+        """
+        from dowse._project import indexing  # noqa: PLC0415  as above
+
+        return indexing.fit_confidence(self, announce)
 
     def reset(self, wait: float = 10.0) -> None:
         """Empty the index; known vectors are kept, so that indexing again is quick.
@@ -504,27 +403,19 @@ class Engine:
 
     def _start(self, wait: float) -> None:
         with self.parts.store.write(wait) as writer:
-            writer.start(self._wanted_stamp().whole)
+            writer.start(self.wanted_stamp().whole)
 
     # ── The state of the index ───────────────────────────────────────────────
 
     def status(self) -> Status:
         """Compare the index with its folder and with the settings."""
-        from dowse._index.scan import has_changed, scan  # noqa: PLC0415  a search does not walk through folders
+        from dowse._project import indexing  # noqa: PLC0415  as above
 
-        with self._read_any() as reader:
-            stamp, options = reader.catalogue.stamp(), self.settings.read
-            changes = scan(self._roots, (), options, reader.catalogue.files())
-            unread = unread_of(self.project.folder, changes.pending)
-            waiting = [
-                source.id
-                for source in changes.pending
-                if source.id not in unread
-                and has_changed(source, changes.known.get(source.id), options)
-            ]
-            new = sum(id_ not in changes.known for id_ in waiting)
-            mismatches = self._wanted_stamp().mismatches(stamp) if stamp else []
-            advice = [self._rebuild] if mismatches else []
+        with self.read_any() as reader:
+            stamp = reader.catalogue.stamp()
+            freshness, unread = indexing.compare(self, reader)
+            mismatches = self.wanted_stamp().mismatches(stamp) if stamp else []
+            advice = [self.rebuild_advice] if mismatches else []
             return Status(
                 project=self.project.name,
                 roots=tuple(str(root) for root in self.project.roots),
@@ -532,22 +423,22 @@ class Engine:
                 bytes=self.parts.store.bytes(),
                 counts=reader.catalogue.counts(),
                 stamp=stamp,
-                freshness=Freshness(new, len(waiting) - new, len(changes.gone)),
-                notices=(*mismatches, *advice, *self._closed_roots()),
-                run=self._unfinished(reader),
-                unread=len(unread),
-                imported=tuple(str(root.path) for root in self._roots if root.is_elsewhere),
+                freshness=freshness,
+                notices=(*mismatches, *advice, *self.closed_roots()),
+                run=self.unfinished(reader),
+                unread=unread,
+                imported=tuple(str(root.path) for root in self.roots if root.is_elsewhere),
             )
 
     def built_with(self) -> Stamp | None:
         """Return the stamp of the index; None while there is none."""
-        with self._read_any() as reader:
+        with self.read_any() as reader:
             return reader.catalogue.stamp()
 
     def mismatches(self) -> list[str]:
         """List the settings that the index was not built with; none while it can be used."""
         stamp = self.built_with()
-        return self._wanted_stamp().mismatches(stamp) if stamp else []
+        return self.wanted_stamp().mismatches(stamp) if stamp else []
 
     def writer(self) -> str:
         """Say who is writing to the index now; empty when nobody is."""

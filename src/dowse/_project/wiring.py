@@ -17,6 +17,7 @@ from dowse._model import Announce
 from dowse._model.ports import Analyzer, Embedder, Reranker, Store, Writer
 from dowse._model.store_options import StoreOptions
 from dowse._project.registry import Project
+from dowse._search.answer.llm import EndpointWriter
 from dowse._store.places import AllPlaces, EmbeddedPlaces
 from dowse._store.vectors.replica import VectorReplica
 from dowse._text.analyzer import TextAnalyzer
@@ -84,11 +85,7 @@ def assemble(
     embed, cache, embedder = settings.embed, locations.cache, given.embedder
     if embedder is None and embed.provider != "none":
         embedder = open_embedder(embed, cache, announce, fetch=fetch, offline=offline)
-    writer: Writer | None = None
-    if settings.answer.endpoint_url:
-        from dowse._search.answer.llm import EndpointWriter  # noqa: PLC0415  few users have such an endpoint
-
-        writer = EndpointWriter(settings.answer)
+    writer = EndpointWriter(settings.answer) if settings.answer.endpoint_url else None
 
     def default() -> Embedder | None:
         # There is no model to compare a given embedder with.

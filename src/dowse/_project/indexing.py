@@ -1,0 +1,180 @@
+"""Index an open project: check its folders, run the pipeline, note what the run left.
+
+Only what writes or compares an index loads this module, with the parsers and the walk.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from dowse._index.pipeline import run_indexing
+from dowse._index.report import IndexReport
+from dowse._index.scan import has_changed, scan
+from dowse._index.source.watch import watch
+from dowse._model import Announce, Event, Freshness, ModelFit, Shard
+from dowse._project.stamp import takes_vectors
+from dowse._project.state import note_unread, noted, unread_of
+from dowse._search.confidence.fit import fit_model
+from dowse._search.confidence.model import DEFAULT, model_name, read_fit, write_fit
+from dowse.errors import Damaged, DowseError, Locked, Refused, UsageError
+
+if TYPE_CHECKING:
+    from dowse._model.ports import IndexReader
+    from dowse._project.engine import Engine
+
+
+def update(
+    engine: Engine, paths: Sequence[Path], shard: Shard | None, wait: float, announce: Announce
+) -> IndexReport:
+    """Update the index from the folders, or from some paths in them, or from one shard."""
+    _check_roots(engine)
+    return _run(engine, paths, shard, wait, announce)
+
+
+def rebuild(engine: Engine, shard: Shard | None, wait: float, announce: Announce) -> IndexReport:
+    """Empty the index, and fill it with everything again."""
+    _check_roots(engine)
+    if shard is not None:
+        raise UsageError(
+            "One shard cannot rebuild the index: it would remove what the others wrote.",
+            "Empty it first with: dowse reset. Then run all shards without --rebuild.",
+        )
+    if not any(root.exists() for root in engine.project.roots):
+        raise Refused(
+            "None of its folders exists, so there is nothing to build the index from.",
+            "Restore them, or import the project again.",
+        )
+    try:
+        engine.reset(wait)
+        return _run(engine, (), None, wait, announce)
+    except Damaged:  # deeper than emptying could notice
+        engine.parts.store.discard(wait)
+        return _run(engine, (), None, wait, announce)
+
+
+def _check_roots(engine: Engine) -> None:
+    """Raise `Refused` when a folder cannot be read as the user means it."""
+    first = engine.roots[0]
+    if first.is_closed:  # its dowse.toml says how all folders are read
+        raise Refused(
+            f"{first.path} cannot be entered, and it may hold settings.",
+            f"Allow yourself to enter it with: chmod u+rwx {quote(str(first.path))}",
+        )
+    for root in engine.roots:
+        if (real := root.leads_to) is not None:
+            raise Refused(
+                f"{root.path} was a folder and is now a link, or is below one, that leads to "
+                f"{real}. It is not followed; the index stays as it is.",
+                f"Make it a folder again. If you have moved it, write {real} in its place into "
+                f"{engine.project.settings_file}.",
+            )
+
+
+def _run(
+    engine: Engine, paths: Sequence[Path], shard: Shard | None, wait: float, announce: Announce
+) -> IndexReport:
+    folder, settings, parts = engine.project.folder, engine.settings, engine.parts
+    part, began = str(shard or ""), time.time_ns()
+    with parts.store.write(wait, part) as writer:
+        wanted = engine.wanted_stamp()
+        stamp = writer.catalogue.stamp()
+        # An empty index can become one of any settings.
+        if stamp is None or (wanted.mismatches(stamp) and not writer.catalogue.files()):
+            stamp = wanted.whole
+            writer.start(stamp)
+        engine.check_stamp(stamp, wanted)
+        writer.note_roots([str(root) for root in engine.project.own_roots])
+        with noted(folder, announce) as noting:
+            report = run_indexing(
+                engine.roots,
+                paths,
+                read=settings.read,
+                chunk=settings.chunk,
+                vocabulary=settings.learned_words,
+                analyzer=parts.analyzer,
+                writing=writer,
+                embedder=parts.embedder if takes_vectors(stamp) else None,
+                announce=noting,
+                shard=shard,
+            )
+    lost = [one.id for one in report.left_out if one.whole and one.lost]
+    note_unread(folder, lost, began, whole=not paths and not part)
+    if not takes_vectors(stamp) and wanted.why_no_model:
+        notice = f"Indexed for keyword search only. {wanted.why_no_model}"
+        return replace(report, notices=(notice,))
+    if takes_vectors(stamp) and report.added:
+        _fit_unknown_model(engine, announce)
+    return report
+
+
+def _fit_unknown_model(engine: Engine, announce: Announce) -> None:
+    """Fit the confidence for a model that has none yet; the index is good without it."""
+    embedder, known = engine.parts.embedder, (DEFAULT, read_fit(engine.project.folder))
+    with suppress(DowseError, OSError):
+        name = model_name(embedder.model.key) if embedder is not None else DEFAULT.model
+        if name not in {one.model for one in known if one is not None}:
+            fit_confidence(engine, announce)
+
+
+def fit_confidence(engine: Engine, announce: Announce) -> ModelFit | None:
+    """Fit what cosines mean on the documents, and keep it; None when these are too few."""
+    embedder = engine.parts.embedder
+    with engine.read_fitting() as (reader, has_vectors):
+        if embedder is None or not has_vectors:
+            return None
+        if (name := model_name(embedder.model.key)) == DEFAULT.model:
+            return DEFAULT
+        fit = fit_model(reader, embedder, name, announce, default=engine.parts.default())
+    if fit is not None:
+        write_fit(engine.project.folder, fit)
+    return fit
+
+
+class _SettingsChanged(Exception):
+    """The settings that a watch began with no longer hold."""
+
+
+def watch_folders(
+    engine: Engine,
+    changed: Callable[[IndexReport], None],
+    stop: threading.Event,
+    announce: Announce,
+    settings_hold: Callable[[], bool],
+) -> None:
+    """Update the index as the folders change, until `stop` is set or the settings change."""
+
+    def follow(paths: Iterable[Path]) -> None:
+        if not settings_hold():
+            raise _SettingsChanged
+        while not stop.is_set():
+            try:
+                changed(engine.index(sorted(paths), announce=announce))
+            except Locked as error:
+                announce(Event("watch", 0, None, note=f"{error.message} Waiting for it."))
+            else:
+                return
+
+    with suppress(_SettingsChanged):
+        watch(engine.roots, engine.settings.read, follow, stop=stop, announce=announce)
+
+
+def compare(engine: Engine, reader: IndexReader) -> tuple[Freshness, int]:
+    """Compare the index with its folders; count also the files that could not be read."""
+    options = engine.settings.read
+    changes = scan(engine.roots, (), options, reader.catalogue.files())
+    unread = unread_of(engine.project.folder, changes.pending)
+    waiting = [
+        source.id
+        for source in changes.pending
+        if source.id not in unread and has_changed(source, changes.known.get(source.id), options)
+    ]
+    new = sum(id_ not in changes.known for id_ in waiting)
+    return Freshness(new, len(waiting) - new, len(changes.gone)), len(unread)
