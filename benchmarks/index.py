@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dowse._index.report import IndexReport
+from dowse._model import IndexReport
 from dowse._project.workspace import Workspace
 from dowse._util.locations import locations
 

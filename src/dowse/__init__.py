@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dowse._index.report import IndexReport
     from dowse._model import (
         Answer,
         Counts,
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
         Fields,
         Freshness,
         Hit,
+        IndexReport,
         LeftOut,
         Link,
         OtherPassage,
@@ -126,7 +126,6 @@ _HOMES = (
     "dowse._search.explain",
     "dowse._search.listing",
     "dowse._search.related",
-    "dowse._index.report",
     "dowse._project.engine",
     "dowse.api",
 )

@@ -14,8 +14,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypedDict, TypeVar, Unpack
 from anyio import to_thread
 
 from dowse._config.request import NOTHING, OPTIONS, Call, parse_request
-from dowse._index.report import IndexReport
-from dowse._model import Announce, DocumentEntry, Event, Passage, Response, silent
+from dowse._model import Announce, DocumentEntry, Event, IndexReport, Passage, Response, silent
 from dowse._model.ports import Analyzer, Embedder, Reranker, Store
 from dowse._project.all_projects import AllProjects
 from dowse._project.engine import Engine, Status

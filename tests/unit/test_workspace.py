@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse._index.report import IndexReport
+from dowse._model import IndexReport
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations, locations

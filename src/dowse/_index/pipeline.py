@@ -11,7 +11,6 @@ from msgspec import Struct, field
 
 from dowse._index.chunk.options import ChunkOptions
 from dowse._index.prepare import FILE_STAGES, FileBatch, FileStage
-from dowse._index.report import IndexReport
 from dowse._index.scan import Changes, beginnings, scan
 from dowse._index.source.options import ReadOptions
 from dowse._index.source.roots import Root
@@ -24,6 +23,7 @@ from dowse._model import (
     Edge,
     Event,
     FileState,
+    IndexReport,
     LeftOut,
     Shard,
     SourceFile,

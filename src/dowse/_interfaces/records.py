@@ -31,8 +31,7 @@ from dowse._search.listing import Counted, page_of
 from dowse._text.dates import iso
 
 if TYPE_CHECKING:
-    from dowse._index.report import IndexReport
-    from dowse._model import Edge, Hit, Passage, Response
+    from dowse._model import Edge, Hit, IndexReport, Passage, Response
     from dowse._project.all_projects import AllProjects
     from dowse._project.engine import Engine, Status
     from dowse._project.registry import Project

@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dowse._config.schema import MANY_WORDS, Settings, built_otherwise, change_answer, change_search
-from dowse._index.report import IndexReport
 from dowse._index.source.roots import path_of
 from dowse._model import (
     Announce,
@@ -23,6 +22,7 @@ from dowse._model import (
     Edge,
     Finding,
     Freshness,
+    IndexReport,
     ModelFit,
     Passage,
     Response,

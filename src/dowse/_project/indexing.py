@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dowse._index.pipeline import run_indexing
-from dowse._index.report import IndexReport
 from dowse._index.scan import has_changed, scan
 from dowse._index.source.watch import watch
-from dowse._model import Announce, Event, Freshness, ModelFit, Shard
+from dowse._model import Announce, Event, Freshness, IndexReport, ModelFit, Shard
 from dowse._project.stamp import takes_vectors
 from dowse._project.state import note_unread, noted, unread_of
 from dowse._search.confidence.fit import fit_model

@@ -13,8 +13,7 @@ from typing import Self
 
 from msgspec import Struct, field
 
-from dowse._index.report import IndexReport
-from dowse._model import Announce, Event, silent
+from dowse._model import Announce, Event, IndexReport, silent
 from dowse._project.all_projects import AllProjects
 from dowse._project.engine import Engine
 from dowse._project.registry import Project

@@ -23,9 +23,8 @@ from dowse._config.schema import (
     read_file,
 )
 from dowse._config.trust import LocalFile, Trust, read_local
-from dowse._index.report import IndexReport
 from dowse._index.source.roots import Root
-from dowse._model import Announce, silent
+from dowse._model import Announce, IndexReport, silent
 from dowse._project.engine import Engine
 from dowse._project.introduction import introduction
 from dowse._project.registry import ALL, Project, Projects, closest, find_local_file, update_toml

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dowse._index.report import IndexReport
 from dowse._index.source.watch import MASS
-from dowse._model import Event
+from dowse._model import Event, IndexReport
 from dowse._project.engine import Engine
 from dowse._search.request import SearchRequest
 from dowse.testing import HashEmbedder

@@ -17,10 +17,9 @@ from msgspec.structs import astuple
 from dowse._index import pipeline, workers
 from dowse._index.chunk.options import ChunkOptions
 from dowse._index.prepare import FileBatch
-from dowse._index.report import IndexReport
 from dowse._index.source.options import ReadOptions
 from dowse._index.workers import Worker
-from dowse._model import Event, SourceFile
+from dowse._model import Event, IndexReport, SourceFile
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 from index_content import content

@@ -8,9 +8,8 @@ import time
 
 from msgspec import Struct, field
 
-from dowse._index.report import IndexReport
 from dowse._interfaces.http.records import ErrorRecord, WatchRecord
-from dowse._model import Event
+from dowse._model import Event, IndexReport
 from dowse._project.pool import EnginePool
 from dowse._project.registry import Project
 from dowse.errors import DowseError

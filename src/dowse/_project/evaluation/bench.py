@@ -12,8 +12,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from dowse._config.schema import of_an_index
-from dowse._index.report import IndexReport
-from dowse._model import Announce, silent
+from dowse._model import Announce, IndexReport, silent
 from dowse._project.engine import Engine
 from dowse._project.evaluation.corpus import lay_out
 from dowse._project.evaluation.records import Collection, Run

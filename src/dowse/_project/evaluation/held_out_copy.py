@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from dowse._config.schema import Settings
 from dowse._index.chunk.chunker import chunk
-from dowse._index.report import IndexReport
 from dowse._index.vectors import VectorMaker
 from dowse._model import (
     Announce,
@@ -25,6 +24,7 @@ from dowse._model import (
     Event,
     FileState,
     IndexedDocument,
+    IndexReport,
     Stamp,
     context_of,
     silent,

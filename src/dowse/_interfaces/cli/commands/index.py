@@ -16,14 +16,13 @@ import click
 from msgspec import Struct
 from rich.text import Text
 
-from dowse._index.report import IndexReport
 from dowse._interfaces.cli.call import Call, Interrupted
 from dowse._interfaces.cli.command import Command, pass_call
 from dowse._interfaces.cli.draw.report import draw_change, draw_report
 from dowse._interfaces.cli.draw.text import Part, line, number, pairs
 from dowse._interfaces.cli.logs import start_logging, takes_logging
 from dowse._interfaces.records import IndexRecord, StatusRecord
-from dowse._model import Shard
+from dowse._model import IndexReport, Shard
 from dowse._project.engine import Status
 from dowse._text.amounts import counted, size
 from dowse._util.files import real_path

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from rich.text import Text
 
-from dowse._index.report import IndexReport
 from dowse._interfaces.cli.draw.text import duration, folded, line, number
-from dowse._model import LeftOut
+from dowse._model import IndexReport, LeftOut
 from dowse._text.amounts import counted
 
 _NAMED = 20  # files left out that are named without --verbose
