@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import OwnSocket, Server, application
 from dowse._interfaces.mcp.http import McpEndpoint
 from dowse._project.pool import EnginePool
@@ -20,7 +20,7 @@ _PATIENCE = 30.0
 def serving(service: EnginePool) -> Iterator[OwnSocket]:
     """Serve until the end of the block; nothing is loaded before it is asked for."""
     with patch.object(EnginePool, "warm"), OwnSocket(service.workspace.locations) as own:
-        app = application(service, Door(), watch=False, mcp=McpEndpoint(service))
+        app = application(service, Access(), watch=False, mcp=McpEndpoint(service))
         server = Server(app)
         thread = threading.Thread(target=server.run, args=(own.sockets,))
         thread.start()

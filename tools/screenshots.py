@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dowse._interfaces.cli.main import run
-from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import Server, application, bind
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
@@ -114,7 +114,7 @@ def _serving() -> Iterator[str]:
             sys.exit("The example vault could not be indexed.")
         listening = bind("127.0.0.1", 0)
         service = EnginePool(Workspace(), HERE / "examples" / "vault")
-        server = Server(application(service, Door(), watch=False))
+        server = Server(application(service, Access(), watch=False))
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/"

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from command_line import Dowse
 from dowse import AllDowse, AsyncAllDowse
-from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application
 from dowse._interfaces.mcp.http import McpEndpoint
 from dowse._interfaces.mcp.projects import VisibleProjects
@@ -66,7 +66,7 @@ def _call(service: EnginePool, tool: str, **arguments: Any) -> CallToolResult:
 
 
 def _http(service: EnginePool) -> TestClient:
-    app = application(service, Door(), watch=False, mcp=McpEndpoint(service))
+    app = application(service, Access(), watch=False, mcp=McpEndpoint(service))
     return TestClient(app, base_url=_API)
 
 

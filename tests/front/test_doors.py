@@ -25,7 +25,7 @@ from dowse._config.parameters import Parameter
 from dowse._config.presets import PRESETS, preset_values
 from dowse._config.request import OPTIONS, Call, filters_of, option, options_of, parse_request
 from dowse._config.schema import known_settings
-from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
@@ -181,7 +181,7 @@ def doors(
     with ExitStack() as stack:
         stack.callback(service.close)
         stack.enter_context(serving(service))
-        app = application(service, Door(), watch=False)
+        app = application(service, Access(), watch=False)
         http = stack.enter_context(TestClient(app, base_url=_API))
         program = stack.enter_context(Dowse.open(notes, embedder=HashEmbedder()))
         doors = Doors(program, dowse, http, service)

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from command_line import Dowse
 from dowse import Dowse as Opened
-from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
@@ -60,7 +60,7 @@ def test_a_hit_in_a_pdf_names_its_page_at_every_door(
         assert "manual.pdf p. 12" in repr(notes.search("anemometer"))
     service = EnginePool(workspace, papers)
     with TestClient(
-        application(service, Door(), watch=False), base_url="http://127.0.0.1:7333"
+        application(service, Access(), watch=False), base_url="http://127.0.0.1:7333"
     ) as client:
         found = client.get("/api/v1/search", params={"query": "anemometer"}).json()
         assert found["hits"][0]["place"] == "manual.pdf p. 12"

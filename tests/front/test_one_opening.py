@@ -16,7 +16,7 @@ import engines
 from command_line import Dowse
 from dowse import AllDowse
 from dowse import Dowse as Library
-from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
@@ -121,7 +121,7 @@ def test_the_socket(service: EnginePool, dowse: Dowse, counts: Counter[str]) -> 
     ],
 )
 def test_http(address: str, service: EnginePool, counts: Counter[str]) -> None:
-    app = application(service, Door(), watch=False)
+    app = application(service, Access(), watch=False)
     client = TestClient(app, base_url="http://127.0.0.1:7333")  # no lifespan: nothing else runs
     counts.clear()
     assert client.get(f"/api/v1/{address}&project=notes").status_code == 200
@@ -222,7 +222,7 @@ def test_all_projects_at_the_doors_of_a_server(
     service = EnginePool(workspace, two)
     projects = VisibleProjects(lambda: service)
     monkeypatch.setattr(projects, "warm", lambda: None)
-    http = TestClient(application(service, Door(), watch=False), base_url="http://127.0.0.1:7333")
+    http = TestClient(application(service, Access(), watch=False), base_url="http://127.0.0.1:7333")
 
     async def work(client: Client) -> Any:
         counts.clear()

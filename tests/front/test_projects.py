@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from command_line import Dowse
-from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
@@ -114,7 +114,7 @@ def test_a_name_may_have_spaces(vault: Path, dowse: Dowse, workspace: Workspace)
     assert {hit["project"] for hit in hits} == {"My notes"}
     service = EnginePool(workspace, only="My notes")
     with TestClient(
-        application(service, Door(), watch=False), base_url="http://127.0.0.1:7333"
+        application(service, Access(), watch=False), base_url="http://127.0.0.1:7333"
     ) as client:
         told = client.get("/api/v1/search", params={"query": "restore", "project": "My notes"})
         assert told.json()["hits"] == hits

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from command_line import Dowse
 from dowse import Dowse as Library
-from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
@@ -71,7 +71,7 @@ def test_the_command_line_reads_nothing_outside_the_roots(enclosed: Path, dowse:
 
 def test_http_reads_nothing_outside_the_roots(enclosed: Path, service: EnginePool) -> None:
     with TestClient(
-        application(service, Door(), watch=False), base_url="http://127.0.0.1:7333"
+        application(service, Access(), watch=False), base_url="http://127.0.0.1:7333"
     ) as client:
         for way in _ways_out(enclosed):
             for route in ("document", "related"):

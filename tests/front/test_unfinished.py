@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from command_line import Dowse
 from dowse import Dowse as Opened
-from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application
 from dowse._model import Event, silent
 from dowse._project.pool import EnginePool
@@ -75,7 +75,7 @@ def test_every_door_says_how_far_an_unfinished_index_is(
         assert vault.status().run.startswith(said)
     service = EnginePool(workspace, indexed)
     with TestClient(
-        application(service, Door(), watch=False), base_url="http://127.0.0.1:7333"
+        application(service, Access(), watch=False), base_url="http://127.0.0.1:7333"
     ) as client:
         for route in ("search", "answer"):
             told = client.get(f"/api/v1/{route}", params={"query": "restore"}).json()

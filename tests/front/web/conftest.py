@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
@@ -25,5 +25,5 @@ def service(notes: Path, workspace: Workspace) -> Iterator[EnginePool]:
 @pytest.fixture
 def client(service: EnginePool) -> Iterator[TestClient]:
     """The server, without a watcher."""
-    with TestClient(application(service, Door(), watch=False), base_url=HERE) as client:
+    with TestClient(application(service, Access(), watch=False), base_url=HERE) as client:
         yield client

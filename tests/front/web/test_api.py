@@ -16,7 +16,7 @@ from dowse._config.presets import PRESETS
 from dowse._config.request import settable
 from dowse._config.schema import known_settings
 from dowse._interfaces.http.routes import ROUTES
-from dowse._interfaces.http.security import Door, Limits
+from dowse._interfaces.http.security import Access, Limits
 from dowse._interfaces.http.server import application
 from dowse._project.pool import EnginePool
 from dowse._util.cancellation import GivenUp, raise_if_cancelled
@@ -337,10 +337,10 @@ def test_work_stops_when_its_answer_is_given_up(service: EnginePool) -> None:
             stopped.set()
             raise
 
-    door = Door(limits=Limits(seconds=0.2))
+    access = Access(limits=Limits(seconds=0.2))
     with (
         pytest.MonkeyPatch.context() as patch,
-        TestClient(application(service, door, watch=False), base_url=HERE) as client,
+        TestClient(application(service, access, watch=False), base_url=HERE) as client,
     ):
         patch.setattr(service.open(service.select("notes")), "search", search)
         assert client.get(f"{API}/search", params={"q": "slow"}).status_code == 504

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dowse._interfaces.http.connection import Connection
-from dowse._interfaces.http.security import Door, Limits
+from dowse._interfaces.http.security import Access, Limits
 from dowse._interfaces.http.server import Server, application, bind
 from dowse._interfaces.mcp.http import McpEndpoint
 from dowse._project.pool import EnginePool
@@ -37,8 +37,8 @@ def server(service: EnginePool, monkeypatch: pytest.MonkeyPatch) -> Iterator[tup
     """A server of little patience, and its port."""
     monkeypatch.setattr(Connection, "head_seconds", _BRIEF)
     monkeypatch.setattr(Connection, "taking_seconds", _BRIEF)
-    door = Door(limits=Limits(upload_seconds=_BRIEF))
-    server = Server(application(service, door, watch=False, mcp=McpEndpoint(service)))
+    access = Access(limits=Limits(upload_seconds=_BRIEF))
+    server = Server(application(service, access, watch=False, mcp=McpEndpoint(service)))
     with bind("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from command_line import Dowse
 from dowse._interfaces.cli.logs import start_logging
-from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
@@ -35,7 +35,7 @@ _LINE = re.compile(
 @pytest.fixture
 def guarded(service: EnginePool) -> Iterator[TestClient]:
     """The server, with a token."""
-    app = application(service, Door(token="secret"), watch=False)  # noqa: S106  it opens nothing
+    app = application(service, Access(token="secret"), watch=False)  # noqa: S106  it opens nothing
     with TestClient(app, base_url=HERE) as client:
         yield client
 
@@ -100,7 +100,7 @@ def test_ready_follows_an_engine_that_goes_down_and_comes_back(
             made.index()
         with (
             closing(EnginePool(workspace, vault)) as service,
-            TestClient(application(service, Door(), watch=False), base_url=HERE) as client,
+            TestClient(application(service, Access(), watch=False), base_url=HERE) as client,
         ):
             assert client.get("/ready").json()["ready"] is True
             engine.kill()

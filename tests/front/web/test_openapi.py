@@ -23,7 +23,7 @@ from starlette.testclient import TestClient
 from dowse._config.request import OPTIONS
 from dowse._interfaces.http.openapi import description
 from dowse._interfaces.http.routes import ROUTES
-from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application
 from dowse._project.pool import EnginePool
 from dowse._search.request import Filters
@@ -109,7 +109,7 @@ _DESCRIBED = schemathesis.openapi.from_dict(
 @pytest.fixture
 def asking(service: EnginePool) -> ASGIClient:
     """What sends requests to the server, in this process."""
-    app: Any = application(service, Door(), watch=False)
+    app: Any = application(service, Access(), watch=False)
     return ASGIClient(app, base_url=HERE)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from dowse._interfaces.http.security import PAGE_POLICY, Door, Limits, is_local
-from dowse._interfaces.http.server import application, door_for
+from dowse._interfaces.http.security import PAGE_POLICY, Access, Limits, is_local
+from dowse._interfaces.http.server import access_for, application
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from dowse.errors import UsageError
@@ -27,8 +27,8 @@ def service(home: Path) -> EnginePool:
     return EnginePool(Workspace(), home)
 
 
-def _client(service: EnginePool, door: Door) -> TestClient:
-    return TestClient(application(service, door, watch=False), base_url=HERE)
+def _client(service: EnginePool, access: Access) -> TestClient:
+    return TestClient(application(service, access, watch=False), base_url=HERE)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:7333", "localhost:7333", "localhost", "[::1]:7333"])
@@ -89,9 +89,9 @@ _PREFLIGHT = {"Origin": _FRIEND, "Access-Control-Request-Method": "POST"}
 
 
 def test_a_listed_page_may_use_the_api_alone(service: EnginePool) -> None:
-    door = door_for("127.0.0.1", _TOKEN, origins=[f"{_FRIEND}/"])
+    access = access_for("127.0.0.1", _TOKEN, origins=[f"{_FRIEND}/"])
     told = {"Origin": _FRIEND, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}
-    with _client(service, door) as client:
+    with _client(service, access) as client:
         allowed = client.options(STATUS, headers=_PREFLIGHT)
         assert allowed.status_code == 204
         assert allowed.headers["Access-Control-Allow-Origin"] == _FRIEND
@@ -114,7 +114,7 @@ def test_a_listed_page_may_use_the_api_alone(service: EnginePool) -> None:
 @pytest.mark.parametrize("origin", ["*", "null", "app.example.org", "https://a.org/path", ""])
 def test_what_is_no_origin_cannot_be_listed(origin: str) -> None:
     with pytest.raises(UsageError):
-        door_for("127.0.0.1", None, origins=[origin])
+        access_for("127.0.0.1", None, origins=[origin])
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -153,7 +153,7 @@ def test_the_policy_of_the_page() -> None:
 @pytest.fixture
 def guarded(service: EnginePool) -> Iterator[TestClient]:
     """A server that asks for a token."""
-    with _client(service, door_for("127.0.0.1", _TOKEN)) as client:
+    with _client(service, access_for("127.0.0.1", _TOKEN)) as client:
         yield client
 
 
@@ -177,7 +177,7 @@ def test_the_token_opens_the_door(guarded: TestClient) -> None:
 
 @pytest.mark.parametrize("token", ["naïve", "鍵"])
 def test_a_token_may_have_other_letters(service: EnginePool, token: str) -> None:
-    with _client(service, Door(token=token)) as client:
+    with _client(service, Access(token=token)) as client:
         sent = {b"Authorization": f"Bearer {token}".encode()}
         assert client.get(STATUS, headers=sent).status_code == 200
         assert client.get(STATUS, headers={b"Authorization": b"Bearer \xff"}).status_code == 401
@@ -185,18 +185,18 @@ def test_a_token_may_have_other_letters(service: EnginePool, token: str) -> None
 
 def test_other_addresses_need_a_token() -> None:
     others = (_EVERYWHERE, "::", "192.168.0.3", "example.org")
-    made_up = {door_for(host, None).token for host in others}
+    made_up = {access_for(host, None).token for host in others}
     assert len(made_up) == 4
     assert all(len(token) >= 32 for token in made_up)
-    assert door_for(_EVERYWHERE, _TOKEN).token == _TOKEN
+    assert access_for(_EVERYWHERE, _TOKEN).token == _TOKEN
     for host in ("127.0.0.1", "localhost", "::1", "[::1]", "127.1.2.3"):
         assert is_local(host)
-        assert door_for(host, None).token == ""
+        assert access_for(host, None).token == ""
 
 
 def test_a_server_for_others_is_called_by_its_address(service: EnginePool) -> None:
-    door = door_for(_EVERYWHERE, _TOKEN)
-    with _client(service, door) as client:
+    access = access_for(_EVERYWHERE, _TOKEN)
+    with _client(service, access) as client:
         expected = {"192.168.0.3:7333": 200, "[fe80::1]": 200, "example.org": 421}
         for host, status in expected.items():
             told = {"Host": host, "Authorization": "Bearer secret"}
@@ -205,7 +205,7 @@ def test_a_server_for_others_is_called_by_its_address(service: EnginePool) -> No
 
 def test_requests_have_a_size(service: EnginePool) -> None:
     limits = Limits(body=1000, address=500)
-    with _client(service, Door(limits=limits)) as client:
+    with _client(service, Access(limits=limits)) as client:
         large = client.post("/api/v1/search", json={"q": "a" * 2000})
         assert large.status_code == 413
         in_pieces = client.post("/api/v1/search", content=(b"a" * 300 for _ in range(10)))
@@ -224,7 +224,7 @@ def test_answers_have_a_time(service: EnginePool, monkeypatch: pytest.MonkeyPatc
         told.wait(20)
 
     monkeypatch.setattr(service, "warm", lambda: None)  # it asks for the projects, too
-    with _client(service, Door(limits=Limits(seconds=0.05))) as client:
+    with _client(service, Access(limits=Limits(seconds=0.05))) as client:
         monkeypatch.setattr(service, "projects", never)
         answer = client.get(STATUS)  # comes while the work still goes on
         assert asked.is_set()
@@ -236,9 +236,9 @@ def test_answers_have_a_time(service: EnginePool, monkeypatch: pytest.MonkeyPatc
 def test_a_server_behind_a_proxy_is_called_by_its_name_and_asks_for_a_token(
     service: EnginePool,
 ) -> None:
-    assert door_for("127.0.0.1", None, ["notes.example.org"]).token
-    door = door_for("127.0.0.1", _TOKEN, ["Notes.example.org"])
-    with _client(service, door) as client:
+    assert access_for("127.0.0.1", None, ["notes.example.org"]).token
+    access = access_for("127.0.0.1", _TOKEN, ["Notes.example.org"])
+    with _client(service, access) as client:
         told = {"Host": "notes.example.org", "Origin": "https://notes.example.org"}
         assert client.get(STATUS, headers=told).status_code == 401
         told["Authorization"] = "Bearer secret"
@@ -247,7 +247,7 @@ def test_a_server_behind_a_proxy_is_called_by_its_name_and_asks_for_a_token(
 
 
 def test_any_loopback_address_can_be_called(service: EnginePool) -> None:
-    with _client(service, door_for("127.1.2.3", None)) as client:
+    with _client(service, access_for("127.1.2.3", None)) as client:
         assert client.get(STATUS, headers={"Host": "127.1.2.3:7333"}).status_code == 200
 
 
@@ -264,7 +264,7 @@ def test_a_bug_is_reported_without_its_details(
     def broken() -> None:
         raise ZeroDivisionError("a secret")
 
-    app = application(service, Door(), watch=False)
+    app = application(service, Access(), watch=False)
     monkeypatch.setattr(service, "warm", lambda: None)  # it asks for the projects, too
     monkeypatch.setattr(service, "projects", broken)
     with TestClient(app, base_url=HERE, raise_server_exceptions=False) as client:

@@ -11,18 +11,19 @@ import hmac
 import ipaddress
 import re
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import anyio
 from msgspec import Struct, field
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dowse._interfaces.http.answers import refusal
-from dowse._interfaces.http.cors import allowed_origin, is_preflight, preflight
 from dowse._interfaces.http.peers import is_another_user
 from dowse._interfaces.served import FOLDER, SETUP, is_own, setup_of_process
+from dowse.errors import UsageError
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -48,6 +49,9 @@ _OPEN = frozenset({"/api/", "/api/v1/healthz", "/health"})
 _HOST = re.compile(r"(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[0-9A-Za-z_.-]+))(?::[0-9]{0,5})?")
 _FOR_OTHERS = "Its owner can let others in with: dowse serve --token-file FILE"
 _FOR_PAGES = "Open its own page, or allow another one with: dowse serve --cors ORIGIN"
+_API = "/api/v1/"
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[0-9a-z._~\[\]:-]+")
+_CHECKED_AGAIN = "600"  # seconds that a browser remembers what it may ask
 _STREAMS = "/mcp"  # may stay open as long as its client wishes
 
 
@@ -62,7 +66,7 @@ class Limits(Struct, frozen=True):
     seconds: float = 30.0  # for the answer to begin
 
 
-class Door(Struct, frozen=True):
+class Access(Struct, frozen=True):
     """Where the server listens, and who may come in."""
 
     host: str = "127.0.0.1"
@@ -72,7 +76,7 @@ class Door(Struct, frozen=True):
     limits: Limits = field(default_factory=Limits)
 
     def knows(self, name: str) -> bool:
-        """Whether a request may call the server by this name."""
+        """Say whether a request may call the server by this name."""
         own = {self.host.strip("[]").lower(), *(one.lower() for one in self.names)}
         if is_local(self.host):
             return name in _LOCAL_NAMES | own
@@ -86,7 +90,7 @@ def _is_secret(path: str) -> bool:
 
 
 def is_local(host: str) -> bool:
-    """Whether only this machine can reach a server that is bound so."""
+    """Say whether only this machine can reach a server that is bound so."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -104,11 +108,11 @@ def _is_address(name: str) -> bool:
 class Guard:
     """The checks, around an application."""
 
-    def __init__(self, app: ASGIApp, door: Door) -> None:
-        self._app, self._door = app, door
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app, self._access = app, access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Lets a request in, or says why not."""
+        """Let a request in, or say why not."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -116,53 +120,53 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         headers = Headers(scope=scope)
-        origin = allowed_origin(scope, headers, self._door.origins)
+        origin = _allowed_origin(scope, headers, self._access.origins)
         sending = _Sending(send, private=scope["path"].startswith(_SECRET), origin=origin)
         refused = self._refusal(scope, headers, origin)
-        if origin and is_preflight(scope, headers) and refused is None:
-            await preflight(headers)(scope, receive, sending)
+        if origin and _is_preflight(scope, headers) and refused is None:
+            await _preflight(headers)(scope, receive, sending)
         elif refused is None:
             await self._within_limits(scope, receive, sending)
         else:
             await refusal(*refused)(scope, receive, sending)
 
     def _refusal(self, scope: Scope, headers: Headers, origin: str) -> tuple[int, str, str] | None:
-        """Status, reason and hint, when a request may not come in."""
+        """Return status, reason and hint, when a request may not come in."""
         if is_own(scope):
-            return _misfit(headers) or _excess(scope, headers, self._door.limits)
+            return _misfit(headers) or _excess(scope, headers, self._access.limits)
         host = headers.getlist("host")
-        if len(host) != 1 or not self._door.knows(_name(host[0])):
+        if len(host) != 1 or not self._access.knows(_name(host[0])):
             return 421, "The server is not called by this name.", self._called
         is_from_elsewhere = not _same_origin(headers, host[0]) or _from_elsewhere(headers, scope)
         if is_from_elsewhere and not origin:
             return 403, "Pages from elsewhere may not ask this server.", _FOR_PAGES
-        if too_much := _excess(scope, headers, self._door.limits):
+        if too_much := _excess(scope, headers, self._access.limits):
             return too_much
-        if origin and is_preflight(scope, headers):  # a browser sends no token with it
+        if origin and _is_preflight(scope, headers):  # a browser sends no token with it
             return None
         return self._stranger(scope, headers) if _is_secret(scope["path"]) else None
 
     def _stranger(self, scope: Scope, headers: Headers) -> tuple[int, str, str] | None:
-        """The refusal of those who may not see what is in the index."""
-        if self._door.token and not self._has_token(headers):
+        """Refuse those who may not see what is in the index."""
+        if self._access.token and not self._has_token(headers):
             return 401, "The token is missing or wrong.", "Send: Authorization: Bearer TOKEN"
-        if not self._door.token and is_another_user(scope.get("client"), scope.get("server")):
+        if not self._access.token and is_another_user(scope.get("client"), scope.get("server")):
             return 403, "This server is for another user of this machine.", _FOR_OTHERS
         return None
 
     @property
     def _called(self) -> str:
-        own = "127.0.0.1 or localhost" if is_local(self._door.host) else "its address"
+        own = "127.0.0.1 or localhost" if is_local(self._access.host) else "its address"
         return f"Use {own}, or allow a name with: dowse serve --name NAME"
 
     def _has_token(self, headers: Headers) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        wanted = self._door.token.encode()
+        wanted = self._access.token.encode()
         sent = given.strip().encode("latin-1")  # the bytes as they came
         return scheme.lower() == "bearer" and hmac.compare_digest(sent, wanted)
 
     async def _within_limits(self, scope: Scope, receive: Receive, sending: _Sending) -> None:
-        limits = self._door.limits
+        limits = self._access.limits
         if scope["path"].startswith(_STREAMS):
             await self._run(scope, _Counting(receive, limits), sending)
             return
@@ -181,7 +185,7 @@ class Guard:
 
 
 class _Counting:
-    """Receives a request, as long as it is not too large or too slow."""
+    """Receive a request, as long as it is not too large or too slow."""
 
     def __init__(self, receive: Receive, limits: Limits) -> None:
         self._receive, self._limits = receive, limits
@@ -205,7 +209,7 @@ class _Counting:
 
 
 class _Sending:
-    """Sends an answer with the headers that every answer carries."""
+    """Send an answer with the headers that every answer carries."""
 
     def __init__(self, send: Send, *, private: bool, origin: str = "") -> None:
         self._send, self._private, self._origin = send, private, origin
@@ -227,13 +231,13 @@ class _Sending:
 
 
 def _name(host: str) -> str:
-    """The name in a Host header, without the port; empty where it is none."""
+    """Return the name in a Host header, without the port; empty where it is none."""
     named = _HOST.fullmatch(host)
     return (named["address"] or named["name"]).lower() if named else ""
 
 
 def _excess(scope: Scope, headers: Headers, limits: Limits) -> tuple[int, str, str] | None:
-    """Status, reason and hint, when a request says too much."""
+    """Return status, reason and hint, when a request says too much."""
     if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > limits.address:
         return 414, "The address is too long.", "Send a long query with POST, as JSON."
     size = sum(len(name) + len(value) for name, value in headers.raw)
@@ -253,14 +257,58 @@ def _misfit(headers: Headers) -> tuple[int, str, str] | None:
 
 
 def _same_origin(headers: Headers, host: str) -> bool:
-    """Whether the page that asks, if there is one, came from this server."""
+    """Say whether the page that asks, if there is one, came from this server."""
     origins: Iterable[str] = headers.getlist("origin")
     return all(origin in {f"http://{host}", f"https://{host}"} for origin in origins)
 
 
 def _from_elsewhere(headers: Headers, scope: Scope) -> bool:
-    """Whether a browser says that another site asks, other than by a link that somebody clicks."""
+    """Tell if a browser says that another site asks, other than by a link that somebody clicks."""
     if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
         return False
     is_click = headers.get("sec-fetch-mode") == "navigate" and scope["method"] == "GET"
     return not is_click or scope["path"].startswith(_SECRET)
+
+
+# ── Pages of other sites that the owner lets ask (CORS) ──────────────────────
+
+
+def checked_origins(origins: Sequence[str]) -> tuple[str, ...]:
+    """Return the origins as browsers write them; raise `UsageError` for what is none."""
+    cleaned = tuple(one.strip().rstrip("/").lower() for one in origins)
+    for given, origin in zip(origins, cleaned, strict=True):
+        if origin == "*":
+            raise UsageError(
+                "--cors * would let every page on the web read your documents.",
+                "Name the pages that may: --cors https://app.example.org",
+            )
+        if not _ORIGIN.fullmatch(origin):
+            raise UsageError(
+                f"--cors {given!r} is not an origin.",
+                "Write it as a browser does, without a path: https://app.example.org",
+            )
+    return cleaned
+
+
+def _allowed_origin(scope: Scope, headers: Headers, origins: Sequence[str]) -> str:
+    """Return the origin of a request to the API, if it is among these; otherwise empty."""
+    named = headers.getlist("origin")
+    is_allowed = len(named) == 1 and named[0].lower() in origins
+    return named[0] if is_allowed and scope["path"].startswith(_API) else ""
+
+
+def _is_preflight(scope: Scope, headers: Headers) -> bool:
+    """Say whether a browser only asks what it may ask."""
+    return scope["method"] == "OPTIONS" and "access-control-request-method" in headers
+
+
+def _preflight(headers: Headers) -> Response:
+    """Answer what a page may send."""
+    said = {
+        "Access-Control-Allow-Methods": "GET, POST",
+        "Access-Control-Allow-Headers": "Authorization, Content-Type",
+        "Access-Control-Max-Age": _CHECKED_AGAIN,
+    }
+    if headers.get("access-control-request-private-network") == "true":
+        said["Access-Control-Allow-Private-Network"] = "true"
+    return Response(status_code=204, headers=said)

@@ -31,11 +31,10 @@ from starlette.types import ASGIApp
 from dowse._interfaces.http.answers import answer, from_bug, from_failure, from_http, from_nobody
 from dowse._interfaces.http.api import http_routes
 from dowse._interfaces.http.connection import Connection
-from dowse._interfaces.http.cors import checked_origins
 from dowse._interfaces.http.observing import Observed, figures
 from dowse._interfaces.http.openapi import description, page
 from dowse._interfaces.http.routes import ROOT, ROUTES
-from dowse._interfaces.http.security import Door, Guard, is_local
+from dowse._interfaces.http.security import Access, Guard, checked_origins, is_local
 from dowse._interfaces.http.watching import Watchers
 from dowse._interfaces.served import socket_path
 from dowse._project.pool import EnginePool
@@ -66,7 +65,7 @@ class Mounted(Protocol):
 
 
 def application(
-    service: EnginePool, door: Door, *, watch: bool = True, mcp: Mounted | None = None
+    service: EnginePool, access: Access, *, watch: bool = True, mcp: Mounted | None = None
 ) -> ASGIApp:
     """The whole server as an ASGI application, with its checks around it."""
     watchers = Watchers(service)
@@ -110,7 +109,7 @@ def application(
     app.router.redirect_slashes = False
     others = {"/", "/api", "/metrics", "/mcp", _DESCRIPTION}
     known = frozenset(one.address for one in ROUTES) | others
-    return Observed(Guard(app, door), service.metrics, known)
+    return Observed(Guard(app, access), service.metrics, known)
 
 
 def _figures(service: EnginePool) -> Callable[[Request], Awaitable[Response]]:
@@ -129,14 +128,14 @@ async def _described(_: Request) -> Response:
     return Response(page(), media_type="text/html")
 
 
-def door_for(
+def access_for(
     host: str, token: str | None, names: Sequence[str] = (), origins: Sequence[str] = ()
-) -> Door:
+) -> Access:
     """Who may come in: this machine's user needs no token, others need one, also past a proxy."""
     if not token and (names or not is_local(host)):
         token = secrets.token_urlsafe(24)
     origins = checked_origins(origins)
-    return Door(host=host, token=token or "", names=tuple(names), origins=origins)
+    return Access(host=host, token=token or "", names=tuple(names), origins=origins)
 
 
 def bind(host: str, port: int) -> socket.socket:

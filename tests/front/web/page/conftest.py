@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import Server, application, bind
 from dowse._project.pool import EnginePool
 from gates import find_tool
@@ -88,9 +88,9 @@ def serving(browser: Browser, service: EnginePool) -> Iterator[Callable[..., Sit
     sites: list[Site] = []
     servers: list[tuple[Server, threading.Thread]] = []
 
-    def serve(door: Door | None = None) -> Site:
+    def serve(access: Access | None = None) -> Site:
         listening = bind("127.0.0.1", 0)
-        server = Server(application(service, door or Door(), watch=False))
+        server = Server(application(service, access or Access(), watch=False))
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()
         servers.append((server, thread))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.security import Access
 from dowse._project.pool import EnginePool
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
@@ -88,7 +88,7 @@ def test_what_an_address_says_is_text(site: Any) -> None:
 @pytest.fixture
 def guarded(serving: Callable[..., Any]) -> Iterator[tuple[Any, str]]:
     """A page that nobody has given the token yet, and where the server is."""
-    site = serving(Door(token=_TOKEN))
+    site = serving(Access(token=_TOKEN))
     context = site.browser.new_context()
     page = context.new_page()
     page.set_default_timeout(8_000)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from command_line import Dowse
-from dowse._interfaces.http.security import Door
+from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import Server, application, bind
 from dowse._project.pool import EnginePool
 
@@ -137,7 +137,7 @@ class _Restarting:
     def start(self) -> None:
         listening = bind("127.0.0.1", self.port)
         self.port = listening.getsockname()[1]
-        self._server = Server(application(self._service, Door(), watch=False))
+        self._server = Server(application(self._service, Access(), watch=False))
         self._thread = threading.Thread(target=self._server.run, args=([listening],), daemon=True)
         self._thread.start()
 

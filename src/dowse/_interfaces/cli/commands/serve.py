@@ -112,25 +112,25 @@ def serve_command(  # noqa: PLR0917  click passes them by name
     from dowse._interfaces.http.server import (  # noqa: PLC0415  --help does not need it
         OwnSocket,
         Server,
+        access_for,
         application,
         bind,
-        door_for,
     )
     from dowse._interfaces.mcp.http import McpEndpoint  # noqa: PLC0415  as above
     from dowse._project.pool import EnginePool  # noqa: PLC0415  as above
 
     start_logging(log_format, log_level)
     token = _chosen_token(token, token_file)
-    door = door_for(host, token, names, origins)
+    access = access_for(host, token, names, origins)
     start = call.workspace.projects.get(call.project).roots[0] if call.project else call.here
     service = EnginePool(call.workspace, start, only=call.project)
     mcp = McpEndpoint(service, compat=compat)
-    server = Server(application(service, door, watch=not no_watch, mcp=mcp))
+    server = Server(application(service, access, watch=not no_watch, mcp=mcp))
     with bind(host, port) as listening, OwnSocket(call.workspace.locations) as own:
         bound = listening.getsockname()[1]
-        _tell(call, ServeRecord(_address(host, bound), "" if token else door.token, own.path))
-        if door.token and not token and not call.json:
-            _tell_token(call, host, bound, door.token)
+        _tell(call, ServeRecord(_address(host, bound), "" if token else access.token, own.path))
+        if access.token and not token and not call.json:
+            _tell_token(call, host, bound, access.token)
         if not call.quiet and not call.json:
             call.aside.write("Stop with Ctrl-C.\n")
         if own.why_not:
