@@ -14,7 +14,7 @@ import socket
 import stat
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -26,6 +26,7 @@ from dowse import __version__
 from dowse._util.locations import Locations, locations
 
 if TYPE_CHECKING:
+    from dowse._interfaces.cli.call import Call
     from dowse._model import Passage, Response
     from dowse._project.engine import Engine
     from dowse._search.explain import Explanation
@@ -347,6 +348,24 @@ class ServedEngine:
                 hit["project"] = ""
         told |= {name: _traced(told[name]) for name in ("hits", "nearest")}
         return _convert(told, Response)
+
+
+@contextmanager
+def ask(call: Call, open_here: Callable[[], AbstractContextManager[_T]]) -> Iterator[_T]:
+    """Open what a command only asks: the engine of a running server, or one of this process.
+
+    The second is opened only if no server answers.
+    """
+    server = None if call.alone else find_server()
+    with ExitStack() as opened:
+        if server is None:
+            yield opened.enter_context(open_here())
+        else:
+            # It is no engine, but has all that is asked of one.
+            served: Any = ServedEngine(
+                server, call.project, call.asked, lambda: opened.enter_context(open_here())
+            )
+            yield served
 
 
 def _traced(told: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

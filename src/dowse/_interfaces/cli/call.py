@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dowse._interfaces.cli.screen import Screen, escaped
-from dowse._interfaces.served import ServedEngine, find_server
 from dowse._util.process import name_command
 from dowse.errors import DowseError, Refused, UsageError
 
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
 
 def _silent(event: Event) -> None:
     """An announcer of its own: the one in `types` would make --help load numpy."""
-
-
-_Asked = TypeVar("_Asked")
 
 
 INTERRUPTED = 130
@@ -122,23 +118,6 @@ class Call:
                 self.workspace.projects,
                 lambda one: opened.enter_context(self.open_project(one, announce, overrides)),
             )
-
-    @contextmanager
-    def ask(self, open_here: Callable[[], AbstractContextManager[_Asked]]) -> Iterator[_Asked]:
-        """Open what a command only asks: the engine of a running server, or one of this process.
-
-        The second is opened only if no server answers.
-        """
-        server = None if self.alone else find_server()
-        with ExitStack() as opened:
-            if server is None:
-                yield opened.enter_context(open_here())
-            else:
-                # It is no engine, but has all that is asked of one.
-                served: Any = ServedEngine(
-                    server, self.project, self.asked, lambda: opened.enter_context(open_here())
-                )
-                yield served
 
     def open_project(
         self,

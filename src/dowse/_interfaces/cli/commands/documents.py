@@ -20,6 +20,7 @@ from dowse._interfaces.cli.draw.text import folded, line, safe
 from dowse._interfaces.cli.last_results import Result, recall
 from dowse._interfaces.cli.options import document_ids
 from dowse._interfaces.records import GraphRecord, PassageRecord, PassagesRecord, RelatedRecord
+from dowse._interfaces.served import ask
 from dowse._project.outputs import check_output, write_output
 from dowse._text.amounts import counted
 from dowse._text.file_names import CONVERTED, kind_of
@@ -59,7 +60,7 @@ def get_command(call: Call, references: tuple[str, ...], numbered: bool) -> None
     DOC is a path as `dowse ls` lists it, the end of one, a path from the current folder, or an id
     that `dowse search` shows. The text is the one in the index; piped, it is printed as it is.
     """
-    with call.ask(call.open) as engine, engine.hold():
+    with ask(call, call.open) as engine, engine.hold():
         passages = [engine.get(reference, here=call.here) for reference in references]
         if call.json:
             records = tuple(PassageRecord.of(passage, engine) for passage in passages)
@@ -113,7 +114,7 @@ def related_command(call: Call, reference: str, limit: int) -> None:
     What it links to, what links to it, what else is in its community, and what is similar, with
     the cosine; then links of it that lead nowhere yet. DOC is what `dowse get` takes.
     """
-    with call.ask(call.open) as engine:
+    with ask(call, call.open) as engine:
         related = engine.related(reference, limit, here=call.here)
         record = RelatedRecord.of(related, engine) if call.json else None
     call.answer(record, lambda width: _draw_related(related, width))

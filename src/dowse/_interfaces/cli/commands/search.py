@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct
@@ -27,16 +28,19 @@ from dowse._interfaces.cli.draw.text import folded, line, safe
 from dowse._interfaces.cli.last_results import remember
 from dowse._interfaces.cli.options import document_ids, takes_query
 from dowse._interfaces.records import ExplanationRecord, ResponseRecord, Searched, hit_records
+from dowse._interfaces.served import ask
 from dowse._model import Answer, Response, header_line
 from dowse._model.display import NO_GOOD_MATCH
 from dowse._search.answer.extract import OF_THE_WRITER
-from dowse._search.explain import ChunkOutcome, Explanation, lines_of
 from dowse._search.present.budget import count_tokens, tokens_of_texts, within_budget, within_texts
 from dowse._search.present.formats import as_markdown, grep_line, with_projects
 from dowse._search.request import SearchRequest
 from dowse._text.amounts import counted
 from dowse._util.locations import locations
 from dowse.errors import UsageError
+
+if TYPE_CHECKING:
+    from dowse._search.explain import ChunkOutcome, Explanation
 
 _NOTHING_FOUND = 1  # the exit code of --fail-on-empty
 _INDENT = 4
@@ -117,7 +121,7 @@ def search_command(
         raise UsageError(f"--max-tokens cuts texts, and --format {name} has none.", "Use one.")
     call.alone = no_server
     printed = Form(name, full or max_tokens is not None, explain)
-    with call.progress() as announce, call.ask(partial(call.open_to_search, announce)) as engine:
+    with call.progress() as announce, ask(call, partial(call.open_to_search, announce)) as engine:
         found = engine.search(request)
         shown = within_budget(found, max_tokens, printed.tokens) if max_tokens else found
         printed.show(call, shown, engine)
@@ -238,7 +242,7 @@ def answer_command(call: Call, request: SearchRequest) -> None:
     others = {name: value for name, value in request.changes.items() if name not in writer}
     with (
         call.progress() as announce,
-        call.ask(partial(call.open_to_search, announce, writer)) as engine,
+        ask(call, partial(call.open_to_search, announce, writer)) as engine,
     ):
         found = engine.answer(replace(request, changes=others))
         response = within_texts(found, request.max_tokens)
@@ -295,7 +299,7 @@ def explain_command(call: Call, request: SearchRequest, reference: str, everythi
     The same options as in `dowse search` give the same search. The output shows the rank of the
     document in each strategy, and the stage that dropped it.
     """
-    with call.progress() as announce, call.ask(partial(call.open, announce=announce)) as engine:
+    with call.progress() as announce, ask(call, partial(call.open, announce=announce)) as engine:
         explanation = engine.explain(request, reference, here=call.here)
         record = ExplanationRecord.of(explanation, engine)
     shown = len(explanation.chunks) if everything else _BEST
@@ -318,6 +322,8 @@ def _draw_explanation(explanation: Explanation, shown: int, width: int | None) -
 
 
 def _draw_fate(outcome: ChunkOutcome, width: int | None) -> Iterator[Text]:
+    from dowse._search.explain import lines_of  # noqa: PLC0415  a search needs none of it
+
     headings = header_line(outcome.header_path)
     above = ("  " + headings if headings else "", "dim")
     yield from folded(

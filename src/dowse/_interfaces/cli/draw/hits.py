@@ -21,14 +21,12 @@ from dowse._model import (
     place_of,
 )
 from dowse._model.display import NO_GOOD_MATCH
-from dowse._search.pipeline import SEARCH_FLOW
 from dowse._text.amounts import counted
 
 _INDENT = 4
 _ID_DIGITS = 8
 _BARS: Mapping[Match, int] = {"strong": 3, "likely": 2, "weak": 1}  # cells that are full
 _WORD = max(map(len, _BARS))
-_MULTIPLIERS = {stage.name for stage in SEARCH_FLOW if stage.multiplies}
 _SNIPPET_LINES = 2  # so that five results fit on a small terminal
 
 
@@ -148,13 +146,16 @@ def draw_trace(
 
     `standing` has the ranks by strategies that did not hand it over.
     """
+    from dowse._search.pipeline import SEARCH_FLOW  # noqa: PLC0415  most results are not explained
+
+    multipliers = {stage.name for stage in SEARCH_FLOW if stage.multiplies}
     ranked = {one.strategy: one for one in standing}
     rows = [_place_row(place, ranked.pop(place.strategy, None)) for place in trace.places]
     rows += [
         (one.strategy, f"place {number(one.rank)}", f"score {one.score:.3f}", "not handed over")
         for one in ranked.values()
     ]
-    rows += [_step_row(step) for step in trace.steps]
+    rows += [_step_row(step, step.stage in multipliers) for step in trace.steps]
     for one in table(rows, width and width - indent, right=(1, 2)):
         one.stylize("dim")
         yield Text(" " * indent) + one
@@ -166,11 +167,10 @@ def _place_row(place: Place, ranked: StrategyRank | None) -> tuple[Part, ...]:
     return place.strategy, where, f"score {place.score:.3f}", f"gives {place.contribution:.4f}"
 
 
-def _step_row(step: Step) -> tuple[Part, ...]:
+def _step_row(step: Step, multiplies: bool) -> tuple[Part, ...]:
     if step.dropped:
         return step.stage, "", f"{step.before:.4f}", f"dropped: {step.dropped}"
-    multiplied = step.stage in _MULTIPLIERS and step.before > 0
-    factor = f"× {step.after / step.before:.2f}" if multiplied else ""
+    factor = f"× {step.after / step.before:.2f}" if multiplies and step.before > 0 else ""
     return step.stage, factor, f"{step.before:.4f}", f"→ {step.after:.4f}"
 
 
