@@ -88,7 +88,12 @@ def editor_address(
     installed editor that has one.
     """
     chosen = (editor or environment.get("VISUAL") or environment.get("EDITOR") or "").strip()
-    template = chosen if "://" in chosen else _link_of(chosen)
+    if "://" in chosen:
+        template = chosen
+    elif chosen:
+        template = _LINKS.get(Path(_split(chosen)[0]).stem.lower(), "")
+    else:
+        template = next((link for name, link in _LINKS.items() if shutil.which(name)), "")
     if "://file" not in template:
         return template.replace("{path}", quote(str(path), safe=""))
     return template.replace("{path}", path.as_uri().removeprefix("file://"))
@@ -98,12 +103,6 @@ def obsidian_address(path: Path) -> str:
     """Return the address that opens a file in Obsidian; empty when it is in no vault."""
     in_vault = any((folder / ".obsidian").is_dir() for folder in path.parents)
     return _ADDRESSES["obsidian"].replace("{path}", quote(str(path), safe="")) if in_vault else ""
-
-
-def _link_of(command: str) -> str:
-    if not command:
-        return next((link for name, link in _LINKS.items() if shutil.which(name)), "")
-    return _LINKS.get(Path(_split(command)[0]).stem.lower(), "")
 
 
 def viewer_command(path: Path) -> list[str]:

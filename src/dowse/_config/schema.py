@@ -75,8 +75,10 @@ class Setting(Struct, frozen=True):
     declared: Any  # the type with its limits, see `dowse._util.bounds`
 
 
+_DEFAULTS = Settings()  # a server combines settings for every request, and few sections are set
+
 SECTIONS: dict[str, type] = {
-    name: type(options) for name, options in msgspec.structs.asdict(Settings()).items()
+    name: type(options) for name, options in msgspec.structs.asdict(_DEFAULTS).items()
 }
 """The options class of each section."""
 
@@ -132,13 +134,7 @@ def combine(layers: Iterable[Layer]) -> tuple[Settings, dict[str, str]]:
             values.setdefault(section, {})[option] = checked
             origins[name] = origin
     options = {name: made(**values[name]) for name, made in SECTIONS.items() if name in values}
-    return msgspec.structs.replace(_defaults(), **options), origins
-
-
-@cache
-def _defaults() -> Settings:
-    """Make them once: a server combines settings for every request, and few sections are set."""
-    return Settings()
+    return msgspec.structs.replace(_DEFAULTS, **options), origins
 
 
 def change_search(settings: SearchSettings, changes: Mapping[str, Any]) -> SearchSettings:

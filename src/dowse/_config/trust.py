@@ -15,9 +15,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 
 from dowse._config.schema import (
     Layer,
@@ -34,8 +35,16 @@ from dowse._util.files import update_file
 from dowse._util.masking import hide_secrets
 from dowse.errors import BadSettings
 
-_LONGEST_PATH = 4096
-_MOST_ROOTS = 1000
+
+class _ProjectTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the table [project] of a dowse.toml can say."""
+
+    name: str | None = None
+    description: str = ""
+    roots: Annotated[
+        tuple[Annotated[str, Meta(max_length=4096, pattern=r"\A[^\x00]*\Z")], ...],
+        Meta(max_length=1000),
+    ] = (".",)
 
 
 class LocalFile(Struct, frozen=True):
@@ -64,21 +73,28 @@ def read_local(
     except OSError as error:
         raise unreadable_file(path, error) from error
     tables = parse_toml(path, data)
-    layer, table = layer_of(path, tables, ignored=("project",)), _project_table(path, tables)
+    layer = layer_of(path, tables, ignored=("project",))
+    try:
+        table = msgspec.convert(tables.get("project", {}), _ProjectTable)
+    except msgspec.ValidationError as error:
+        raise BadSettings(
+            f"{path}: the table [project] does not fit.",
+            'It takes name = "…", description = "…" and roots = ["…"].',
+        ) from error
     home = Path(os.path.realpath(path.parent))
-    roots = [Path(os.path.realpath(home / root)) for root in table.get("roots", ["."])]
+    roots = [Path(os.path.realpath(home / root)) for root in table.roots]
     outside = [root for root in roots if not root.is_relative_to(home)]
     strange = _why_strange(path)
     digest = _digest(data, outside, strange)
     outside += _left_out(home, [root for root in roots if root not in {home, *outside}], present)
     inside = tuple(root for root in roots if root not in outside) or (home,)
     if trust.covers(path, digest):
-        return LocalFile(path, table.get("name"), inside, tuple(outside), layer, (), (), digest)
+        return LocalFile(path, table.name, inside, tuple(outside), layer, (), (), digest)
     wishes = {
         name: f"set {name} = {hide_secrets(shown(value))}" for name, value in layer.values.items()
     }
     if strange:
-        named = [f"name the project {shown(table['name'])}"] if "name" in table else []
+        named = [f"name the project {shown(table.name)}"] if table.name is not None else []
         withheld = (*named, *(f"read {root}" for root in roots if root != home), *wishes.values())
         nothing = Layer(layer.origin, {})
         return LocalFile(path, None, (home,), (), nothing, withheld, (), digest, strange)
@@ -86,7 +102,7 @@ def read_local(
     withheld = (*(f"read {root}" for root in outside), *(wishes[name] for name in sensitive))
     narrows = tuple(wishes[n] for n in wishes if consent(find_setting(n).declared) is FOR_FILES)
     allowed = Layer(layer.origin, {n: v for n, v in layer.values.items() if n not in sensitive})
-    return LocalFile(path, table.get("name"), inside, (), allowed, withheld, narrows, digest)
+    return LocalFile(path, table.name, inside, (), allowed, withheld, narrows, digest)
 
 
 def _why_strange(path: Path) -> str:
@@ -117,24 +133,6 @@ def _is_sensitive(layer: Layer, name: str, present: Mapping[str, Any]) -> bool:
         return rule is not None
     value = check_value(name, layer.values[name], layer.origin)
     return rule.needed(value, check_value(name, present.get(name, setting.default), "config.toml"))
-
-
-def _project_table(path: Path, tables: Mapping[str, Any]) -> dict[str, Any]:
-    table: Any = tables.get("project", {})
-    fits = isinstance(table, dict) and table.keys() <= {"name", "roots", "description"}
-    texts = (table.get("name", ""), table.get("description", "")) if fits else (0,)
-    if all(isinstance(text, str) for text in texts):
-        roots = table.get("roots", [])
-        if isinstance(roots, list) and len(roots) <= _MOST_ROOTS and all(map(_can_be_path, roots)):
-            return dict(table)
-    raise BadSettings(
-        f"{path}: the table [project] does not fit.",
-        'It takes name = "…", description = "…" and roots = ["…"].',
-    )
-
-
-def _can_be_path(root: object) -> bool:
-    return isinstance(root, str) and "\0" not in root and len(root) <= _LONGEST_PATH
 
 
 class Trust:

@@ -204,16 +204,14 @@ class ChunkedDocument(Struct, frozen=True):
         return found
 
     def names(self) -> list[tuple[Chunk, Name]]:
-        """What its chunks are called, in the order of the text."""
-        return [*self._names_of_first(), *self._headings()]
-
-    def _names_of_first(self) -> Iterator[tuple[Chunk, Name]]:
-        fields = self.document.fields
-        for first in self.chunks[:1]:
-            place = first.start, first.first_line
-            if fields.title:
-                yield first, Name("title", (fields.title,), *place)
-            yield from ((first, Name("alias", (alias,), *place)) for alias in fields.aliases)
+        """Name its chunks, in the order of the text: the first by title and aliases, too."""
+        if not self.chunks:
+            return []
+        first, fields = self.chunks[0], self.document.fields
+        named: list[tuple[NameKind, str]] = [("title", fields.title)] if fields.title else []
+        named += [("alias", alias) for alias in fields.aliases]
+        place = first.start, first.first_line
+        return [*((first, Name(kind, (name,), *place)) for kind, name in named), *self._headings()]
 
     def _headings(self) -> Iterator[tuple[Chunk, Name]]:
         """Each heading with the chunk that has it; what is left out at the end has none."""

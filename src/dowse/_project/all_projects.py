@@ -83,7 +83,16 @@ class AllProjects:
 
     def search(self, request: SearchRequest) -> Response:
         """Find the best of all projects."""
-        found, failed = self._each(lambda project: self._search(project, request))
+
+        def ask(engine: Engine) -> Response:
+            if not request.offset:
+                return engine.search(request)
+            # The results that are skipped may all be of this project, or of others.
+            wanted = int(request.changes.get(_TOP_N, engine.settings.search.top_n)) + request.offset
+            changes = {**request.changes, _TOP_N: min(wanted, MOST_RESULTS)}
+            return engine.search(replace(request, changes=changes, offset=0))
+
+        found, failed = self._each(ask)
         whole = _merged(request.query, found, failed, self._limit(request) + request.offset)
         return replace(whole, hits=whole.hits[request.offset :], offset=request.offset)
 
@@ -93,7 +102,7 @@ class AllProjects:
         The sentences are those that each project would answer with, the best results first. Where
         a project has a language model that writes answers, it writes this one from all results.
         """
-        found, failed = self._each(lambda project: self._answer(project, request))
+        found, failed = self._each(lambda engine: engine.answer(request, written=False))
         whole = _merged(request.query, found, failed, self._limit(request))
         writing = next((one for one in self._engines.values() if one.writes_answers), None)
         if writing is not None:
@@ -113,7 +122,7 @@ class AllProjects:
                     return True
         return False
 
-    def _each(self, ask: Callable[[Project], Response]) -> tuple[dict[str, Response], list[str]]:
+    def _each(self, ask: Callable[[Engine], Response]) -> tuple[dict[str, Response], list[str]]:
         """Search each project, and say why some give nothing."""
         if not self._projects:
             raise NotFound("There is no project yet.", "Make one with: dowse index PATH")
@@ -121,27 +130,14 @@ class AllProjects:
         failed = [f"{one.what} {one.repair}" for one in self._broken]
         for project in self._projects:
             try:
-                found[project.name] = ask(project)
+                engine = self.of(project.name)
+                with engine.hold():
+                    found[project.name] = ask(engine)
             except (DowseError, OSError) as error:
                 failed.append(f"{project.name} was not searched: {error}")
         if not found:
             raise IndexUnusable("No project can be searched.", " ".join(failed))
         return found, failed
-
-    def _answer(self, project: Project, request: SearchRequest) -> Response:
-        engine = self.of(project.name)
-        with engine.hold():
-            return engine.answer(request, written=False)
-
-    def _search(self, project: Project, request: SearchRequest) -> Response:
-        """Search one project; the results that are skipped may all be of it, or of others."""
-        engine = self.of(project.name)
-        if request.offset:
-            wanted = int(request.changes.get(_TOP_N, engine.settings.search.top_n)) + request.offset
-            changes = {**request.changes, _TOP_N: min(wanted, MOST_RESULTS)}
-            request = replace(request, changes=changes, offset=0)
-        with engine.hold():
-            return engine.search(request)
 
     def _limit(self, request: SearchRequest) -> int:
         """Return how many results there are: as many as asked for, or as any project would give."""

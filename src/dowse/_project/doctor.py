@@ -49,7 +49,11 @@ def check_machine() -> Iterator[Check]:
     yield Check(
         "Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     )
-    yield _check_sqlite()
+    version = sqlite3.sqlite_version
+    is_old = sqlite3.sqlite_version_info < _OLDEST_SQLITE
+    needed = ".".join(map(str, _OLDEST_SQLITE))
+    old = Finding(f"It is older than {needed}.", "Use a newer Python.")
+    yield Check("SQLite", version, (old,) if is_old else ())
     yield _check_packages()
 
 
@@ -226,16 +230,6 @@ def missing_abilities(engine: Engine) -> Iterator[str]:
             "PDF and Office files: the user installs them with: pip install"
             f" '{DISTRIBUTION}[formats]'"
         )
-
-
-def _check_sqlite() -> Check:
-    version = sqlite3.sqlite_version
-    if sqlite3.sqlite_version_info >= _OLDEST_SQLITE:
-        return Check("SQLite", version)
-    needed = ".".join(str(part) for part in _OLDEST_SQLITE)
-    return Check(
-        "SQLite", version, (Finding(f"It is older than {needed}.", "Use a newer Python."),)
-    )
 
 
 def _check_packages() -> Check:

@@ -390,17 +390,12 @@ def _move_aside(file: Path) -> None:
     if file.is_file() and not file.is_symlink() and file.stat().st_size == 0:
         file.unlink()
     elif os.path.lexists(file):
-        file.rename(_free_path(file.with_suffix(".toml.broken")))
+        number, kept = 1, file.with_suffix(".toml.broken")
+        while os.path.lexists(kept) and not kept.is_file():  # only a former file is replaced
+            number += 1
+            kept = file.with_suffix(f".toml.broken-{number}")
+        file.rename(kept)
     sync_folder(file.parent)
-
-
-def _free_path(path: Path) -> Path:
-    """Return the path, or one like it when something other than a file is there."""
-    number, found = 1, path
-    while os.path.lexists(found) and not found.is_file():
-        number += 1
-        found = path.with_name(f"{path.name}-{number}")
-    return found
 
 
 # ── Changing one value of a TOML file ────────────────────────────────────────

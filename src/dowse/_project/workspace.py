@@ -174,18 +174,14 @@ class Workspace:
             update_toml(file, name, None)
             return file
         value = check_value(name, parse_text(find_setting(name), text), "arguments")
-        self._check_together(name, value, project)
-        update_toml(file, name, list(value) if isinstance(value, tuple) else value)
-        return file
-
-    def _check_together(self, name: str, value: object, project: Project | None) -> None:
-        """Raise `BadSettings` unless a new value fits the others, whatever the old one was."""
         local = self.local_file(project.roots[0]) if project else None
-        others = [
+        others = [  # it must fit the other values, whatever the old one was
             Layer(layer.origin, {one: what for one, what in layer.values.items() if one != name})
             for layer in self._layers(project, local)
         ]
         combine([*others, Layer("arguments", {name: value})])
+        update_toml(file, name, list(value) if isinstance(value, tuple) else value)
+        return file
 
     def _layers(self, project: Project | None, local: LocalFile | None) -> list[Layer]:
         layers = [read_file(self.locations.settings_file)]
