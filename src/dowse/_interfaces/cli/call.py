@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def _silent(event: Event) -> None:
-    """An announcer of its own: the one in `types` would make --help load numpy."""
+    """Ignore an event; the announcer of `_model` would make --help load numpy."""
 
 
 INTERRUPTED = 130
@@ -75,17 +75,17 @@ class Call:
 
     @property
     def here(self) -> Path:
-        """The folder that the call is made in."""
+        """Return the folder that the call is made in."""
         return Path.cwd().resolve()
 
     def progress(self) -> ProgressDrawer:
-        """What draws the progress of this call."""
+        """Return what draws the progress of this call."""
         from dowse._interfaces.cli.draw.progress import ProgressDrawer  # noqa: PLC0415  as above
 
         return ProgressDrawer(self.aside, quiet=self.quiet)
 
     def select(self) -> Project:
-        """The project that this call is about."""
+        """Find the project that this call is about."""
         return self.workspace.select(self.project, self.here)
 
     def open(
@@ -95,7 +95,7 @@ class Call:
         *,
         fetch: bool = False,
     ) -> AbstractContextManager[Engine]:
-        """Opens the project that this call is about; with `fetch`, missing weights are fetched."""
+        """Open the project that this call is about; with `fetch`, fetch missing weights."""
         project = self.select()
         chosen = self.workspace.settings(project, overrides)
         self.say_withheld(project, chosen)
@@ -105,7 +105,7 @@ class Call:
     def open_to_search(
         self, announce: Announce = _silent, overrides: Mapping[str, Any] | None = None
     ) -> Iterator[Engine | AllProjects]:
-        """Opens what a search is about: a project, or all of them where none is meant."""
+        """Open what a search is about: a project, or all of them if none is meant."""
         project = self.workspace.find(self.project, self.here)
         if project is not None:
             with self.open_project(project, announce, overrides) as engine:
@@ -125,46 +125,46 @@ class Call:
         announce: Announce = _silent,
         overrides: Mapping[str, Any] | None = None,
     ) -> AbstractContextManager[Engine]:
-        """Opens one project."""
+        """Open one project."""
         chosen = self.workspace.settings(project, overrides)
         self.say_withheld(project, chosen)
         return self.workspace.open_with(project, chosen, announce)
 
     def begins(self, command: str) -> None:
-        """Notes which command this process runs, so that a second writer can name it."""
+        """Note which command this process runs, so that a second writer can name it."""
         name_command(f"dowse {command}")
 
     def answer(self, record: object, draw: Callable[[int | None], Iterable[Text]]) -> None:
-        """Gives the result: as one JSON document, or drawn for people."""
+        """Print the result: as one JSON document, or drawn for people."""
         if self.json:
             self.write_json(record)
         else:
             self.out.show(draw(self.out.width))
 
     def choose_format(self, name: str | None) -> str | None:
-        """The form that is asked for, by its name or by --json; None when none is."""
+        """Return the form that is asked for, by its name or by --json; None if none is."""
         if self.json and name not in {None, "json"}:
             raise UsageError(f"--json and --format {name} contradict each other.", "Use one.")
         self.json = self.json or name == "json"
         return "json" if self.json else name
 
     def write_json(self, record: object) -> None:
-        """Writes one JSON document."""
+        """Write one JSON document."""
         self.out.write_bytes(as_json(record))
 
     def write_json_line(self, record: object) -> None:
-        """Writes one JSON document on one line, for commands that go on."""
+        """Write one JSON document on one line, for commands that go on."""
         self.out.write_bytes(as_json_line(record))
         self.out.flush()
 
     def show_aside(self, draw: Callable[[int | None], Iterable[Text]]) -> None:
-        """Draws something on stderr, unless the user wants quiet."""
+        """Draw something on stderr, unless the user wants quiet."""
         if not self.quiet:
             self.out.flush()
             self.aside.show(draw(self.aside.width))
 
     def remark(self, *sentences: str) -> None:
-        """Says something on stderr, unless the user wants quiet."""
+        """Say something on stderr, unless the user wants quiet."""
         from dowse._interfaces.cli.draw.text import folded, line  # noqa: PLC0415  --help does not need it
 
         if not self.quiet:
@@ -181,12 +181,12 @@ class Call:
         if yes:
             return
         if not self.can_confirm():
-            raise Refused(f"{question} There is nobody to ask.", "Say so with --yes.")
+            raise Refused(f"{question} Not interactive.", "Confirm with --yes.")
         if not click.confirm(question, err=True):
             raise Refused("Nothing was changed.")
 
     def say_withheld(self, project: Project, chosen: ResolvedSettings) -> None:
-        """Says what the dowse.toml of a project asks for without the user's consent."""
+        """Say what the dowse.toml of a project asks for without the user's consent."""
         if chosen.withheld:
             asked = ", to ".join(chosen.withheld)
             why = chosen.local.strange if chosen.local else ""

@@ -25,7 +25,7 @@ class Command(click.Command):
         self.record = record  # of what it prints with --json
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        """The option that shows the help, under the names that this context gives it."""
+        """Return the option that shows the help, under the names that this context gives it."""
         known = self._help_option
         if known is not None and {*known.opts} != {*self.get_help_option_names(ctx)}:
             self._help_option = None  # click keeps that of the first context, which may lack -h
@@ -33,7 +33,7 @@ class Command(click.Command):
 
 
 def global_options() -> list[click.Option]:
-    """The options that every command takes."""
+    """Make the options that every command takes."""
     return [
         click.Option(
             ["-p", "--project"],
@@ -86,7 +86,7 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments name; what is nearest is suggested when there is none."""
+        """Find the command that the arguments name; suggest the nearest if there is none."""
         known = self.list_commands(ctx)
         if args[0] == "help":  # as git has it
             return self._help(ctx, args[1:])
@@ -100,7 +100,7 @@ class Group(click.Group):
     def _help(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The help of the command that the arguments name; without one, that of the group."""
+        """Show the help of the command that the arguments name; without one, that of the group."""
         if not args:
             click.echo(ctx.get_help(), color=ctx.color)
             ctx.exit()
@@ -124,11 +124,11 @@ class LazyGroup(Group):
         self.aliases = aliases
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click calls it so
-        """All commands, in the order of the help."""
+        """List all commands, in the order of the help."""
         return [name for topic in self._topics.values() for name in topic]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command by name."""
+        """Load a command by name."""
         cmd_name = self.aliases.get(cmd_name, cmd_name)
         if cmd_name not in self.list_commands(ctx):
             return None
@@ -138,7 +138,7 @@ class LazyGroup(Group):
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Commands and options that begin as typed, without loading a command."""
+        """Complete commands and options, without loading a command."""
         commands = [
             CompletionItem(name, help=summary)
             for topic in self._topics.values()
@@ -152,7 +152,7 @@ class LazyGroup(Group):
         ctx: click.Context,  # noqa: ARG002  click calls it so
         formatter: click.HelpFormatter,
     ) -> None:
-        """Lists the commands under their headings, without loading them."""
+        """List the commands under their headings, without loading them."""
         for heading, topic in self._topics.items():
             with formatter.section(heading):
                 formatter.write_dl(list(topic.items()), col_max=14)

@@ -24,7 +24,7 @@ class Result(Struct, frozen=True):
 
 
 def remember(where: Locations, project: str, response: Response) -> None:
-    """Keeps the places of a response; where nothing can be written, nothing is kept."""
+    """Keep the places of a response; if nothing can be written, nothing is kept."""
     hits = response.hits or response.nearest
     skipped: list[object] = [None] * response.offset  # so that numbers are those of the whole list
     listed = skipped + [[hit.project or project, hit.document, hit.line] for hit in hits]
@@ -34,7 +34,7 @@ def remember(where: Locations, project: str, response: Response) -> None:
 
 
 def recall(where: Locations) -> dict[int, Result]:
-    """The last list, by the numbers that it showed; empty when there was none."""
+    """Return the last list, by the numbers that it showed; empty if there was none."""
     try:
         listed = json.loads(read_small(where.cache / _FILE))
         return {number: _result(*one) for number, one in enumerate(listed, start=1) if one}

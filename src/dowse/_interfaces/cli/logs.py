@@ -16,7 +16,7 @@ _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 
 def takes_logging(command: _Decorated) -> _Decorated:
-    """Adds the options of the log to a command that keeps running."""
+    """Add the options of the log to a command that keeps running."""
     level = click.option(
         "--log-level",
         type=click.Choice(_LEVELS),
@@ -35,7 +35,7 @@ def takes_logging(command: _Decorated) -> _Decorated:
 
 
 def start_logging(form: str, level: str) -> None:
-    """Logs what dowse says of itself to stderr."""
+    """Log to stderr what dowse says of itself."""
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(_is_worth_a_line)
     handler.setFormatter(_AsJson() if form == "json" else _AsText())
@@ -50,14 +50,14 @@ def start_logging(form: str, level: str) -> None:
 
 
 def _is_worth_a_line(record: logging.LogRecord) -> bool:
-    """Whether it is about the server: a client that goes away in the middle is not."""
+    """Keep what is about the server: a client that goes away in the middle is not."""
     kind = record.exc_info[0] if record.exc_info else None
     return kind is None or kind.__name__ != "ClientDisconnect"
 
 
 class _AsText(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        """One line: when, how bad, what, and its figures."""
+        """Write one line: when, how bad, what, and its figures."""
         moment = time.strftime("%H:%M:%S", time.localtime(record.created))
         fields = getattr(record, "fields", {})
         known = {name: value for name, value in fields.items() if name == "milliseconds"}
@@ -70,7 +70,7 @@ class _AsText(logging.Formatter):
 
 class _AsJson(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        """One JSON document on one line."""
+        """Write one JSON document on one line."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         entry: dict[str, Any] = {
             "time": f"{moment}.{int(record.msecs):03d}Z",

@@ -24,7 +24,7 @@ _NAMED_BY_CLICK = frozenset({"choice", "boolean"})
 
 
 def takes_query(operation: Operation) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Gives a command the query and all options of an operation, gathered as `request`."""
+    """Give a command the query and all options of an operation, gathered as `request`."""
     parameters = list(_parameters(operation))
     names = [one.name for one in parameters if one.name]
 
@@ -96,7 +96,7 @@ def _assignments(operation: Operation) -> Callable[..., list[str]]:
 
 
 def _as_texts(said: dict[str, Any]) -> dict[str, list[str]]:
-    """What the line says, each as a list of texts; what it does not say is left out."""
+    """Write what the line says, each as a list of texts; leave out what it does not say."""
     given = {name: value for name, value in said.items() if value is not None and value != ()}
     texts = {
         name: list(value) if isinstance(value, tuple) else [_as_text(value)]
@@ -114,19 +114,19 @@ Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def document_ids(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Ids of documents; none when there is no index to ask."""
+    """Complete ids of documents; none if there is no index to ask."""
     return _beginning((entry.id for entry in _documents(context)), incomplete)
 
 
 def setting_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Names of all settings."""
+    """Complete names of settings."""
     from dowse._config.schema import known_settings  # noqa: PLC0415  --help does not need it
 
     return [name for name in known_settings() if name.startswith(incomplete)]
 
 
 def setting_values(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Values of the setting that is named before, where there are only a few."""
+    """Complete values of the setting that is named before, if there are only a few."""
     from dowse._config.schema import known_settings  # noqa: PLC0415  as above
 
     setting = known_settings().get(str(context.params.get("name", "")))
@@ -146,7 +146,7 @@ def _documents(context: click.Context) -> list[DocumentEntry]:
 
 
 def _values_of(name: Filter) -> Complete:
-    """Completes with the values of a filter."""
+    """Complete with the values of a filter."""
 
     def values(entry: DocumentEntry) -> Iterable[str]:
         from dowse._search.listing import VALUES  # noqa: PLC0415  --help does not need it
@@ -157,7 +157,7 @@ def _values_of(name: Filter) -> Complete:
 
 
 def _values_in_documents(values_of: Callable[[DocumentEntry], Iterable[str]]) -> Complete:
-    """Completes with what the documents of the index have."""
+    """Complete with what the documents of the index have."""
 
     def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
         found = (value for entry in _documents(context) for value in values_of(entry) if value)

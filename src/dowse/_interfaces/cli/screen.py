@@ -62,7 +62,7 @@ class Screen:
         )
 
     def show(self, lines: Iterable[Text]) -> None:
-        """Writes drawn lines as they are."""
+        """Write drawn lines as they are."""
         for line in lines:
             self.write(self._drawn(line) + "\n")
 
@@ -74,14 +74,14 @@ class Screen:
         return drawn.get()
 
     def write(self, text: str) -> None:
-        """Writes text as it is."""
+        """Write text as it is."""
         try:
             self._stream.write(text)
         except BrokenPipeError as error:
             raise OutputClosed from error
 
     def write_bytes(self, data: bytes) -> None:
-        """Writes bytes as they are, whatever encoding the stream has."""
+        """Write bytes as they are, whatever encoding the stream has."""
         try:
             self._stream.flush()
             left = memoryview(data)
@@ -91,7 +91,7 @@ class Screen:
             raise OutputClosed from error
 
     def flush(self) -> None:
-        """Hands over all that was written."""
+        """Hand over all that was written."""
         try:
             self._stream.flush()
         except BrokenPipeError as error:
@@ -99,7 +99,7 @@ class Screen:
 
 
 def prepare_streams() -> None:
-    """Makes the standard streams take every character, also where their encoding has few."""
+    """Make the standard streams take every character, also if their encoding has few."""
     codecs.register_error("dowse", _replaced)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
@@ -108,7 +108,7 @@ def prepare_streams() -> None:
 
 
 def silence_streams() -> None:
-    """Keeps the interpreter from complaining at its end that nobody reads any more."""
+    """Keep the interpreter from complaining at its end that nobody reads any more."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
 
@@ -127,7 +127,7 @@ def _escaped(character: str) -> str:
 
 
 def _in_colour(is_terminal: bool, environment: Mapping[str, str]) -> bool:
-    """What no-color.org and bixense.com/clicolors ask for; a refusal is stronger than a wish."""
+    """Follow no-color.org and bixense.com/clicolors; a refusal is stronger than a wish."""
     if environment.get("NO_COLOR") or environment.get("TERM") == "dumb":
         return False
     if any(
@@ -153,7 +153,7 @@ _IN_JSON = re.compile(f"[{_MISLEADING}\u200b-\u200d]")  # JSON itself escapes th
 
 
 def escaped(data: bytes) -> bytes:
-    """The same JSON, with every character that cannot be seen written as its number.
+    """Write every character of JSON that cannot be seen as its number.
 
     It is done for pipes as well: JSON means the same either way, and may be shown later.
     """

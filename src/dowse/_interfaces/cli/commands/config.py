@@ -137,7 +137,7 @@ def _say_what_to_rebuild(call: Call, project: Project) -> None:
 
 
 def _project(call: Call) -> Project | None:
-    """The project that the call is about, if it is about one."""
+    """Find the project that the call is about, if it is about one."""
     try:
         return call.select()
     except UsageError:
@@ -154,7 +154,7 @@ def _records(chosen: ResolvedSettings) -> Iterator[SettingRecord]:
 
 
 def _draw(records: tuple[SettingRecord, ...], width: int | None) -> Iterator[Text]:
-    """The settings in the syntax of their files."""
+    """Draw the settings in the syntax of their files."""
     section = ""
     for record in records:
         if record.name.partition(".")[0] != section:
@@ -171,14 +171,14 @@ def _draw(records: tuple[SettingRecord, ...], width: int | None) -> Iterator[Tex
 
 
 def as_toml(value: object) -> str:
-    """A value as a TOML file has it."""
+    """Write a value as a TOML file has it."""
     import tomlkit  # noqa: PLC0415  only drawing needs it
 
     return tomlkit.item(list(value) if isinstance(value, tuple) else value).as_string()
 
 
 def as_text(value: object) -> str:
-    """A value as people type it."""
+    """Write a value as people type it."""
     if isinstance(value, tuple):
         return ",".join(str(one) for one in value)
     return str(value).lower() if isinstance(value, bool) else str(value)

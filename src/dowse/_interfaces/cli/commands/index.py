@@ -42,7 +42,7 @@ class ShardType(click.ParamType[Shard]):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> Shard:
-        """The part that `3/16` means."""
+        """Return the part that `3/16` means."""
         if isinstance(value, Shard):
             return value
         number, _, count = str(value).partition("/")
@@ -178,7 +178,7 @@ def _says_something(report: IndexReport) -> bool:
 
 @contextmanager
 def _stopped_by_signal() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and a polite kill set, so that work at hand is finished first.
+    """Give an event that Ctrl-C and a polite kill set, so that work at hand is finished first.
 
     The second time they stop it at once: a first index can take minutes.
     """
@@ -216,7 +216,7 @@ def status_command(call: Call) -> None:
 
 
 def draw_status(status: Status, width: int | None) -> Iterator[Text]:
-    """A status, drawn."""
+    """Draw a status."""
     counts = status.counts
     rows: list[tuple[str, Part]] = [("Project", (status.project, "bold"))]
     rows += [

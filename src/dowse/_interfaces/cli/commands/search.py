@@ -104,8 +104,8 @@ def search_command(
     result says how well it fits (strong, likely or weak) and why, its place and an id that `dowse
     get` takes. When even the best hardly fits, the list begins with "No good match".
 
-    In the query, "words in quotes" must follow each other, -word must not be there, restor* stands
-    for all words that begin so, and tag:x, title:x, path:x, file:x, author:x and category:x must
+    In the query, "words in quotes" must follow each other, -word must not be there, restor* matches
+    words with that prefix, and tag:x, title:x, path:x, file:x, author:x and category:x must
     hold. Any other field of the frontmatter can be asked for as well: status:draft, rating:>3 or
     [due date:<today]. OR, AND, NOT and parentheses join them; line:(a b) wants both in one line.
 

@@ -134,14 +134,14 @@ def serve_command(  # noqa: PLR0917  click passes them by name
         if not call.quiet and not call.json:
             call.aside.write("Stop with Ctrl-C.\n")
         if own.why_not:
-            call.remark(f"Lines from the shell run by themselves: {own.why_not}.")
+            call.remark(f"Commands cannot ask this server: {own.why_not}.")
         server.run(sockets=[listening, *own.sockets])
     if call.aside.is_terminal and not call.quiet:
         call.aside.write("\rStopped serving.\n")
 
 
 def _chosen_token(token: str | None, file: Path | None) -> str | None:
-    """The token that is given; a file is stronger than the environment."""
+    """Return the token that is given; a file is stronger than the environment."""
     if file is None:
         return token
     given = click.get_current_context().get_parameter_source("token")
@@ -159,7 +159,7 @@ def _tell(call: Call, record: ServeRecord) -> None:
 
 
 def _tell_token(call: Call, host: str, port: int, token: str) -> None:
-    """Shows a token that was made up. One that was given must not get into a log."""
+    """Show a token that was made up. One that was given must not get into a log."""
     everywhere = host.strip("[]") in {"0.0.0.0", "::"}  # noqa: S104  nothing is bound here
     address = _address(socket.gethostname() if everywhere else host, port)
     call.out.write(f"Token: {token}\nThe page, with its token: {address}#token={token}\n")
@@ -176,7 +176,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def read_token(path: Path) -> str:
-    """The token in a file; raises `Refused` when others can read it.
+    """Read the token in a file; raise `Refused` if others can read it.
 
     A warning would be too late: a token that others could read must be taken for known.
     """

@@ -20,7 +20,7 @@ class Account(ProgressColumn):
     max_refresh = 0.5  # seconds: faster than that, figures cannot be read
 
     def render(self, task: Task) -> Text:
-        """The account of a task."""
+        """Draw the account of a task."""
         unit = task.fields["unit"]
         if task.total is None:
             return Text(duration(task.elapsed or 0), "dim")
@@ -33,7 +33,7 @@ class Account(ProgressColumn):
 
 
 def _rate(task: Task) -> float:
-    """How much is done in a second, over all the time that the bar is there; 0: not known yet.
+    """Return how much is done in a second, since the bar is there; 0: not known yet.
 
     Work is announced in batches. The time between the first two of them says nothing.
     """
@@ -43,7 +43,7 @@ def _rate(task: Task) -> float:
 
 
 def new_bar(screen: Screen) -> Progress:
-    """A bar that leaves nothing behind."""
+    """Make a bar that leaves nothing behind."""
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=16),

@@ -18,7 +18,7 @@ _SURE = 0.05  # differences that chance gives less often are set off
 
 
 def draw_eval(record: EvalRecord, width: int | None) -> Iterator[Text]:
-    """All that an evaluation found out."""
+    """Draw all that an evaluation found out."""
     yield from folded(_heading(record), width)
     yield Text()
     if record.runs:

@@ -51,7 +51,7 @@ class ProgressDrawer:
         self._quiet = True
 
     def rest(self) -> None:
-        """Wipes the bar away, until there is long work again."""
+        """Wipe the bar away, until there is long work again."""
         with self._lock:
             if self._timer:
                 self._timer.cancel()
@@ -60,7 +60,7 @@ class ProgressDrawer:
             self._timer = self._bar = self._task = self._last = None
 
     def __call__(self, event: Event) -> None:
-        """Takes an event."""
+        """Take an event."""
         with self._lock:
             if self._quiet:
                 return

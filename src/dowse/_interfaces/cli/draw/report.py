@@ -18,7 +18,7 @@ _NAMED = 20  # files left out that are named without --verbose
 def draw_report(
     project: str, report: IndexReport, seconds: float, width: int | None, *, verbose: bool
 ) -> Iterator[Text]:
-    """The summary of a run, and what was left out."""
+    """Draw the summary of a run, and what was left out."""
     yield from folded(
         line((project, "bold"), f": {_summary(report)}, in {duration(seconds)}"), width
     )
@@ -30,7 +30,7 @@ def draw_report(
 
 
 def draw_change(moment: str, report: IndexReport, width: int | None) -> Iterator[Text]:
-    """What a run did while watching, and what was left out."""
+    """Draw what a run did while watching, and what was left out."""
     done = report.added or report.changed or report.removed
     summary = _summary(report) if done else "nothing to index"
     yield from folded(line((moment, "dim"), f"  {summary}"), width)
@@ -56,10 +56,10 @@ def _summary(report: IndexReport) -> str:
 
 
 def _unreadable(count: int) -> str:
-    are = "passage is" if count == 1 else "passages are"
+    use, are = ("passage uses", "it is") if count == 1 else ("passages use", "they are")
     return (
-        f"{number(count)} {are} in a script that the model cannot read, and found by words only."
-        " To choose another model, set embed.model."
+        f"{number(count)} {use} a script that the embedding model does not support; {are} found by"
+        " keywords only. To choose another model, set embed.model."
     )
 
 
@@ -68,7 +68,7 @@ def _times(report: IndexReport) -> str:
 
 
 def stage_times(seconds: Mapping[str, float]) -> str:
-    """How long each stage took, the longest first."""
+    """Write how long each stage took, the longest first."""
     slow = sorted(seconds.items(), key=lambda item: -item[1])
     return f"Time by stage: {', '.join(f'{stage} {duration(spent)}' for stage, spent in slow)}."
 
@@ -84,7 +84,7 @@ def _draw_left_out(
 
 
 def _draw_kinds(items: list[LeftOut], width: int | None) -> Iterator[Text]:
-    """One line for each kind of file that is not read here."""
+    """Draw one line for each kind of file that is not read here."""
     kinds = Counter((posixpath.splitext(item.id)[1].lower(), item.reason) for item in items)
     for (ending, reason), count in sorted(kinds.items()):
         what = counted(count, f"{ending} file" if ending else "file")

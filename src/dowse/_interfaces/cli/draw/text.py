@@ -26,12 +26,12 @@ _MARKED = re.compile(r"\*\*(.+?)\*\*")
 
 
 def safe(text: str) -> str:
-    """A text without characters that would do something else than be seen."""
+    """Replace the characters that would do something else than be seen."""
     return UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def line(*parts: Part) -> Text:
-    """One line out of pieces, each on one line itself."""
+    """Make one line out of pieces, each on one line itself."""
     text = Text()
     for part in parts:
         words, style = (part, "") if isinstance(part, str) else part
@@ -40,7 +40,7 @@ def line(*parts: Part) -> Text:
 
 
 def marked(text: str, style: str) -> Text:
-    """A text whose stretches between ** and ** are in a style, without these marks."""
+    """Style the stretches between ** and ** of a text, and leave out these marks."""
     drawn, end = Text(), 0
     flat = safe(_SPACE.sub(" ", text))
     for match in _MARKED.finditer(flat):
@@ -52,7 +52,7 @@ def marked(text: str, style: str) -> Text:
 
 
 def folded(text: Text, width: int | None, indent: int = 0) -> list[Text]:
-    """A text in as many indented lines as it needs, broken between words."""
+    """Break a text between words, into as many indented lines as it needs."""
     margin = Text(" " * indent)
     if width is None:
         return [margin + text]
@@ -64,7 +64,7 @@ def folded(text: Text, width: int | None, indent: int = 0) -> list[Text]:
 
 @cache
 def _console() -> Console:
-    """What rich wants to fold lines with; most programs that read the output need none folded."""
+    """Make what rich folds lines with; most programs that read the output need none folded."""
     from rich.console import Console  # noqa: PLC0415  takes as long to load as all other of rich
 
     return Console(width=80, color_system=None)
@@ -73,7 +73,7 @@ def _console() -> Console:
 def columns(
     rows: Iterable[Sequence[Part]], width: int | None, right: Collection[int] = ()
 ) -> list[list[Text]]:
-    """The lines of each row, with its cells under those of the others.
+    """Draw the lines of each row, with its cells under those of the others.
 
     The last cell is folded where it is too long; `right` says which columns are set to the right.
     """
@@ -95,17 +95,17 @@ def columns(
 def table(
     rows: Iterable[Sequence[Part]], width: int | None, right: Collection[int] = ()
 ) -> list[Text]:
-    """All lines of some rows, with their cells under each other."""
+    """Draw all lines of some rows, with their cells under each other."""
     return list(chain.from_iterable(columns(rows, width, right)))
 
 
 def pairs(rows: Iterable[tuple[str, Part]], width: int | None) -> list[Text]:
-    """Names and what there is to say about each."""
+    """Draw names and what there is to say about each."""
     return table([((name, "dim"), value) for name, value in rows], width)
 
 
 def fitted(text: str, width: int) -> str:
-    """A text cut in its middle to so many columns."""
+    """Cut a text in its middle to so many columns."""
     if cell_len(text) <= width:
         return text
     tail = text
@@ -115,12 +115,12 @@ def fitted(text: str, width: int) -> str:
 
 
 def number(count: int) -> str:
-    """A count with its thousands set apart."""
+    """Write a count with its thousands set apart."""
     return f"{count:,}"
 
 
 def amount(count: float, unit: str, *, named: bool = False) -> str:
-    """How much of a unit, with its name where it is asked for; bytes always say theirs."""
+    """Write how much of a unit, `named` with its name; bytes always have theirs."""
     if unit == "bytes":
         return size(count)
     figure = f"{count:,.0f}" if count >= 10 or count == int(count) else f"{count:.1f}"
@@ -128,7 +128,7 @@ def amount(count: float, unit: str, *, named: bool = False) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in the unit that reads best."""
+    """Write a time in the unit that reads best."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 60:

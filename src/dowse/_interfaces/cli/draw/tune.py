@@ -76,7 +76,7 @@ class TuneRecord(Struct, frozen=True):
 
 
 def draw_tune(record: TuneRecord, width: int | None) -> Iterator[Text]:
-    """What there is to gain, and by which settings."""
+    """Draw what there is to gain, and by which settings."""
     asked, total = record.queries, sum(record.queries.values())
     kinds = ", ".join(f"{number(count)} {kind}" for kind, count in asked.items() if kind)
     summary = f": {counted(record.tried, 'setting')} tried on {counted(total, 'query', 'queries')}"
