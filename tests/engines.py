@@ -22,6 +22,7 @@ from postgresql_server import Postgresql
 if TYPE_CHECKING:
     from dowse._store.remote.rows import Rows
     from dowse._store.remote.store import RemoteStore
+    from dowse._store.shared.engine import SearchEngine
 
 __all__ = [
     "POSTGRES",
@@ -102,15 +103,62 @@ def postgresql() -> dict[str, str]:
     return {name: str(value) for name, value in conninfo_to_dict(url).items()}
 
 
-def postgres_store(path: Path, analyzer: Analyzer, search: str = "local") -> Store:
-    """A store in a schema that no other test has."""
+def postgres_store(path: Path, analyzer: Analyzer, engine: str = "") -> Store:
+    """A store in a schema that no other test has, with indexes of this machine or of an engine."""
+    parameters = postgresql()
     from dowse._store.shared.connection import Address  # noqa: PLC0415
-    from dowse._store.shared.places import opened  # noqa: PLC0415
+    from dowse._store.shared.engine import EngineIndexes  # noqa: PLC0415
+    from dowse._store.shared.local import LocalIndexes  # noqa: PLC0415
+    from dowse._store.shared.server import PostgresSchema  # noqa: PLC0415
+    from dowse._store.shared.store import PostgresStore  # noqa: PLC0415
 
     named = re.sub(r"\W", "_", path.name)[:20]
-    schema = f"test_{named}_{uuid.uuid4().hex[:8]}"
-    address = Address("postgresql://test", postgresql(), schema)
-    return opened(address, search, path, analyzer)
+    address = Address("test", parameters, f"test_{named}_{uuid.uuid4().hex[:8]}")
+    indexes = EngineIndexes(engine, SEARCH[engine], analyzer) if engine else None
+    return PostgresStore(PostgresSchema(address), indexes or LocalIndexes(path, analyzer), analyzer)
+
+
+def _pgvector(connection: Any) -> SearchEngine:
+    from dowse._store.shared.pgvector import PgVector  # noqa: PLC0415
+
+    return PgVector(connection)
+
+
+@cache
+def _milvus(url: str = "") -> SearchEngine:
+    from dowse._store.shared.client import Client  # noqa: PLC0415
+    from dowse._store.shared.milvus import Milvus, MilvusTuning, open_client  # noqa: PLC0415
+
+    address = (url or milvus_lite().url).replace("milvus://", "http://")
+    client = Client(address, lambda: open_client(address, "", "", 30.0))
+    return Milvus(client, MilvusTuning(index="AUTOINDEX" if url else "FLAT"))
+
+
+@cache
+def _qdrant(url: str = "") -> SearchEngine:
+    from qdrant_client import QdrantClient  # noqa: PLC0415
+
+    from dowse._store.shared.client import Client  # noqa: PLC0415
+    from dowse._store.shared.qdrant import Qdrant, open_client  # noqa: PLC0415
+
+    if url:
+        address = url.replace("qdrant://", "http://")
+        return Qdrant(Client(url, lambda: open_client(address, "", 30.0)))
+    local = QdrantClient(":memory:")
+    return Qdrant(Client("local", lambda: local))
+
+
+SEARCH: dict[str, Callable[[Any], SearchEngine]] = {
+    "pgvector": _pgvector,
+    "milvus-lite": lambda _: _milvus(),
+    "qdrant-local": lambda _: _qdrant(),
+}
+"""Search engines by name: what every machine can start, and servers that the environment names."""
+
+if url := os.environ.get("DOWSE_TEST_MILVUS_URL"):
+    SEARCH["milvus"] = lambda _: _milvus(url)
+if url := os.environ.get("DOWSE_TEST_QDRANT_URL"):
+    SEARCH["qdrant"] = lambda _: _qdrant(url)
 
 
 def _remote(rows: Callable[[], Rows]) -> Callable[[Path, Analyzer], Store]:
@@ -119,7 +167,7 @@ def _remote(rows: Callable[[], Rows]) -> Callable[[Path, Analyzer], Store]:
 
 POSTGRES: dict[str, Callable[[Path, Analyzer], Store]] = {
     "postgresql": postgres_store,
-    "pgvector": partial(postgres_store, search="postgresql"),
+    **{f"postgresql-{name}": partial(postgres_store, engine=name) for name in SEARCH},
 }
 """The truth in PostgreSQL, with each of the indexes that can search it."""
 

@@ -3,8 +3,7 @@
 A key is never given out twice, and what a chunk holds never changes. So a row is right or its chunk
 is gone, and the truth knows which: every hit is looked up there before anybody sees it. An engine
 that lags, errs or was lost costs results, and never gives wrong ones; it is built again from the
-truth. Rows of chunks that are gone are removed with the next batch, for readers that have not
-ended.
+truth. Rows of chunks that are gone are removed a minute later, for readers that have not ended.
 
 Keyword search is BM25 as an inner product: what a chunk knows is in its row, what the index knows
 in the query. A chunk's weight of a term is `tf (k1 + 1) / (tf + k1 (1 - b + b length / average))`
@@ -43,6 +42,7 @@ _LISTED = 10_000  # keys that a filter may list; of more, hits are fetched beyon
 _SLACK = 16  # hits more than are asked for: some may be of chunks that are gone
 _GROWTH = 4  # how many times more hits are fetched when some were too few
 _FEW = 1000  # chunks that are built again in a moment, however little has changed
+_KEPT = 60.0  # seconds that a reader of a former generation may still need its rows
 _DRIFT = 0.1  # how far the average length may move before weights are made again
 _REPAIR = "dowse doctor --repair"
 
@@ -166,12 +166,10 @@ class EngineIndexes:
     def __init__(
         self,
         place: str,
-        prefix: str,
         engine: Callable[[Any], SearchEngine],
         analyzer: Analyzer,
     ) -> None:
         self._place = place  # of the engine, which is what the truth knows it by
-        self._prefix = prefix
         self._engine = engine
         self._analyzer = analyzer
         self._expected: tuple[float, float] | None = None
@@ -228,11 +226,18 @@ class EngineIndexes:
             little = built.chunks <= _FEW and drift > 0
             if built.changed and (thorough or little or drift > _DRIFT):
                 built = self._build(database, built)
-            engine = self._engine(database.connection)
+            connection, engine = database.connection, self._engine(database.connection)
             engine.settle(built.name, built.chunks)
-            for name in engine.names(self._prefix):
-                if name != built.name:
-                    engine.drop(name)
+            self._remove_gone(connection, engine)
+            kept = connection.execute(
+                "SELECT name FROM search_gone WHERE place = ? AND chunk = 0", (self._place,)
+            ).fetchall()
+            # What is left was made in a transaction that did not come to its end.
+            for name in {*engine.names(_prefix(connection))} - {
+                built.name,
+                *(one for (one,) in kept),
+            }:
+                engine.drop(name)
 
     def findings(self, database: Database) -> list[Finding]:
         """Says what the engine lacks; rows of chunks that are gone do no harm."""
@@ -251,7 +256,7 @@ class EngineIndexes:
     def discard(self, connection: SqlConnection) -> None:
         """Removes what the engine holds."""
         engine = self._engine(connection)
-        for name in engine.names(self._prefix):
+        for name in engine.names(_prefix(connection)):
             engine.drop(name)
 
     def close(self) -> None:
@@ -274,15 +279,14 @@ class EngineIndexes:
     def _build(self, database: Database, former: _Built | None) -> _Built:
         """Fills a new place, and switches to it; the former one is kept for readers of before."""
         connection, engine = database.connection, self._engine(database.connection)
-        for name in engine.names(self._prefix):
-            if former is None or name != former.name:
-                engine.drop(name)
-        name = f"{self._prefix}_{uuid.uuid4().hex[:8]}"
+        if former is not None:
+            self._note_gone(connection, former.name, [0])
+        self._remove_gone(connection, engine)
+        name = f"{_prefix(connection)}{uuid.uuid4().hex[:8]}"
         engine.create(name, database.dimensions)
         averages = self._averages(database)
         built = _Built(name, database.identity, database.generation, 0, 0, *averages, 0, 0, 0)
-        for table in ("search_terms", "search_gone"):
-            connection.execute(f"DELETE FROM {table} WHERE place = ?", (self._place,))
+        connection.execute("DELETE FROM search_terms WHERE place = ?", (self._place,))
         if not database.is_empty():
             keys = sorted(database.chunk_keys())
             for some in _batches(keys):
@@ -301,11 +305,7 @@ class EngineIndexes:
 
     def _take(self, database: Database, built: _Built) -> None:
         connection, engine = database.connection, self._engine(database.connection)
-        done = connection.execute(
-            "SELECT chunk FROM search_gone WHERE place = ?", (self._place,)
-        ).fetchall()
-        engine.remove(built.name, [key for (key,) in done])
-        connection.execute("DELETE FROM search_gone WHERE place = ?", (self._place,))
+        self._remove_gone(connection, engine)
         changed = database.changed_since(built.generation, terms_only=False)
         new = frozenset(database.changed_since(built.generation, terms_only=True))
         for some in _batches(changed):
@@ -346,7 +346,8 @@ class EngineIndexes:
             counted.subtract((field, term) for term in terms)
             left += field == "body"
         engine.put(built.name, rows)
-        self._count(database.connection, counted, gone)
+        self._count(database.connection, counted)
+        self._note_gone(database.connection, built.name, gone)
         return built._replace(
             chunks=built.chunks + len(added) - left,
             changed=built.changed + len(added) + left,
@@ -359,7 +360,6 @@ class EngineIndexes:
         self,
         connection: SqlConnection,
         counted: Counter[tuple[str, int]],
-        gone: Sequence[ChunkKey],
     ) -> None:
         changes = [(field, term, often) for (field, term), often in counted.items() if often]
         if changes:
@@ -370,10 +370,26 @@ class EngineIndexes:
                 " DO UPDATE SET chunks = search_terms.chunks + excluded.chunks",
                 (self._place, *map(list, zip(*changes, strict=True))),
             )
+
+    def _note_gone(self, connection: SqlConnection, name: str, keys: Sequence[ChunkKey]) -> None:
         connection.execute(
-            "INSERT INTO search_gone SELECT ?, * FROM unnest(?::bigint[]) ON CONFLICT DO NOTHING",
-            (self._place, list(gone)),
+            "INSERT INTO search_gone SELECT ?, ?, * FROM unnest(?::bigint[])"
+            " ON CONFLICT DO NOTHING",
+            (self._place, name, list(keys)),
         )
+
+    def _remove_gone(self, connection: SqlConnection, engine: SearchEngine) -> None:
+        """Removes rows and places that no reader can still need."""
+        for name, keys in connection.execute(
+            "WITH gone AS (DELETE FROM search_gone WHERE place = ?"
+            " AND since < now() - make_interval(secs => ?) RETURNING name, chunk)"
+            " SELECT name, array_agg(chunk) FROM gone GROUP BY name",
+            (self._place, _KEPT),
+        ).fetchall():
+            if 0 in keys:
+                engine.drop(name)
+            else:
+                engine.remove(name, keys)
 
     def _note(self, database: Database, built: _Built) -> None:
         database.connection.execute("DELETE FROM search_index WHERE place = ?", (self._place,))
@@ -409,14 +425,15 @@ class _Found:
         count = min(self.engine.most, int(1.2 * limit / share) + _SLACK)
         while True:
             found = ask(count, listed)
-            known = self._confirmed(found, among if listed is None else None)
+            known = score(self._confirmed(found, among if listed is None else None))
+            best = sorted(known, key=lambda one: (-one[1], one[0]))[:limit]
             # Whatever ties with the last one that fits must have been fetched.
-            enough = len(known) >= limit and known[limit - 1][1] > found[-1][1] + _TIE
+            enough = len(best) == limit and best[-1][1] > found[-1][1] + _TIE
             if len(found) < count or enough:
-                return sorted(score(known), key=lambda one: (-one[1], one[0]))[:limit]
+                return best
             if count == self.engine.most:
                 if among is None or listed is not None:
-                    return sorted(score(known), key=lambda one: (-one[1], one[0]))[:limit]
+                    return best
                 listed = among.tolist()
             count = min(self.engine.most, _GROWTH * count)
 
@@ -565,6 +582,12 @@ def _transaction(connection: SqlConnection) -> Iterator[None]:
 def _batches(keys: Sequence[ChunkKey]) -> Iterator[Sequence[ChunkKey]]:
     for start in range(0, len(keys), _AT_ONCE):
         yield keys[start : start + _AT_ONCE]
+
+
+def _prefix(connection: SqlConnection) -> str:
+    """What the names of an index begin with in an engine that holds those of others as well."""
+    (identity,) = connection.execute("SELECT value FROM meta WHERE name = 'index'").fetchone()
+    return f"dowse_{identity[:12]}_"
 
 
 def _moved(average: float, added: int, chunks: int) -> float:

@@ -7,11 +7,14 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from dowse._model import ChunkedDocument, Finding
+from dowse._model import Announce, ChunkedDocument, Finding, silent
+from dowse._model.ports import Analyzer
 from dowse._store import checks
+from dowse._store.keyword import KeywordReplica
 from dowse._store.lock import writer_lock
 from dowse._store.replicas import Indexes, Replicas
 from dowse._store.sql.database import Database, SqlConnection
+from dowse._store.vectors.replica import VectorReplica
 
 _PATIENCE = 600.0  # seconds for another process of this machine to take what has changed
 
@@ -21,10 +24,10 @@ class LocalIndexes:
 
     are_shared = False
 
-    def __init__(self, folder: Path, new_replicas: Callable[[], Replicas]) -> None:
+    def __init__(self, folder: Path, analyzer: Analyzer, announce: Announce = silent) -> None:
         self._folder = folder
-        self._new_replicas = new_replicas
-        self._replicas = new_replicas()
+        self._analyzer = analyzer
+        self._replicas = self._new_replicas(announce)
         self._opening = threading.Lock()
         self._opened: tuple[tuple[str, str], Indexes] | None = None  # with the generation it is of
 
@@ -70,7 +73,7 @@ class LocalIndexes:
 
     def findings(self, database: Database) -> list[Finding]:
         """Says where the replicas differ from the database."""
-        return list(checks.differences(database, self._new_replicas()))
+        return list(checks.differences(database, self._new_replicas(silent)))
 
     def discard(self, connection: SqlConnection) -> None:  # noqa: ARG002  (of the port)
         """Removes both replicas."""
@@ -82,3 +85,7 @@ class LocalIndexes:
     def close(self) -> None:
         """Closes what is open."""
         self._opened = None
+
+    def _new_replicas(self, announce: Announce) -> Replicas:
+        keyword, vectors = KeywordReplica(self._folder, self._analyzer), VectorReplica(self._folder)
+        return Replicas(self._folder, keyword, vectors, announce)

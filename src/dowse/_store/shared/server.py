@@ -75,8 +75,10 @@ CREATE TABLE search_terms (
 );
 CREATE TABLE search_gone (
   place TEXT COLLATE "C" NOT NULL,
-  chunk BIGINT NOT NULL,
-  PRIMARY KEY (place, chunk)
+  name  TEXT COLLATE "C" NOT NULL,
+  chunk BIGINT NOT NULL,   -- 0: all that has this name
+  since TIMESTAMPTZ NOT NULL DEFAULT now(),
+  PRIMARY KEY (place, name, chunk)
 );
 """
 
