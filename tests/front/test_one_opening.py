@@ -24,7 +24,7 @@ from dowse._model.ports import Analyzer, Store
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
-from dowse._store.remote.store import RemoteStore
+from dowse._store.shared.store import PostgresStore
 from dowse._store.store import EmbeddedStore
 from dowse.testing import HashEmbedder
 from mcp_client import with_client
@@ -49,7 +49,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         monkeypatch.setattr(kind, name, noted)
 
     count(EmbeddedStore, "read", "opened")
-    count(RemoteStore, "read", "opened")
+    count(PostgresStore, "read", "opened")
     count(Workspace, "settings", "settings")
     count(Workspace, "find", "selected")
     return counted
@@ -178,9 +178,9 @@ def test_python(call: Callable[[Library], object], notes: Path, counts: Counter[
     assert counts == {"opened": 1}  # the project and its settings were chosen when it was opened
 
 
-def test_python_with_an_engine(notes: Path, counts: Counter[str]) -> None:
+def test_python_with_a_database(notes: Path, counts: Counter[str]) -> None:
     def opened(analyzer: Analyzer) -> Store:
-        return engines.remote_store(engines.qdrant_rows, "opening", analyzer)
+        return engines.postgres_store(notes / "opening", analyzer, "pgvector")
 
     with Library("notes", embedder=HashEmbedder(), store=opened) as library:
         library.index()

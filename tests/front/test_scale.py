@@ -1,4 +1,4 @@
-"""An index in an engine: the same commands, shards, moves, and what is said when it fails."""
+"""An index in a database: the same commands, shards, moves, and what is said when it fails."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 import engines
@@ -31,12 +32,13 @@ QUERIES = (
 
 @pytest.fixture
 def engine() -> Iterator[str]:
-    """The address of an engine that is empty again afterwards."""
-    rows = engines.milvus_rows()
-    before = set(rows.names("dowse_"))
-    yield engines.milvus_lite().url
-    for name in set(rows.names("dowse_")) - before:
-        rows.drop(name)
+    """The address of a database that is empty again afterwards."""
+    url = engines.postgresql_url()
+    before = engines.schemas("dowse_")
+    yield url
+    with psycopg.connect(url, autocommit=True) as connection:
+        for name in engines.schemas("dowse_") - before:
+            connection.execute(f"DROP SCHEMA {name} CASCADE".encode())
 
 
 def hits(dowse: Dowse) -> list[list[str]]:
@@ -45,15 +47,16 @@ def hits(dowse: Dowse) -> list[list[str]]:
     return [[hit["id"] for hit in some] for some in found]
 
 
+@pytest.mark.parametrize("search", ["local", "postgresql"])
 @pytest.mark.usefixtures("by_meaning")
-def test_an_index_moves_to_an_engine_and_back_and_finds_the_same(
-    notes: Path, dowse: Dowse, engine: str
+def test_an_index_moves_to_a_database_and_back_and_finds_the_same(
+    notes: Path, dowse: Dowse, engine: str, search: str
 ) -> None:
     for number in range(15):  # more than are compared: which of them come first is no difference
         (notes / f"same{number}.md").write_text("# Same\n\nRestore the database.\n", "utf-8")
     dowse("index", notes)
     before, counts = hits(dowse), dowse("status", "--json").json["counts"]
-    moved = dowse("move", "--to", engine, "--json").json
+    moved = dowse("move", "--to", engine, "--search", search, "--json").json
     assert moved["written"] == moved["documents"] == counts["documents"]
     assert moved["agreement"] == 1.0
     status = dowse("status", "--json").json
@@ -65,7 +68,7 @@ def test_an_index_moves_to_an_engine_and_back_and_finds_the_same(
     dowse("move", "--to", "here")
     assert hits(dowse) == before
     assert dowse("status", "--json").json["counts"] == counts
-    assert engines.milvus_rows().names("dowse_notes") == []
+    assert engines.schemas("dowse_notes") == set()
 
 
 @pytest.mark.usefixtures("by_meaning")
@@ -108,24 +111,23 @@ def test_another_machine_searches_by_the_name_of_the_index(
     found = dowse("search", "stop the writer", "--json").json["hits"]
     assert found[0]["document"] == "guides/restore.md"
     dowse("project", "remove", "vault", "--yes")
-    assert engines.milvus_rows().names("dowse_handbook")  # it is the first machine's
+    assert engines.schemas("dowse_handbook")  # it is the first machine's
 
 
 def test_a_project_takes_its_collections_with_it(vault: Path, dowse: Dowse, engine: str) -> None:
     dowse("config", "set", "store.url", engine)
     dowse("index", vault)
-    assert len(engines.milvus_rows().names("dowse_vault")) == 3  # state, records, chunks
+    assert len(engines.schemas("dowse_vault")) == 1
     dowse("project", "rename", "vault", "notes")
     assert dowse("search", "-p", "notes", "stop the writer").code == 0
     dowse("project", "remove", "notes", "--yes")
-    assert engines.milvus_rows().names("dowse_vault") == []
+    assert engines.schemas("dowse_vault") == set()
 
 
-@pytest.mark.parametrize("scheme", ["milvus", "qdrant"])
-def test_an_engine_that_is_down_is_named_with_what_to_do(
-    vault: Path, dowse: Dowse, scheme: str, monkeypatch: pytest.MonkeyPatch
+def test_a_database_that_is_down_is_named_with_what_to_do(
+    vault: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = f"{scheme}://127.0.0.1:{engines.free_port()}"
+    url = f"postgresql://127.0.0.1:{engines.free_port()}/dowse"
     monkeypatch.setenv("DOWSE_STORE_TIMEOUT", "1")
     dowse("index", vault)
     for line in (("index", vault), ("search", "writer"), ("move", "--to", url)):
@@ -144,11 +146,11 @@ def test_an_engine_that_is_down_is_named_with_what_to_do(
 def test_keys_are_never_in_an_address_and_must_be_there(
     vault: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refused = dowse("config", "set", "store.url", "qdrant://user:geheim@host:6333")
+    refused = dowse("config", "set", "store.url", "postgresql://user:geheim@host/x")
     assert refused.code == 2
     assert "store.token_env" in refused.err
     assert "geheim" not in refused.err
-    monkeypatch.setenv("DOWSE_STORE_URL", "qdrant://127.0.0.1:1")
+    monkeypatch.setenv("DOWSE_STORE_URL", "postgresql://127.0.0.1:1/x")
     monkeypatch.setenv("DOWSE_STORE_TOKEN_ENV", "NO_SUCH_KEY")
     result = dowse("index", vault)
     assert result.code == 2
@@ -189,7 +191,9 @@ def test_keys_are_in_no_export_no_file_and_no_process_list(
     assert not [line for line in (*started, *sys.argv) if "sehr-geheim" in line]
 
 
-@pytest.mark.parametrize("url", ["http://host:1", "milvus:/x", "milvus://host:99999", "qdrant://"])
+@pytest.mark.parametrize(
+    "url", ["http://host:1/x", "postgresql:/x", "postgresql://host:99999/x", "milvus://host:1"]
+)
 def test_an_address_that_is_none_is_refused_with_an_example(
     home: Path,  # noqa: ARG001  (a user of its own)
     dowse: Dowse,
@@ -197,4 +201,4 @@ def test_an_address_that_is_none_is_refused_with_an_example(
 ) -> None:
     result = dowse("config", "set", "store.url", url)
     assert result.code == 2
-    assert "milvus://HOST:19530" in result.err
+    assert "postgresql://USER@HOST:5432/DATABASE" in result.err

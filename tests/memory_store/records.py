@@ -73,6 +73,10 @@ class MemoryCatalogue:
         counts = self.counts()
         return Sizes(counts.documents, counts.chunks, counts.embedded)
 
+    def is_finished(self) -> bool:
+        """Whether the last run that changed documents has come to its end."""
+        return not self._of.state.owed
+
     def has_more_than(self, documents: int) -> bool:
         """Whether there are more documents than so many."""
         return len(self._of.state.documents) > documents

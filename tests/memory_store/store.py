@@ -24,7 +24,6 @@ from dowse._model.ports import (
     Analyzer,
     DocumentTable,
     IndexReader,
-    Isolation,
     Links,
     TextVectors,
     Vocabulary,
@@ -131,8 +130,6 @@ class MemoryWriting:
 
 class MemoryStore:
     """An index that lives as long as this object."""
-
-    isolation: Isolation = "generation"
 
     def __init__(self, analyzer: Analyzer) -> None:
         self.state = State()

@@ -55,7 +55,10 @@ def test_the_settings_of_the_example_are_settings_of_dowse() -> None:
     layer = from_environment(values)
     assert len(layer.values) == len(values)
     settings, _ = combine([layer])
-    assert settings.store.address.kind == "milvus"
+    assert settings.store.database["dbname"] == "dowse"
+    engine = settings.store.engine
+    assert engine is not None
+    assert engine.kind == "milvus"
     assert settings.store.build_values == {"M": 16, "efConstruction": 200}
 
 

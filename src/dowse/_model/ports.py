@@ -157,11 +157,11 @@ class DocumentTable(Protocol):
         ...
 
     def sizes(self) -> Sizes:
-        """How much the index holds, in numbers that are quick to ask for.
+        """How much the index holds, in numbers that are quick to ask for."""
+        ...
 
-        A store that isolates by document may count versions that are being replaced, and may be
-        some seconds behind other writers.
-        """
+    def is_finished(self) -> bool:
+        """Whether the last run that changed documents has come to its end."""
         ...
 
     def has_more_than(self, documents: int) -> bool:
@@ -291,10 +291,7 @@ class VectorSearch(Protocol):
 
 
 class IndexReader(Struct, frozen=True):
-    """One whole generation of an index, unchanged for as long as it is held.
-
-    A store that isolates by document gives documents instead, each unchanged once it was met.
-    """
+    """One whole generation of an index, unchanged for as long as it is held."""
 
     catalogue: DocumentTable
     links: Links
@@ -307,31 +304,15 @@ class IndexReader(Struct, frozen=True):
 
 
 def within(keys: Keys, among: Keys) -> Keys:
-    """Those of these keys that are `among` others, which ascend; each once, ascending.
-
-    What `matching` returns may be a filter of an engine; it is asked about the keys, and never
-    listed.
-    """
+    """Those of these keys that are `among` others, which ascend; each once, ascending."""
     import numpy as np  # noqa: PLC0415  (what only names the ports must not take so long to load)
 
-    ask: Callable[[Keys], Keys] | None = getattr(among, "within", None)
-    if ask:
-        return ask(keys)
     few = np.unique(keys)  # to sort the others as well would take longer than most searches
     before, after = np.searchsorted(among, few), np.searchsorted(among, few, "right")
     return few[before < after]
 
 
 # ── What keeps an index ──────────────────────────────────────────────────────
-
-
-Isolation = Literal["generation", "document"]
-"""What a reader is promised while a writer works.
-
-`generation`: one whole generation, all batches of it and nothing of the next. `document`: every
-document whole and once, in its old or in its new version; a batch becomes visible document by
-document.
-"""
 
 
 class IndexWriter(Protocol):
@@ -359,10 +340,7 @@ class IndexWriter(Protocol):
         ...
 
     def apply(self, batch: Batch) -> None:
-        """Takes a batch in one transaction: after a crash all of it is there, or nothing.
-
-        A store that isolates by `document` promises this for each document of the batch.
-        """
+        """Takes a batch in one transaction: after a crash all of it is there, or nothing."""
         ...
 
     def remember(self, vectors: Mapping[bytes, Vector]) -> None:
@@ -393,17 +371,12 @@ class IndexWriter(Protocol):
 class Store(Protocol):
     """Keeps an index.
 
-    Promises: a reader sees what `isolation` says while a writer works, in this process or another;
-    there is one writer at a time, and it is named to a second one; after a crash or a power cut at
-    any moment the index is as it was after the last batch, or, where documents are isolated, after
-    the last document that was replaced. Several threads may read at once.
+    Promises: a reader sees one whole generation while a writer works, in this process or another:
+    all batches of it and nothing of the next; there is one writer at a time, and it is named to a
+    second one; after a crash or a power cut at any moment the index is as it was after the last
+    batch. Several threads may read at once.
     Does not promise: that a batch is seen by readings that began before it ended.
     """
-
-    @property
-    def isolation(self) -> Isolation:
-        """What a reader is promised while a writer works."""
-        ...
 
     @property
     def place(self) -> str:
@@ -421,15 +394,15 @@ class Store(Protocol):
     def write(self, wait: float = 0.0, part: str = "") -> AbstractContextManager[IndexWriter]:
         """Becomes the writer; raises `Locked` when another still is after `wait` seconds.
 
-        `part` says that only one part of the documents is written, such as `3/16`. Where documents
-        are isolated, writers of different parts work at once; elsewhere it changes nothing.
+        `part` says that only one part of the documents is written, such as `3/16`. Where machines
+        share the index, writers of different parts work at once; elsewhere it changes nothing.
         """
         ...
 
     def replace(self, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
         """Becomes the writer of an index that is written from nothing, in place of this one.
 
-        Where documents are isolated, readers have the former index until the block ends, and keep
+        Where machines share the index, readers have the former one until the block ends, and keep
         it when the block raises or the process is killed. Elsewhere the block writes into the index
         at once: such an index is replaced by exchanging its folder.
         """

@@ -10,20 +10,25 @@ from msgspec import Meta, Struct
 from dowse._util.bounds import ALWAYS, ENTRIES, NAME, Entry, Options, check_key_variable
 from dowse.errors import BadSettings
 
-SCHEMES = ("milvus", "milvus+tls", "qdrant", "qdrant+tls")
-"""How the address of an engine can begin."""
+ENGINES = ("milvus", "milvus+tls", "qdrant", "qdrant+tls")
+"""How the address of a search engine can begin."""
 
-_ADDRESS = re.compile(
-    r"(?P<scheme>[a-z+]+)://(?P<host>[\w.-]+|\[[0-9a-fA-F:]+\])(:(?P<port>\d{1,5}))?"
-    r"(/(?P<database>[A-Za-z_]\w{0,99}))?/?"
+_HOST = r"(?P<host>[\w.-]+|\[[0-9a-fA-F:]+\])(:(?P<port>\d{1,5}))?"
+_DATABASE = re.compile(
+    rf"postgresql(?P<tls>\+tls)?://((?P<user>[^:@/?]+)@)?({_HOST})?/(?P<database>[\w-]{{1,63}})"
+    r"(\?host=(?P<folder>/[^?&]*))?"
 )
+_ENGINE = re.compile(rf"(?P<scheme>[a-z+]+)://{_HOST}(/(?P<database>[A-Za-z_]\w{{0,99}}))?/?")
 _PORTS = {"milvus": 19530, "qdrant": 6333}
-_INDEX_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-_EXAMPLE = "Write it as: milvus://HOST:19530 or qdrant://HOST:6333, with +tls for TLS"
+_INDEX_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
+_EXAMPLE = "Write it as: postgresql://USER@HOST:5432/DATABASE, with postgresql+tls for TLS"
+_ENGINE_EXAMPLE = (
+    "It is local, postgresql, milvus://HOST:19530 or qdrant://HOST:6333, with +tls for TLS"
+)
 
 
 class EngineAddress(Struct, frozen=True):
-    """The address of an engine, taken apart."""
+    """The address of a search engine, taken apart."""
 
     kind: str  # "milvus" or "qdrant"
     tls: bool
@@ -38,34 +43,50 @@ class EngineAddress(Struct, frozen=True):
 
 
 class StoreOptions(Options, frozen=True):
-    """Where the index is kept: in the project's folder, or in an engine that machines share."""
+    """Where the index is kept: in the project's folder, or in a database that machines share."""
 
     url: Annotated[
         str,
         NAME,
         ALWAYS,
-        "Engine that keeps the index, such as milvus://HOST:19530/DATABASE or qdrant+tls://HOST;"
-        " empty keeps it in the project's folder.",
+        "PostgreSQL database that keeps the index for several machines, such as"
+        " postgresql://USER@HOST:5432/DATABASE; empty keeps it in the project's folder.",
     ] = ""
     name: Annotated[
         str,
         NAME,
         ALWAYS,
-        "Name of the index in the engine, for several machines that share it; empty gives each"
+        "Name of the index in the database, for several machines that share it; empty gives each"
         " project a name of its own.",
     ] = ""
     prefix: Annotated[
-        str, NAME, ALWAYS, "What the names of all collections in the engine begin with."
+        str, NAME, ALWAYS, "What the names of all schemas in the database begin with."
     ] = "dowse"
     token_env: Annotated[
         str,
         NAME,
         ALWAYS,
-        "Name of the environment variable that holds the engine's token or key; never the key.",
+        "Name of the environment variable that holds the database's password; never the password.",
     ] = ""
     timeout: Annotated[
-        float, Meta(ge=0.1, le=3600), ALWAYS, "Seconds that the engine may take for one answer."
+        float,
+        Meta(ge=0.1, le=3600),
+        ALWAYS,
+        "Seconds that the database or the search engine may take for one answer.",
     ] = 30.0
+    search: Annotated[
+        str,
+        NAME,
+        ALWAYS,
+        "What searches an index in a database: local (files of each machine), postgresql"
+        " (pgvector), milvus://HOST:19530/DATABASE or qdrant://HOST:6333.",
+    ] = "local"
+    search_token_env: Annotated[
+        str,
+        NAME,
+        ALWAYS,
+        "Name of the environment variable that holds the search engine's token or key.",
+    ] = ""
     index: Annotated[
         Literal["AUTOINDEX", "FLAT", "IVF_FLAT", "IVF_SQ8", "IVF_PQ", "HNSW", "SCANN", "DISKANN"],
         ALWAYS,
@@ -75,9 +96,9 @@ class StoreOptions(Options, frozen=True):
         tuple[Entry, ...],
         ENTRIES,
         ALWAYS,
-        "Parameters for building the vector index, such as M=32 or nlist=1024.",
+        "Parameters for building the engine's vector index, such as M=32 or nlist=1024.",
     ] = ()
-    search: Annotated[
+    query: Annotated[
         tuple[Entry, ...],
         ENTRIES,
         ALWAYS,
@@ -94,17 +115,13 @@ class StoreOptions(Options, frozen=True):
     replicas: Annotated[
         int, Meta(ge=1, le=64), ALWAYS, "Copies of each shard in the engine, 1 to 64."
     ] = 1
-    consistency: Annotated[
-        Literal["strong", "bounded"],
-        ALWAYS,
-        "Whether a search in Milvus waits for the newest writes, or may be some seconds behind.",
-    ] = "strong"
 
     def __post_init__(self) -> None:
-        """Rejects what no engine could be reached with."""
+        """Rejects what no database and no engine could be reached with."""
         super().__post_init__()
         if self.url:
-            self.address  # noqa: B018  (it raises)
+            self.database  # noqa: B018  (it raises)
+        self.engine  # noqa: B018  (as above)
         for option in ("name", "prefix"):
             value = getattr(self, option)
             if value and not _INDEX_NAME.fullmatch(value):
@@ -113,23 +130,52 @@ class StoreOptions(Options, frozen=True):
                     "It begins with a letter or an underscore.",
                 )
         check_key_variable("store.token_env", self.token_env)
-        _ = self.build_values, self.search_values
+        check_key_variable("store.search_token_env", self.search_token_env)
+        _ = self.build_values, self.query_values
 
     @property
-    def address(self) -> EngineAddress:
-        """The address of the engine; raises `BadSettings` when it is none."""
-        found = _ADDRESS.fullmatch(self.url)
-        if not found or found["scheme"] not in SCHEMES:
+    def database(self) -> dict[str, str | int]:
+        """The parameters of a connection; raises `BadSettings` when the address is none."""
+        found = _DATABASE.fullmatch(self.url)
+        if not found:
+            if self.url.partition("://")[0] in ENGINES:
+                raise BadSettings(
+                    "store.url names a search engine: the index itself is kept in PostgreSQL.",
+                    f"{_EXAMPLE}. Set store.search to the engine.",
+                )
             if "@" in self.url:
                 raise BadSettings(
-                    "store.url must not hold a name or a password.",
-                    "Put the key into an environment variable, and its name into store.token_env.",
+                    "store.url must not hold a password.",
+                    "Put it into an environment variable, and its name into store.token_env.",
                 )
-            raise BadSettings(f"store.url = {self.url!r} is no address of an engine.", _EXAMPLE)
+            raise BadSettings(f"store.url = {self.url!r} is no address of a database.", _EXAMPLE)
+        parameters: dict[str, str | int | None] = {
+            "host": found["folder"] or (found["host"] or "").strip("[]"),
+            "port": _port("store.url", self.url, found["port"], 5432, _EXAMPLE),
+            "user": found["user"],
+            "dbname": found["database"],
+            "sslmode": "verify-full" if found["tls"] else None,
+        }
+        return {name: value for name, value in parameters.items() if value}
+
+    @property
+    def engine(self) -> EngineAddress | None:
+        """The address of the search engine; None when this machine or the database searches."""
+        if self.search in {"local", "postgresql"}:
+            return None
+        found = _ENGINE.fullmatch(self.search)
+        if not found or found["scheme"] not in ENGINES:
+            if "@" in self.search:
+                raise BadSettings(
+                    "store.search must not hold a name or a password.",
+                    "Put the key into an environment variable, and its name into"
+                    " store.search_token_env.",
+                )
+            raise BadSettings(
+                f"store.search = {self.search!r} is nothing that searches.", _ENGINE_EXAMPLE
+            )
         kind, _, tls = found["scheme"].partition("+")
-        port = int(found["port"] or _PORTS[kind])
-        if not 0 < port < 65_536:
-            raise BadSettings(f"store.url = {self.url!r} has no possible port.", _EXAMPLE)
+        port = _port("store.search", self.search, found["port"], _PORTS[kind], _ENGINE_EXAMPLE)
         return EngineAddress(kind, bool(tls), found["host"], port, found["database"] or "")
 
     @property
@@ -138,9 +184,16 @@ class StoreOptions(Options, frozen=True):
         return dict(_parameter("store.build", entry) for entry in self.build)
 
     @property
-    def search_values(self) -> dict[str, float | int | str]:
+    def query_values(self) -> dict[str, float | int | str]:
         """The parameters for searching, by name."""
-        return dict(_parameter("store.search", entry) for entry in self.search)
+        return dict(_parameter("store.query", entry) for entry in self.query)
+
+
+def _port(setting: str, url: str, written: str | None, usual: int, example: str) -> int:
+    port = int(written or usual)
+    if not 0 < port < 65_536:
+        raise BadSettings(f"{setting} = {url!r} has no possible port.", example)
+    return port
 
 
 def _parameter(setting: str, entry: str) -> tuple[str, float | int | str]:

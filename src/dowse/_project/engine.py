@@ -271,17 +271,14 @@ class Engine:
         """Say that a run has not come to its end, here or on another machine; or nothing."""
         if run := unfinished_run(self.project.folder):
             return run.sentence(self.project.typed)
-        # The note of a run is on the machine where it runs; all machines can count the vectors.
-        stamp = reader.catalogue.stamp()
-        if stamp is None or not takes_vectors(stamp) or self.parts.store.isolation != "document":
+        # The note of a run is on the machine where it runs; all machines can ask the database.
+        if not self.settings.store.url or reader.catalogue.is_finished():
             return ""
         sizes = reader.catalogue.sizes()
-        if sizes.embedded >= sizes.chunks:
-            return ""
         return (
-            f"Words find everything; meaning follows: {sizes.embedded:,} of {sizes.chunks:,} chunks"
-            " have their vector so far. If no run makes the rest: dowse index -p"
-            f" {self.project.typed}"
+            f"The index is not finished: it has {sizes.documents:,} documents and"
+            f" {sizes.embedded:,} vectors for {sizes.chunks:,} chunks so far. If no run is going"
+            f" on: dowse index -p {self.project.typed}"
         )
 
     # ── Reading documents ────────────────────────────────────────────────────

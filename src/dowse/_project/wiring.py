@@ -109,7 +109,7 @@ def open_store(
 ) -> Store:
     """Return the store of a project by these options; nothing is opened yet."""
     if options.url:
-        return INDEXES.remote(project.folder, options, analyzer)
+        return INDEXES.shared(project.folder, options, analyzer, announce)
     return INDEXES.store(project.folder, analyzer, announce)
 
 

@@ -1,4 +1,4 @@
-"""The indexes of projects, wherever they are: in the folder of the project, or in an engine."""
+"""The indexes of projects, wherever they are: in the folder of the project, or in a database."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from dowse._store.store import DATABASE, EmbeddedStore
 from dowse._store.vectors.replica import VectorReplica
 
 if TYPE_CHECKING:
-    from dowse._store.remote.places import RemotePlaces
+    from dowse._store.shared.places import SharedPlaces
 
 INDEX = "index"
 """The folder of the index in that of the project."""
 
-_NOTE = "remote.json"  # as the remote places call it; without one nothing of them is loaded
+_NOTE = "remote.json"  # as the shared places call it; without one nothing of them is loaded
 
 
 class EmbeddedPlaces(Struct, frozen=True):
@@ -75,9 +75,11 @@ class AllPlaces:
         """The embedded store of the project in a folder; nothing is opened yet."""
         return self._embedded.store(project, analyzer, announce)
 
-    def remote(self, project: Path, options: StoreOptions, analyzer: Analyzer) -> Store:
-        """The store of a project in the engine of the settings; nothing is opened yet."""
-        return _remote().store(project, options, analyzer)
+    def shared(
+        self, project: Path, options: StoreOptions, analyzer: Analyzer, announce: Announce
+    ) -> Store:
+        """The store of a project in the database of the settings; nothing is opened yet."""
+        return _shared().store(project, options, analyzer, announce)
 
     def holding(self, projects: Path) -> list[str]:
         """The names of those folders among the projects that hold an index, or a note of one."""
@@ -87,7 +89,7 @@ class AllPlaces:
     def roots(self, project: Path) -> list[str]:
         """The folders that an index was made of; nothing when it cannot be read."""
         found = self._embedded.roots(project)
-        return found or (_remote().roots(project) if _is_noted(project) else [])
+        return found or (_shared().roots(project) if _is_noted(project) else [])
 
     @contextmanager
     def undisturbed(self, project: Path) -> Iterator[None]:
@@ -96,36 +98,40 @@ class AllPlaces:
             if not _is_noted(project):
                 yield
                 return
-            with _remote().undisturbed(project):
+            with _shared().undisturbed(project):
                 yield
 
     def carry(self, project: Path, to: Path) -> None:
-        """Lets another folder know where the index of a project is, if an engine has it."""
+        """Lets another folder know where the index of a project is, if a database has it."""
         if _is_noted(project):
-            _remote().carry(project, to)
+            _shared().carry(project, to)
 
     def remove(self, project: Path) -> None:
         """Removes what an index has outside the folder of its project; the folder stays."""
         self._embedded.remove(project)
         if _is_noted(project):
-            _remote().remove(project)
+            _shared().remove(project)
 
     def made_here(self, project: Path, url: str) -> bool:
-        """Whether the project made the index that it has in an engine."""
-        return _is_noted(project) and _remote().made_here(project, url)
+        """Whether the project made the index that it has in a database."""
+        return _is_noted(project) and _shared().made_here(project, url)
+
+    def knows(self, project: Path, options: StoreOptions) -> bool:
+        """Whether the project has written into the index that these options name."""
+        return _is_noted(project) and _shared().knows(project, options)
 
     def forget(self, project: Path, url: str) -> None:
-        """Forgets that a project has an index in an engine."""
+        """Forgets that a project has an index in a database."""
         if _is_noted(project):
-            _remote().forget(project, url)
+            _shared().forget(project, url)
 
 
 def _is_noted(project: Path) -> bool:
     return (project / _NOTE).is_file()
 
 
-def _remote() -> RemotePlaces:
-    # Most people never use an engine, and reading its rules takes time.
-    from dowse._store.remote.places import RemotePlaces  # noqa: PLC0415
+def _shared() -> SharedPlaces:
+    # Most people never use a database, and reading its rules takes time.
+    from dowse._store.shared.places import SharedPlaces  # noqa: PLC0415
 
-    return RemotePlaces()
+    return SharedPlaces()

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from dowse._model import Announce, Event, Finding, silent
-from dowse._model.ports import Analyzer, IndexReader, Isolation
+from dowse._model.ports import Analyzer, IndexReader
 from dowse._store import checks
 from dowse._store.failures import (
     Unwritable,
@@ -47,8 +47,6 @@ _FILES = (f"{DATABASE}*", "keyword*", "vectors*")  # all but the lock
 
 class EmbeddedStore:
     """An index in one folder of this machine."""
-
-    isolation: Isolation = "generation"
 
     def __init__(
         self,

@@ -142,11 +142,24 @@ def move_project(
         _opened(project, settings.store, analyzer, announce) as source,
         _opened(project, options, analyzer, announce) as target,
     ):
+        _refuse_strangers(project, options, target)
         moved = _copy(project, source, target, settings, announce)
         _switch(workspace, project, values)
         if not keep:
             _remove(project, settings.store, source)
     return moved
+
+
+def _refuse_strangers(project: Project, options: StoreOptions, target: Store) -> None:
+    """Raises `UsageError` when the target holds the index of another project."""
+    if not options.url or INDEXES.knows(project.folder, options):
+        return  # a move that was interrupted goes on
+    with target.read() as there:
+        if there.catalogue.stamp() is not None:
+            raise UsageError(
+                f"There is an index of another project already: {target.place}.",
+                "Choose another name with --name.",
+            )
 
 
 @contextmanager

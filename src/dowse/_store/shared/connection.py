@@ -14,7 +14,7 @@ import socket
 import time
 import uuid
 import zlib
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -59,7 +59,7 @@ class Address(Struct, frozen=True):
     """Where an index is: a server, and a schema in one of its databases."""
 
     place: str  # for people, without any secret
-    parameters: dict[str, Any]  # as libpq calls them; with the password, if there is one
+    parameters: Mapping[str, Any]  # as libpq calls them; with the password, if there is one
     schema: str
     timeout: float = 30.0  # seconds that one answer may take
 

@@ -9,6 +9,7 @@ from dowse._store.shared.connection import PostgresConnection
 from dowse._store.shared.engine import Row, Weights
 
 _FIELDS = {"body": 0, "code": 1}
+_EXTENSION = 1  # the number of the lock of those who make the extension
 _INDEXED = 20_000  # vectors from which on a graph is worth its memory; fewer are all compared
 _LONGEST = 4000  # dimensions that a graph of half floats can have
 
@@ -23,7 +24,12 @@ class PgVector:
 
     def create(self, name: str, dimensions: int) -> None:
         """Makes the tables of an index."""
-        self._connection.script("CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")
+        known = self._connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'")
+        if known.fetchone() is None:  # two indexes of one database may be made at once
+            self._connection.script(
+                f"SELECT pg_advisory_xact_lock({_EXTENSION}, 3);"
+                "CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public"
+            )
         self._connection.script(
             f"CREATE TABLE {name} (chunk BIGINT PRIMARY KEY, vector halfvec({max(1, dimensions)}));"
             f"CREATE TABLE {name}_terms (field SMALLINT NOT NULL, term BIGINT NOT NULL,"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from queue import Empty, LifoQueue
 
@@ -86,8 +86,9 @@ CREATE TABLE search_gone (
 class PostgresSchema:
     """Connections to one index, each lent to one thread at a time and kept for the next."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, note: Callable[[bool], None] = lambda _: None) -> None:
         self.address = address
+        self.note = note  # says in the project's folder where its index is, and if it made it
         self._idle: LifoQueue[tuple[PostgresConnection, float]] = LifoQueue()
 
     @contextmanager
@@ -148,28 +149,30 @@ class PostgresSchema:
                 idle.close()
         connection = PostgresConnection(self.address)
         try:
-            _prepare(connection)
+            if _prepare(connection):
+                self.note(True)
         except BaseException:
             connection.close()
             raise
         return connection
 
 
-def _prepare(connection: PostgresConnection) -> None:
+def _prepare(connection: PostgresConnection) -> bool:
     """Makes the tables unless they are there; refuses those of another version."""
-    found = _format(connection)
+    is_new, found = False, _format(connection)
     if found is None:
         connection.execute("BEGIN IMMEDIATE")
         found = _format(connection)  # another process may have been faster
         if found is None:
             _create(connection)
-            found = FORMAT
+            is_new, found = True, FORMAT
         connection.execute("COMMIT")
     if found != FORMAT:
         raise StampMismatch(
             f"The index has format {found}, this version of dowse reads format {FORMAT}.",
             "Rebuild it with: dowse index --rebuild",
         )
+    return is_new
 
 
 def _format(connection: PostgresConnection) -> str | None:

@@ -13,12 +13,13 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from dowse._model import ChunkedDocument, Finding
-from dowse._model.ports import Analyzer, IndexReader, Isolation
+from dowse._model.ports import Analyzer, IndexReader
 from dowse._store import checks
 from dowse._store.replicas import Indexes, ReplicaManifest
 from dowse._store.shared.connection import PostgresConnection
 from dowse._store.shared.server import PostgresSchema
 from dowse._store.sql.database import Database, Fresh, SqlConnection, Statements
+from dowse._store.sql.reader import SqlDocumentTable
 from dowse._store.sql.writer import SqlWriter, TableWriter
 
 _JOURNAL = 1000  # generations that a replica may be behind before it is built again
@@ -82,24 +83,31 @@ class SharedDatabase(Database):
 class PostgresStore:
     """An index in a schema of a PostgreSQL database."""
 
-    isolation: Isolation = "generation"
-
     def __init__(
         self,
         server: PostgresSchema,
         indexes: SearchIndexes,
         analyzer: Analyzer,
-        note: Callable[[], None] = lambda: None,
     ) -> None:
         self._server = server
         self._indexes = indexes
         self._analyzer = analyzer
-        self._note = note  # writes into the project's folder where its index is
 
     @property
     def place(self) -> str:
         """Where the index is kept, for people."""
         return f"{self._server.address.place}, schema {self._server.address.schema}"
+
+    def roots(self) -> list[str]:
+        """The folders that the index was made of, as far as it knows."""
+        with self._server.borrow() as connection:
+            return SqlDocumentTable(Statements(connection, self._server.errors)).roots()
+
+    @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Keeps writers away; raises `Locked` while one works."""
+        with self._server.writing(0.0, ""):
+            yield
 
     def bytes(self) -> int:
         """How many bytes it takes there."""
@@ -128,7 +136,7 @@ class PostgresStore:
     def write(self, wait: float = 0.0, part: str = "") -> Iterator[SqlWriter]:
         """Becomes the writer; raises `Locked` when another still is after `wait` seconds."""
         with self._server.writing(wait, part) as connection:
-            self._note()
+            self._server.note(False)
             yield _Writing(connection, self._server, self._analyzer, self._indexes, part)
 
     def replace(self, wait: float = 0.0) -> AbstractContextManager[SqlWriter]:

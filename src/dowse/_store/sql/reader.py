@@ -164,6 +164,10 @@ class SqlDocumentTable(Struct, frozen=True):
         )
         return Sizes(*counts[0])
 
+    def is_finished(self) -> bool:
+        """Whether the last run that changed documents has come to its end."""
+        return not self._sql.meta("owed")
+
     def has_more_than(self, documents: int) -> bool:
         """Tell whether there are more documents than so many."""
         query = "SELECT 1 FROM documents LIMIT 1 OFFSET ?"
