@@ -96,11 +96,11 @@ def _pgvector(connection: Any) -> SearchEngine:
 
 @cache
 def _milvus(url: str = "") -> SearchEngine:
-    from dowse._store.shared.client import Client  # noqa: PLC0415
+    from dowse._store.shared.client import EngineClient  # noqa: PLC0415
     from dowse._store.shared.milvus import Milvus, MilvusTuning, open_client  # noqa: PLC0415
 
     address = (url or milvus_lite().url).replace("milvus://", "http://")
-    client = Client(address, lambda: open_client(address, "", "", 30.0))
+    client = EngineClient(address, lambda: open_client(address, "", "", 30.0))
     return Milvus(client, MilvusTuning(index="AUTOINDEX" if url else "FLAT"))
 
 
@@ -108,14 +108,14 @@ def _milvus(url: str = "") -> SearchEngine:
 def _qdrant(url: str = "") -> SearchEngine:
     from qdrant_client import QdrantClient  # noqa: PLC0415
 
-    from dowse._store.shared.client import Client  # noqa: PLC0415
+    from dowse._store.shared.client import EngineClient  # noqa: PLC0415
     from dowse._store.shared.qdrant import Qdrant, open_client  # noqa: PLC0415
 
     if url:
         address = url.replace("qdrant://", "http://")
-        return Qdrant(Client(url, lambda: open_client(address, "", 30.0)))
+        return Qdrant(EngineClient(url, lambda: open_client(address, "", 30.0)))
     local = QdrantClient(":memory:")
-    return Qdrant(Client("local", lambda: local))
+    return Qdrant(EngineClient("local", lambda: local))
 
 
 SEARCH: dict[str, Callable[[Any], SearchEngine]] = {

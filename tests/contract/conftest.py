@@ -22,6 +22,21 @@ ENGINES: dict[str, Callable[[Path, Analyzer], Store]] = {
 }
 
 
+# These take a second for each test, and what these files ask for never reaches a search engine.
+_SLOW = ("postgresql-milvus", "postgresql-qdrant")
+_OF_THE_DATABASE = ("test_store_documents.py", "test_store_links.py", "test_store_conditions.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leaves out what the database alone answers, for all but one of its search indexes."""
+    items[:] = [
+        item
+        for item in items
+        if item.path.name not in _OF_THE_DATABASE
+        or not any(f"{name}-" in item.name for name in _SLOW)
+    ]
+
+
 @contextmanager
 def _making(engine: str, folder: Path) -> Iterator[MakeStore]:
     """Makes stores of one engine; in the end they are sound, and gone."""

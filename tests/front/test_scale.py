@@ -201,4 +201,4 @@ def test_an_address_that_is_none_is_refused_with_an_example(
 ) -> None:
     result = dowse("config", "set", "store.url", url)
     assert result.code == 2
-    assert "postgresql://USER@HOST:5432/DATABASE" in result.err
+    assert "postgresql://HOST:5432/DATABASE" in result.err

@@ -21,7 +21,9 @@ _DATABASE = re.compile(
 _ENGINE = re.compile(rf"(?P<scheme>[a-z+]+)://{_HOST}(/(?P<database>[A-Za-z_]\w{{0,99}}))?/?")
 _PORTS = {"milvus": 19530, "qdrant": 6333}
 _INDEX_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
-_EXAMPLE = "Write it as: postgresql://USER@HOST:5432/DATABASE, with postgresql+tls for TLS"
+_EXAMPLE = (
+    "Write it as: postgresql://HOST:5432/DATABASE. USER@ comes before HOST; postgresql+tls is TLS"
+)
 _ENGINE_EXAMPLE = (
     "It is local, postgresql, milvus://HOST:19530 or qdrant://HOST:6333, with +tls for TLS"
 )

@@ -45,7 +45,7 @@ TOPICS = {
         "status": "Show what the index holds, and whether it is up to date.",
         "reset": "Empty the index; documents stay as they are.",
         "export": "Write a project into one file: texts, chunks and vectors.",
-        "move": "Move the index to an engine that machines share, or back.",
+        "move": "Move the index to a database that machines share, or back.",
         "import": "Make a project of a file that `dowse export` wrote.",
     },
     "Measure": {

@@ -126,7 +126,7 @@ def move_project(
     keep: bool = False,
     announce: Announce = silent,
 ) -> Moved:
-    """Moves the index of a project to an engine, or back into its folder.
+    """Moves the index of a project to a database, or back into its folder.
 
     `changes` are further settings of the store, such as `name`. With `keep`, the index stays where
     it was as well. Raises `Damaged` when both sides differ; then nothing is switched.
@@ -137,6 +137,11 @@ def move_project(
     options = replace(settings.store, **values)
     if options == settings.store:
         raise UsageError(f"The index is at {to} already.", "See: dowse status")
+    if options.url and (options.url, options.name) == (settings.store.url, settings.store.name):
+        raise UsageError(
+            f"The index is at {to} already.",
+            "What searches it is chosen with: dowse config set store.search",
+        )
     analyzer = workspace.parts(project, settings, offline=True).analyzer
     with (
         _opened(project, settings.store, analyzer, announce) as source,

@@ -52,7 +52,7 @@ _REASONS = (
 )
 
 
-class Client:
+class EngineClient:
     """The client of an engine: opened when it is first used, and again after it was closed."""
 
     def __init__(

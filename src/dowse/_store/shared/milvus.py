@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from pymilvus import DataType, MilvusClient
 
 from dowse._model import ChunkKey, Scores, Vector
-from dowse._store.shared.client import Client
+from dowse._store.shared.client import EngineClient
 from dowse._store.shared.engine import Row, Weights
 
 _NOWHERE = {0: 1.0}  # Milvus takes no empty sparse vector; no term has the number 0
@@ -41,7 +41,7 @@ class Milvus:
 
     most = 16_384
 
-    def __init__(self, client: Client, tuning: MilvusTuning | None = None) -> None:
+    def __init__(self, client: EngineClient, tuning: MilvusTuning | None = None) -> None:
         self._client = client
         self._tuning = tuning or MilvusTuning()
         self._how = {"timeout": self._tuning.timeout}

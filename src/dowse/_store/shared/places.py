@@ -162,7 +162,7 @@ def _noted(project: Path, note: Note) -> Iterator[PostgresStore]:
         store.close()
 
 
-def _open_store(
+def _open_store(  # noqa: PLR0917
     options: StoreOptions,
     name: str,
     project: Path,
@@ -202,7 +202,7 @@ def _search_indexes(
         return EngineIndexes(options.search, PgVector, analyzer)
     key, timeout = _key("search_token_env", options), options.timeout
     try:
-        from dowse._store.shared.client import Client  # noqa: PLC0415
+        from dowse._store.shared.client import EngineClient  # noqa: PLC0415
 
         if address.kind == "milvus":
             from dowse._store.shared import milvus  # noqa: PLC0415
@@ -211,7 +211,7 @@ def _search_indexes(
                 return milvus.open_client(address.http, key, address.database, timeout)
 
             engine: Any = milvus.Milvus(
-                Client(options.search, opened, address.host, address.port),
+                EngineClient(options.search, opened, address.host, address.port),
                 milvus.MilvusTuning(
                     options.index,
                     options.build_values,
@@ -225,7 +225,7 @@ def _search_indexes(
             from dowse._store.shared import qdrant  # noqa: PLC0415
 
             engine = qdrant.Qdrant(
-                Client(
+                EngineClient(
                     options.search,
                     lambda: qdrant.open_client(address.http, key, timeout),
                     address.host,

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from qdrant_client import QdrantClient, models
 
 from dowse._model import ChunkKey, Scores, Vector
-from dowse._store.shared.client import Client
+from dowse._store.shared.client import EngineClient
 from dowse._store.shared.engine import Row, Weights
 
 _DENSE, _SPARSE = "dense", ("body", "code")
@@ -33,7 +33,7 @@ class Qdrant:
 
     most = 1_000_000
 
-    def __init__(self, client: Client, tuning: QdrantTuning | None = None) -> None:
+    def __init__(self, client: EngineClient, tuning: QdrantTuning | None = None) -> None:
         self._client = client
         self._tuning = tuning or QdrantTuning()
         # A copy that lags behind must not answer for all.

@@ -136,8 +136,8 @@ def import_command(call: Call, file: Path, roots: tuple[Path, ...], replace: boo
 _MOVE_EXAMPLES = """\
 \b
 Examples:
-  dowse move --to milvus://10.0.0.5:19530
-  dowse move --to qdrant+tls://search.example.org --token-env QDRANT_KEY --name handbook
+  dowse move --to postgresql://dowse@10.0.0.5/search --token-env DATABASE_PASSWORD
+  dowse move --to postgresql+tls://dowse@db.example.org/search --search postgresql --name handbook
   dowse move --to here             back into the project's folder
 """
 
@@ -171,19 +171,27 @@ class MoveRecord(Struct, frozen=True):
 
 
 @click.command(cls=Command, record=MoveRecord, epilog=_MOVE_EXAMPLES)
-@click.option("--to", required=True, metavar="URL", help="The engine, or here for the folder.")
+@click.option("--to", required=True, metavar="URL", help="The database, or here for the folder.")
 @click.option("--name", metavar="NAME", help="Name of the index there, for machines that share it.")
-@click.option("--token-env", metavar="NAME", help="Environment variable that holds the key.")
+@click.option("--search", metavar="WHAT", help="What searches there, as store.search says it.")
+@click.option("--token-env", metavar="NAME", help="Environment variable that holds the password.")
 @click.option("--keep", is_flag=True, help="Keep the index where it was as well.")
 @pass_call
-def move_command(call: Call, to: str, name: str | None, token_env: str | None, keep: bool) -> None:
-    """Move the index to an engine that machines share, or back.
+def move_command(  # noqa: PLR0917  (its options)
+    call: Call,
+    to: str,
+    name: str | None,
+    search: str | None,
+    token_env: str | None,
+    keep: bool,
+) -> None:
+    """Move the index to a database that machines share, or back.
 
     Documents, chunks, vectors, links and words move; no model runs. A move that was interrupted
     goes on where it stopped. At the end both sides are compared by their counts and by a sample of
     searches. Only then the project switches to the new place, and the old index is removed.
     """
-    changes = {"name": name, "token_env": token_env}
+    changes = {"name": name, "search": search, "token_env": token_env}
     with call.progress() as announce:
         moved = move_project(
             call.workspace,

@@ -91,7 +91,7 @@ def index_command(
     any time. The exit code is 3 when files were left out. A file that is indexed with a remark is
     reported and does not change the exit code.
 
-    With --shard, documents are divided by a hash of their ids. When an engine keeps the index
+    With --shard, documents are divided by a hash of their ids. When a database keeps the index
     (store.url), all parts can be indexed at once. Run dowse index without it after the last part.
     """
     began = time.perf_counter()
