@@ -23,13 +23,16 @@ def test_the_defaults_are_those_of_the_specification() -> None:
 @pytest.mark.parametrize(
     ("wrong", "names"),
     [
-        ({"strategy": "sentences"}, ["sentences", "`headers` or `fixed`"]),
-        ({"context": "author"}, ["no context 'author'", "title, headings, none"]),
-        ({"chunk_max": 0}, ["chunk_max is 0", "at least 1"]),
-        ({"overlap": -1}, ["overlap is -1", "at least 0"]),
-        ({"section_max": 2000.5}, ["section_max is 2000.5", "whole number"]),
-        ({"chunk_min": True}, ["chunk_min is True"]),
-        ({"fixed_size": "1000"}, ["fixed_size is '1000'"]),
+        (
+            {"strategy": "sentences"},
+            ["sentences", "`headers` along the headings, `fixed` into windows"],
+        ),
+        ({"context": "author"}, ["chunk.context", "author"]),
+        ({"chunk_max": 0}, ["chunk.chunk_max", "between 1 and 100,000"]),
+        ({"overlap": -1}, ["chunk.overlap", "between 0 and 100,000"]),
+        ({"section_max": 2000.5}, ["chunk.section_max", "between 1 and 100,000"]),
+        ({"chunk_min": True}, ["chunk.chunk_min", "between 1 and 100,000"]),
+        ({"fixed_size": "1000"}, ["chunk.fixed_size", "between 1 and 100,000"]),
         ({"chunk_goal": 100}, ["chunk_min is 200, chunk_goal only 100"]),
         ({"chunk_goal": 1600}, ["chunk_goal is 1600, chunk_max only 1500"]),
         ({"chunk_max": 2500}, ["chunk_max is 2500, section_max only 2000"]),

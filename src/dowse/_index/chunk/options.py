@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -55,18 +55,6 @@ class ChunkOptions(Options, frozen=True):
     ] = "title"
 
     def __post_init__(self) -> None:
-        if self.strategy not in get_args(Strategy):
-            raise BadSettings(
-                f"There is no chunking strategy {self.strategy!r}.", "Use `headers` or `fixed`."
-            )
-        if self.context not in get_args(Context):
-            raise BadSettings(
-                f"There is no context {self.context!r} of a chunk.",
-                f"Use {', '.join(get_args(Context))}.",
-            )
-        for name in self.__struct_fields__:
-            if name not in {"strategy", "context"}:
-                self._check_number(name)
         super().__post_init__()
         self._check_order("chunk_min", "chunk_goal")
         self._check_order("chunk_goal", "chunk_max")
@@ -77,14 +65,6 @@ class ChunkOptions(Options, frozen=True):
             raise BadSettings(
                 f"fixed_overlap is {self.fixed_overlap}, fixed_size only {self.fixed_size}.",
                 "Set fixed_overlap below fixed_size.",
-            )
-
-    def _check_number(self, name: str) -> None:
-        value = getattr(self, name)
-        least = 0 if name in ("overlap", "fixed_overlap") else 1
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise BadSettings(
-                f"{name} is {value!r}.", f"Set {name} to a whole number of at least {least}."
             )
 
     def _check_order(self, lower: str, higher: str) -> None:

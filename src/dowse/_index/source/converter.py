@@ -18,8 +18,12 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
+
+if sys.platform != "win32":
+    import resource
 
 from dowse._index.source.files import Unreadable, decode, refuse_binary, unix_lines
 from dowse._text.file_names import INSTALL, READY
@@ -52,7 +56,7 @@ def main() -> None:
     _limit_memory()
     sys.addaudithook(refuse)
     with suppress(ModuleNotFoundError):  # each file is then answered with how to install it
-        load_libraries()
+        import_module("markitdown.converters")  # what every conversion needs: about a second
     answers.write(READY)
     answers.flush()
     while request := _next_line(requests):
@@ -90,11 +94,11 @@ def _lacks_memory(error: BaseException | None) -> bool:
 
 def _reached_the_limit() -> bool:
     """Return whether this process has come near its limit: libraries fail in many ways then."""
+    if sys.platform == "win32":
+        return False
     try:
-        import resource  # noqa: PLC0415  it does not exist elsewhere
-
         status = Path("/proc/self/status").read_text("ascii")
-    except (ImportError, OSError, MemoryError):
+    except (OSError, MemoryError):
         return False
     peak = next((int(line.split()[1]) for line in status.splitlines() if "VmPeak" in line), 0)
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
@@ -119,9 +123,7 @@ def _next_line(requests: BinaryIO) -> bytes:
 
 
 def _limit_memory() -> None:
-    if os.name == "posix":
-        import resource  # noqa: PLC0415  it does not exist elsewhere
-
+    if sys.platform != "win32":
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
         given = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
         # A limit that the user has set is kept: only root could raise it, and should not.
@@ -158,11 +160,6 @@ def to_markdown(data: bytes, kind: str) -> str:
         raise Unreadable("It is empty.")
     text = _BY_KIND[kind](data)
     return _UNPRINTABLE.sub("", unix_lines(text))
-
-
-def load_libraries() -> None:
-    """Load what every conversion needs, before the first file; takes about a second."""
-    from markitdown import converters  # noqa: F401, PLC0415  only the converting process needs it
 
 
 def _check_packed(data: bytes) -> None:
@@ -250,7 +247,8 @@ def _pages(data: bytes) -> str:
     import pypdfium2  # type: ignore[import-untyped]  # noqa: PLC0415  only conversions need it
 
     try:
-        pages = [_converted(page, "pdf").markdown for page in _single_pages(data)]
+        with pypdfium2.PdfDocument(data) as whole:
+            pages = [_converted(page, "pdf").markdown for page in _single_pages(whole)]
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
             raise Unreadable(_LOCKED) from error
@@ -262,17 +260,14 @@ def _pages(data: bytes) -> str:
     return "\n\n".join(f"## Page {n}\n\n{page}" for n, page in enumerate(pages, 1) if page)
 
 
-def _single_pages(data: bytes) -> Iterator[bytes]:
+def _single_pages(whole: Any) -> Iterator[bytes]:
     """Yield the PDF cut into documents of one page, as markitdown joins pages without a trace."""
-    import pypdfium2  # noqa: PLC0415  see above
-
-    with pypdfium2.PdfDocument(data) as whole:
-        for index in range(len(whole)):
-            with pypdfium2.PdfDocument.new() as single:
-                single.import_pages(whole, [index])
-                buffer = io.BytesIO()
-                single.save(buffer)
-            yield buffer.getvalue()
+    for index in range(len(whole)):
+        with whole.new() as single:
+            single.import_pages(whole, [index])
+            buffer = io.BytesIO()
+            single.save(buffer)
+        yield buffer.getvalue()
 
 
 _BY_KIND = {
