@@ -43,12 +43,10 @@ def is_unspaced(character: str) -> bool:
 
 def latin_share(text: str) -> float:
     """Return the share of a text's letters that are Latin; 1 when it has no letters."""
-    others = 0 if text.isascii() else _letters("".join(_NOT_LATIN.findall(text)))
-    return 1.0 - others / _letters(text) if others else 1.0
-
-
-def _letters(text: str) -> int:
-    return sum(map(str.isalpha, text))
+    if text.isascii():
+        return 1.0
+    others = sum(map(str.isalpha, "".join(_NOT_LATIN.findall(text))))
+    return 1.0 - others / sum(map(str.isalpha, text)) if others else 1.0
 
 
 def one_width(text: str) -> str:

@@ -94,14 +94,17 @@ def redact(text: str, entries: Sequence[str]) -> tuple[str, int]:
     """
     deadline = time.monotonic() + _SECONDS
     found = [span for one in compiled(tuple(entries)) for span in one.spans(text, deadline)]
-    spans = list(_merged(sorted(found)))
-    if not spans:
-        return text, 0
+    spans: list[Span] = []
+    for start, stop in sorted(found):
+        if spans and start < spans[-1][1]:  # those that overlap are one
+            spans[-1] = spans[-1][0], max(spans[-1][1], stop)
+        else:
+            spans.append((start, stop))
     parts, end = [], 0
     for start, stop in spans:
         parts += [text[end:start], PLACEHOLDER, "\n" * text.count("\n", start, stop)]
         end = stop
-    return "".join([*parts, text[end:]]), len(spans)
+    return "".join([*parts, text[end:]]) if spans else text, len(spans)
 
 
 @cache
@@ -196,17 +199,3 @@ def _windowed(pattern: re.Pattern[str], text: str, deadline: float) -> Iterator[
         else:
             yield match.span()
             start = max(match.end(), start + 1)
-
-
-def _merged(spans: Sequence[Span]) -> Iterator[Span]:
-    """Yield spans in order, those that overlap as one."""
-    current: Span | None = None
-    for start, end in spans:
-        if current and start < current[1]:
-            current = (current[0], max(current[1], end))
-            continue
-        if current:
-            yield current
-        current = (start, end)
-    if current:
-        yield current
